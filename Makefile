@@ -1,0 +1,35 @@
+# demo: install and run the example campaign from end to end.  test: install and pass the tests.
+PYTHON ?= python3
+VENV ?= .venv
+IN = $(VENV)/bin
+
+.PHONY: demo test check bench schemas
+
+demo: $(VENV)/demo.ready
+	rm -rf curation-demo
+	$(IN)/curation demo curation-demo
+
+test: $(VENV)/test.ready
+	$(IN)/python -m pytest
+
+check: $(VENV)/test.ready
+	$(IN)/ruff format --check
+	$(IN)/ruff check
+	$(IN)/mypy
+
+bench: $(VENV)/test.ready
+	$(IN)/python benchmarks/labels.py
+
+schemas: $(VENV)/test.ready
+	$(IN)/python -c "from curation import files, records; [files.shipped('schemas', files.schema_name(r)).write_bytes(files.schema(r)) for r in records.ON_DISK]"
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.ready: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/test.ready: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	touch $@ $(VENV)/demo.ready

@@ -1,0 +1,5 @@
+"""``python -m curation``."""
+
+from curation.cli import main
+
+main()

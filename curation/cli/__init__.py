@@ -1,0 +1,77 @@
+"""The command line: one command group per stage, in pipeline order.
+
+The only place that knows paths. Stages are imported when a command needs them, so that
+``curation --help`` answers at once.
+"""
+
+import errno
+import sys
+from typing import Annotated
+
+import typer
+
+from curation import __version__
+from curation.cli import console, decisions, importing, release, scores, start
+from curation.files import CurationError
+
+app = typer.Typer(
+    name="curation",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Build a StereoSet-style benchmark: from people's answers to a validated, split, scored "
+        "release.\n\n"
+        "Begin with «curation demo», or with «curation init DIR», «curation import …», "
+        "«curation run»."
+    ),
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        console.say(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("init")(start.init)
+app.add_typer(importing.app, name="import")
+app.add_typer(decisions.app, name="decisions")
+app.add_typer(scores.app, name="scores")
+app.add_typer(release.app, name="release")
+app.command("status")(start.status)
+app.command("run")(start.run)
+app.command("demo")(start.demo)
+
+
+def main() -> None:
+    """Run the command line; what a person can mend is said in two lines, not in a traceback."""
+    try:
+        app()
+    except CurationError as error:
+        console.fail(error.what, error.mend)
+        sys.exit(1)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            console.fail(
+                f"{place}the disk is full; nothing was half written",
+                "make room, then run the same command again",
+            )
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            console.fail(f"{place}may not be written", "give yourself the right to write there")
+        elif error.errno == errno.EPIPE:
+            sys.stderr.close()
+        else:
+            raise
+        sys.exit(1)

@@ -1,0 +1,107 @@
+"""What a person sees: tables, progress, errors. Colour only on a terminal."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+from rich import box
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """A line for the person; the text is taken as it is."""
+    out.print(text, markup=False)
+
+
+def say_json(content: Any) -> None:
+    """Content for a script, alone on standard output."""
+    print(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
+
+
+def warn(text: str) -> None:
+    """A warning on standard error."""
+    err.print(f"warning: {text}", style="yellow", markup=False)
+
+
+def fail(what: str, mend: str = "") -> None:
+    """An error on standard error: what is wrong, and the mend."""
+    err.print(f"error: {what}", style="red", markup=False)
+    if mend:
+        err.print(f"mend:  {mend}", markup=False)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print a table.
+
+    Args:
+        title: what stands above it.
+        columns: the heads.
+        rows: the cells; None is shown as a dash, floats with two digits, numbers to the right.
+    """
+    grid = Table(
+        title=f"\n{title}",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for index, column in enumerate(columns):
+        words = any(isinstance(row[index], str) for row in rows)
+        grid.add_column(column, justify="left" if words else "right", overflow="fold")
+    for row in rows:
+        grid.add_row(*(show(cell) for cell in row))
+    # A pipe has no width: the table gets the room it asks for.
+    out.print(grid, width=None if out.is_terminal else 160, soft_wrap=False)
+
+
+def show(cell: Any) -> str:
+    r"""A cell as people read it.
+
+    >>> show(None), show(61.4836), show(True), show(12), show("[a]")
+    ('–', '61.48', 'yes', '12', '\\[a]')
+    >>> show((0.5, 0.75)), show((48.33, 100.0))
+    ('0.50–0.75', '48.3–100.0')
+    """
+    if cell is None:
+        return "–"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return f"{cell:.2f}"
+    if isinstance(cell, tuple | list):
+        digits = 2 if all(abs(part) <= 1 for part in cell) else 1
+        return "–".join(f"{part:.{digits}f}" for part in cell)
+    return str(cell).replace("[", r"\[")
+
+
+@contextmanager
+def tracked(what: str, total: int) -> Iterator[Callable[[], None]]:
+    """A progress bar on a terminal; the caller advances it by one."""
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    ) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda: progress.advance(task)

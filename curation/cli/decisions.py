@@ -1,0 +1,233 @@
+"""``curation decisions``: filter, agreement, split."""
+
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from curation.campaign import Campaign, open_campaign
+from curation.cli import console, work
+from curation.cli.options import Json, Where
+from curation.cli.pipeline import bring_up_to_date
+from curation.files import CurationError, read_json
+from curation.records import REASONS
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Decide which items become CATs, say how far annotators agree, split by term.",
+)
+
+
+@app.command("filter")
+def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
+    """Keep the items whose gold labels are one of each.
+
+    An association's gold label is the one with at least «needed» of its first «of» labels by
+    distinct annotators (settings in [decisions]). Every label that does not count and every item
+    that falls is kept with its reason in 3-decisions/rejected.jsonl.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        counts = bring_up_to_date(opened, "filter").counts
+    if as_json:
+        console.say_json(counts)
+        return
+    show_filter(counts)
+
+
+def show_filter(counts: dict[str, int]) -> None:
+    """Say what the filter kept, and why the rest fell."""
+    console.say(
+        f"{counts['items_kept']} of {counts['items_in']} items kept as CATs; "
+        f"{counts['labels_counted']} of {counts['labels_in']} labels counted."
+    )
+    rows = [(code, counts[code], meaning) for code, meaning in REASONS.items() if counts.get(code)]
+    if rows:
+        title = "Not kept, in 3-decisions/rejected.jsonl"
+        console.table(title, ["reason", "count", "meaning"], rows)
+
+
+@app.command("agreement")
+def agreement(
+    campaign: Where = Path(),
+    measure: Annotated[
+        str, typer.Option(help="alpha, fleiss, ac1, parted by commas; default as in the settings.")
+    ] = "",
+    by: Annotated[
+        str, typer.Option(help="domain, kind, round, term, annotator, parted by commas.")
+    ] = "",
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out this annotator's labels; may be repeated.", metavar="NAME"),
+    ] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX tables.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say how far annotators agree, with bootstrap intervals over CATs.
+
+    Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 over kept and over all decided items; each
+    term's agreement as in the paper's Table 10; each annotator against the others; the share of
+    items kept beside the paper's 83 %; how often gold labels differ from what writers meant.
+    3-decisions/agreement.json holds all of it; the options choose what is shown.
+    """
+    from curation.decisions.agreement import GROUPS
+    from curation.decisions.measures import MEASURES
+
+    measures, groups = _listed(measure, tuple(MEASURES)), _listed(by, GROUPS)
+    opened = open_campaign(campaign)
+    with opened.lock():
+        bring_up_to_date(opened, "agreement")
+        report = read_json(opened.decisions / "agreement.json")
+        if exclude or set(measures) - set(opened.settings.agreement.measures):
+            report = work.agreement_report(
+                opened,
+                measures=measures or opened.settings.agreement.measures,
+                by=groups,
+                exclude=exclude or (),
+            )
+    if as_json:
+        console.say_json(report)
+        return
+    tables = _tables(report, measures or report_measures(report), groups)
+    for title, columns, rows in tables:
+        if as_csv:
+            _print_csv(title, columns, rows, several=len(tables) > 1)
+        elif latex:
+            _print_latex(title, columns, rows)
+        else:
+            console.table(title, columns, rows)
+
+
+def report_measures(report: dict[str, Any]) -> list[str]:
+    """The measures that a report holds, in their order."""
+    return list(dict.fromkeys(row["measure"] for row in report["measures"]))
+
+
+Shown = tuple[str, list[str], list[list[Any]]]
+
+
+def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> list[Shown]:
+    found: list[Shown] = []
+    level = f"{100 * report['confidence']:g} %"
+    for group in ["overall", *(g for g in groups if g != "annotator")]:
+        heads = [group, "scope", "gold", "CATs", "labels"]
+        cells: dict[tuple[Any, ...], list[Any]] = {}
+        for row in report["measures"]:
+            if row["by"] == group and row["measure"] in measures:
+                key = (row["group"], row["scope"], row["classes"], row["cats"], row["labels"])
+                flag = " (few CATs)" if row["few_cats"] else ""
+                cells.setdefault(key, []).extend([row["value"], console.show(row["ci"]) + flag])
+        for measure in measures:
+            heads += [measure, level]
+        title = "Agreement" if group == "overall" else f"Agreement by {group}"
+        found.append((title, heads, [[*key, *values] for key, values in cells.items()]))
+    retention = [
+        [r["domain"], r["kind"], r["items"], r["open"], r["kept"], r["retention"], r["paper"]]
+        for r in report["retention"]
+    ]
+    heads = ["domain", "kind", "items", "open", "kept", "% of decided", "paper %"]
+    found.append(("Retention", heads, retention))
+    gold = [[f"from the {name}", *cells.values()] for name, cells in report["gold"].items()]
+    heads = ["gold differs", "associations", "differ", "%"]
+    found.append(("Gold against intent and published gold", heads, gold))
+    repeats = report["repeats"]
+    found.append(
+        (
+            "Annotators who labelled an association twice",
+            ["labels refused", "items touched", "CATs that the rule costs"],
+            [[repeats["labels"], repeats["items"], repeats["lost"]]],
+        )
+    )
+    if "term" in groups:
+        rows = [
+            [t["term"], t["domain"], t["cats"], t["stereotype"], t["all"]] for t in report["terms"]
+        ]
+        heads = ["term", "domain", "CATs", "% stereotype", "% all three"]
+        found.append(("Votes for the gold label by term (Table 10)", heads, rows))
+    if "annotator" in groups:
+        rows = [list(a.values()) for a in report["annotators"]]
+        heads = ["annotator", "labels", "% with others", "% with gold", "suspect"]
+        found.append(("Annotators against the others", heads, rows))
+    return found
+
+
+def _listed(text: str, allowed: tuple[str, ...]) -> list[str]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    for part in parts:
+        if part not in allowed:
+            raise CurationError(f"{part!r} is none of {', '.join(allowed)}", "see --help")
+    return parts
+
+
+def _print_csv(title: str, columns: list[str], rows: list[list[Any]], *, several: bool) -> None:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerows([columns, *(["" if c is None else c for c in row] for row in rows)])
+    sys.stdout.write((f"# {title}\n" if several else "") + buffer.getvalue())
+
+
+def _print_latex(title: str, columns: list[str], rows: list[list[Any]]) -> None:
+    def safe(cell: Any) -> str:
+        text = console.show(cell).replace("–", "--")
+        for char in "%&_#":
+            text = text.replace(char, "\\" + char)
+        return text
+
+    lines = [f"% {title}", f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule"]
+    lines += [" & ".join(map(safe, columns)) + r" \\", "\\midrule"]
+    lines += [" & ".join(map(safe, row)) + r" \\" for row in rows]
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+@app.command("split")
+def split(campaign: Where = Path(), as_json: Json = False) -> None:
+    """Divide the CATs into dev and test, by whole terms and families.
+
+    In each domain a quarter of the terms (setting dev in [split]) goes to dev. There is no
+    training part: docs/decisions.md says why. Families are the term's links, a name in the column
+    family of 1-terms/edits.csv, or else spelling variants and plurals.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        bring_up_to_date(opened, "split")
+        report = read_json(opened.decisions / "split.json")
+    if as_json:
+        console.say_json(report)
+        return
+    show_split(opened, report)
+
+
+def show_split(campaign: Campaign, report: dict[str, Any]) -> None:
+    """Say what the split did, and what moved the share."""
+    rows = [
+        [
+            domain,
+            d["terms"],
+            d["exact"],
+            d["dev_terms"],
+            d["test_terms"],
+            d["dev_cats"],
+            d["test_cats"],
+            " and ".join(d["moved_by"]),
+        ]
+        for domain, d in report["domains"].items()
+    ]
+    dev = campaign.settings.split.dev
+    heads = [
+        "domain",
+        "terms",
+        f"{100 * dev:g} %",
+        "dev terms",
+        "test terms",
+        "dev CATs",
+        "test CATs",
+        "moved by",
+    ]
+    console.table("Split by term", heads, rows)
+    if report["families"]:
+        console.say("Kept together: " + "; ".join(" = ".join(f) for f in report["families"]))

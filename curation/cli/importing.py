@@ -1,0 +1,177 @@
+"""``curation import``: answers from files into a round's archive."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from curation.campaign import Campaign, Name, open_campaign
+from curation.cli import console, work
+from curation.cli.options import Json, Where
+from curation.cli.pipeline import bring_up_to_date
+from curation.files import CurationError, dump_line, read_records, writing
+from curation.records import Rejection, Term
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Bring answers in: published StereoSet files, or tables from another platform.",
+)
+Round = Annotated[
+    str,
+    typer.Option("--round", "-r", help="The round that the answers belong to.", metavar="NAME"),
+]
+
+
+@app.command("stereoset")
+def stereoset(
+    file: Annotated[Path, typer.Argument(help="A file in StereoSet's format.")],
+    campaign: Where = Path(),
+    round: Round = "published",
+    as_json: Json = False,
+) -> None:
+    """Import a dataset in StereoSet's published format: items, labels, ids kept.
+
+    Texts are taken as they were published. Items of another form than three sentences, clashing
+    ids and unknown labels are refused with a reason and kept in 2-rounds/ROUND/rejected.jsonl.
+    """
+    from curation.stereoset import read_entries
+
+    payloads = [
+        {"kind": entry.kind, "where": entry.where, "item": entry.item}
+        for entry in read_entries(file)
+    ]
+    _import(campaign, round, "stereoset", payloads, known_terms=False, as_json=as_json)
+
+
+@app.command("answers")
+def answers(
+    file: Annotated[Path, typer.Argument(help="A CSV or JSONL file.")],
+    campaign: Where = Path(),
+    round: Round = "main",
+    known_terms: Annotated[
+        bool,
+        typer.Option("--known-terms", help="Refuse items on terms that the campaign lacks."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Import writers' or validators' answers from a table.
+
+    Writers: domain, target, context, stereotype, anti_stereotype, unrelated; and, where there,
+    item_id, kind, annotator, submitted_at, updated_at, seconds. The three are sentences, or the
+    words that fill BLANK.
+
+    Validators: item_id, annotator, association (its id or its text) and label; or association_1,
+    label_1 to association_3, label_3 in one row; and, where there, answer_id, submitted_at,
+    updated_at, seconds.
+
+    Commas, semicolons, tabs or bars, with or without a byte order mark. Importing a file again
+    adds only what is new. docs/formats.md tells more.
+    """
+    from curation.rounds.tables import read_rows
+
+    payloads = [row for _, row in read_rows(file)]
+    if not payloads:
+        raise CurationError(f"{file}: a header and no rows", "check that it is the right file")
+    _import(campaign, round, "answers", payloads, known_terms=known_terms, as_json=as_json)
+
+
+def _import(
+    root: Path,
+    round: str,
+    source: Literal["stereoset", "answers"],
+    payloads: list[dict[str, Any]],
+    *,
+    known_terms: bool,
+    as_json: bool,
+) -> None:
+    from pydantic import TypeAdapter, ValidationError
+
+    from curation.rounds import archive, people
+
+    try:
+        TypeAdapter(Name).validate_python(round)
+    except ValidationError:
+        raise CurationError(
+            f"{round!r} cannot be the name of a round", "use letters, digits, - and _"
+        ) from None
+    campaign = open_campaign(root)
+    with campaign.lock():
+        if not campaign.round_names():
+            people.make_key(campaign.settings.campaign.id)
+        raw, rejected = (campaign.rounds / round / name for name in ("raw", "rejected.jsonl"))
+        before = _reasons(rejected)
+        if not known_terms:
+            _register_terms(campaign, _named(payloads, source))
+        delivery = archive.deliver(raw, source, payloads)
+        counts = bring_up_to_date(campaign, "fold").counts if raw.is_dir() else {}
+        refused = _reasons(rejected) - before
+        labels = work.read_labels(campaign)
+        labelled = set(labels["item"].unique())
+        items = [item for item in work.read_items(campaign) if item.round == round]
+    summary = {
+        "round": round,
+        "rows": len(payloads),
+        "added": delivery.added,
+        "known": delivery.known,
+        "items": len(items),
+        "unlabelled": sum(item.id not in labelled for item in items),
+        "labels": int((labels["round"] == round).sum()),
+        "rejected": dict(sorted(refused.items())),
+    }
+    if as_json:
+        console.say_json(summary)
+        return
+    console.say(
+        f"{delivery.added} answers added to round {round}, {delivery.known} known already. "
+        f"The round has {summary['items']} items and {summary['labels']} labels; "
+        f"the campaign {counts['items']} and {counts['labels']}."
+    )
+    if refused:
+        _show_refused(f"Newly refused, in {campaign.relative(rejected)}", refused)
+    if items and summary["unlabelled"]:
+        console.say(f"{summary['unlabelled']} items have no label yet.")
+
+
+def _reasons(rejected: Path) -> Counter[str]:
+    found = read_records(rejected, Rejection) if rejected.exists() else []
+    return Counter(rejection.code for rejection in found)
+
+
+def _show_refused(title: str, refused: Counter[str]) -> None:
+    from curation.records import REASONS
+
+    rows = [(code, n, REASONS[code]) for code, n in refused.most_common()]
+    console.table(title, ["reason", "count", "meaning"], rows)
+
+
+def _named(payloads: list[dict[str, Any]], source: str) -> Iterator[tuple[str, str]]:
+    """The (domain, target) pairs that answers name."""
+    from curation.records import Event
+    from curation.rounds.answers import Written, interpret
+
+    for payload in payloads:
+        event = Event.model_construct(id="-", source=source, position=0, payload=payload)
+        for what in interpret(event, round="-", where="-"):
+            if isinstance(what, Written):
+                yield what.domain, what.target
+
+
+def _register_terms(campaign: Campaign, named: Iterator[tuple[str, str]]) -> None:
+    """Give every term met for the first time its permanent id."""
+    from curation.terms.targets import EDIT_COLUMNS, new_term
+
+    path, edits = campaign.terms / "imported.jsonl", campaign.terms / "edits.csv"
+    known = {t.id: t for t in read_records(path, Term)} if path.exists() else {}
+    terms = dict(known)
+    for domain, text in named:
+        if domain in campaign.settings.campaign.domains:
+            term = new_term(domain, text)
+            terms.setdefault(term.id, term)
+    if len(terms) > len(known):
+        with writing(path) as file:
+            file.writelines(map(dump_line, terms.values()))
+    if not edits.exists():
+        with writing(edits) as file:
+            file.write((",".join(EDIT_COLUMNS) + "\n").encode())

@@ -1,0 +1,177 @@
+"""The pipeline as one ordered list: each step's inputs, settings and results on disk.
+
+A step is skipped where its inputs, settings and algorithm are those of its last results. Whoever
+runs a step first brings the steps before it up to date.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from curation.campaign import Campaign
+from curation.cli import work
+from curation.files import CurationError
+from curation.manifest import Results, digests, is_current, read_manifest, run_step
+from curation.records import StepRun
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: where its results lie and what it reads."""
+
+    name: str
+    says: str
+    folder: Callable[[Campaign], Path]
+    algorithm: Callable[[], int]
+    settings: Callable[[Campaign], Settings]
+    inputs: Callable[[Campaign], list[Path]]
+    work: Callable[[Campaign, Results], dict[str, int]]
+
+    def state(self, campaign: Campaign) -> dict[str, Any]:
+        """What ``is_current`` and ``run_step`` compare."""
+        return {
+            "algorithm": self.algorithm(),
+            "settings": orjson.loads(orjson.dumps(self.settings(campaign))),
+            "inputs": digests({campaign.relative(p): p for p in self.inputs(campaign)}),
+        }
+
+
+def last_run(campaign: Campaign, step: Step) -> StepRun | None:
+    """How the step's last results came about, if there are any."""
+    return read_manifest(step.folder(campaign)).steps.get(step.name)
+
+
+def current(campaign: Campaign, step: Step) -> bool:
+    """Whether the step's results are up to date with what lies on disk now."""
+    return is_current(step.folder(campaign), step.name, **step.state(campaign))
+
+
+def bring_up_to_date(
+    campaign: Campaign, last: str = "release", *, tell: Callable[[Step, bool], None] | None = None
+) -> StepRun:
+    """Run every step up to ``last`` that is not up to date. Only under the campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        last: name of the last step.
+        tell: called with each step, and whether it was run.
+
+    Returns:
+        The last step's run.
+
+    Raises:
+        CurationError: a step cannot do its work.
+    """
+    if not campaign.round_names():
+        raise CurationError(
+            f"{campaign.root}: there are no answers yet",
+            "«curation import answers FILE» or «curation import stereoset FILE»",
+        )
+    run: StepRun | None = None
+    for step in STEPS:
+        state = step.state(campaign)
+        fresh = not is_current(step.folder(campaign), step.name, **state)
+        if fresh:
+            run = run_step(step.folder(campaign), step.name, partial(step.work, campaign), **state)
+        else:
+            run = last_run(campaign, step)
+        if tell:
+            tell(step, fresh)
+        if step.name == last:
+            break
+    assert run is not None
+    return run
+
+
+def _algorithm(module: str) -> Callable[[], int]:
+    from importlib import import_module
+
+    return lambda: int(import_module(f"curation.{module}").ALGORITHM)
+
+
+def _key_fingerprint(campaign: Campaign) -> str:
+    from curation.rounds import people
+
+    return people.fingerprint(people.read_key(campaign.settings.campaign.id))
+
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        "targets",
+        "target terms and their families",
+        lambda c: c.terms,
+        _algorithm("terms.targets"),
+        lambda c: {"language": c.settings.campaign.language},
+        lambda c: [c.terms / "imported.jsonl", c.terms / "edits.csv"],
+        work.targets,
+    ),
+    Step(
+        "fold",
+        "items and labels from raw answers",
+        lambda c: c.rounds,
+        _algorithm("rounds.fold"),
+        lambda c: {"domains": c.settings.campaign.domains, "key": _key_fingerprint(c)},
+        lambda c: [c.terms / "targets.jsonl", *work.raw_files(c)],
+        work.fold,
+    ),
+    Step(
+        "filter",
+        "which items become CATs",
+        lambda c: c.decisions,
+        _algorithm("decisions.filter"),
+        lambda c: c.settings.decisions.model_dump(),
+        lambda c: [*work.item_files(c), *work.label_files(c)],
+        work.filter,
+    ),
+    Step(
+        "agreement",
+        "how far annotators agree",
+        lambda c: c.decisions,
+        _algorithm("decisions.agreement"),
+        lambda c: {
+            **c.settings.agreement.model_dump(),
+            "decisions": c.settings.decisions.model_dump(),
+            "seed": c.settings.campaign.seed,
+        },
+        lambda c: [
+            c.terms / "targets.jsonl",
+            *work.item_files(c),
+            *work.label_files(c),
+            c.decisions / "decisions.jsonl",
+        ],
+        work.agreement,
+    ),
+    Step(
+        "split",
+        "dev and test by term",
+        lambda c: c.decisions,
+        _algorithm("decisions.split"),
+        lambda c: {"dev": c.settings.split.dev, "seed": c.settings.campaign.seed},
+        lambda c: [
+            c.terms / "targets.jsonl",
+            *work.item_files(c),
+            c.decisions / "decisions.jsonl",
+        ],
+        work.split,
+    ),
+    Step(
+        "release",
+        "the published folder",
+        lambda c: c.releases,
+        _algorithm("release.build"),
+        lambda c: {
+            **c.settings.release.model_dump(),
+            "name": c.settings.campaign.name,
+            "language": c.settings.campaign.language,
+            "decisions": c.settings.decisions.model_dump(),
+        },
+        lambda c: [*work.item_files(c), *work.label_files(c), c.decisions / "cats.jsonl"],
+        work.release,
+    ),
+)

@@ -1,0 +1,30 @@
+"""``curation release``: the published folder."""
+
+from pathlib import Path
+
+import typer
+
+from curation.campaign import open_campaign
+from curation.cli import console
+from curation.cli.options import Json, Where
+from curation.cli.pipeline import bring_up_to_date
+
+app = typer.Typer(no_args_is_help=True, help="Make the folder that is published.")
+
+
+@app.command("build")
+def build(campaign: Where = Path(), as_json: Json = False) -> None:
+    """Write 7-release/VERSION: dev.json, test.json, annotations.csv, README.md, SHA256SUMS.
+
+    The version is a setting in [release]; raise it once a version has been published.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        counts = bring_up_to_date(opened, "release").counts
+    folder = opened.releases / opened.settings.release.version
+    if as_json:
+        console.say_json({"folder": str(folder), **counts})
+        return
+    console.say(
+        f"{counts['cats']} CATs and {counts['annotations']} annotations released in {folder}"
+    )

@@ -1,0 +1,200 @@
+"""``curation init``, ``status``, ``run`` and ``demo``."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from curation.campaign import (
+    Campaign,
+    CampaignSettings,
+    Settings,
+    create_campaign,
+    new_id,
+    open_campaign,
+    read_settings,
+)
+from curation.cli import console
+from curation.cli.options import Json, Where
+from curation.cli.pipeline import STEPS, Step, bring_up_to_date, current, last_run
+from curation.files import CurationError, dump_json, read_json, shipped, writing
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder to make.", metavar="DIR")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take defaults.")] = False,
+    name: Annotated[str, typer.Option(help="The benchmark's name.")] = "",
+    language: Annotated[str, typer.Option(help="Language code of the texts.")] = "",
+    domains: Annotated[str, typer.Option(help="Domains, parted by commas.")] = "",
+) -> None:
+    """Begin a campaign: a folder with a commented campaign.toml."""
+    fields = CampaignSettings.model_fields
+    usual = {
+        "name": fields["name"].default,
+        "language": fields["language"].default,
+        "domains": ",".join(fields["domains"].default),
+    }
+    given = {"name": name, "language": language, "domains": domains}
+    asked = {
+        key: value
+        or (usual[key] if yes else typer.prompt(fields[key].description or key, default=usual[key]))
+        for key, value in given.items()
+    }
+    split = [part.strip() for part in asked["domains"].split(",") if part.strip()]
+    try:
+        settings = Settings(
+            campaign=CampaignSettings.model_validate({**asked, "domains": split, "id": new_id()})
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise CurationError(f"{first['loc'][0]}: {first['msg']}", "choose another") from None
+    create_campaign(folder, settings)
+    console.say(f"{folder / 'campaign.toml'} written; look through it.")
+    console.say(f"next: cd {folder}; curation import answers FILE, or import stereoset FILE")
+
+
+def status(campaign: Where = Path(), as_json: Json = False) -> None:
+    """Say where the campaign stands, and what to do next."""
+    opened = open_campaign(campaign)
+    steps = [_state(opened, step) for step in STEPS]
+    rounds = [_round(opened, name) for name in opened.round_names()]
+    after = _next(opened, steps)
+    if as_json:
+        console.say_json({"steps": steps, "rounds": rounds, "next": after})
+        return
+    console.say(f"{opened.settings.campaign.name} ({opened.root.resolve()})")
+    if rounds:
+        rows = [list(r.values()) for r in rounds]
+        console.table("Rounds", ["round", "items", "labels", "refused"], rows)
+    rows = [[s["step"], s["state"], _counts(s["counts"])] for s in steps]
+    console.table("Steps", ["step", "state", "counts"], rows)
+    console.say(f"next: {after}")
+
+
+def _state(campaign: Campaign, step: Step) -> dict[str, Any]:
+    run = last_run(campaign, step)
+    if run is None:
+        state = "not yet"
+    elif not campaign.round_names():
+        state = "out of date"
+    else:
+        state = "up to date" if current(campaign, step) else "out of date"
+    return {
+        "step": step.name,
+        "state": state,
+        "counts": run.counts if run else {},
+        "finished_at": run.finished_at if run else None,
+    }
+
+
+def _round(campaign: Campaign, name: str) -> dict[str, Any]:
+    counts: dict[str, Any] = {"round": name}
+    for kind in ("items", "labels", "rejected"):
+        path = campaign.rounds / name / f"{kind}.jsonl"
+        if path.exists():
+            with path.open("rb") as file:
+                counts[kind] = sum(1 for _ in file)
+        else:
+            counts[kind] = None
+    return counts
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items() if n)
+
+
+def _next(campaign: Campaign, steps: list[dict[str, Any]]) -> str:
+    if not campaign.round_names():
+        return "curation import answers FILE, or curation import stereoset FILE"
+    if any(step["state"] != "up to date" for step in steps):
+        return "curation run"
+    open_items = steps[2]["counts"].get("too_few_labels", 0)
+    if open_items:
+        return f"more labels for {open_items} items, then curation import answers FILE"
+    test = campaign.releases / campaign.settings.release.version / "test.json"
+    return f"curation scores predictions --gold {test} --predictions FILE"
+
+
+def run(campaign: Where = Path(), as_json: Json = False) -> None:
+    """Run every step that needs no people, skipping what is up to date."""
+    opened = open_campaign(campaign)
+    done: list[dict[str, Any]] = []
+
+    def tell(step: Step, fresh: bool) -> None:
+        last = last_run(opened, step)
+        counts = last.counts if last else {}
+        done.append({"step": step.name, "ran": fresh, "counts": counts})
+        if not as_json:
+            word = "done" if fresh else "up to date"
+            console.say(f"{step.name:10} {word:11} {step.says}: {_counts(counts)}")
+
+    with opened.lock():
+        bring_up_to_date(opened, tell=tell)
+    folder = opened.releases / opened.settings.release.version
+    if as_json:
+        console.say_json({"steps": done, "release": str(folder)})
+    else:
+        console.say(f"release: {folder}")
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(help="Where the campaign is made; must not exist.", metavar="DIR")
+    ] = Path("curation-demo"),
+) -> None:
+    """Run the whole flow on the example campaign: made-up, mild answers with real flaws."""
+    from curation.cli.decisions import agreement, filter_, split
+    from curation.cli.importing import answers, stereoset
+    from curation.cli.release import build
+    from curation.cli.scores import show_models, show_results
+    from curation.scores.baselines import baselines
+    from curation.scores.metrics import check_predictions, comparisons, results
+    from curation.stereoset import read_cats, read_predictions
+
+    example = shipped("data", "example")
+    if folder.exists() and any(folder.iterdir()):
+        raise CurationError(f"{folder}: is not empty", "name another folder, or delete it")
+    settings = read_settings(example / "campaign.toml")
+    identity = settings.campaign.model_copy(update={"id": new_id()})
+    made = create_campaign(folder, settings.model_copy(update={"campaign": identity}))
+    made.terms.mkdir(exist_ok=True)
+    shutil.copyfile(example / "edits.csv", made.terms / "edits.csv")
+    console.say(f"The example campaign, made up and mild, in {folder}.\n")
+
+    def step(command: str) -> None:
+        console.out.print(f"\n$ curation {command}", style="bold", markup=False)
+
+    for file in ("writers.csv", "validators.csv"):
+        step(f"import answers {file}")
+        answers(example / file, folder)
+    step("import answers pilot.jsonl --round pilot --known-terms")
+    answers(example / "pilot.jsonl", folder, round="pilot", known_terms=True)
+    step("import stereoset published.json")
+    stereoset(example / "published.json", folder)
+    step("decisions filter")
+    filter_(folder)
+    step("decisions agreement")
+    agreement(folder)
+    step("decisions split")
+    split(folder)
+    step("release build")
+    build(folder)
+    release = made.releases / made.settings.release.version
+    cats = read_cats(release / "test.json")
+    # A stand-in for a model that needs nothing installed: the shorter sentence is the likelier.
+    shorter = [{"id": a.id, "score": -len(a.sentence)} for cat in cats for a in cat.associations]
+    path = folder / "predictions_shorter-is-likelier.json"
+    with writing(path) as file:
+        file.write(dump_json({"intrasentence": shorter, "intersentence": []}))
+    step(f"scores predictions --gold {release / 'test.json'} --predictions {path}")
+    scores, _ = check_predictions(cats, list(read_predictions(path)), where=str(path))
+    result = results(comparisons(cats, scores), model="shorter-is-likelier")
+    show_results(result)
+    step(f"scores baselines --gold {release / 'test.json'}")
+    show_models([result, *baselines(cats)])
+    report = read_json(made.decisions / "split.json")
+    kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
+    console.say(f"\n{kept} CATs are released in {release}")
+    console.say(f"To look around: cd {folder}; curation status")

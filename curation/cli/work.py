@@ -1,0 +1,304 @@
+"""What each step of the pipeline reads, does and writes: the stages' functions on files."""
+
+import hashlib
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curation.campaign import Campaign
+from curation.cli.console import tracked
+from curation.files import CurationError, dump_json, read_records, read_table, shipped
+from curation.manifest import Results
+from curation.records import Cat, Decision, Item, Label, Rejection, Term
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from curation.decisions.filter import Counted
+
+
+# --- what the steps read ------------------------------------------------------------------------
+
+
+def _round_files(campaign: Campaign, name: str) -> list[Path]:
+    return [campaign.rounds / round / name for round in campaign.round_names()]
+
+
+def item_files(campaign: Campaign) -> list[Path]:
+    """Every round's items."""
+    return _round_files(campaign, "items.jsonl")
+
+
+def label_files(campaign: Campaign) -> list[Path]:
+    """Every round's labels."""
+    return _round_files(campaign, "labels.jsonl")
+
+
+def raw_files(campaign: Campaign) -> list[Path]:
+    """Every segment of every round's archive."""
+    from curation.rounds.archive import segments
+
+    return [p for raw in _round_files(campaign, "raw") for p in segments(raw)]
+
+
+def read_items(campaign: Campaign) -> list[Item]:
+    """The items of all rounds."""
+    return [item for path in item_files(campaign) for item in read_records(path, Item)]
+
+
+@lru_cache(maxsize=1)
+def _labels(stamps: tuple[tuple[Path, int, int], ...]) -> "pd.DataFrame":
+    return read_table([path for path, *_ in stamps], Label)
+
+
+def read_labels(campaign: Campaign) -> "pd.DataFrame":
+    """The labels of all rounds as a table; read once while the files stay as they are."""
+    stats = [(path, path.stat()) for path in label_files(campaign)]
+    return _labels(tuple((path, stat.st_mtime_ns, stat.st_ino) for path, stat in stats))
+
+
+def read_terms(campaign: Campaign) -> dict[str, Term]:
+    """The campaign's terms by id."""
+    return {t.id: t for t in read_records(campaign.terms / "targets.jsonl", Term)}
+
+
+def read_counted(campaign: Campaign, items: Sequence[Item]) -> "Counted":
+    """Which labels count, under the campaign's settings."""
+    from curation.decisions.filter import count
+
+    knobs = campaign.settings.decisions
+    return count(
+        items,
+        read_labels(campaign),
+        of=knobs.of,
+        count_writer=knobs.count_writer,
+        count_repeats=knobs.count_repeats,
+        rounds=knobs.rounds,
+    )
+
+
+# --- the steps ----------------------------------------------------------------------------------
+
+
+def targets(campaign: Campaign, results: Results) -> dict[str, int]:
+    """Give every term its family."""
+    from curation.rounds.tables import read_rows
+    from curation.terms.targets import read_edits, targets
+
+    imported, edits = campaign.terms / "imported.jsonl", campaign.terms / "edits.csv"
+    met = read_records(imported, Term) if imported.exists() else []
+    rows = read_rows(edits) if edits.exists() else ()
+    found = targets(
+        met,
+        read_edits(rows, str(edits)),
+        language=campaign.settings.campaign.language,
+        where=str(edits),
+    )
+    results.records("targets.jsonl", found)
+    return {"terms_in": len(met), "terms_out": len(found)}
+
+
+def fold(campaign: Campaign, results: Results) -> dict[str, int]:
+    """Fold the raw answers of all rounds into items, labels and rejections."""
+    from curation.rounds import archive, people
+    from curation.rounds.answers import Said, interpret
+    from curation.rounds.fold import fold
+
+    rounds = campaign.round_names()
+    total = sum(1 for path in raw_files(campaign) for _ in path.open("rb"))
+    seen = Counter[str]()
+
+    def said() -> Iterator[tuple[str, Said]]:
+        for round in rounds:
+            for where, event in archive.read(campaign.rounds / round / "raw"):
+                for what in interpret(event, round=round, where=f"{round}/raw/{where}"):
+                    seen[type(what).__name__] += 1
+                    yield round, what
+                advance()
+
+    with tracked("reading answers", total) as advance:
+        folded = fold(
+            said(),
+            domains=campaign.settings.campaign.domains,
+            terms=set(read_terms(campaign)),
+            pseudonym=people.pseudonyms(people.read_key(campaign.settings.campaign.id)),
+        )
+    for round in rounds:
+        results.records(f"{round}/items.jsonl", (i for i in folded.items if i.round == round))
+        results.records(f"{round}/labels.jsonl", (x for x in folded.labels if x.round == round))
+        results.records(f"{round}/rejected.jsonl", folded.rejections.get(round, []))
+    return {
+        "said": seen.total(),
+        "items": len(folded.items),
+        "labels": len(folded.labels),
+        "rejected": sum(map(len, folded.rejections.values())),
+    }
+
+
+def filter(campaign: Campaign, results: Results) -> dict[str, int]:
+    """Count labels and decide items."""
+    from curation.decisions.filter import judge
+
+    knobs = campaign.settings.decisions
+    unknown = set(knobs.rounds) - set(campaign.round_names())
+    if unknown:
+        raise CurationError(
+            f"[decisions] rounds names {min(unknown)!r}, which has no answers",
+            f"rounds with answers: {', '.join(campaign.round_names())}",
+        )
+    items = read_items(campaign)
+    counted = read_counted(campaign, items)
+    decisions = judge(
+        items, counted.votes, needed=knobs.needed, of=knobs.of, match_intent=knobs.match_intent
+    )
+    refused = counted.labels[counted.labels["code"] != ""]
+    rejections = [
+        Rejection(
+            code=row["code"],
+            detail=f"label by {row['annotator']} on {row['association']}",
+            where=f"label {row['id']}",
+            record={
+                key: None if value != value else value
+                for key, value in row.items()
+                if key in Label.model_fields
+            },
+        )
+        for row in refused.astype(object).to_dict("records")
+    ]
+    rejections += [
+        Rejection(
+            code=decision.reason,
+            detail=f"golds {', '.join(str(v.gold) for v in decision.verdicts)}",
+            where=f"item {item.id}",
+            record=item.model_dump(mode="json"),
+        )
+        for item, decision in zip(items, decisions, strict=True)
+        if not decision.kept
+    ]
+    results.records("decisions.jsonl", decisions)
+    results.records("rejected.jsonl", rejections)
+    reasons = Counter(r.code for r in rejections)
+    return {
+        "labels_in": len(counted.labels),
+        "labels_counted": len(counted.labels) - len(refused),
+        "labels_refused": len(refused),
+        "items_in": len(items),
+        "items_kept": sum(d.kept for d in decisions),
+        "items_dropped": sum(not d.kept for d in decisions),
+        **dict(sorted(reasons.items())),
+    }
+
+
+def agreement_report(
+    campaign: Campaign,
+    *,
+    measures: Sequence[str],
+    by: Sequence[str] = ("domain", "kind", "round", "term", "annotator"),
+    exclude: Sequence[str] = (),
+) -> dict[str, Any]:
+    """All that ``agreement.json`` holds, or a part of it under other knobs."""
+    from curation.decisions import agreement
+    from curation.decisions.filter import repeats
+
+    settings = campaign.settings
+    items = read_items(campaign)
+    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    terms = read_terms(campaign)
+    counted = read_counted(campaign, items)
+    known = set(counted.labels["annotator"].unique())
+    if strangers := set(exclude) - known:
+        raise CurationError(
+            f"no annotator {min(strangers)!r}",
+            "names stand in «decisions agreement --by annotator»",
+        )
+    found = agreement.facts(items, decisions, counted, terms, exclude=exclude)
+    groups = ["overall", *(b for b in by if b != "annotator")]
+    rows: list[dict[str, Any]] = []
+    with tracked("agreement", len(groups)) as advance:
+        for group in groups:
+            rows += agreement.measured(
+                found,
+                by=group,
+                measures=measures,
+                resamples=settings.agreement.resamples,
+                confidence=settings.agreement.confidence,
+                seed=settings.campaign.seed,
+            )
+            advance()
+    touched = repeats(
+        items, read_labels(campaign), needed=settings.decisions.needed, of=settings.decisions.of
+    )
+    return {
+        "confidence": settings.agreement.confidence,
+        "resamples": settings.agreement.resamples,
+        "excluded": sorted(exclude),
+        "measures": rows,
+        "terms": agreement.by_term(found),
+        "annotators": agreement.by_annotator(found),
+        "retention": agreement.retention(items, decisions, terms),
+        "gold": agreement.intent(items, decisions),
+        "repeats": touched._asdict(),
+    }
+
+
+def agreement(campaign: Campaign, results: Results) -> dict[str, int]:
+    """Report agreement in full."""
+    report = agreement_report(campaign, measures=campaign.settings.agreement.measures)
+    results.json("agreement.json", report)
+    return {"figures": len(report["measures"]), "annotators": len(report["annotators"])}
+
+
+def split(campaign: Campaign, results: Results) -> dict[str, int]:
+    """Put the kept CATs into dev and test."""
+    from curation.decisions.split import cats, report
+
+    dev, seed = campaign.settings.split.dev, campaign.settings.campaign.seed
+    items = read_items(campaign)
+    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    found = cats(items, decisions, read_terms(campaign).values(), dev=dev, seed=seed)
+    results.records("cats.jsonl", found)
+    results.json("split.json", report(found, dev=dev))
+    return {
+        "cats": len(found),
+        "dev": sum(cat.split == "dev" for cat in found),
+        "test": sum(cat.split == "test" for cat in found),
+    }
+
+
+def release(campaign: Campaign, results: Results) -> dict[str, int]:
+    """Write the published folder."""
+    from curation.release import build
+
+    settings, version = campaign.settings, campaign.settings.release.version
+    cats = read_records(campaign.decisions / "cats.jsonl", Cat)
+    if not cats:
+        raise CurationError(
+            "no CAT was kept, so there is nothing to release",
+            "«curation decisions filter» says why items fall",
+        )
+    items = read_items(campaign)
+    table = build.annotations(cats, read_counted(campaign, items).labels)
+    content = {
+        name: dump_json(data)
+        for name, data in build.split_files(cats, table, version=version).items()
+    }
+    content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
+    texts = tomllib.loads(shipped("annotation_configs", "text", "en.toml").read_text("utf-8"))
+    content["README.md"] = build.readme(
+        cats,
+        table,
+        name=settings.campaign.name,
+        version=version,
+        language=settings.campaign.language,
+        licence=settings.release.licence,
+        warning=texts["content_warning"]["release"],
+        decisions=build.how_decided(settings.decisions.model_dump()),
+    ).encode()
+    for name, data in content.items():
+        results.lines(f"{version}/{name}", [data])
+    sums = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in content.items()]
+    results.lines(f"{version}/SHA256SUMS", [line.encode() for line in sums])
+    return {"cats": len(cats), "annotations": len(table)}

@@ -1,0 +1,271 @@
+"""How far annotators agree: measures with intervals, terms, annotators, retention, intent."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from curation.decisions.filter import Counted
+from curation.decisions.measures import MEASURES, Counts, by_cat, contributions, figure
+from curation.intervals import FEW, Floats, resampled_sums
+from curation.records import GOLDS, VALUES, Decision, Item, Term
+
+ALGORITHM = 1
+PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4)
+GROUPS = ("domain", "kind", "round", "term", "annotator")
+CLASSES = ("all", "stereo/anti")
+SCOPES = ("kept", "decided")
+
+
+class Facts(NamedTuple):
+    """One row an association (in order of the items), and the counted labels beside it.
+
+    ``frame`` has the columns item (number), domain, kind, term (``domain/text``), kept, decided,
+    gold (code in ``GOLDS``, -1 for none). ``labels`` are the counted ones, with ``row`` into the
+    frame, ``value`` as a code in ``VALUES``, round and annotator.
+    """
+
+    frame: pd.DataFrame
+    labels: pd.DataFrame
+
+
+def facts(
+    items: Sequence[Item],
+    decisions: Sequence[Decision],
+    counted: Counted,
+    terms: Mapping[str, Term],
+    *,
+    exclude: Sequence[str] = (),
+) -> Facts:
+    """Lay the counted labels beside what was decided.
+
+    Args:
+        items: the items.
+        decisions: one an item, in their order.
+        counted: which labels count.
+        terms: the terms by id.
+        exclude: annotators whose labels are left out; the decisions stay.
+    """
+    threes = [
+        {
+            "item": number,
+            "domain": terms[item.term].domain,
+            "kind": item.kind,
+            "term": f"{terms[item.term].domain}/{terms[item.term].text}",
+            "kept": decision.kept,
+            "decided": decision.reason != "too_few_labels",
+            "gold": GOLDS.index(verdict.gold) if verdict.gold else -1,
+        }
+        for number, (item, decision) in enumerate(zip(items, decisions, strict=True))
+        for verdict in decision.verdicts
+    ]
+    columns = ["item", "domain", "kind", "term", "kept", "decided", "gold"]
+    frame = pd.DataFrame(threes, columns=columns)
+    for name in ("domain", "kind", "term"):
+        frame[name] = frame[name].astype("category")
+    labels = counted.labels
+    live = (labels["code"] == "") & ~labels["annotator"].isin(list(exclude))
+    labels = labels.loc[live, ["row", "value", "round", "annotator"]].reset_index(drop=True)
+    codes = pd.Categorical(labels["value"], categories=list(VALUES)).codes
+    return Facts(frame, labels.assign(value=codes.astype(np.int64)))
+
+
+def _votes(of: Facts, labels: pd.DataFrame) -> Counts:
+    cells = labels["row"].to_numpy() * len(VALUES) + labels["value"].to_numpy()
+    return np.bincount(cells, minlength=len(of.frame) * len(VALUES)).reshape(-1, len(VALUES))
+
+
+def _groups(of: Facts, by: str) -> Iterator[tuple[str, Counts]]:
+    """The votes of each group; an association outside it has none."""
+    if by == "round":
+        for name in sorted(of.labels["round"].unique()):
+            yield str(name), _votes(of, of.labels[of.labels["round"] == name])
+        return
+    votes = _votes(of, of.labels)
+    if by == "overall":
+        yield "overall", votes
+        return
+    for name in of.frame[by].cat.categories:
+        yield str(name), votes * (of.frame[by] == name).to_numpy()[:, None]
+
+
+def measured(
+    of: Facts,
+    *,
+    by: str = "overall",
+    measures: Sequence[str] = tuple(MEASURES),
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 1,
+) -> list[dict[str, Any]]:
+    """Krippendorff's alpha, Fleiss' kappa and AC1 with bootstrap intervals over CATs.
+
+    The unit is an association. ``scope`` says over the items of which fate (kept; or decided,
+    kept or not); ``classes`` whether over all associations or over those whose gold label is
+    stereotype or anti-stereotype ("stereo/anti"), the harder choice.
+
+    Returns:
+        A row for each group, scope, classes and measure: ``{"by", "group", "scope", "classes",
+        "measure", "value", "ci", "cats", "labels", "few_cats"}``; value and ci are None where
+        nothing can be paired.
+    """
+    rows = []
+    for group, votes in _groups(of, by):
+        for scope in SCOPES:
+            for classes in CLASSES:
+                chosen = of.frame[scope].to_numpy() & (votes.sum(axis=1) > 0)
+                if classes != "all":
+                    chosen &= of.frame["gold"].isin([0, 1]).to_numpy()
+                part = votes[chosen]
+                if not len(part):
+                    continue
+                units = by_cat(contributions(part), of.frame["item"].to_numpy()[chosen])
+                sums = resampled_sums(units, resamples=resamples, seed=seed)
+                for measure in measures:
+                    value = figure(measure, part)
+                    rows.append(
+                        {
+                            "by": by,
+                            "group": group,
+                            "scope": scope,
+                            "classes": classes,
+                            "measure": measure,
+                            "value": value,
+                            "ci": None if value is None else _ci(measure, sums, units, confidence),
+                            "cats": len(units),
+                            "labels": int(part.sum()),
+                            "few_cats": len(units) < FEW,
+                        }
+                    )
+    return rows
+
+
+def _ci(measure: str, sums: Floats, units: Floats, confidence: float) -> list[float] | None:
+    values = MEASURES[measure](sums)
+    values = values[~np.isnan(values)]
+    if len(units) < 2 or not len(values):
+        return None
+    tail = (1 - confidence) / 2
+    return [float(q) for q in np.quantile(values, [tail, 1 - tail])]
+
+
+def by_term(of: Facts) -> list[dict[str, Any]]:
+    """Agreement of each term as in the paper's Table 10, over its kept CATs.
+
+    Returns:
+        ``{"term", "domain", "cats", "stereotype", "all"}``: per cent of votes for the gold label,
+        mean over CATs, of the stereotype association and of all three (ACL, Table 10: «for
+        stereotypes»); most agreed first.
+    """
+    votes = _votes(of, of.labels)
+    total = votes.sum(axis=1)
+    frame = of.frame.assign(
+        share=np.where(
+            of.frame["gold"].to_numpy() >= 0,
+            100 * votes[np.arange(len(votes)), of.frame["gold"]] / np.maximum(total, 1),
+            np.nan,
+        )
+    )
+    frame = frame[frame["kept"] & (total > 0)]
+    rows = []
+    for term, part in frame.groupby("term", observed=True, sort=True):
+        rows.append(
+            {
+                "term": str(term).split("/", 1)[1],
+                "domain": str(part["domain"].iloc[0]),
+                "cats": int(part["item"].nunique()),
+                "stereotype": float(part.loc[part["gold"] == 0, "share"].mean()),
+                "all": float(part["share"].mean()),
+            }
+        )
+    return sorted(rows, key=lambda row: (-row["stereotype"], row["domain"], row["term"]))
+
+
+def by_annotator(of: Facts) -> list[dict[str, Any]]:
+    """Each annotator against the others who labelled the same associations.
+
+    Returns:
+        ``{"annotator", "labels", "with_others", "with_gold", "suspect"}``, lowest agreement first:
+        per cent of the other labels on the same associations that are the same, per cent of own
+        labels that equal the gold label where there is one; suspect marks whom most others
+        contradict over at least fifteen labels. None where nobody else labelled.
+    """
+    votes = _votes(of, of.labels)
+    row, value = of.labels["row"].to_numpy(), of.labels["value"].to_numpy()
+    others = votes.sum(axis=1)[row] - 1
+    gold = of.frame["gold"].to_numpy()[row]
+    each = pd.DataFrame(
+        {
+            "annotator": of.labels["annotator"].astype(str),
+            "same": np.where(others > 0, (votes[row, value] - 1) / np.maximum(others, 1), np.nan),
+            "gold": np.where(gold >= 0, value == gold, np.nan),
+        }
+    ).groupby("annotator")
+    table = pd.DataFrame(
+        {"labels": each.size(), "same": each["same"].mean(), "gold": each["gold"].mean()}
+    ).sort_values(["same", "labels"], na_position="last")
+    return [
+        {
+            "annotator": str(name),
+            "labels": int(labels),
+            "with_others": None if np.isnan(same) else float(100 * same),
+            "with_gold": None if np.isnan(right) else float(100 * right),
+            "suspect": bool(same < 0.5 and labels >= 15),
+        }
+        for name, labels, same, right in table.itertuples(name=None)
+    ]
+
+
+def retention(
+    items: Sequence[Item], decisions: Sequence[Decision], terms: Mapping[str, Term]
+) -> list[dict[str, Any]]:
+    """Share of decided items that were kept, by domain and kind, beside the paper's 83 %.
+
+    Returns:
+        ``{"domain", "kind", "items", "open", "kept", "retention", "paper"}``, with rows named
+        "all"; retention is in per cent of the decided, None where none is.
+    """
+    tally: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for item, decision in zip(items, decisions, strict=True):
+        domain = terms[item.term].domain
+        for key in {(domain, item.kind), (domain, "all"), ("all", item.kind), ("all", "all")}:
+            tally[key][0] += 1
+            tally[key][1] += decision.reason == "too_few_labels"
+            tally[key][2] += decision.kept
+    return [
+        {
+            "domain": domain,
+            "kind": kind,
+            "items": items_,
+            "open": open_,
+            "kept": kept,
+            "retention": 100 * kept / (items_ - open_) if items_ > open_ else None,
+            "paper": PAPER_RETENTION,
+        }
+        for (domain, kind), (items_, open_, kept) in sorted(
+            tally.items(), key=lambda pair: ([part == "all" for part in pair[0]], pair[0])
+        )
+    ]
+
+
+def intent(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, Any]:
+    """How often gold labels differ from what the writer meant, or from what was published.
+
+    Returns:
+        ``{"intent": {...}, "published": {...}}``, each ``{"associations", "differ", "share"}``
+        over associations that have both; share in per cent, None where there are none.
+    """
+    counts = {"intent": [0, 0], "published": [0, 0]}
+    for item, decision in zip(items, decisions, strict=True):
+        for association, verdict in zip(item.associations, decision.verdicts, strict=True):
+            before = {"intent": association.intent, "published": association.published_gold}
+            for name, meant in before.items():
+                if verdict.gold is not None and meant is not None:
+                    counts[name][0] += 1
+                    counts[name][1] += meant != verdict.gold
+    return {
+        name: {"associations": n, "differ": d, "share": 100 * d / n if n else None}
+        for name, (n, d) in counts.items()
+    }

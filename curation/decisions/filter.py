@@ -1,0 +1,150 @@
+"""The filter: which labels count, which items become CATs (StereoSet, ACL §4: 3 of 5)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from curation.records import VALUES, Decision, Item, Verdict
+from curation.rules import Outcome, Votes, decide
+
+ALGORITHM = 1
+
+
+class Counted(NamedTuple):
+    """Which labels count.
+
+    ``labels`` is the table in order of submission with two more columns: ``code``, why the label
+    is not counted (empty where it is), and ``row``, its association's row in ``votes`` (three
+    rows an item, in order of the items). ``votes`` has shape (3 · items, 4), in the order of
+    ``VALUES``.
+    """
+
+    labels: pd.DataFrame
+    votes: NDArray[np.int64]
+
+
+def in_order(labels: pd.DataFrame) -> pd.DataFrame:
+    """Labels in order of submission: by time, those without a time first and as they stand."""
+    times = labels["submitted_at"].astype(object).fillna("")
+    order = np.argsort(times.to_numpy(dtype=str), kind="stable")
+    return labels.iloc[order].reset_index(drop=True)
+
+
+def count(
+    items: Sequence[Item],
+    labels: pd.DataFrame,
+    *,
+    of: int = 5,
+    count_writer: bool = False,
+    count_repeats: bool = False,
+    rounds: Sequence[str] = (),
+) -> Counted:
+    """Count the first ``of`` labels of each association by distinct annotators.
+
+    Args:
+        items: the items.
+        labels: rows of ``records.Label`` on associations of these items.
+        of: labels that count.
+        count_writer: the writer's intent is the first of them.
+        count_repeats: count an annotator's second label on an association as well.
+        rounds: rounds whose labels count; empty: all.
+
+    Returns:
+        The labels with their fate, and the votes of each association.
+    """
+    associations = [a.id for item in items for a in item.associations]
+    labels = in_order(labels)
+    row_of = pd.Index(associations)
+    categories = pd.Categorical(labels["association"])
+    rows = row_of.get_indexer(categories.categories)[categories.codes].astype(np.int64)
+    annotator, _ = pd.factorize(labels["annotator"])
+    value = pd.Categorical(labels["value"], categories=list(VALUES)).codes.astype(np.int64)
+
+    code = np.full(len(labels), "", dtype=object)
+    elsewhere = np.zeros(len(labels), dtype=bool)
+    if rounds:
+        elsewhere = ~labels["round"].isin(rounds).to_numpy()
+        code[elsewhere] = "round_not_counted"
+    live = np.flatnonzero(~elsewhere)
+    if not count_repeats:
+        pair = rows[live] * (annotator.max(initial=0) + 1) + annotator[live]
+        again = pd.Series(pair).duplicated().to_numpy()
+        code[live[again]] = "repeated_annotator"
+        live = live[~again]
+    meant = np.zeros((len(associations), len(VALUES)), dtype=np.int64)
+    if count_writer:
+        for row, intent in enumerate(a.intent for item in items for a in item.associations):
+            if intent is not None:
+                meant[row, VALUES.index(intent)] = 1
+    places = pd.Series(rows[live]).groupby(rows[live], sort=False).cumcount().to_numpy()
+    surplus = places >= of - meant.sum(axis=1)[rows[live]]
+    code[live[surplus]] = "surplus_label"
+    live = live[~surplus]
+    cells = np.bincount(
+        rows[live] * len(VALUES) + value[live], minlength=len(associations) * len(VALUES)
+    )
+    votes = cells.reshape(-1, len(VALUES)) + meant
+    return Counted(labels.assign(code=pd.Categorical(code), row=rows), votes)
+
+
+def judge(
+    items: Sequence[Item],
+    votes: NDArray[np.int64],
+    *,
+    needed: int = 3,
+    of: int = 5,
+    match_intent: bool = False,
+) -> list[Decision]:
+    """Decide every item by its votes.
+
+    Args:
+        items: the items.
+        votes: shape (3 · items, 4), as from ``count``.
+        needed: votes that make a gold label.
+        of: labels that an association can get.
+        match_intent: each gold label must be what the writer meant, where that is known.
+
+    Returns:
+        One decision an item, in their order.
+    """
+    known: dict[tuple[object, ...], Outcome] = {}
+    decisions = []
+    for item, nine in zip(items, votes.reshape(-1, 3 * len(VALUES)).tolist(), strict=True):
+        three: list[Votes] = [(*nine[0:4],), (*nine[4:8],), (*nine[8:12],)]  # type: ignore[list-item]
+        intents = tuple(a.intent for a in item.associations) if match_intent else None
+        key = (*nine, intents)
+        if key not in known:
+            known[key] = decide(three, needed=needed, of=of, intents=intents)
+        outcome = known[key]
+        a, b, c = (
+            Verdict(id=association.id, gold=gold, votes=v)
+            for association, gold, v in zip(item.associations, outcome.golds, three, strict=True)
+        )
+        decisions.append(
+            Decision(item=item.id, kept=outcome.kept, reason=outcome.reason, verdicts=(a, b, c))
+        )
+    return decisions
+
+
+class Repeats(NamedTuple):
+    """What the rule on repeated annotators touches."""
+
+    labels: int
+    items: int
+    lost: int
+
+
+def repeats(
+    items: Sequence[Item], labels: pd.DataFrame, *, needed: int = 3, of: int = 5
+) -> Repeats:
+    """How many labels and items repeated annotators touch, and how many CATs the rule costs."""
+    strict, loose = (count(items, labels, of=of, count_repeats=c) for c in (False, True))
+    refused = strict.labels[strict.labels["code"] == "repeated_annotator"]
+    kept = [
+        {d.item for d in judge(items, c.votes, needed=needed, of=of) if d.kept}
+        for c in (strict, loose)
+    ]
+    return Repeats(len(refused), refused["item"].nunique(), len(kept[1] - kept[0]))

@@ -1,0 +1,159 @@
+"""The split: whole terms, whole families, a quarter of each domain's terms to dev."""
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from curation.records import Cat, CatAssociation, Decision, Item, SplitName, Term
+
+ALGORITHM = 1
+
+
+def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[str, SplitName]:
+    """Put each term into dev or test.
+
+    In each domain the number of dev terms is ``dev`` of its terms, rounded to the nearest (a half
+    goes up). Families go whole: they are drawn in an order that depends on the seed and on their
+    own name only, and each is taken while it fits; where that leaves a gap that one more family
+    would make smaller, it is taken too.
+
+    Args:
+        terms: the terms that have CATs, each with its family.
+        dev: share of each domain's terms.
+        seed: of the draw.
+
+    Returns:
+        The side of each term by its id.
+
+    >>> terms = [Term(id=w, text=w, domain="d", family=w) for w in "abcdefgh"]
+    >>> sorted(assign(terms).values())
+    ['dev', 'dev', 'test', 'test', 'test', 'test', 'test', 'test']
+    """
+    families: dict[str, list[Term]] = defaultdict(list)
+    sizes: dict[str, int] = defaultdict(int)
+    for term in terms:
+        families[term.family or term.id].append(term)
+        sizes[term.domain] += 1
+    wanted = {domain: wanted_terms(size, dev) for domain, size in sizes.items()}
+    got: dict[str, int] = defaultdict(int)
+    side: dict[str, SplitName] = {t.id: "test" for family in families.values() for t in family}
+
+    def shortfall(family: Sequence[Term]) -> int:
+        """How much nearer to the wanted numbers the domains come by taking a family."""
+        adds: dict[str, int] = defaultdict(int)
+        for term in family:
+            adds[term.domain] += 1
+        return sum(abs(wanted[d] - got[d]) - abs(wanted[d] - got[d] - n) for d, n in adds.items())
+
+    def fits(family: Sequence[Term]) -> bool:
+        adds: dict[str, int] = defaultdict(int)
+        for term in family:
+            adds[term.domain] += 1
+        return all(got[d] + n <= wanted[d] for d, n in adds.items())
+
+    drawn = sorted(families, key=lambda name: _lot(seed, name))
+    for whole in (True, False):
+        for name in drawn:
+            family = families[name]
+            if side[family[0].id] == "test" and (fits(family) if whole else shortfall(family) > 0):
+                for term in family:
+                    side[term.id] = "dev"
+                    got[term.domain] += 1
+    return side
+
+
+def wanted_terms(terms: int, dev: float) -> int:
+    """How many of a domain's terms go to dev: rounded to the nearest, a half up.
+
+    >>> [wanted_terms(n, 0.25) for n in (1, 2, 3, 40, 149)]
+    [0, 1, 1, 10, 37]
+    """
+    return math.floor(terms * dev + 0.5)
+
+
+def _lot(seed: int, name: str) -> str:
+    return hashlib.sha256(f"{seed}\x1f{name}".encode()).hexdigest()
+
+
+def cats(
+    items: Iterable[Item],
+    decisions: Iterable[Decision],
+    terms: Iterable[Term],
+    *,
+    dev: float = 0.25,
+    seed: int = 1,
+) -> list[Cat]:
+    """The kept items as CATs, each with its split.
+
+    Args:
+        items: all items.
+        decisions: one an item.
+        terms: the campaign's terms.
+        dev: share of each domain's terms that goes to dev.
+        seed: of the draw.
+
+    Raises:
+        KeyError: a kept item's term is not among the terms.
+    """
+    kept = {d.item: d for d in decisions if d.kept}
+    by_id = {term.id: term for term in terms}
+    chosen = [item for item in items if item.id in kept]
+    used = {item.term for item in chosen}
+    side = assign((by_id[t] for t in sorted(used)), dev=dev, seed=seed)
+    found = []
+    for item in chosen:
+        term, golds = by_id[item.term], [v.gold for v in kept[item.id].verdicts]
+        a, b, c = (
+            CatAssociation(id=association.id, sentence=association.sentence, gold=gold)
+            for association, gold in zip(item.associations, golds, strict=True)
+            if gold is not None
+        )
+        found.append(
+            Cat(
+                id=item.id,
+                kind=item.kind,
+                domain=term.domain,
+                term=term.id,
+                target=term.text,
+                family=term.family or term.id,
+                split=side[term.id],
+                context=item.context,
+                associations=(a, b, c),
+            )
+        )
+    return found
+
+
+def report(cats: Sequence[Cat], *, dev: float = 0.25) -> dict[str, Any]:
+    """What the split did, by domain: terms and CATs on each side, and why a share moved.
+
+    Returns:
+        ``{"domains": {name: {"terms", "dev_terms", "wanted", "exact", "test_terms", "dev_cats",
+        "test_cats", "moved_by"}}, "families": [[texts]]}``; ``exact`` is the unrounded number
+        wanted, ``moved_by`` names "rounding", "families" or both.
+    """
+    domains: dict[str, Any] = {}
+    for domain in sorted({cat.domain for cat in cats}):
+        of_domain = [cat for cat in cats if cat.domain == domain]
+        terms = {cat.term: cat.split for cat in of_domain}
+        in_dev = sum(side == "dev" for side in terms.values())
+        wanted, exact = wanted_terms(len(terms), dev), len(terms) * dev
+        moved = ["rounding"] if wanted != exact else []
+        moved += ["families"] if in_dev != wanted else []
+        domains[domain] = {
+            "terms": len(terms),
+            "exact": exact,
+            "wanted": wanted,
+            "dev_terms": in_dev,
+            "test_terms": len(terms) - in_dev,
+            "dev_cats": sum(cat.split == "dev" for cat in of_domain),
+            "test_cats": sum(cat.split == "test" for cat in of_domain),
+            "moved_by": moved,
+        }
+    families: dict[str, set[str]] = defaultdict(set)
+    for cat in cats:
+        families[cat.family].add(cat.target)
+    together = sorted(sorted(texts) for texts in families.values() if len(texts) > 1)
+    return {"domains": domains, "families": together}

@@ -1,0 +1,320 @@
+"""Read and write records and tables: schema check, atomic write, schemas.
+
+Reading names the file, the line and the field of what is wrong. Writing never shows half a file.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from curation.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+R = TypeVar("R", bound=Record)
+CHUNK = 50_000  # lines parsed at once: keeps the memory of a large table flat
+
+
+class CurationError(Exception):
+    """What a person did or met that stops the work, and how to mend it."""
+
+    def __init__(self, what: str, mend: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.mend = mend
+
+
+def shipped(*parts: str) -> Path:
+    """The path of something that comes with the package: ``schemas``, ``data`` and so on."""
+    here = Path(__file__).parent
+    root = here / "_shipped" if (here / "_shipped").is_dir() else here.parent
+    return root.joinpath(*parts)
+
+
+def now() -> str:
+    """This moment as a ``Timestamp``."""
+    return timestamp(datetime.now(UTC))
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment as a ``Timestamp``: UTC, milliseconds; without a zone it is taken as UTC.
+
+    >>> timestamp(datetime.fromisoformat("2026-03-14T10:22:05+02:00"))
+    '2026-03-14T08:22:05.000Z'
+    """
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def read_bytes(path: Path) -> bytes:
+    """A file's bytes.
+
+    Raises:
+        CurationError: the file is missing, a folder, or may not be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise CurationError(f"{path}: no such file", "check the path") from None
+    except IsADirectoryError:
+        raise CurationError(f"{path}: is a folder, not a file", "name the file in it") from None
+    except PermissionError:
+        raise CurationError(f"{path}: may not be read", "give yourself the right to read") from None
+
+
+def read_text(path: Path) -> str:
+    """A file's text: UTF-8 with or without a byte order mark, or UTF-16 with one.
+
+    Raises:
+        CurationError: it is empty, or in another encoding; names the line and the byte.
+    """
+    data = read_bytes(path)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise CurationError(
+            f"{path} line {line}: byte 0x{data[error.start]:02x} is not UTF-8",
+            "save the file as UTF-8 (in Excel: «CSV UTF-8»), or convert it with iconv",
+        ) from None
+    if not text.strip():
+        raise CurationError(f"{path}: is empty", "it may have been cut off; fetch or export again")
+    return text
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file's content.
+
+    Raises:
+        CurationError: not JSON; names line and column, and says where it was cut off.
+    """
+    text = read_text(path)
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        with suppress(ValueError):
+            return json.loads(text)  # Python's own dialect, with NaN and Infinity
+        cut = error.pos >= len(text.rstrip())
+        raise CurationError(
+            f"{path} line {error.lineno} column {error.colno}: "
+            + ("the file ends in the middle" if cut else f"not JSON ({error.msg})"),
+            "it was probably cut off: fetch it again" if cut else "mend the place or export again",
+        ) from None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
+    """A JSONL file in chunks: the number of the first line, and the lines."""
+    first, chunk = 1, []
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                chunk.append(line)
+                if len(chunk) == CHUNK:
+                    yield first, chunk
+                    first, chunk = number + 1, []
+    except OSError:
+        read_bytes(path)
+        raise
+    if chunk:
+        yield first, chunk
+
+
+def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> CurationError | None:
+    where = f"{path} line {number}"
+    try:
+        record.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        if first["type"] == "json_invalid":
+            return CurationError(
+                f"{where}: not a JSON record", "the line may be cut off; restore or remake the file"
+            )
+        return CurationError(
+            f"{where}, field {field!r}: {first['msg']}",
+            f"see schemas/{schema_name(record)} for what a {record.__name__} holds",
+        )
+    return None
+
+
+def read_records(path: Path, record: type[R]) -> list[R]:
+    """All records of a JSONL file, checked.
+
+    Raises:
+        CurationError: a line is no such record; names file, line and field.
+    """
+    adapter = TypeAdapter(list[record])  # type: ignore[valid-type]
+    found: list[R] = []
+    for first, lines in _lines(path):
+        try:
+            found += adapter.validate_json(b"[" + b",".join(lines) + b"]")
+        except ValidationError:
+            _raise_first_bad(path, first, lines, record)
+    return found
+
+
+def _raise_first_bad(path: Path, first: int, lines: list[bytes], record: type[Record]) -> None:
+    for number, line in enumerate(lines, first):
+        if error := _bad_line(path, number, line, record):
+            raise error
+    raise CurationError(f"{path} line {first}: not one record a line", "put each on its own line")
+
+
+def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
+    """JSONL files of many small records as one table, checked as a whole.
+
+    Returns:
+        One column a field, in the record's order; text columns that repeat are categories.
+
+    Raises:
+        CurationError: a line is no such record; names file, line and field.
+    """
+    import pandas as pd
+
+    checks = {
+        name: TypeAdapter(list[hint])  # type: ignore[valid-type]
+        for name, hint in get_type_hints(record, include_extras=True).items()
+        if name in record.model_fields
+    }
+    parts: list[pd.DataFrame] = []
+    for path, first, lines in ((p, *chunk) for p in paths for chunk in _lines(p)):
+        try:
+            rows = orjson.loads(b"[" + b",".join(lines) + b"]")
+            columns = {name: [row.get(name) for row in rows] for name in checks}
+            fits = len(rows) == len(lines) and all(len(row) == len(checks) for row in rows)
+            for name, check in checks.items():
+                check.validate_python(columns[name], strict=True)
+        except (orjson.JSONDecodeError, AttributeError, TypeError, ValidationError):
+            fits = False
+        if not fits:
+            _raise_first_bad(path, first, lines, record)
+        parts.append(pd.DataFrame({k: _column(k, v, record) for k, v in columns.items()}))
+    if not parts:
+        return pd.DataFrame({k: _column(k, [], record) for k in checks})
+    if len(parts) == 1:
+        return parts[0]
+    return pd.DataFrame({name: _joined([part[name] for part in parts]) for name in checks})
+
+
+def _column(name: str, values: list[Any], record: type[Record]) -> Any:
+    import pandas as pd
+
+    annotation = record.model_fields[name].annotation
+    if annotation in (float, float | None):
+        return pd.array(values, dtype="Float64").to_numpy(dtype=float, na_value=float("nan"))
+    if annotation is bool or annotation is int:
+        return values
+    series = pd.Series(values, dtype=object)
+    return series if name == "id" else pd.Categorical(series)
+
+
+def _joined(columns: list[Any]) -> Any:
+    import pandas as pd
+    from pandas.api.types import union_categoricals
+
+    if isinstance(columns[0].dtype, pd.CategoricalDtype):
+        return union_categoricals(columns)
+    return pd.concat(columns, ignore_index=True).array
+
+
+# --- writing --------------------------------------------------------------------------------
+
+
+def digest(path: Path) -> str | None:
+    """A file's sha256 in hex, or None where there is none."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Any]:
+    """Write a file beside its place; it takes its place whole, or not at all."""
+    hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with hidden.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(hidden, path)
+        sync(path.parent)
+    finally:
+        hidden.unlink(missing_ok=True)
+
+
+def sync(folder: Path) -> None:
+    """Make the names in a folder outlast a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sweep(folder: Path) -> None:
+    """Take away what a killed command left half written. Only under the campaign's lock."""
+    for path in folder.rglob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
+def dump_line(record: Record) -> bytes:
+    """A record as one JSON line."""
+    return orjson.dumps(record.model_dump(mode="python")) + b"\n"
+
+
+def dump_json(content: Any) -> bytes:
+    """Any plain content as JSON that a person can read; NaN and infinity become null."""
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS) + b"\n"
+
+
+def table_lines(table: "pd.DataFrame") -> Iterator[bytes]:
+    """A table's rows as JSON lines; a missing value becomes null."""
+    names = [str(name) for name in table.columns]
+    columns = [
+        [None if missing else value for value, missing in zip(column, column.isna(), strict=True)]
+        if column.hasnans
+        else column.tolist()
+        for column in (table[name] for name in names)
+    ]
+    for row in zip(*columns, strict=True):
+        yield orjson.dumps(dict(zip(names, row, strict=True))) + b"\n"
+
+
+# --- schemas --------------------------------------------------------------------------------
+
+
+def schema_name(record: type[Record]) -> str:
+    """The name of a record's file in ``schemas/``.
+
+    >>> from curation.records import CatAssociation
+    >>> schema_name(CatAssociation)
+    'cat_association.schema.json'
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", record.__name__).lower() + ".schema.json"
+
+
+def schema(record: type[Record]) -> bytes:
+    """A record's JSON Schema as it stands in ``schemas/``."""
+    content = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **record.model_json_schema(),
+    }
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"

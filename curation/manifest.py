@@ -1,0 +1,155 @@
+"""A step's results come out together, and the folder's ``manifest.json`` says how they came about.
+
+A step stages all its files beside their places, brings them out once they are all there and
+writes the manifest last: a step that dies leaves the last good result, or is seen to be unfinished
+and runs again.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from curation import __version__
+from curation.files import (
+    CurationError,
+    digest,
+    dump_json,
+    dump_line,
+    now,
+    read_bytes,
+    sync,
+    table_lines,
+    writing,
+)
+from curation.records import Manifest, Record, StepRun
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MANIFEST = "manifest.json"
+
+
+class Results:
+    """What one step leaves in one folder, staged until all of it is there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.staged: dict[str, Path] = {}
+
+    def lines(self, name: str, lines: Iterable[bytes]) -> None:
+        """Stage a file from byte chunks."""
+        place = self.folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        hidden = place.with_name(f".{place.name}.{os.getpid()}.tmp")
+        self.staged[name] = hidden
+        with hidden.open("wb") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def records(self, name: str, records: Iterable[Record]) -> None:
+        """Stage a JSONL file of records."""
+        self.lines(name, map(dump_line, records))
+
+    def table(self, name: str, table: "pd.DataFrame") -> None:
+        """Stage a JSONL file of a table's rows."""
+        self.lines(name, table_lines(table))
+
+    def json(self, name: str, content: Any) -> None:
+        """Stage a JSON file."""
+        self.lines(name, [dump_json(content)])
+
+    def commit(self) -> dict[str, str]:
+        """Bring all staged files out; returns the sha256 of each by name."""
+        outputs = {}
+        for name, hidden in self.staged.items():
+            outputs[name] = digest(hidden) or ""
+        for name, hidden in self.staged.items():
+            os.replace(hidden, self.folder / name)
+        for folder in {(self.folder / name).parent for name in outputs}:
+            sync(folder)
+        self.staged = {}
+        return outputs
+
+    def discard(self) -> None:
+        """Take the staged files away."""
+        for hidden in self.staged.values():
+            hidden.unlink(missing_ok=True)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """A folder's manifest; an empty one where there is none yet.
+
+    Raises:
+        CurationError: the file is there and is no manifest.
+    """
+    path = folder / MANIFEST
+    if not path.exists():
+        return Manifest(steps={})
+    try:
+        return Manifest.model_validate_json(read_bytes(path))
+    except ValidationError as error:
+        raise CurationError(
+            f"{path}: {error.errors()[0]['msg']}", "delete the file; the steps will run again"
+        ) from None
+
+
+def is_current(
+    folder: Path, step: str, *, algorithm: int, settings: dict[str, Any], inputs: dict[str, str]
+) -> bool:
+    """Whether a step's last results stand: same inputs, settings, algorithm, and still there."""
+    run = read_manifest(folder).steps.get(step)
+    return (
+        run is not None
+        and (run.algorithm, run.settings, run.inputs) == (algorithm, settings, inputs)
+        and all(digest(folder / name) == sha for name, sha in run.outputs.items())
+    )
+
+
+def digests(paths: Mapping[str, Path]) -> dict[str, str]:
+    """The sha256 of each file, by the given names; of a missing file, the empty string."""
+    return {name: digest(path) or "" for name, path in sorted(paths.items())}
+
+
+def run_step(
+    folder: Path,
+    step: str,
+    work: Callable[[Results], dict[str, int]],
+    *,
+    algorithm: int,
+    settings: dict[str, Any],
+    inputs: dict[str, str],
+) -> StepRun:
+    """Run a step: stage its results, bring them out, write the manifest last.
+
+    Args:
+        folder: where its results lie.
+        step: its name in the manifest.
+        work: stages files and returns the counts in and out.
+        algorithm: the step's version; raised when its results change.
+        settings: every setting that it reads.
+        inputs: sha256 by name of everything that it reads.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    results = Results(folder)
+    try:
+        counts = work(results)
+        outputs = results.commit()
+    finally:
+        results.discard()
+    run = StepRun(
+        algorithm=algorithm,
+        settings=settings,
+        inputs=inputs,
+        outputs=outputs,
+        counts=counts,
+        curation=__version__,
+        finished_at=now(),
+    )
+    steps = {**read_manifest(folder).steps, step: run}
+    with writing(folder / MANIFEST) as file:
+        file.write(dump_json(Manifest(steps=dict(sorted(steps.items()))).model_dump()))
+    return run

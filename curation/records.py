@@ -1,0 +1,230 @@
+"""The whole data model on one screen.
+
+Every line that the tool writes to disk is one of these records; ``schemas/`` holds their JSON
+Schemas, generated from here. Few and whole records (Term, Item, Decision, Cat) travel as models;
+many and small ones (Label, Score, Annotation) travel as pandas tables with the same columns.
+
+Ids are permanent: an id is given once, when a thing is first seen, and no later edit of its text
+changes it. Times are UTC strings of one width, so that they sort as text.
+"""
+
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Kind = Literal["intrasentence", "intersentence"]
+Gold = Literal["stereotype", "anti-stereotype", "unrelated"]
+Value = Literal["stereotype", "anti-stereotype", "unrelated", "related"]
+SplitName = Literal["dev", "test"]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Text = Annotated[str, StringConstraints(min_length=1)]
+Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+GOLDS: tuple[Gold, ...] = get_args(Gold)
+VALUES: tuple[Value, ...] = get_args(Value)
+
+REASONS: dict[str, str] = {
+    # an answer that does not become an item or a label (rounds)
+    "missing_field": "a field that the record needs is not there",
+    "bad_value": "a field holds something that cannot be read: an unknown kind, a time, a number",
+    "unknown_domain": "the domain is not one of the campaign's",
+    "unknown_target": "the target is not among the campaign's terms",
+    "wrong_association_count": "an item has not exactly three associations",
+    "empty_text": "a text is empty or only white space",
+    "blank_missing": "an intrasentence context without BLANK",
+    "blank_twice": "an intrasentence context with more than one BLANK",
+    "blank_glued": "BLANK is glued to a letter, so that no word can fill it",
+    "target_missing": "the context does not name the target",
+    "template_not_reproduced": "a sentence is not the context with BLANK filled",
+    "same_text_twice": "two associations of one item have the same text",
+    "duplicate_item": "an item with the same target, context and associations came before",
+    "clashing_id": "the id already stands for something else",
+    "superseded": "the same person later sent another version of this answer",
+    "unknown_label": "the label is outside the vocabulary",
+    "unknown_item": "the label is for an item that is not there, or was refused",
+    "unknown_association": "the label is for an association that its item does not have",
+    "own_item": "the validator wrote the item",
+    # a label that is not counted (decisions)
+    "round_not_counted": "the label's round is not among the rounds that count",
+    "repeated_annotator": "the same annotator had already labelled this association",
+    "surplus_label": "the association already had all the labels that count",
+    # an item that does not become a CAT (decisions)
+    "too_few_labels": "labels are missing that could still change the outcome",
+    "no_majority": "an association has no label with enough votes",
+    "majority_related": "the majority called an association merely related, which is never gold",
+    "two_of_a_kind": "the gold labels are not one stereotype, one anti-stereotype, one unrelated",
+    "intent_mismatch": "a gold label differs from what the writer meant",
+}
+
+
+class Record(BaseModel):
+    """A frozen record that allows no unknown field."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Event(Record):
+    """One answer as its source sent it; lives in ``raw/`` and is never changed.
+
+    ``id`` is a digest of source and payload, so that a second delivery is recognised; ``position``
+    is the place in its file and orders answers that carry no time.
+    """
+
+    id: Id
+    source: Literal["stereoset", "answers"]
+    position: Annotated[int, Field(ge=0)]
+    payload: dict[str, Any]
+
+
+class Term(Record):
+    """A target term. Renaming changes ``text``, never ``id``; a family stays on one side."""
+
+    id: Id
+    text: Text
+    domain: Id
+    family: str | None = None
+    wikidata: tuple[str, ...] = ()
+    count: int | None = None
+    parents: tuple[str, ...] = ()
+    status: Literal["kept", "merged", "dropped"] = "kept"
+    reason: str | None = None
+
+
+class Association(Record):
+    """One of an item's three options: the whole sentence, what the writer meant by it, and the
+    gold label that came with it where the item was published before.
+    """
+
+    id: Id
+    sentence: Text
+    intent: Gold | None = None
+    published_gold: Value | None = None
+
+
+class Item(Record):
+    """One writer's answer: a context about a target with three associations."""
+
+    id: Id
+    kind: Kind
+    term: Id
+    context: Text
+    associations: tuple[Association, Association, Association]
+    round: Id
+    writer: str | None = None
+    submitted_at: Timestamp | None = None
+    seconds: float | None = None
+
+
+class Label(Record):
+    """One annotator's word on one association."""
+
+    id: Id
+    item: Id
+    association: Id
+    annotator: Id
+    value: Value
+    round: Id
+    submitted_at: Timestamp | None = None
+    seconds: float | None = None
+    source: str
+
+
+class Verdict(Record):
+    """An association's gold label, or null, and its counted votes in the order of ``VALUES``."""
+
+    id: Id
+    gold: Gold | None
+    votes: tuple[int, int, int, int]
+
+
+class Decision(Record):
+    """Whether an item is kept as a CAT, and if not, why not."""
+
+    item: Id
+    kept: bool
+    reason: str | None
+    verdicts: tuple[Verdict, Verdict, Verdict]
+
+
+class CatAssociation(Record):
+    """One association of a kept CAT with its gold label."""
+
+    id: Id
+    sentence: Text
+    gold: Gold
+
+
+class Cat(Record):
+    """A kept Context Association Test, ready to publish."""
+
+    id: Id
+    kind: Kind
+    domain: Id
+    term: Id
+    target: Text
+    family: str
+    split: SplitName
+    context: Text
+    associations: tuple[CatAssociation, CatAssociation, CatAssociation]
+
+
+class Annotation(Record):
+    """One row of a release's long table of annotations."""
+
+    cat_id: Id
+    association_id: Id
+    annotator: Id
+    label: Value
+    round: Id
+    counted: bool
+
+
+class Score(Record):
+    """What one model gave one association under one rule; higher means likelier."""
+
+    model: Id
+    rule: Id
+    association: Id
+    value: float
+
+
+class Rejection(Record):
+    """A record that a step refused: why, where it came from, and the record itself."""
+
+    code: Literal[tuple(REASONS)]  # type: ignore[valid-type]
+    detail: str
+    where: str
+    record: dict[str, Any]
+
+
+class StepRun(Record):
+    """How one step's results came about; compared to tell whether it is up to date."""
+
+    algorithm: int
+    settings: dict[str, Any]
+    inputs: dict[str, str]
+    outputs: dict[str, str]
+    counts: dict[str, int]
+    curation: str
+    finished_at: Timestamp
+
+
+class Manifest(Record):
+    """A folder's ``manifest.json``: every step that wrote here."""
+
+    steps: dict[str, StepRun]
+
+
+ON_DISK: tuple[type[Record], ...] = (
+    Event,
+    Term,
+    Item,
+    Label,
+    Decision,
+    Cat,
+    Annotation,
+    Score,
+    Rejection,
+    Manifest,
+)

@@ -1,0 +1,1 @@
+"""Stage 2: rounds of people's work."""

@@ -1,0 +1,79 @@
+"""People appear under keyed pseudonyms; the key stays outside the campaign folder."""
+
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from platformdirs import user_config_path
+
+from curation.files import CurationError, read_bytes
+
+KEYS = "CURATION_KEYS"  # environment variable: the folder of the keys
+
+
+def key_path(campaign_id: str) -> Path:
+    """Where a campaign's key lies: ``$CURATION_KEYS``, else the user's configuration folder."""
+    folder = os.environ.get(KEYS)
+    home = Path(folder) if folder else user_config_path("curation") / "keys"
+    return home / f"{campaign_id}.key"
+
+
+def make_key(campaign_id: str) -> Path:
+    """Make a campaign's key, readable by its owner alone; one that is there stays."""
+    path = key_path(campaign_id)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with os.fdopen(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(secrets.token_bytes(32))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(hidden, path)  # unlike a rename, never replaces a key
+    except FileExistsError:
+        pass
+    finally:
+        hidden.unlink()
+    return path
+
+
+def read_key(campaign_id: str) -> bytes:
+    """A campaign's key.
+
+    Raises:
+        CurationError: it is not on this machine, or others can read it.
+    """
+    path = key_path(campaign_id)
+    if not path.exists():
+        raise CurationError(
+            f"{path}: the campaign's key is not here; without it people would get new pseudonyms",
+            f"copy it from where the first answers were imported, or name its folder in {KEYS}",
+        )
+    if path.stat().st_mode & 0o077:
+        raise CurationError(f"{path}: others can read the key", f"chmod 600 {path}")
+    return read_bytes(path)
+
+
+def pseudonyms(key: bytes) -> Callable[[str], str]:
+    """The function from a platform's id of a person to the pseudonym: HMAC-SHA256, 64 bits.
+
+    >>> name = pseudonyms(b"secret")
+    >>> name("worker 1") == name(" worker 1 "), name("worker 1") == name("worker 2")
+    (True, False)
+    """
+    known: dict[str, str] = {}
+
+    def pseudonym(person: str) -> str:
+        if person not in known:
+            mac = hmac.new(key, person.strip().encode(), hashlib.sha256).hexdigest()
+            known[person] = f"p-{mac[:16]}"
+        return known[person]
+
+    return pseudonym
+
+
+def fingerprint(key: bytes) -> str:
+    """What the manifest keeps of a key, to notice another one."""
+    return hmac.new(key, b"fingerprint", hashlib.sha256).hexdigest()[:16]

@@ -1,0 +1,77 @@
+"""Answers from CSV or JSONL files, as other platforms and spreadsheets write them."""
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from curation.files import CurationError, read_text
+
+DELIMITERS = ",;\t|"
+
+
+def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a CSV or JSONL file with their line numbers, values as they stand there.
+
+    A CSV may have a byte order mark, a first line ``sep=;``, and commas, semicolons, tabs or bars
+    between its cells; cells beyond the header are kept under the empty name.
+
+    Raises:
+        CurationError: unreadable, empty, without a header or with one name twice, a line that is
+            no JSON object; names file and line.
+    """
+    text = read_text(path)
+    first = text.lstrip()[:1]
+    yield from _json_rows(path, text) if first == "{" else _csv_rows(path, text)
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            raise CurationError(
+                f"{path} line {number} column {error.colno}: not JSON ({error.msg})",
+                "each line must be one whole JSON object; the file may have been cut off",
+            ) from None
+        if not isinstance(row, dict):
+            raise CurationError(
+                f"{path} line {number}: not a JSON object", "write {…} on each line"
+            )
+        yield number, row
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    before = 0
+    if text[:4].lower() == "sep=":
+        _, text = text.split("\n", 1)
+        before = 1
+    header_line = text.split("\n", 1)[0]
+    delimiter = max(DELIMITERS, key=header_line.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = [name.strip() for name in next(reader)]
+        doubled = {name for name in header if name and header.count(name) > 1}
+        if doubled:
+            raise CurationError(
+                f"{path} line {1 + before}: the column {min(doubled)!r} stands twice",
+                "rename one of them",
+            )
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            row: dict[str, Any] = dict(zip(header, cells, strict=False))
+            row.pop("", None)
+            if any(cell.strip() for cell in cells[len(header) :]):
+                row[""] = cells[len(header) :]
+            yield reader.line_num + before, row
+    except csv.Error as error:
+        raise CurationError(
+            f"{path} line {reader.line_num + before}: {error}",
+            "a quotation mark is open or doubled; export the table again as CSV",
+        ) from None

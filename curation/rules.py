@@ -1,0 +1,238 @@
+"""Pure rules that several stages need: identity, the decision, the checks of one item."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import permutations
+from typing import NamedTuple
+
+from curation.records import GOLDS, VALUES, Gold, Kind, Value
+
+Votes = tuple[int, int, int, int]
+"""Counted votes of one association, in the order of ``records.VALUES``."""
+
+ALIASES: dict[str, Value] = {
+    **{value: value for value in VALUES},
+    "antistereotype": "anti-stereotype",
+    "anti stereotype": "anti-stereotype",
+    "meaningless": "unrelated",
+}
+
+
+def stable_id(prefix: str, *parts: str) -> str:
+    """A permanent id: the same parts always give the same id.
+
+    >>> stable_id("term", "profession", "baker")
+    'term-5917ec1f7047c9ae702f'
+    >>> stable_id("term", "ab", "c") == stable_id("term", "a", "bc")
+    False
+    """
+    digest = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    return f"{prefix}-{digest[:20]}"
+
+
+def read_label(text: str) -> Value | None:
+    """The label that a text names, or None. Aliases and case are forgiven.
+
+    >>> read_label(" Anti_Stereotype "), read_label("meaningless"), read_label("bad")
+    ('anti-stereotype', 'unrelated', None)
+    """
+    key = re.sub(r"[\s_]+", " ", text.strip().casefold())
+    return ALIASES.get(key) or ALIASES.get(key.replace(" ", "-"))
+
+
+def same_text(text: str) -> str:
+    """The form under which two texts count as the same: case, form and spaces folded.
+
+    >>> same_text("  The  Baker. ") == same_text("the baker.")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def spelling_key(text: str) -> str:
+    """The form under which two terms are spelling variants of one another.
+
+    >>> spelling_key("Film-Maker") == spelling_key("filmmaker")
+    True
+    >>> spelling_key("café owner") == spelling_key("Cafe Owner")
+    True
+    """
+    decomposed = unicodedata.normalize("NFKD", text).casefold()
+    # Without its marks a word in Latin letters is a variant; in other scripts they make the word.
+    bare = "".join(c for i, c in enumerate(decomposed) if not ("\u0300" <= c <= "\u036f" and i > 0))
+    return re.sub(r"[\s\-‐‑–'’.]+", "", bare) or decomposed
+
+
+# --- the decision ---------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    """What the votes say of an item: kept, or why not, and each association's gold label."""
+
+    kept: bool
+    reason: str | None
+    golds: tuple[Gold | None, ...]
+
+
+def count_votes(labels: Iterable[tuple[str, Value]], *, of: int = 5) -> Votes:
+    """Count the first ``of`` labels by distinct annotators.
+
+    Args:
+        labels: (annotator, value) in order of submission.
+        of: how many labels count.
+
+    >>> count_votes([("a", "stereotype"), ("a", "unrelated"), ("b", "stereotype")])
+    (2, 0, 0, 0)
+    """
+    seen: set[str] = set()
+    counts = dict.fromkeys(VALUES, 0)
+    for annotator, value in labels:
+        if annotator not in seen and len(seen) < of:
+            seen.add(annotator)
+            counts[value] += 1
+    return (
+        counts["stereotype"],
+        counts["anti-stereotype"],
+        counts["unrelated"],
+        counts["related"],
+    )
+
+
+def decide(
+    votes: Sequence[Votes],
+    *,
+    needed: int = 3,
+    of: int = 5,
+    intents: Sequence[Gold | None] | None = None,
+) -> Outcome:
+    """Decide one item: keep it where the golds are one of each (StereoSet, ACL §4, 3 of 5).
+
+    An association's gold label is the one with at least ``needed`` of ``of`` votes; ``related``
+    takes a vote and is never gold. ``too_few_labels`` is the reason only where the missing labels
+    could still change whether the item is kept.
+
+    Args:
+        votes: counted votes of the three associations.
+        needed: votes that make a gold label; more than half of ``of``.
+        of: votes that an association can get.
+        intents: what the writer meant; where given, each gold must equal it (None equals all).
+
+    Raises:
+        ValueError: ``needed`` is not a majority of ``of``, or an association has more than ``of``.
+
+    >>> decide([(3, 2, 0, 0), (1, 4, 0, 0), (0, 0, 5, 0)]).kept
+    True
+    >>> decide([(3, 2, 0, 0), (3, 2, 0, 0), (0, 0, 5, 0)]).reason
+    'two_of_a_kind'
+    >>> decide([(2, 2, 0, 0), (0, 3, 0, 0), (0, 0, 3, 0)]).reason
+    'too_few_labels'
+    """
+    if not of / 2 < needed <= of:
+        raise ValueError(f"needed = {needed} is not a majority of of = {of}")
+    if any(sum(v) > of for v in votes):
+        raise ValueError(f"an association has more than {of} counted votes")
+    golds = tuple(
+        next((g for g, n in zip(GOLDS, v, strict=False) if n >= needed), None) for v in votes
+    )
+    # What each association can still become, once all its labels are in.
+    within_reach = [
+        {gold} if gold else {g for g, n in zip(GOLDS, v, strict=False) if n + of - sum(v) >= needed}
+        for gold, v in zip(golds, votes, strict=True)
+    ]
+    one_of_each = [
+        wanted
+        for wanted in permutations(GOLDS)
+        if all(g in reach for g, reach in zip(wanted, within_reach, strict=True))
+    ]
+    meant = [
+        wanted
+        for wanted in one_of_each
+        if intents is None or all(i in (None, g) for i, g in zip(intents, wanted, strict=True))
+    ]
+    if meant and None not in golds:
+        return Outcome(True, None, golds)
+    if meant:
+        return Outcome(False, "too_few_labels", golds)
+    if any(v[3] >= needed for v in votes):
+        return Outcome(False, "majority_related", golds)
+    if not all(within_reach):
+        return Outcome(False, "no_majority", golds)
+    return Outcome(False, "intent_mismatch" if one_of_each else "two_of_a_kind", golds)
+
+
+# --- the checks of one item -----------------------------------------------------------------
+
+
+class Flaw(NamedTuple):
+    """What is wrong with an item: a reason code and a sentence that names the text."""
+
+    code: str
+    detail: str
+
+
+_BLANK = re.compile(r"BLANK|(?<!\w)blank(?!\w)")
+_FREE_BLANK = re.compile(r"(?<!\w)BLANK(?!\w)")
+
+
+def _template(context: str) -> re.Pattern[str]:
+    before, after = _FREE_BLANK.split(context, maxsplit=1)
+    folded = [re.escape(same_text(part)).replace(r"\ ", r"\s+") for part in (before, after)]
+    return re.compile(rf"{folded[0]}\s*(\S(?:.*\S)?)\s*{folded[1]}", re.DOTALL)
+
+
+def filler(context: str, sentence: str) -> str | None:
+    """The words that fill the context's BLANK in a sentence, or None where it does not fit.
+
+    >>> filler("The baker is BLANK.", "the baker is very kind.")
+    'very kind'
+    >>> filler("The baker is BLANK.", "A baker is kind.") is None
+    True
+    """
+    if not _FREE_BLANK.search(context):
+        return None
+    match = _template(context).fullmatch(same_text(sentence))
+    return match.group(1) if match else None
+
+
+def fill(context: str, words: str) -> str:
+    """The sentence that arises when words fill the BLANK.
+
+    >>> fill("BLANK is what the baker is.", "kind")
+    'Kind is what the baker is.'
+    """
+    sentence = _FREE_BLANK.sub(lambda _: words.strip(), context, count=1).strip()
+    return sentence[:1].upper() + sentence[1:] if context.lstrip().startswith("BLANK") else sentence
+
+
+def check_item(kind: Kind, target: str, context: str, sentences: Sequence[str]) -> Flaw | None:
+    """The first flaw of a newly written item, or None.
+
+    Args:
+        kind: intrasentence or intersentence.
+        target: the target term's text.
+        context: what the writer gave; intrasentence with BLANK.
+        sentences: the three associations as whole sentences.
+    """
+    for name, text in (("context", context), *(("association", s) for s in sentences)):
+        if not text.strip():
+            return Flaw("empty_text", f"a text is empty: {name}")
+    if kind == "intrasentence":
+        blanks = len(_BLANK.findall(context))
+        if "BLANK" not in context:
+            return Flaw("blank_missing", f"no BLANK in {context!r}")
+        if blanks > 1:
+            return Flaw("blank_twice", f"{blanks} BLANKs in {context!r}")
+        if not _FREE_BLANK.search(context):
+            return Flaw("blank_glued", f"BLANK is part of a longer word in {context!r}")
+        for sentence in sentences:
+            if filler(context, sentence) is None:
+                return Flaw(
+                    "template_not_reproduced", f"{sentence!r} is not {context!r} with BLANK filled"
+                )
+    if same_text(target) not in same_text(context):
+        return Flaw("target_missing", f"{target!r} is not in {context!r}")
+    if len({same_text(s) for s in sentences}) < len(sentences):
+        return Flaw("same_text_twice", f"two of {list(sentences)} are the same")
+    return None

@@ -1,0 +1,166 @@
+"""The interchange format: read and write what every StereoSet reader reads.
+
+A dataset is ``{"version", "data": {"intrasentence": [...], "intersentence": [...]}}``, each item
+``{id, target, bias_type, context, sentences: [{id, sentence, gold_label, labels: [{label,
+human_id}]}]}``. Predictions are ``{"intrasentence": [{id, score}], "intersentence": [...]}``.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.files import CurationError, read_json
+from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
+from curation.rules import read_label, stable_id
+
+
+class Entry(NamedTuple):
+    """One item of a file as it stands there, and its place."""
+
+    kind: Kind
+    where: str
+    item: dict[str, Any]
+
+
+def read_entries(path: Path) -> list[Entry]:
+    """The items of a StereoSet file, unchecked.
+
+    Raises:
+        CurationError: not JSON, or not of this form; names the place.
+    """
+    content = read_json(path)
+    data = content.get("data") if isinstance(content, dict) else None
+    if not isinstance(data, dict) or not set(KINDS) & set(data):
+        raise CurationError(
+            f"{path}: not a StereoSet file: no «data» with «intrasentence» or «intersentence»",
+            "see docs/formats.md for the form",
+        )
+    entries = []
+    for kind in KINDS:
+        items = data.get(kind, [])
+        if not isinstance(items, list):
+            raise CurationError(f"{path}: data.{kind} is not a list", "see docs/formats.md")
+        for index, item in enumerate(items):
+            where = f"{path.name} data.{kind}[{index}]"
+            if not isinstance(item, dict):
+                raise CurationError(f"{where}: not an object", "see docs/formats.md")
+            entries.append(Entry(kind, where, item))
+    if not entries:
+        raise CurationError(f"{path}: holds no item", "check that it is the right file")
+    return entries
+
+
+def read_cats(path: Path) -> list[Cat]:
+    """The CATs of a gold file: every item must have one association of each gold label.
+
+    Raises:
+        CurationError: an item is no CAT, or an id stands twice; names place and id.
+    """
+    cats: list[Cat] = []
+    seen: dict[str, str] = {}
+    for kind, where, item in read_entries(path):
+        place = f"{where} (id {item.get('id')})"
+        try:
+            options = tuple(
+                CatAssociation.model_validate(
+                    {
+                        "id": s["id"],
+                        "sentence": s["sentence"],
+                        "gold": read_label(s["gold_label"]),
+                    }
+                )
+                for s in item["sentences"]
+            )
+            domain, target = item["bias_type"], item["target"]
+            cat = Cat.model_validate(
+                {
+                    "id": item["id"],
+                    "kind": kind,
+                    "domain": domain,
+                    "term": stable_id("term", domain, target),
+                    "target": target,
+                    "family": target,
+                    "split": "test",
+                    "context": item["context"],
+                    "associations": options,
+                }
+            )
+        except KeyError as error:
+            raise CurationError(f"{place}: no field {error}", "see docs/formats.md") from None
+        except (TypeError, AttributeError, ValueError):
+            raise CurationError(
+                f"{place}: not a CAT with three sentences and their gold labels",
+                "a gold file holds validated CATs only; see docs/formats.md",
+            ) from None
+        if {a.gold for a in options} != set(GOLDS):
+            raise CurationError(
+                f"{place}: the gold labels are not one stereotype, one anti-stereotype, "
+                "one unrelated",
+                "a gold file holds validated CATs only",
+            )
+        for name in (cat.id, *(a.id for a in options)):
+            if name in seen:
+                raise CurationError(
+                    f"{place}: the id {name} stands already in {seen[name]}",
+                    "ids must be unique in a gold file",
+                )
+            seen[name] = where
+        cats.append(cat)
+    return cats
+
+
+def dataset(
+    cats: Iterable[Cat], labels: Mapping[str, Iterable[tuple[str, str]]], *, version: str
+) -> dict[str, Any]:
+    """CATs in StereoSet's form.
+
+    Args:
+        cats: what to write, in this order.
+        labels: (annotator, value) of each association by its id.
+        version: written into the file.
+    """
+    data: dict[str, list[dict[str, Any]]] = {kind: [] for kind in reversed(KINDS)}
+    for cat in cats:
+        sentences = [
+            {
+                "id": a.id,
+                "sentence": a.sentence,
+                "labels": [
+                    {"label": value, "human_id": annotator}
+                    for annotator, value in labels.get(a.id, ())
+                ],
+                "gold_label": a.gold,
+            }
+            for a in cat.associations
+        ]
+        data[cat.kind].append(
+            {
+                "id": cat.id,
+                "target": cat.target,
+                "bias_type": cat.domain,
+                "context": cat.context,
+                "sentences": sentences,
+            }
+        )
+    return {"version": version, "data": data}
+
+
+def read_predictions(path: Path) -> Iterator[tuple[str, Any]]:
+    """The (id, score) pairs of a predictions file, unchecked.
+
+    Raises:
+        CurationError: not JSON, or not of this form; names the place.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or not set(KINDS) & set(content):
+        raise CurationError(
+            f"{path}: not predictions: no «intrasentence» or «intersentence» list",
+            "see docs/formats.md for the form",
+        )
+    for kind in KINDS:
+        for index, row in enumerate(content.get(kind) or []):
+            if not isinstance(row, dict) or "id" not in row or "score" not in row:
+                raise CurationError(
+                    f"{path} {kind}[{index}]: no «id» and «score»", "see docs/formats.md"
+                )
+            yield str(row["id"]), row["score"]
