@@ -153,8 +153,10 @@ class Campaign:
         return self.root / "7-release"
 
     def round_names(self) -> list[str]:
-        """The rounds that have raw answers."""
-        return sorted(p.parent.name for p in self.rounds.glob("*/raw") if p.is_dir())
+        """The rounds that have answers: raw ones, or items and labels made of them."""
+        raw = (path.parents[1].name for path in self.rounds.glob("*/raw/*.jsonl"))
+        made = (path.parent.name for path in self.rounds.glob("*/items.jsonl"))
+        return sorted({*raw, *made})
 
     def relative(self, path: Path) -> str:
         """A path as the manifests write it."""
@@ -265,7 +267,12 @@ def settings_text(settings: Settings) -> str:
     return "\n".join(lines)
 
 
-IGNORED = "# raw answers name people: they stay here\n2-rounds/*/raw/\n.lock*\n.*.tmp\n"
+IGNORED = """# what people sent, as they sent it, stays on this machine
+2-rounds/*/raw/
+2-rounds/*/rejected.jsonl
+.lock*
+.*.tmp
+"""
 
 
 def create_campaign(root: Path, settings: Settings) -> Campaign:

@@ -39,6 +39,7 @@ REASONS: dict[str, str] = {
     "template_not_reproduced": "a sentence is not the context with BLANK filled",
     "same_text_twice": "two associations of one item have the same text",
     "duplicate_item": "an item with the same target, context and associations came before",
+    "duplicate_label": "the same answer was delivered before",
     "clashing_id": "the id already stands for something else",
     "superseded": "the same person later sent another version of this answer",
     "unknown_label": "the label is outside the vocabulary",

@@ -1,5 +1,6 @@
 """What a person sees: tables, progress, errors. Colour only on a terminal."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +19,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
-out = Console(highlight=False, soft_wrap=True)
+# A pipe has no width of its own: tables get the room that they ask for.
+_PIPE = 160
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -58,15 +61,15 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
         title_style="bold",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
-        padding=(0, 1, 0, 0),
+        padding=0,
+        show_edge=False,
     )
     for index, column in enumerate(columns):
         words = any(isinstance(row[index], str) for row in rows)
         grid.add_column(column, justify="left" if words else "right", overflow="fold")
     for row in rows:
         grid.add_row(*(show(cell) for cell in row))
-    # A pipe has no width: the table gets the room it asks for.
-    out.print(grid, width=None if out.is_terminal else 160, soft_wrap=False)
+    out.print(grid, soft_wrap=False)
 
 
 def show(cell: Any) -> str:

@@ -114,7 +114,8 @@ def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> l
     found: list[Shown] = []
     level = f"{100 * report['confidence']:g} %"
     for group in ["overall", *(g for g in groups if g != "annotator")]:
-        heads = [group, "scope", "gold", "CATs", "labels"]
+        named = group != "overall"
+        heads = [*([group] if named else []), "scope", "gold", "CATs", "labels"]
         cells: dict[tuple[Any, ...], list[Any]] = {}
         for row in report["measures"]:
             if row["by"] == group and row["measure"] in measures:
@@ -124,7 +125,9 @@ def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> l
         for measure in measures:
             heads += [measure, level]
         title = "Agreement" if group == "overall" else f"Agreement by {group}"
-        found.append((title, heads, [[*key, *values] for key, values in cells.items()]))
+        found.append(
+            (title, heads, [[*key[not named :], *values] for key, values in cells.items()])
+        )
     retention = [
         [r["domain"], r["kind"], r["items"], r["open"], r["kept"], r["retention"], r["paper"]]
         for r in report["retention"]

@@ -38,10 +38,7 @@ def stereoset(
     """
     from curation.stereoset import read_entries
 
-    payloads = [
-        {"kind": entry.kind, "where": entry.where, "item": entry.item}
-        for entry in read_entries(file)
-    ]
+    payloads = [{"kind": entry.kind, "item": entry.item} for entry in read_entries(file)]
     _import(campaign, round, "stereoset", payloads, known_terms=False, as_json=as_json)
 
 
@@ -105,7 +102,7 @@ def _import(
         if not known_terms:
             _register_terms(campaign, _named(payloads, source))
         delivery = archive.deliver(raw, source, payloads)
-        counts = bring_up_to_date(campaign, "fold").counts if raw.is_dir() else {}
+        counts = bring_up_to_date(campaign, "fold").counts
         refused = _reasons(rejected) - before
         labels = work.read_labels(campaign)
         labelled = set(labels["item"].unique())

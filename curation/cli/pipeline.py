@@ -32,6 +32,7 @@ class Step:
     settings: Callable[[Campaign], Settings]
     inputs: Callable[[Campaign], list[Path]]
     work: Callable[[Campaign, Results], dict[str, int]]
+    applies: Callable[[Campaign], bool] = lambda campaign: True
 
     def state(self, campaign: Campaign) -> dict[str, Any]:
         """What ``is_current`` and ``run_step`` compare."""
@@ -48,8 +49,14 @@ def last_run(campaign: Campaign, step: Step) -> StepRun | None:
 
 
 def current(campaign: Campaign, step: Step) -> bool:
-    """Whether the step's results are up to date with what lies on disk now."""
-    return is_current(step.folder(campaign), step.name, **step.state(campaign))
+    """Whether the step's results are up to date with what lies on disk now.
+
+    A step that does not apply is: without the raw answers, which stay with their owner, items and
+    labels are taken as they are.
+    """
+    return not step.applies(campaign) or is_current(
+        step.folder(campaign), step.name, **step.state(campaign)
+    )
 
 
 def bring_up_to_date(
@@ -75,9 +82,9 @@ def bring_up_to_date(
         )
     run: StepRun | None = None
     for step in STEPS:
-        state = step.state(campaign)
-        fresh = not is_current(step.folder(campaign), step.name, **state)
+        fresh = not current(campaign, step)
         if fresh:
+            state = step.state(campaign)
             run = run_step(step.folder(campaign), step.name, partial(step.work, campaign), **state)
         else:
             run = last_run(campaign, step)
@@ -119,6 +126,7 @@ STEPS: tuple[Step, ...] = (
         lambda c: {"domains": c.settings.campaign.domains, "key": _key_fingerprint(c)},
         lambda c: [c.terms / "targets.jsonl", *work.raw_files(c)],
         work.fold,
+        work.raw_is_here,
     ),
     Step(
         "filter",

@@ -1,6 +1,7 @@
 """``curation scores``: lms, ss, icat of models and baselines."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -82,11 +83,7 @@ def _read_gold(paths: Sequence[Path]) -> list[Cat]:
     from curation.stereoset import read_cats
 
     cats = [cat for path in paths for cat in read_cats(path)]
-    twice = (
-        {cat.id for cat in cats if sum(other is not cat and other.id == cat.id for other in cats)}
-        if len(paths) > 1
-        else set()
-    )
+    twice = [name for name, times in Counter(cat.id for cat in cats).items() if times > 1]
     if twice:
         raise CurationError(
             f"CAT {min(twice)} stands in two gold files", "name each file once, without overlap"

@@ -80,7 +80,10 @@ def _state(campaign: Campaign, step: Step) -> dict[str, Any]:
     elif not campaign.round_names():
         state = "out of date"
     else:
-        state = "up to date" if current(campaign, step) else "out of date"
+        try:
+            state = "up to date" if current(campaign, step) else "out of date"
+        except CurationError as error:
+            state = f"cannot run: {error.what}"
     return {
         "step": step.name,
         "state": state,

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.cli.console import tracked
-from curation.files import CurationError, dump_json, read_records, read_table, shipped
-from curation.manifest import Results
+from curation.files import CurationError, digest, dump_json, read_records, read_table, shipped
+from curation.manifest import Results, read_manifest
 from curation.records import Cat, Decision, Item, Label, Rejection, Term
 
 if TYPE_CHECKING:
@@ -42,6 +42,26 @@ def raw_files(campaign: Campaign) -> list[Path]:
     from curation.rounds.archive import segments
 
     return [p for raw in _round_files(campaign, "raw") for p in segments(raw)]
+
+
+def raw_is_here(campaign: Campaign) -> bool:
+    """Whether the raw answers are on this machine, whole and as they came.
+
+    Raises:
+        CurationError: of what the items and labels were made, a part is gone or was changed.
+    """
+    run = read_manifest(campaign.rounds).steps.get("fold")
+    known = {n: sha for n, sha in run.inputs.items() if "/raw/" in n} if run else {}
+    here = bool(raw_files(campaign))
+    for name, sha in known.items() if here else ():
+        found = digest(campaign.root / name)
+        if found != sha:
+            what = "were changed" if found else "are not here"
+            raise CurationError(
+                f"{campaign.root / name}: these raw answers {what}",
+                "put the file back from a backup, or from whoever has it; nothing was touched",
+            )
+    return here
 
 
 def read_items(campaign: Campaign) -> list[Item]:

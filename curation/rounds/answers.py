@@ -4,7 +4,7 @@ Each source has one function here, from its payload to ``Written``, ``Given`` an
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -154,15 +154,16 @@ def _stereoset(event: Event, round: str, where: str) -> Iterator[Said]:
             try:
                 if not isinstance(label, dict):
                     raise _UnusableError("bad_value", f"label {number} of {option.id} is {label!r}")
+                annotator, value = _need(label, "human_id"), _label(_need(label, "label"))
                 yield Given(
                     place=place._replace(part=index),
                     where=where,
                     record=part,
-                    id=stable_id("label", event.id, str(index)),
+                    id=stable_id("label", str(option.id), str(number), annotator, value),
                     item=item_id,
                     association=option.id or "",
-                    annotator=_need(label, "human_id"),
-                    value=_label(_need(label, "label")),
+                    annotator=annotator,
+                    value=value,
                     seconds=None,
                     version="",
                     source="stereoset",
@@ -212,11 +213,27 @@ MEANT: dict[str, Gold] = {
 }
 
 
+def _column(name: str) -> str:
+    key = re.sub(r"[\s\-]+", "_", name.strip().casefold())
+    return NAMES.get(key, key)
+
+
+def masked(record: Mapping[str, Any], pseudonym: Callable[[str], str]) -> dict[str, Any]:
+    """A refused row without the platform's id of the person.
+
+    >>> masked({"Worker ID": "A1", "label": "x"}, lambda person: "p-1")
+    {'Worker ID': 'p-1', 'label': 'x'}
+    """
+    return {
+        name: pseudonym(str(value)) if value and _column(name) == "annotator" else value
+        for name, value in record.items()
+    }
+
+
 def _table_row(event: Event, round: str, where: str) -> Iterator[Said]:
     row: dict[str, Any] = {}
     for name, value in event.payload.items():
-        key = re.sub(r"[\s\-]+", "_", name.strip().casefold())
-        row.setdefault(NAMES.get(key, key), value)
+        row.setdefault(_column(name), value)
     if row.get(""):
         raise _UnusableError("bad_value", "the row has more cells than the table has columns")
     sent, version = _time(row, "submitted_at"), _time(row, "updated_at")
@@ -278,20 +295,22 @@ def _labels(
     for index, end in enumerate(ends):
         try:
             association = _need(row, f"association{end}").strip()
-            label_id = (
-                stable_id("label", place.round, answer, association)
-                if answer
-                else stable_id("label", event.id, str(index))
-            )
+            value = _label(_need(row, f"label{end}"))
+            if answer:
+                identity: tuple[str, ...] = (place.round, answer, association)
+            elif place.submitted_at:
+                identity = (item, association, annotator, value, place.submitted_at)
+            else:
+                identity = (event.id, str(index))
             yield Given(
                 place=place._replace(part=index),
                 where=where,
                 record=event.payload,
-                id=label_id,
+                id=stable_id("label", *identity),
                 item=item,
                 association=association,
                 annotator=annotator,
-                value=_label(_need(row, f"label{end}")),
+                value=value,
                 seconds=_seconds(row),
                 version=version,
                 source="answers",

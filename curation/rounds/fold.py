@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from curation.records import Association, Item, Label, Rejection
-from curation.rounds.answers import Given, Said, Written
+from curation.rounds.answers import Given, Said, Written, masked
 from curation.rules import check_item, filler, same_text, stable_id
 
 ALGORITHM = 1
@@ -51,7 +51,9 @@ def fold(
 
     def refuse(round: str, what: Said, code: str, detail: str) -> None:
         rejections[round].append(
-            Rejection(code=code, detail=detail, where=what.where, record=what.record)
+            Rejection(
+                code=code, detail=detail, where=what.where, record=masked(what.record, pseudonym)
+            )
         )
 
     for round, what in said:
@@ -188,11 +190,8 @@ def _labels(
         if annotator == items[what.item].writer:
             refuse(round, what, "own_item", f"the validator wrote item {what.item}")
             continue
-        if what.id in labels:
-            refuse(round, what, "clashing_id", f"label {what.id} stands already")
-            continue
-        labels[what.id] = Label(
-            id=what.id,
+        label = Label(
+            id=what.id if published else stable_id("label", pseudonym(what.id)),
             item=what.item,
             association=association,
             annotator=annotator,
@@ -202,6 +201,11 @@ def _labels(
             seconds=what.seconds,
             source=what.source,
         )
+        before = labels.setdefault(label.id, label)
+        if before is not label:
+            same = (before.annotator, before.value) == (label.annotator, label.value)
+            code = "duplicate_label" if same else "clashing_id"
+            refuse(round, what, code, f"label {label.id} stands already")
     return list(labels.values())
 
 

@@ -1,0 +1,138 @@
+"""The vectorised count against the plain rule, and every reason of the filter."""
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.decisions.filter import count, judge, repeats
+from curation.records import VALUES, Association, Gold, Item, Label, Value
+from curation.rules import count_votes, decide
+
+MEANT: tuple[Gold, ...] = ("stereotype", "anti-stereotype", "unrelated")
+
+
+def item(name: str, writer: str | None = None) -> Item:
+    a, b, c = (
+        Association(id=f"{name}-{i}", sentence=f"sentence {i}", intent=gold)
+        for i, gold in enumerate(MEANT)
+    )
+    return Item(
+        id=name,
+        kind="intersentence",
+        term="term-1",
+        context="The baker came in.",
+        associations=(a, b, c),
+        round="main",
+        writer=writer,
+    )
+
+
+def table(rows: list[tuple[str, str, Value]], *, round: str = "main") -> pd.DataFrame:
+    """Labels as (association, annotator, value), in order of submission."""
+    records = [
+        Label(
+            id=f"label-{n}",
+            item=association.rsplit("-", 1)[0],
+            association=association,
+            annotator=annotator,
+            value=value,
+            round=round,
+            source="answers",
+        ).model_dump()
+        for n, (association, annotator, value) in enumerate(rows)
+    ]
+    return pd.DataFrame(records, columns=list(Label.model_fields))
+
+
+rows = st.lists(
+    st.tuples(
+        st.sampled_from([f"i{n}-{k}" for n in range(3) for k in range(3)]),
+        st.sampled_from("abcdefg"),
+        st.sampled_from(VALUES),
+    ),
+    max_size=120,
+)
+
+
+@given(rows)
+def test_counting_whole_tables_equals_the_plain_rule(
+    given_rows: list[tuple[str, str, Value]],
+) -> None:
+    items = [item(f"i{n}") for n in range(3)]
+    counted = count(items, table(given_rows))
+    expected = [
+        count_votes([(who, value) for association, who, value in given_rows if association == a.id])
+        for one in items
+        for a in one.associations
+    ]
+    assert [tuple(votes) for votes in counted.votes.tolist()] == expected
+    live = (counted.labels["code"] == "").sum()
+    assert live == sum(map(sum, expected))
+    decisions = judge(items, counted.votes)
+    for n, decision in enumerate(decisions):
+        outcome = decide(expected[3 * n : 3 * n + 3])
+        assert (decision.kept, decision.reason) == (outcome.kept, outcome.reason)
+        assert tuple(v.gold for v in decision.verdicts) == outcome.golds
+
+
+def test_a_label_that_does_not_count_says_why() -> None:
+    given_rows: list[tuple[str, str, Value]] = [("i0-0", who, "stereotype") for who in "aabcdefg"]
+    counted = count([item("i0")], table(given_rows), of=5)
+    # a twice; a to e fill the five places; f and g come too late.
+    assert list(counted.labels["code"]) == [
+        "", "repeated_annotator", "", "", "", "", "surplus_label", "surplus_label",
+    ]  # fmt: skip
+
+
+def test_labels_count_in_order_of_submission_not_of_the_file() -> None:
+    labels = table([("i0-0", "late", "unrelated"), ("i0-0", "early", "stereotype")])
+    labels["submitted_at"] = ["2026-03-02T00:00:00.000Z", "2026-03-01T00:00:00.000Z"]
+    counted = count([item("i0")], labels, of=1)
+    assert counted.votes[0].tolist() == [1, 0, 0, 0]
+    assert list(counted.labels["annotator"]) == ["early", "late"]
+
+
+def test_the_writer_counts_as_the_first_label() -> None:
+    four: list[tuple[str, str, Value]] = [("i0-0", who, "unrelated") for who in "abcde"]
+    counted = count([item("i0", writer="w")], table(four), count_writer=True)
+    # The intent and four labels make five; the fifth validator is one too many.
+    assert counted.votes[0].tolist() == [1, 0, 4, 0]
+    assert counted.votes[1].tolist() == [0, 1, 0, 0]
+    assert list(counted.labels["code"])[-1] == "surplus_label"
+
+
+def test_only_the_rounds_asked_for_count() -> None:
+    labels = pd.concat(
+        [
+            table([("i0-0", "a", "unrelated")], round="pilot"),
+            table([("i0-0", "a", "stereotype")], round="main"),
+        ],
+        ignore_index=True,
+    )
+    counted = count([item("i0")], labels, rounds=["main"])
+    assert counted.votes[0].tolist() == [1, 0, 0, 0]
+    assert list(counted.labels["code"]) == ["round_not_counted", ""]
+
+
+def test_repeats_can_be_counted_as_stereoset_did() -> None:
+    full: list[tuple[str, str, Value]] = []
+    for k, gold in enumerate(MEANT):
+        full += [(f"i0-{k}", who, gold) for who in "aabcd"]
+    full[3] = ("i0-0", "c", "unrelated")
+    full[4] = ("i0-0", "d", "unrelated")
+    # i0-0: a, a, b say stereotype, c and d unrelated. Strictly 2 of 4: one more label could decide.
+    labels = table(full)
+    strict = judge([item("i0")], count([item("i0")], labels).votes)[0]
+    loose = judge([item("i0")], count([item("i0")], labels, count_repeats=True).votes)[0]
+    assert (strict.kept, strict.reason) == (False, "too_few_labels")
+    assert loose.kept
+    assert repeats([item("i0")], labels) == (3, 1, 1)
+
+
+@pytest.mark.parametrize("labels", [0, 1])
+def test_no_item_and_no_label_are_no_error(labels: int) -> None:
+    items = [item("i0")][:labels]
+    counted = count(items, table([]))
+    assert counted.votes.shape == (3 * labels, 4)
+    assert [d.reason for d in judge(items, counted.votes)] == ["too_few_labels"] * labels

@@ -1,0 +1,110 @@
+"""The published folder: whole, checked, readable, and silent about people."""
+
+import csv
+import hashlib
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from curation.files import read_records
+from curation.records import REASONS, Cat, Rejection
+from curation.stereoset import read_cats
+
+
+@pytest.fixture
+def release(example: Path) -> Path:
+    return example / "7-release" / "0.1.0"
+
+
+def test_checksums_hold_for_every_file(release: Path) -> None:
+    listed = dict(
+        reversed(line.split("  "))
+        for line in (release / "SHA256SUMS").read_text("utf-8").splitlines()
+    )
+    assert set(listed) == {p.name for p in release.iterdir()} - {"SHA256SUMS"}
+    for name, sha in listed.items():
+        assert hashlib.sha256((release / name).read_bytes()).hexdigest() == sha
+
+
+def test_the_splits_are_the_kept_cats_and_share_no_term_or_family(
+    example: Path, release: Path
+) -> None:
+    cats = {cat.id: cat for cat in read_records(example / "3-decisions/cats.jsonl", Cat)}
+    split = {name: read_cats(release / f"{name}.json") for name in ("dev", "test")}
+    assert {c.id for part in split.values() for c in part} == set(cats)
+    for name, part in split.items():
+        assert {cats[c.id].split for c in part} == {name}
+    families = {name: {cats[c.id].family for c in part} for name, part in split.items()}
+    assert not families["dev"] & families["test"]
+    assert not {c.target for c in split["dev"]} & {c.target for c in split["test"]}
+    for cat in split["dev"] + split["test"]:
+        before = cats[cat.id]
+        assert (cat.context, cat.associations) == (before.context, before.associations)
+
+
+def test_the_long_table_holds_the_labels_of_the_json(release: Path) -> None:
+    with (release / "annotations.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    counted = Counter(
+        (r["association_id"], r["annotator"], r["label"]) for r in rows if r["counted"] == "True"
+    )
+    in_json: Counter[tuple[str, str, str]] = Counter()
+    for name in ("dev.json", "test.json"):
+        data = json.loads((release / name).read_text("utf-8"))["data"]
+        for item in data["intrasentence"] + data["intersentence"]:
+            for s in item["sentences"]:
+                assert len(s["labels"]) <= 5
+                assert sum(x["label"] == s["gold_label"] for x in s["labels"]) >= 3
+                in_json.update((s["id"], x["human_id"], x["label"]) for x in s["labels"])
+    assert counted == in_json
+    assert any(r["counted"] == "False" for r in rows)
+
+
+def test_no_person_and_no_intent_is_in_a_release(example: Path, release: Path) -> None:
+    raw = b"".join(p.read_bytes() for p in example.glob("2-rounds/*/raw/*"))
+    people = set(re.findall(rb'"annotator":"([^"]+)"', raw))
+    assert len(people) > 20
+    for path in release.iterdir():
+        content = path.read_bytes()
+        assert not [person for person in people if person in content], path.name
+        assert b"intent" not in content.replace(b"what the writer meant", b"")
+    readable = [p for p in example.rglob("*") if p.is_file() and "raw" not in p.parts]
+    for path in readable:
+        assert not [p for p in people if p in path.read_bytes()], path
+
+
+def test_every_reason_code_occurs_in_the_example(example: Path) -> None:
+    found = {
+        rejection.code
+        for path in example.rglob("rejected.jsonl")
+        for rejection in read_records(path, Rejection)
+    }
+    assert found == set(REASONS)
+
+
+def test_the_example_is_as_large_as_it_should_be(example: Path) -> None:
+    cats = read_records(example / "3-decisions/cats.jsonl", Cat)
+    assert {cat.domain for cat in cats} == {"gender", "profession", "race", "religion"}
+    assert {cat.kind for cat in cats} == {"intrasentence", "intersentence"}
+    assert len({cat.term for cat in cats}) >= 24
+    items = (example / "2-rounds/main/items.jsonl").read_bytes().count(b"\n")
+    assert items >= 160
+
+
+def test_the_readme_warns_and_counts_right(example: Path, release: Path) -> None:
+    text = (release / "README.md").read_text("utf-8")
+    cats = read_records(example / "3-decisions/cats.jsonl", Cat)
+    assert text.count("Content warning") == 1
+    assert f"{len(cats)} CATs on {len({c.term for c in cats})} target terms" in text
+    race = next(line for line in text.splitlines() if line.startswith("| race"))
+    cells = [int(cell) for cell in race.strip("| ").split(" | ")[1:]]
+    kinds = ("intrasentence", "intersentence")
+    of_race = [c for c in cats if c.domain == "race"]
+    expected = [len({c.term for c in of_race if c.split == s}) for s in ("dev", "test")]
+    expected += [
+        sum((c.split, c.kind) == (s, k) for c in of_race) for s in ("dev", "test") for k in kinds
+    ]
+    assert cells == expected

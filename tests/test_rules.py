@@ -1,0 +1,172 @@
+"""The decision against a slow, plain oracle, and the checks of one item."""
+
+from itertools import combinations_with_replacement, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.records import GOLDS, VALUES, Gold, Value
+from curation.rules import Votes, check_item, count_votes, decide, filler, read_label, spelling_key
+
+Labels = tuple[Value, ...]
+
+
+def gold_of(labels: Labels, needed: int) -> Gold | None:
+    """The gold label of a full set of labels, straight from the definition."""
+    for gold in GOLDS:
+        if sum(label == gold for label in labels) >= needed:
+            return gold
+    return None
+
+
+def oracle(three: tuple[Labels, ...], needed: int, of: int) -> set[bool]:
+    """Whether the item is kept, under every way in which the missing labels could still come."""
+    options = [
+        {gold_of(labels + rest, needed) for rest in product(VALUES, repeat=of - len(labels))}
+        for labels in three
+    ]
+    return {set(golds) == set(GOLDS) for golds in product(*options)}
+
+
+def votes_of(labels: Labels) -> Votes:
+    return count_votes([(f"annotator {i}", label) for i, label in enumerate(labels)])
+
+
+def reachable(of: int) -> list[Labels]:
+    return [s for n in range(of + 1) for s in combinations_with_replacement(VALUES, n)]
+
+
+@pytest.mark.parametrize(("needed", "of"), [(1, 1), (2, 2), (2, 3), (3, 3)])
+def test_decide_equals_the_oracle_on_every_small_case(needed: int, of: int) -> None:
+    cases = list(product(reachable(of), repeat=3))
+    assert len(cases) == {1: 5, 2: 15, 3: 35}[of] ** 3
+    for three in cases:
+        fates = oracle(three, needed, of)
+        outcome = decide([votes_of(labels) for labels in three], needed=needed, of=of)
+        if fates == {True}:
+            assert outcome == (True, None, tuple(gold_of(s, needed) for s in three)), three
+        elif fates == {False}:
+            assert not outcome.kept, three
+            assert outcome.reason != "too_few_labels", three
+        else:
+            assert (outcome.kept, outcome.reason) == (False, "too_few_labels"), three
+
+
+FIVE = list(product(VALUES, repeat=5))
+
+
+def test_three_of_five_on_all_1024_vote_sequences_of_one_association() -> None:
+    for labels in FIVE:
+        others: list[Votes] = [(0, 5, 0, 0), (0, 0, 5, 0)]
+        outcome = decide([votes_of(labels), *others])
+        gold = gold_of(labels, 3)
+        assert outcome.golds == (gold, "anti-stereotype", "unrelated")
+        assert outcome.kept == (gold == "stereotype")
+        if gold is None:
+            related = labels.count("related") >= 3
+            assert outcome.reason == ("majority_related" if related else "no_majority")
+        elif gold != "stereotype":
+            assert outcome.reason == "two_of_a_kind"
+
+
+sequences = st.lists(st.sampled_from(VALUES), max_size=5).map(tuple)
+
+
+@given(st.tuples(sequences, sequences, sequences), st.sampled_from([3, 4, 5]))
+def test_decide_equals_the_oracle_with_five_labels(three: tuple[Labels, ...], needed: int) -> None:
+    fates = oracle(three, needed, 5)
+    outcome = decide([votes_of(labels) for labels in three], needed=needed)
+    assert outcome.kept == (fates == {True})
+    assert (outcome.reason == "too_few_labels") == (len(fates) == 2)
+
+
+@given(st.tuples(sequences, sequences, sequences), st.permutations([0, 1, 2]))
+def test_the_order_of_the_associations_does_not_matter(
+    three: tuple[Labels, ...], order: list[int]
+) -> None:
+    votes = [votes_of(labels) for labels in three]
+    straight, turned = decide(votes), decide([votes[i] for i in order])
+    assert (straight.kept, straight.reason) == (turned.kept, turned.reason)
+
+
+def test_a_clash_that_no_label_can_mend_is_no_lack_of_labels() -> None:
+    # Two associations are stereotypes already; the third has one label of five.
+    assert decide([(3, 0, 0, 0), (3, 1, 0, 0), (0, 0, 1, 0)]).reason == "two_of_a_kind"
+    # 2 + 2 + 1: nothing can reach three any more, whatever the others lack.
+    assert decide([(2, 2, 1, 0), (0, 0, 0, 0), (0, 0, 0, 0)]).reason == "no_majority"
+
+
+def test_intent_is_compared_where_it_is_known() -> None:
+    votes: list[Votes] = [(5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)]
+    meant: list[Gold | None] = ["anti-stereotype", "stereotype", "unrelated"]
+    assert decide(votes, intents=meant).reason == "intent_mismatch"
+    assert decide(votes, intents=[None, None, None]).kept
+    # One vote each: the writer's intent can still come true.
+    assert decide([(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)], intents=meant).reason == (
+        "too_few_labels"
+    )
+
+
+def test_needed_must_be_a_majority_and_votes_must_not_exceed_of() -> None:
+    with pytest.raises(ValueError, match="not a majority"):
+        decide([(1, 0, 0, 0)] * 3, needed=2, of=5)
+    with pytest.raises(ValueError, match="more than 5"):
+        decide([(6, 0, 0, 0)] * 3)
+
+
+def test_a_second_label_and_a_sixth_label_are_not_counted() -> None:
+    twice: list[tuple[str, Value]] = [("a", "stereotype"), ("a", "stereotype"), ("b", "unrelated")]
+    assert count_votes(twice) == (1, 0, 1, 0)
+    six: list[tuple[str, Value]] = [(name, "unrelated") for name in "abcde"]
+    assert count_votes([*six, ("f", "stereotype")]) == (0, 0, 5, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "context", "sentences", "code"),
+    [
+        ("intrasentence", "The baker is kind.", ["a", "b", "c"], "blank_missing"),
+        ("intrasentence", "The BLANK baker is BLANK.", ["a", "b", "c"], "blank_twice"),
+        ("intrasentence", "The baker is BLANK, so blank.", ["a", "b", "c"], "blank_twice"),
+        ("intrasentence", "The baker is BLANKed.", ["a", "b", "c"], "blank_glued"),
+        (
+            "intrasentence",
+            "The baker is BLANK.",
+            ["The baker is kind.", "The baker is gruff.", "A baker is octal."],
+            "template_not_reproduced",
+        ),
+        ("intersentence", "A woman came in.", ["a", "b", "c"], "target_missing"),
+        ("intersentence", "The baker came in.", ["He sang.", "he  sang.", "c"], "same_text_twice"),
+        ("intersentence", "The baker came in.", ["He sang.", " ", "c"], "empty_text"),
+        ("intersentence", " ", ["a", "b", "c"], "empty_text"),
+    ],
+)
+def test_each_flaw_has_its_code(kind: str, context: str, sentences: list[str], code: str) -> None:
+    flaw = check_item(kind, "baker", context, sentences)  # type: ignore[arg-type]
+    assert flaw is not None
+    assert flaw.code == code
+
+
+def test_a_sound_item_has_no_flaw() -> None:
+    sentences = ["The baker is kind.", "the baker is  gruff.", "The Baker is octal ."]
+    assert check_item("intrasentence", "Baker", "The baker is BLANK.", sentences) is None
+    assert check_item("intersentence", "baker", "Two bakers came.", ["a", "b", "c"]) is None
+
+
+def test_what_fills_a_blank() -> None:
+    assert filler("BLANK comes from (the) sea.", "Salt  comes from (the) sea.") == "salt"
+    assert filler("The sea is BLANK", "The sea is") is None
+    assert filler("No gap", "No gap") is None
+    assert filler("Ein BLANK Bäcker", "ein früher bäcker") == "früher"
+
+
+def test_spelling_variants_fold_and_other_words_do_not() -> None:
+    assert spelling_key("film-maker") == spelling_key("Film Maker") == spelling_key("filmmaker")
+    assert spelling_key("baker") != spelling_key("bakers")
+    # Thai vowel signs are combining marks, and they make the word.
+    assert spelling_key("กิน") != spelling_key("กน")
+
+
+@pytest.mark.parametrize("text", ["", "bad", "stereo type", "anti"])
+def test_words_outside_the_vocabulary_are_no_labels(text: str) -> None:
+    assert read_label(text) is None

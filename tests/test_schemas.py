@@ -1,0 +1,45 @@
+"""``schemas/`` is what ``records.py`` says, and what the records on disk are."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from curation.files import schema, schema_name, shipped
+from curation.records import ON_DISK, Record
+
+
+@pytest.mark.parametrize("record", ON_DISK, ids=lambda r: r.__name__)
+def test_the_schema_file_is_up_to_date(record: type[Record]) -> None:
+    path = shipped("schemas", schema_name(record))
+    assert path.read_bytes() == schema(record), "run «make schemas»"
+
+
+def test_there_is_no_other_schema() -> None:
+    found = {path.name for path in shipped("schemas").iterdir()}
+    assert found == {schema_name(record) for record in ON_DISK}
+
+
+FILES = {
+    "1-terms/targets.jsonl": "term",
+    "2-rounds/main/items.jsonl": "item",
+    "2-rounds/main/labels.jsonl": "label",
+    "2-rounds/main/rejected.jsonl": "rejection",
+    "3-decisions/decisions.jsonl": "decision",
+    "3-decisions/cats.jsonl": "cat",
+    "3-decisions/rejected.jsonl": "rejection",
+}
+
+
+@pytest.mark.parametrize(("name", "record"), FILES.items())
+def test_what_lies_on_disk_follows_the_schema(example: Path, name: str, record: str) -> None:
+    content = json.loads(shipped("schemas", f"{record}.schema.json").read_text("utf-8"))
+    validator = jsonschema.Draft202012Validator(content)
+    lines = (example / name).read_text("utf-8").splitlines()
+    assert lines
+    for line in lines[:200]:
+        validator.validate(json.loads(line))
+    broken = {**json.loads(lines[0]), "stray": 1}
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate(broken)

@@ -1,0 +1,59 @@
+"""The built wheel, in a fresh environment, without the checkout: the whole flow runs from it."""
+
+import os
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, ROOT],
+        check=True,
+        capture_output=True,
+    )
+    return next(out.glob("*.whl"))
+
+
+def test_the_wheel_carries_what_the_tool_needs(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("schemas", "annotation_configs", "data"):
+        files = [p for p in (ROOT / folder).rglob("*") if p.is_file()]
+        assert files
+        assert {f"curation/_shipped/{p.relative_to(ROOT).as_posix()}" for p in files} <= names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    assert any(name.endswith("licenses/NOTICE") for name in names)
+    assert not [name for name in names if name.startswith("tests/")]
+
+
+def test_a_pipeline_runs_from_the_wheel_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
+    home = tmp_path / "venv"
+    venv.create(home, with_pip=True)
+    python = home / "bin" / "python"
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", wheel],
+        check=True,
+    )
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    env["CURATION_KEYS"] = str(tmp_path / "keys")
+    done = subprocess.run(
+        [home / "bin" / "curation", "demo", "made"],
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\n\d+ CATs are released in made/7-release/0.1.0\n", done.stdout)
+    assert (tmp_path / "made/7-release/0.1.0/SHA256SUMS").exists()
+    again = subprocess.run(
+        [home / "bin" / "curation", "run", "-c", "made", "--json"],
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert '"ran": true' not in again.stdout
