@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.records import GOLDS, VALUES, Gold, Value
-from curation.rules import Votes, check_item, count_votes, decide, filler, read_label, spelling_key
+from curation.rules import (
+    Votes,
+    check_item,
+    count_votes,
+    decide,
+    fill,
+    filler,
+    read_label,
+    spelling_key,
+)
 
 Labels = tuple[Value, ...]
 
@@ -127,7 +136,6 @@ def test_a_second_label_and_a_sixth_label_are_not_counted() -> None:
     [
         ("intrasentence", "The baker is kind.", ["a", "b", "c"], "blank_missing"),
         ("intrasentence", "The BLANK baker is BLANK.", ["a", "b", "c"], "blank_twice"),
-        ("intrasentence", "The baker is BLANK, so blank.", ["a", "b", "c"], "blank_twice"),
         ("intrasentence", "The baker is BLANKed.", ["a", "b", "c"], "blank_glued"),
         (
             "intrasentence",
@@ -158,6 +166,15 @@ def test_what_fills_a_blank() -> None:
     assert filler("The sea is BLANK", "The sea is") is None
     assert filler("No gap", "No gap") is None
     assert filler("Ein BLANK Bäcker", "ein früher bäcker") == "früher"
+    assert filler("a BLANK a", "a a") is None  # head and tail must not share a letter
+
+
+def test_blank_may_touch_letters_where_words_are_not_parted_by_spaces() -> None:
+    assert check_item("intrasentence", "パン屋", "パン屋はBLANKです。", ["a", "b", "c"]) is not None
+    sentences = ["パン屋は親切です。", "パン屋は意地悪です。", "パン屋は八進です。"]
+    assert check_item("intrasentence", "パン屋", "パン屋はBLANKです。", sentences) is None
+    assert filler("빵집 주인은 BLANK이다.", "빵집 주인은 천사이다.") == "천사"
+    assert fill("الخباز BLANK", "لطيف") == "الخباز لطيف"
 
 
 def test_spelling_variants_fold_and_other_words_do_not() -> None:

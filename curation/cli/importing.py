@@ -143,16 +143,17 @@ def _show_refused(title: str, refused: Counter[str]) -> None:
     console.table(title, ["reason", "count", "meaning"], rows)
 
 
-def _named(payloads: list[dict[str, Any]], source: str) -> Iterator[tuple[str, str]]:
+def _named(
+    payloads: list[dict[str, Any]], source: Literal["stereoset", "answers"]
+) -> Iterator[tuple[str, str]]:
     """The (domain, target) pairs that answers name."""
     from curation.records import Event
-    from curation.rounds.answers import Written, interpret
+    from curation.rounds.answers import named
 
     for payload in payloads:
-        event = Event.model_construct(id="-", source=source, position=0, payload=payload)
-        for what in interpret(event, round="-", where="-"):
-            if isinstance(what, Written):
-                yield what.domain, what.target
+        pair = named(Event.model_construct(id="-", source=source, position=0, payload=payload))
+        if pair:
+            yield pair
 
 
 def _register_terms(campaign: Campaign, named: Iterator[tuple[str, str]]) -> None:

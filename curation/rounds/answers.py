@@ -6,6 +6,7 @@ Each source has one function here, from its payload to ``Written``, ``Given`` an
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from curation.files import timestamp
@@ -96,6 +97,18 @@ def interpret(event: Event, *, round: str, where: str) -> Iterator[Said]:
         yield from read(event, round, where)
     except _UnusableError as problem:
         yield Refused(where, event.payload, problem.code, problem.detail)
+
+
+def named(event: Event) -> tuple[str, str] | None:
+    """The domain and the target that an answer names, where it names both."""
+    if event.source == "stereoset":
+        domain, target = (event.payload["item"].get(key) for key in ("bias_type", "target"))
+    else:
+        row = {_column(name): value for name, value in event.payload.items()}
+        domain, target = (row.get(key) for key in ("domain", "target"))
+        domain, target = (v.strip() if isinstance(v, str) else v for v in (domain, target))
+    both = isinstance(domain, str) and isinstance(target, str) and domain and target
+    return (domain, target) if both else None
 
 
 def _need(row: Mapping[str, Any], name: str) -> str:
@@ -213,6 +226,7 @@ MEANT: dict[str, Gold] = {
 }
 
 
+@lru_cache(maxsize=1000)
 def _column(name: str) -> str:
     key = re.sub(r"[\s\-]+", "_", name.strip().casefold())
     return NAMES.get(key, key)
