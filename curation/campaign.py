@@ -244,7 +244,9 @@ def _line(text: str, keys: list[str]) -> str:
             section = header.group(1).strip()
             if wanted == [section]:
                 return f" line {number}"
-        elif [section] == wanted[:-1] and re.match(rf"\s*{re.escape(wanted[1])}\s*=", line):
+        elif [s for s in [section] if s] == wanted[:-1] and re.match(
+            rf"\s*{re.escape(wanted[-1])}\s*=", line
+        ):
             return f" line {number}"
     return ""
 

@@ -82,11 +82,15 @@ def read_text(path: Path) -> str:
         CurationError: it is empty, or in another encoding; names the line and the byte.
     """
     data = read_bytes(path)
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16")
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
+        if wide:
+            raise CurationError(
+                f"{path}: UTF-16 that ends or breaks at byte {error.start}",
+                "it may have been cut off; save it as UTF-8 or fetch it again",
+            ) from None
         line = data.count(b"\n", 0, error.start) + 1
         raise CurationError(
             f"{path} line {line}: byte 0x{data[error.start]:02x} is not UTF-8",
@@ -162,10 +166,17 @@ def read_records(path: Path, record: type[R]) -> list[R]:
     found: list[R] = []
     for first, lines in _lines(path):
         try:
-            found += adapter.validate_json(b"[" + b",".join(lines) + b"]")
+            records = adapter.validate_json(b"[" + b",".join(lines) + b"]")
         except ValidationError:
+            records = []
+        if len(records) != len(lines) or not _one_a_line(lines):
             _raise_first_bad(path, first, lines, record)
+        found += records
     return found
+
+
+def _one_a_line(lines: list[bytes]) -> bool:
+    return all(line.strip()[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in lines)
 
 
 def _raise_first_bad(path: Path, first: int, lines: list[bytes], record: type[Record]) -> None:
@@ -191,12 +202,15 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
         for name, hint in get_type_hints(record, include_extras=True).items()
         if name in record.model_fields
     }
+    names = checks.keys()
+    usual = {n: f.get_default() for n, f in record.model_fields.items()}
     parts: list[pd.DataFrame] = []
     for path, first, lines in ((p, *chunk) for p in paths for chunk in _lines(p)):
         try:
             rows = orjson.loads(b"[" + b",".join(lines) + b"]")
-            columns = {name: [row.get(name) for row in rows] for name in checks}
-            fits = len(rows) == len(lines) and all(len(row) == len(checks) for row in rows)
+            columns = {n: [row.get(n, default) for row in rows] for n, default in usual.items()}
+            fits = len(rows) == len(lines) and _one_a_line(lines)
+            fits = fits and all(row.keys() <= names for row in rows)
             for name, check in checks.items():
                 check.validate_python(columns[name], strict=True)
         except (orjson.JSONDecodeError, AttributeError, TypeError, ValidationError):

@@ -60,9 +60,9 @@ REASONS: dict[str, str] = {
 
 
 class Record(BaseModel):
-    """A frozen record that allows no unknown field."""
+    """A frozen record that allows no unknown field and takes no text for a number."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Event(Record):

@@ -9,14 +9,28 @@ import sys
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from curation import __version__
 from curation.cli import console, decisions, importing, release, scores, start
 from curation.files import CurationError
 
+ORDER = ("init", "import", "decisions", "scores", "release", "status", "run", "demo")
+
+
+class InOrder(TyperGroup):
+    """Commands in the order in which a campaign meets them."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """The commands' names, for ``--help``."""
+        return sorted(super().list_commands(ctx), key=ORDER.index)
+
+
 app = typer.Typer(
     name="curation",
+    cls=InOrder,
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(

@@ -1,7 +1,6 @@
 """``curation decisions``: filter, agreement, split."""
 
 import csv
-import io
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from curation.records import REASONS
 
 app = typer.Typer(
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     help="Decide which items become CATs, say how far annotators agree, split by term.",
 )
 
@@ -63,7 +63,9 @@ def agreement(
         list[str] | None,
         typer.Option(help="Leave out this annotator's labels; may be repeated.", metavar="NAME"),
     ] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print one long table as CSV, unrounded.")
+    ] = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX tables.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -77,6 +79,8 @@ def agreement(
     from curation.decisions.agreement import GROUPS
     from curation.decisions.measures import MEASURES
 
+    if as_csv + latex + as_json > 1:
+        raise CurationError("--csv, --latex and --json exclude one another", "choose one")
     measures, groups = _listed(measure, tuple(MEASURES)), _listed(by, GROUPS)
     opened = open_campaign(campaign)
     with opened.lock():
@@ -92,14 +96,12 @@ def agreement(
     if as_json:
         console.say_json(report)
         return
-    tables = _tables(report, measures or report_measures(report), groups)
-    for title, columns, rows in tables:
-        if as_csv:
-            _print_csv(title, columns, rows, several=len(tables) > 1)
-        elif latex:
-            _print_latex(title, columns, rows)
-        else:
-            console.table(title, columns, rows)
+    measures = measures or report_measures(report)
+    if as_csv:
+        _print_csv(report, measures, groups)
+        return
+    for title, columns, rows in _tables(report, measures, groups):
+        (_print_latex if latex else console.table)(title, columns, rows)
 
 
 def report_measures(report: dict[str, Any]) -> list[str]:
@@ -115,12 +117,12 @@ def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> l
     level = f"{100 * report['confidence']:g} %"
     for group in ["overall", *(g for g in groups if g != "annotator")]:
         named = group != "overall"
-        heads = [*([group] if named else []), "scope", "gold", "CATs", "labels"]
+        heads = [*([group] if named else []), "scope", "gold", "items", "labels"]
         cells: dict[tuple[Any, ...], list[Any]] = {}
         for row in report["measures"]:
             if row["by"] == group and row["measure"] in measures:
                 key = (row["group"], row["scope"], row["classes"], row["cats"], row["labels"])
-                flag = " (few CATs)" if row["few_cats"] else ""
+                flag = " (few items)" if row["few_cats"] else ""
                 cells.setdefault(key, []).extend([row["value"], console.show(row["ci"]) + flag])
         for measure in measures:
             heads += [measure, level]
@@ -141,7 +143,7 @@ def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> l
     found.append(
         (
             "Annotators who labelled an association twice",
-            ["labels refused", "items touched", "CATs that the rule costs"],
+            ["repeated labels", "items touched", "CATs that refusing them costs"],
             [[repeats["labels"], repeats["items"], repeats["lost"]]],
         )
     )
@@ -166,11 +168,34 @@ def _listed(text: str, allowed: tuple[str, ...]) -> list[str]:
     return parts
 
 
-def _print_csv(title: str, columns: list[str], rows: list[list[Any]], *, several: bool) -> None:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerows([columns, *(["" if c is None else c for c in row] for row in rows)])
-    sys.stdout.write((f"# {title}\n" if several else "") + buffer.getvalue())
+TIDY = ("by", "group", "scope", "gold", "measure", "value", "low", "high", "items", "labels")
+
+
+def _print_csv(report: dict[str, Any], measures: list[str], groups: list[str]) -> None:
+    """Everything that was asked for as one long table, unrounded."""
+    writer = csv.DictWriter(sys.stdout, TIDY, lineterminator="\n")
+    writer.writeheader()
+    for r in report["measures"]:
+        if r["measure"] in measures and r["by"] in ["overall", *groups]:
+            low, high = r["ci"] or (None, None)
+            row = {"gold": r["classes"], "items": r["cats"], "low": low, "high": high}
+            writer.writerow({name: r.get(name) for name in TIDY} | row)
+    for t in report["terms"] if "term" in groups else ():
+        row = {"by": "term", "group": f"{t['domain']}/{t['term']}", "scope": "kept"}
+        row |= {"measure": "% votes for gold", "items": t["cats"]}
+        for gold in ("stereotype", "all"):
+            writer.writerow(row | {"gold": gold, "value": t[gold]})
+    for a in report["annotators"] if "annotator" in groups else ():
+        row = {"by": "annotator", "group": a["annotator"], "labels": a["labels"]}
+        for key in ("with_others", "with_gold"):
+            measure = "% " + key.replace("_", " ")
+            writer.writerow(
+                row | {"scope": "all", "gold": "all", "measure": measure, "value": a[key]}
+            )
+    for r in report["retention"]:
+        row = {"by": "domain/kind", "group": f"{r['domain']}/{r['kind']}", "scope": "decided"}
+        row |= {"measure": "% retained", "value": r["retention"], "items": r["items"] - r["open"]}
+        writer.writerow(row)
 
 
 def _print_latex(title: str, columns: list[str], rows: list[list[Any]]) -> None:

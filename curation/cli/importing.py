@@ -9,13 +9,14 @@ import typer
 
 from curation.campaign import Campaign, Name, open_campaign
 from curation.cli import console, work
-from curation.cli.options import Json, Where
+from curation.cli.options import FILE, Json, Where
 from curation.cli.pipeline import bring_up_to_date
 from curation.files import CurationError, dump_line, read_records, writing
 from curation.records import Rejection, Term
 
 app = typer.Typer(
     no_args_is_help=True,
+    rich_markup_mode="markdown",
     help="Bring answers in: published StereoSet files, or tables from another platform.",
 )
 Round = Annotated[
@@ -26,7 +27,7 @@ Round = Annotated[
 
 @app.command("stereoset")
 def stereoset(
-    file: Annotated[Path, typer.Argument(help="A file in StereoSet's format.")],
+    file: Annotated[Path, typer.Argument(help="A file in StereoSet's format.", **FILE)],
     campaign: Where = Path(),
     round: Round = "published",
     as_json: Json = False,
@@ -44,7 +45,7 @@ def stereoset(
 
 @app.command("answers")
 def answers(
-    file: Annotated[Path, typer.Argument(help="A CSV or JSONL file.")],
+    file: Annotated[Path, typer.Argument(help="A CSV or JSONL file.", **FILE)],
     campaign: Where = Path(),
     round: Round = "main",
     known_terms: Annotated[
@@ -97,13 +98,18 @@ def _import(
     with campaign.lock():
         if not campaign.round_names():
             people.make_key(campaign.settings.campaign.id)
+        elif not work.raw_is_here(campaign):
+            raise CurationError(
+                f"{campaign.rounds}: the raw answers that items were made of are not here",
+                "import where they are, or copy every round's folder raw from there",
+            )
         raw, rejected = (campaign.rounds / round / name for name in ("raw", "rejected.jsonl"))
-        before = _reasons(rejected)
+        before = _refusals(rejected)
         if not known_terms:
             _register_terms(campaign, _named(payloads, source))
         delivery = archive.deliver(raw, source, payloads)
         counts = bring_up_to_date(campaign, "fold").counts
-        refused = _reasons(rejected) - before
+        refused = Counter(code for code, *_ in (_refusals(rejected) - before).elements())
         labels = work.read_labels(campaign)
         labelled = set(labels["item"].unique())
         items = [item for item in work.read_items(campaign) if item.round == round]
@@ -121,7 +127,7 @@ def _import(
         console.say_json(summary)
         return
     console.say(
-        f"{delivery.added} answers added to round {round}, {delivery.known} known already. "
+        f"{delivery.added} rows added to round {round}, {delivery.known} known already. "
         f"The round has {summary['items']} items and {summary['labels']} labels; "
         f"the campaign {counts['items']} and {counts['labels']}."
     )
@@ -131,9 +137,9 @@ def _import(
         console.say(f"{summary['unlabelled']} items have no label yet.")
 
 
-def _reasons(rejected: Path) -> Counter[str]:
+def _refusals(rejected: Path) -> Counter[tuple[str, str, str]]:
     found = read_records(rejected, Rejection) if rejected.exists() else []
-    return Counter(rejection.code for rejection in found)
+    return Counter((r.code, r.detail, r.where) for r in found)
 
 
 def _show_refused(title: str, refused: Counter[str]) -> None:
@@ -164,9 +170,8 @@ def _register_terms(campaign: Campaign, named: Iterator[tuple[str, str]]) -> Non
     known = {t.id: t for t in read_records(path, Term)} if path.exists() else {}
     terms = dict(known)
     for domain, text in named:
-        if domain in campaign.settings.campaign.domains:
-            term = new_term(domain, text)
-            terms.setdefault(term.id, term)
+        term = new_term(domain, text)
+        terms.setdefault(term.id, term)
     if len(terms) > len(known):
         with writing(path) as file:
             file.writelines(map(dump_line, terms.values()))

@@ -1,7 +1,7 @@
 """Options that several commands take."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,4 +11,6 @@ Where = Annotated[
         "--campaign", "-c", envvar="CURATION_CAMPAIGN", help="The campaign's folder.", metavar="DIR"
     ),
 ]
+# Whether a file can be read is said by whoever reads it, with the mend.
+FILE: dict[str, Any] = {"readable": False, "metavar": "FILE"}
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a script, and nothing else.")]

@@ -114,7 +114,10 @@ STEPS: tuple[Step, ...] = (
         "target terms and their families",
         lambda c: c.terms,
         _algorithm("terms.targets"),
-        lambda c: {"language": c.settings.campaign.language},
+        lambda c: {
+            "language": c.settings.campaign.language,
+            "domains": c.settings.campaign.domains,
+        },
         lambda c: [c.terms / "imported.jsonl", c.terms / "edits.csv"],
         work.targets,
     ),

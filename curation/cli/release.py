@@ -9,7 +9,9 @@ from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import bring_up_to_date
 
-app = typer.Typer(no_args_is_help=True, help="Make the folder that is published.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="markdown", help="Make the folder that is published."
+)
 
 
 @app.command("build")

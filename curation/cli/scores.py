@@ -10,15 +10,33 @@ from typing import Annotated, Any
 import typer
 
 from curation.cli import console
-from curation.cli.options import Json
+from curation.cli.options import FILE
 from curation.files import CurationError, dump_json, writing
 from curation.records import Cat
 
-app = typer.Typer(no_args_is_help=True, help="Score models on a benchmark: lms, ss, icat.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Score models on a benchmark: lms, ss, icat.",
+)
 Gold = Annotated[
     list[Path],
-    typer.Option("--gold", help="A file in StereoSet's format with gold labels; may be repeated."),
+    typer.Option(
+        "--gold", help="A file in StereoSet's format with gold labels; may be repeated.", **FILE
+    ),
 ]
+
+
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", help="Also write the results to this file.", **FILE),
+]
+
+
+def _write_json(path: Path | None, content: Any) -> None:
+    if path:
+        with writing(path) as file:
+            file.write(dump_json(content))
 
 
 class TieRule(StrEnum):
@@ -32,7 +50,7 @@ class TieRule(StrEnum):
 def predictions(
     gold: Gold,
     predictions: Annotated[
-        Path, typer.Option("--predictions", help="A model's score of each sentence, by id.")
+        Path, typer.Option("--predictions", help="A model's score of each sentence, by id.", **FILE)
     ],
     ties: Annotated[
         TieRule,
@@ -41,9 +59,7 @@ def predictions(
     model: Annotated[str, typer.Option(help="The model's name; default from the file's.")] = "",
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 1,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Also write the results to this file.")
-    ] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Score a file of predictions: lms, ss, icat by kind, domain, term and overall.
 
@@ -61,21 +77,17 @@ def predictions(
     table = comparisons(cats, scores, ties=ties.value)
     name = model or re.sub(r"^predictions_", "", predictions.stem)
     result = results(table, model=name, resamples=resamples, seed=seed)
-    if json_file:
-        with writing(json_file) as file:
-            file.write(dump_json(result))
+    _write_json(json_file, result)
     show_results(result)
 
 
 @app.command("baselines")
-def baselines(gold: Gold, as_json: Json = False) -> None:
+def baselines(gold: Gold, json_file: JsonFile = None) -> None:
     """Say what IdealLM, StereotypedLM and RandomLM score; computed, not sampled."""
     from curation.scores.baselines import baselines as compute
 
     found = compute(_read_gold(gold))
-    if as_json:
-        console.say_json(found)
-        return
+    _write_json(json_file, found)
     show_models(found)
 
 

@@ -111,9 +111,11 @@ def _counts(counts: dict[str, int]) -> str:
 def _next(campaign: Campaign, steps: list[dict[str, Any]]) -> str:
     if not campaign.round_names():
         return "curation import answers FILE, or curation import stereoset FILE"
-    if any(step["state"] != "up to date" for step in steps):
+    decided = {step["step"]: step for step in steps}["filter"]
+    open_items = decided["counts"].get("too_few_labels", 0)
+    none_kept = decided["state"] == "up to date" and not decided["counts"]["items_kept"]
+    if any(step["state"] != "up to date" for step in steps) and not (none_kept and open_items):
         return "curation run"
-    open_items = steps[2]["counts"].get("too_few_labels", 0)
     if open_items:
         return f"more labels for {open_items} items, then curation import answers FILE"
     test = campaign.releases / campaign.settings.release.version / "test.json"
@@ -144,7 +146,8 @@ def run(campaign: Where = Path(), as_json: Json = False) -> None:
 
 def demo(
     folder: Annotated[
-        Path, typer.Argument(help="Where the campaign is made; must not exist.", metavar="DIR")
+        Path,
+        typer.Argument(help="Where the campaign is made; a new or an empty folder.", metavar="DIR"),
     ] = Path("curation-demo"),
 ) -> None:
     """Run the whole flow on the example campaign: made-up, mild answers with real flaws."""
@@ -160,8 +163,7 @@ def demo(
     if folder.exists() and any(folder.iterdir()):
         raise CurationError(f"{folder}: is not empty", "name another folder, or delete it")
     settings = read_settings(example / "campaign.toml")
-    identity = settings.campaign.model_copy(update={"id": new_id()})
-    made = create_campaign(folder, settings.model_copy(update={"campaign": identity}))
+    made = create_campaign(folder, settings)
     made.terms.mkdir(exist_ok=True)
     shutil.copyfile(example / "edits.csv", made.terms / "edits.csv")
     console.say(f"The example campaign, made up and mild, in {folder}.\n")

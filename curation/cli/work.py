@@ -109,7 +109,9 @@ def targets(campaign: Campaign, results: Results) -> dict[str, int]:
     from curation.terms.targets import read_edits, targets
 
     imported, edits = campaign.terms / "imported.jsonl", campaign.terms / "edits.csv"
+    domains = campaign.settings.campaign.domains
     met = read_records(imported, Term) if imported.exists() else []
+    met = [term for term in met if term.domain in domains]
     rows = read_rows(edits) if edits.exists() else ()
     found = targets(
         met,
@@ -151,7 +153,7 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
         results.records(f"{round}/labels.jsonl", (x for x in folded.labels if x.round == round))
         results.records(f"{round}/rejected.jsonl", folded.rejections.get(round, []))
     return {
-        "said": seen.total(),
+        "answers": seen.total(),
         "items": len(folded.items),
         "labels": len(folded.labels),
         "rejected": sum(map(len, folded.rejections.values())),
@@ -228,12 +230,7 @@ def agreement_report(
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
     terms = read_terms(campaign)
     counted = read_counted(campaign, items)
-    known = set(counted.labels["annotator"].unique())
-    if strangers := set(exclude) - known:
-        raise CurationError(
-            f"no annotator {min(strangers)!r}",
-            "names stand in «decisions agreement --by annotator»",
-        )
+    exclude = [_pseudonym(campaign, name, counted.labels) for name in exclude]
     found = agreement.facts(items, decisions, counted, terms, exclude=exclude)
     groups = ["overall", *(b for b in by if b != "annotator")]
     rows: list[dict[str, Any]] = []
@@ -248,9 +245,7 @@ def agreement_report(
                 seed=settings.campaign.seed,
             )
             advance()
-    touched = repeats(
-        items, read_labels(campaign), needed=settings.decisions.needed, of=settings.decisions.of
-    )
+    touched = repeats(items, read_labels(campaign), **settings.decisions.model_dump())
     return {
         "confidence": settings.agreement.confidence,
         "resamples": settings.agreement.resamples,
@@ -262,6 +257,22 @@ def agreement_report(
         "gold": agreement.intent(items, decisions),
         "repeats": touched._asdict(),
     }
+
+
+def _pseudonym(campaign: Campaign, name: str, labels: "pd.DataFrame") -> str:
+    """The annotator whom a pseudonym, or with the key a platform's id, names."""
+    from curation.rounds import people
+
+    known = set(labels["annotator"].unique())
+    if name not in known and people.key_path(campaign.settings.campaign.id).exists():
+        name_here = people.pseudonyms(people.read_key(campaign.settings.campaign.id))(name)
+        if name_here in known:
+            return name_here
+    if name not in known:
+        raise CurationError(
+            f"no annotator {name!r}", "names stand in «curation decisions agreement --by annotator»"
+        )
+    return name
 
 
 def agreement(campaign: Campaign, results: Results) -> dict[str, int]:
@@ -297,7 +308,7 @@ def release(campaign: Campaign, results: Results) -> dict[str, int]:
     if not cats:
         raise CurationError(
             "no CAT was kept, so there is nothing to release",
-            "«curation decisions filter» says why items fall",
+            "«curation decisions filter» says why items fall; are the labels in?",
         )
     items = read_items(campaign)
     table = build.annotations(cats, read_counted(campaign, items).labels)
@@ -306,7 +317,9 @@ def release(campaign: Campaign, results: Results) -> dict[str, int]:
         for name, data in build.split_files(cats, table, version=version).items()
     }
     content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
-    texts = tomllib.loads(shipped("annotation_configs", "text", "en.toml").read_text("utf-8"))
+    text = shipped("annotation_configs", "text", f"{settings.campaign.language}.toml")
+    text = text if text.exists() else text.with_name("en.toml")
+    texts = tomllib.loads(text.read_text("utf-8"))
     content["README.md"] = build.readme(
         cats,
         table,

@@ -138,13 +138,30 @@ class Repeats(NamedTuple):
 
 
 def repeats(
-    items: Sequence[Item], labels: pd.DataFrame, *, needed: int = 3, of: int = 5
+    items: Sequence[Item],
+    labels: pd.DataFrame,
+    *,
+    needed: int = 3,
+    of: int = 5,
+    count_writer: bool = False,
+    match_intent: bool = False,
+    count_repeats: bool = False,
+    rounds: Sequence[str] = (),
 ) -> Repeats:
-    """How many labels and items repeated annotators touch, and how many CATs the rule costs."""
-    strict, loose = (count(items, labels, of=of, count_repeats=c) for c in (False, True))
-    refused = strict.labels[strict.labels["code"] == "repeated_annotator"]
-    kept = [
-        {d.item for d in judge(items, c.votes, needed=needed, of=of) if d.kept}
-        for c in (strict, loose)
-    ]
-    return Repeats(len(refused), refused["item"].nunique(), len(kept[1] - kept[0]))
+    """What the rule on repeated annotators touches, whether or not it is in force.
+
+    Takes the settings of ``count`` and ``judge``; ``count_repeats`` itself makes no difference.
+
+    Returns:
+        How many labels repeat an annotator, on how many items, and how many CATs the rule costs.
+    """
+    del count_repeats
+    kept = []
+    for also in (True, False):
+        counted = count(
+            items, labels, of=of, count_writer=count_writer, count_repeats=also, rounds=rounds
+        )
+        decisions = judge(items, counted.votes, needed=needed, of=of, match_intent=match_intent)
+        kept.append({decision.item for decision in decisions if decision.kept})
+    refused = counted.labels[counted.labels["code"] == "repeated_annotator"]
+    return Repeats(len(refused), refused["item"].nunique(), len(kept[0] - kept[1]))

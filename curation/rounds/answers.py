@@ -75,6 +75,7 @@ class Refused(NamedTuple):
     detail: str
 
 
+LONGEST_ID = 200
 Said = Written | Given | Refused
 
 
@@ -122,12 +123,19 @@ def _need(row: Mapping[str, Any], name: str) -> str:
     return str(value)
 
 
+def _need_id(row: Mapping[str, Any], name: str) -> str:
+    value = _need(row, name).strip()
+    if len(value) > LONGEST_ID:
+        raise _UnusableError("bad_value", f"{name!r} has more than {LONGEST_ID} characters")
+    return value
+
+
 # --- StereoSet's published format -------------------------------------------------------------
 
 
 def _stereoset(event: Event, round: str, where: str) -> Iterator[Said]:
     item = event.payload["item"]
-    item_id, sentences = _need(item, "id"), item.get("sentences")
+    item_id, sentences = _need_id(item, "id"), item.get("sentences")
     if not isinstance(sentences, list) or not all(isinstance(s, dict) for s in sentences):
         raise _UnusableError("missing_field", f"item {item_id} has no list of sentences")
     if len(sentences) != 3:
@@ -136,7 +144,7 @@ def _stereoset(event: Event, round: str, where: str) -> Iterator[Said]:
         )
     options = tuple(
         Option(
-            id=_need(s, "id"),
+            id=_need_id(s, "id"),
             sentence=_need(s, "sentence"),
             intent=None,
             published_gold=_published(s.get("gold_label")),
@@ -150,7 +158,7 @@ def _stereoset(event: Event, round: str, where: str) -> Iterator[Said]:
         record=item,
         id=item_id,
         kind=event.payload["kind"],
-        domain=_need(item, "bias_type"),
+        domain=_need_id(item, "bias_type"),
         target=_need(item, "target"),
         context=_need(item, "context"),
         options=options,
@@ -161,13 +169,18 @@ def _stereoset(event: Event, round: str, where: str) -> Iterator[Said]:
     )
     index = 0
     for sentence, option in zip(sentences, options, strict=True):
-        for number, label in enumerate(sentence.get("labels") or []):
+        labels = sentence.get("labels") or []
+        if not isinstance(labels, list):
+            detail = f"labels of {option.id} are {labels!r}"
+            yield Refused(where, {"item": item_id, "sentence": option.id}, "bad_value", detail)
+            continue
+        for number, label in enumerate(labels):
             index += 1
             part = {"item": item_id, "sentence": option.id, "label": label}
             try:
                 if not isinstance(label, dict):
                     raise _UnusableError("bad_value", f"label {number} of {option.id} is {label!r}")
-                annotator, value = _need(label, "human_id"), _label(_need(label, "label"))
+                annotator, value = _need_id(label, "human_id"), _label(_need(label, "label"))
                 yield Given(
                     place=place._replace(part=index),
                     where=where,
@@ -267,8 +280,8 @@ def _written(event: Event, row: dict[str, Any], place: Place, version: str, wher
     texts = {name: _need(row, name).strip() for name in MEANT}
     if kind == "intrasentence":
         texts = {name: _sentence(context, text) for name, text in texts.items()}
-    domain, target = _need(row, "domain").strip(), _need(row, "target").strip()
-    item_id = str(row.get("item_id") or "").strip()
+    domain, target = _need_id(row, "domain"), _need(row, "target").strip()
+    item_id = _need_id(row, "item_id") if str(row.get("item_id") or "").strip() else ""
     return Written(
         place=place,
         where=where,
@@ -300,11 +313,12 @@ def _labels(
     event: Event, row: dict[str, Any], place: Place, version: str, where: str
 ) -> Iterator[Said]:
     """One label, or those of all the item's associations (``association_1``, ``label_1``, ...)."""
-    item = _need(row, "item_id").strip()
+    item = _need_id(row, "item_id")
     annotator = _person(row)
     if annotator is None:
         raise _UnusableError("missing_field", "no 'annotator'")
-    ends = [""] if "label" in row else [f"_{n}" for n in range(1, 4) if f"label_{n}" in row]
+    ends = [f"_{n}" for n in range(1, 4) if {f"label_{n}", f"association_{n}"} & row.keys()]
+    ends = [""] if "label" in row else ends
     answer = str(row.get("answer_id") or "").strip()
     for index, end in enumerate(ends):
         try:

@@ -63,8 +63,9 @@ def fold(
             given.append((round, what))
         else:
             refuse(round, what, what.code, what.detail)
-    items = _items(written, domains, terms, pseudonym, refuse)
-    labels = _labels(given, items, pseudonym, refuse)
+    items, clashing = _items(written, domains, terms, pseudonym, refuse)
+    own = {(round, what.place.position) for round, what in clashing}
+    labels = _labels(given, items, own, pseudonym, refuse)
     return Folded(list(items.values()), labels, dict(rejections))
 
 
@@ -77,8 +78,10 @@ def _items(
     terms: Collection[str],
     pseudonym: Callable[[str], str],
     refuse: Refuse,
-) -> dict[str, Item]:
+) -> tuple[dict[str, Item], list[tuple[str, Written]]]:
+    """The items by id, and what was refused because its id is another item's."""
     items: dict[str, Item] = {}
+    clashing: list[tuple[str, Written]] = []
     owner: dict[str, str] = {}
     contents: dict[tuple[str, ...], str] = {}
     latest = _latest(written, refuse)
@@ -117,6 +120,7 @@ def _items(
         elif clash is not None or len({what.id, *ids}) < 4:
             place = owner[clash] if clash else what.id
             refuse(round, what, "clashing_id", f"{clash or what.id} stands already in {place}")
+            clashing.append((round, what))
         else:
             contents[content] = what.id
             owner.update(dict.fromkeys([what.id, *ids], what.id))
@@ -132,7 +136,7 @@ def _items(
                 submitted_at=what.place.submitted_at or None,
                 seconds=what.seconds,
             )
-    return items
+    return items, clashing
 
 
 def _latest(written: list[tuple[str, Written]], refuse: Refuse) -> list[tuple[str, Written]]:
@@ -149,22 +153,26 @@ def _newest(versions: dict[tuple[object, ...], list[T]], refuse: Refuse) -> list
     newest: list[tuple[str, T]] = []
     for (round, *_), whats in versions.items():
         last = max(what.version for what in whats)
-        # A later version keeps the place of the first: it is a correction, not a second answer.
-        first = min(what.place for what in whats)
         for what in whats:
             if what.version < last:
                 refuse(str(round), what, "superseded", f"a later version came at {last}")
-            else:
-                newest.append((str(round), what._replace(place=first) if last else what))
+        current, *same = sorted(
+            (what for what in whats if what.version == last), key=lambda what: what.place
+        )
+        # A later version keeps the place of the first: it is a correction, not a second answer.
+        first = min(what.place for what in whats)
+        newest += [(str(round), what) for what in (current._replace(place=first), *same)]
     return newest
 
 
 def _labels(
     given: list[tuple[str, Given]],
     items: dict[str, Item],
+    clashing: Collection[tuple[str, int]],
     pseudonym: Callable[[str], str],
     refuse: Refuse,
 ) -> list[Label]:
+    """The labels; ``clashing`` are places of published items whose labels are not for ours."""
     versions: dict[tuple[object, ...], list[Given]] = defaultdict(list)
     for round, what in given:
         whose = what.annotator if what.version else what.place
@@ -172,7 +180,8 @@ def _labels(
     options = {item.id: _names(item) for item in items.values()}
     labels: dict[str, Label] = {}
     for round, what in sorted(_newest(versions, refuse), key=lambda pair: pair[1].place):
-        if what.item not in items:
+        published = what.source == "stereoset"
+        if what.item not in items or (published and (round, what.place.position) in clashing):
             refuse(round, what, "unknown_item", f"no item {what.item}")
             continue
         known = options[what.item]
@@ -185,7 +194,6 @@ def _labels(
                 f"item {what.item} has no association {what.association!r}",
             )
             continue
-        published = what.source == "stereoset"
         annotator = what.annotator if published else pseudonym(what.annotator)
         if annotator == items[what.item].writer:
             refuse(round, what, "own_item", f"the validator wrote item {what.item}")

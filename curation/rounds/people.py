@@ -4,12 +4,14 @@ import hmac
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from platformdirs import user_config_path
 
 from curation.files import CurationError, read_bytes
 
+KEY_BYTES = 32
 KEYS = "CURATION_KEYS"  # environment variable: the folder of the keys
 
 
@@ -24,17 +26,18 @@ def make_key(campaign_id: str) -> Path:
     """Make a campaign's key, readable by its owner alone; one that is there stays."""
     path = key_path(campaign_id)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for left in path.parent.glob(f".{path.name}.*.tmp"):  # by a killed command
+        left.unlink(missing_ok=True)
     hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with os.fdopen(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(secrets.token_bytes(32))
-        file.flush()
-        os.fsync(file.fileno())
     try:
-        os.link(hidden, path)  # unlike a rename, never replaces a key
-    except FileExistsError:
-        pass
+        with os.fdopen(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(hidden, path)  # unlike a rename, never replaces a key
     finally:
-        hidden.unlink()
+        hidden.unlink(missing_ok=True)
     return path
 
 
@@ -42,7 +45,7 @@ def read_key(campaign_id: str) -> bytes:
     """A campaign's key.
 
     Raises:
-        CurationError: it is not on this machine, or others can read it.
+        CurationError: it is not on this machine, others can read it, or it was cut short.
     """
     path = key_path(campaign_id)
     if not path.exists():
@@ -50,9 +53,14 @@ def read_key(campaign_id: str) -> bytes:
             f"{path}: the campaign's key is not here; without it people would get new pseudonyms",
             f"copy it from where the first answers were imported, or name its folder in {KEYS}",
         )
-    if path.stat().st_mode & 0o077:
+    if os.name == "posix" and path.stat().st_mode & 0o077:
         raise CurationError(f"{path}: others can read the key", f"chmod 600 {path}")
-    return read_bytes(path)
+    key = read_bytes(path)
+    if len(key) != KEY_BYTES:
+        raise CurationError(
+            f"{path}: the key has {len(key)} bytes, not {KEY_BYTES}", "copy the whole key again"
+        )
+    return key
 
 
 def pseudonyms(key: bytes) -> Callable[[str], str]:

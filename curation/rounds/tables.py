@@ -48,14 +48,17 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     before = 0
-    if text[:4].lower() == "sep=":
-        _, text = text.split("\n", 1)
-        before = 1
-    header_line = text.split("\n", 1)[0]
-    delimiter = max(DELIMITERS, key=header_line.count)
+    while not (line := text.split("\n", 1)[0]).strip() or line[:4].lower() == "sep=":
+        before += 1
+        text = text[len(line) + 1 :]
+        if not text:
+            raise CurationError(f"{path}: no header and no rows", "export the table again")
+    delimiter = max(DELIMITERS, key=line.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    began = 0
     try:
         header = [name.strip() for name in next(reader)]
+        began = reader.line_num
         doubled = {name for name in header if name and header.count(name) > 1}
         if doubled:
             raise CurationError(
@@ -63,6 +66,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 "rename one of them",
             )
         for cells in reader:
+            began = reader.line_num
             if not any(cell.strip() for cell in cells):
                 continue
             row: dict[str, Any] = dict(zip(header, cells, strict=False))
@@ -72,6 +76,6 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             yield reader.line_num + before, row
     except csv.Error as error:
         raise CurationError(
-            f"{path} line {reader.line_num + before}: {error}",
+            f"{path} line {began + 1 + before}: {error}",
             "a quotation mark is open or doubled; export the table again as CSV",
         ) from None

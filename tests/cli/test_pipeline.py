@@ -1,0 +1,277 @@
+"""The pipeline: what is up to date is left alone, what is not is made anew, no more and no less."""
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import curation
+
+STEPS = ["targets", "fold", "filter", "agreement", "split", "release"]
+
+
+def ran(done: Any) -> list[str]:
+    """The steps that «run --json» says it ran."""
+    assert done.code == 0, done.err
+    steps = json.loads(done.out)["steps"]
+    assert [step["step"] for step in steps] == STEPS
+    return [step["step"] for step in steps if step["ran"]]
+
+
+def set_to(root: Path, old: str, new: str) -> None:
+    path = root / "campaign.toml"
+    text = path.read_text("utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_a_second_run_is_up_to_date_and_writes_nothing(
+    cli: Any, finished: Path, untouched: Any
+) -> None:
+    before = untouched(finished)
+    done = cli("run", "-c", finished)
+    assert done.code == 0
+    assert len(re.findall(r"^\w+ +up to date ", done.out, re.M)) == len(STEPS)
+    assert f"release: {finished / '7-release' / '0.1.0'}" in done.out
+    assert untouched(finished) == before
+    assert ran(cli("run", "--json", "-c", finished)) == []
+    assert untouched(finished) == before
+
+
+def test_the_demo_and_run_make_the_same(
+    forked: Any, finished: Path, content: Any, tmp_path: Path
+) -> None:
+    again = Path(shutil.copytree(finished, tmp_path / "again"))
+    for folder in ("3-decisions", "7-release"):
+        shutil.rmtree(again / folder)
+    for path in (*again.glob("2-rounds/*/*.jsonl"), again / "2-rounds" / "manifest.json"):
+        path.unlink()
+    (again / "1-terms" / "targets.jsonl").unlink()
+    assert ran(forked("run", "--json", "-c", again)) == STEPS
+    assert content(again) == content(finished)
+
+
+# What depends on it reruns; what reads a result that came out the same does not.
+@pytest.mark.parametrize(
+    ("old", "new", "steps"),
+    [
+        ('name = "Mild example"', 'name = "Other"', ["release"]),
+        ('language = "en"', 'language = "en-GB"', ["targets", "release"]),
+        ('"race", "religion"]', '"race", "religion", "x"]', ["targets", "fold"]),
+        ("seed = 1", "seed = 2", ["agreement", "split", "release"]),
+        ("needed = 3", "needed = 4", ["filter", "agreement", "split", "release"]),
+        ("of = 5", "of = 4", ["filter", "agreement", "split", "release"]),
+        ("match_intent = true", "match_intent = false", STEPS[2:]),
+        ("count_repeats = false", "count_repeats = true", ["filter", "agreement", "release"]),
+        ('rounds = ["main", "published"]', 'rounds = ["main"]', STEPS[2:]),
+        ("resamples = 1000", "resamples = 100", ["agreement"]),
+        ("confidence = 0.95", "confidence = 0.9", ["agreement"]),
+        ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement"]),
+        ("dev = 0.25", "dev = 0.5", ["split", "release"]),
+        ('version = "0.1.0"', 'version = "0.2.0"', ["release"]),
+        ('licence = "CC BY-SA 4.0"', 'licence = "CC0"', ["release"]),
+    ],
+)
+def test_a_setting_reruns_what_depends_on_it(
+    forked: Any, finished: Path, content: Any, old: str, new: str, steps: list[str]
+) -> None:
+    before = content(finished)
+    set_to(finished, old, new)
+    assert ran(forked("run", "--json", "-c", finished)) == steps
+    assert ran(forked("run", "--json", "-c", finished)) == []
+    set_to(finished, new, old)
+    forked("run", "-c", finished)
+    after = content(finished)
+    if "version" not in old:  # what was built under another version stays
+        assert after == before
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("1-terms/targets.jsonl", ["targets"]),
+        ("2-rounds/main/items.jsonl", ["fold"]),
+        ("2-rounds/main/labels.jsonl", ["fold"]),
+        ("2-rounds/pilot/rejected.jsonl", ["fold"]),
+        ("3-decisions/decisions.jsonl", ["filter"]),
+        ("3-decisions/agreement.json", ["agreement"]),
+        ("3-decisions/cats.jsonl", ["split"]),
+        ("3-decisions/split.json", ["split"]),
+        ("7-release/0.1.0/test.json", ["release"]),
+        ("7-release/0.1.0/SHA256SUMS", ["release"]),
+    ],
+)
+@pytest.mark.parametrize("harm", ["cut", "gone", "one byte"])
+def test_a_damaged_result_is_noticed_and_made_anew(
+    forked: Any, finished: Path, content: Any, name: str, steps: list[str], harm: str
+) -> None:
+    before = content(finished)
+    path = finished / name
+    data = path.read_bytes()
+    if harm == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(data[: len(data) // 2] if harm == "cut" else data[:-3] + b" " + data[-2:])
+    states = json.loads(forked("status", "--json", "-c", finished).out)
+    assert next(s for s in states["steps"] if s["step"] == steps[0])["state"] == "out of date"
+    assert states["next"] == "curation run"
+    assert ran(forked("run", "--json", "-c", finished)) == steps
+    assert content(finished) == before
+
+
+@pytest.mark.parametrize("folder", ["1-terms", "2-rounds", "3-decisions", "7-release"])
+def test_a_damaged_manifest_is_an_error_with_a_mend(
+    forked: Any, finished: Path, content: Any, folder: str
+) -> None:
+    before = content(finished)
+    path = finished / folder / "manifest.json"
+    path.write_bytes(path.read_bytes()[:50])
+    done = forked("run", "-c", finished)
+    assert done.code == 1
+    assert f"error: {path}: " in done.err
+    assert "mend:  delete the file; the steps will run again" in done.err
+    path.unlink()
+    assert forked("run", "-c", finished).code == 0
+    assert content(finished) == before
+
+
+@pytest.mark.parametrize("harm", ["gone", "changed"])
+def test_raw_answers_that_are_not_as_they_came_stop_everything(
+    forked: Any, finished: Path, untouched: Any, harm: str
+) -> None:
+    segment = sorted((finished / "2-rounds" / "main" / "raw").iterdir())[1]
+    data = segment.read_bytes()
+    if harm == "gone":
+        segment.unlink()
+    else:
+        segment.write_bytes(data.replace(b"stereotype", b"unrelated ", 1))
+    before = untouched(finished)
+    done = forked("run", "-c", finished)
+    assert done.code == 1
+    assert f"error: {segment}: these raw answers " in done.err
+    assert "mend:  put the file back from a backup" in done.err
+    assert untouched(finished) == before
+    assert forked("status", "-c", finished).code == 0
+    segment.write_bytes(data)
+    assert ran(forked("run", "--json", "-c", finished)) == []
+
+
+def test_edits_of_terms_rerun_what_follows(forked: Any, finished: Path) -> None:
+    edits = finished / "1-terms" / "edits.csv"
+    edits.write_text(edits.read_text("utf-8") + "profession,baker,early risers,\n", "utf-8")
+    done = forked("run", "--json", "-c", finished)
+    # Terms come first; that the CATs' families changed reaches the release.
+    assert ran(done)[0] == "targets"
+    assert {"split", "release"} <= set(ran(done))
+    assert "filter" not in ran(done)
+
+
+def test_more_answers_rerun_what_follows(
+    forked: Any, example_data: Path, finished: Path, tmp_path: Path
+) -> None:
+    rows = (example_data / "validators.csv").read_text("utf-8-sig").splitlines()
+    item = rows[1].split(";")
+    item[0], item[2], item[9] = "late-1", "validator-99", "2026-04-01T00:00:00Z"
+    (tmp_path / "more.csv").write_text("\n".join([rows[0], ";".join(item)]) + "\n", "utf-8")
+    done = forked("import", "answers", tmp_path / "more.csv", "--json", "-c", finished)
+    summary = json.loads(done.out)
+    assert (summary["added"], summary["rejected"]) == (1, {})
+    states = json.loads(forked("status", "--json", "-c", finished).out)
+    assert [s["state"] for s in states["steps"][:2]] == ["up to date"] * 2
+    assert {s["state"] for s in states["steps"][2:4]} == {"out of date"}
+    # Three surplus labels: no decision and so no CAT changes, but the annotations are published.
+    assert ran(forked("run", "--json", "-c", finished)) == ["filter", "agreement", "release"]
+    table = (finished / "7-release" / "0.1.0" / "annotations.csv").read_text("utf-8")
+    counted = [line.rsplit(",", 1)[1] for line in table.splitlines()]
+    assert counted[-3:] == ["False"] * 3
+
+
+def test_a_domain_that_is_named_later_brings_its_items(forked: Any, finished: Path) -> None:
+    items = finished / "2-rounds" / "main" / "items.jsonl"
+    before = items.read_bytes()
+    set_to(finished, '"race", "religion"]', '"race"]')
+    forked("run", "-c", finished)
+    assert 0 < items.read_bytes().count(b"\n") < before.count(b"\n")
+    set_to(finished, '"race"]', '"race", "religion"]')
+    assert forked("run", "-c", finished).code == 0
+    assert items.read_bytes() == before
+
+
+# --- for scripts ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status",),
+        ("run",),
+        ("decisions", "filter"),
+        ("decisions", "agreement"),
+        ("decisions", "agreement", "--by", "term", "--exclude", "PERSON"),
+        ("decisions", "split"),
+        ("release", "build"),
+        ("import", "answers", "PILOT", "--round", "pilot", "--known-terms"),
+        ("import", "stereoset", "PUBLISHED"),
+    ],
+    ids=" ".join,
+)
+def test_json_is_alone_on_standard_output(
+    cli: Any, finished: Path, example_data: Path, words: tuple[str, ...]
+) -> None:
+    labels = (finished / "2-rounds" / "main" / "labels.jsonl").read_text("utf-8").splitlines()
+    real = {
+        "PERSON": json.loads(labels[0])["annotator"],
+        "PILOT": str(example_data / "pilot.jsonl"),
+        "PUBLISHED": str(example_data / "published.json"),
+    }
+    done = cli(*(real.get(word, word) for word in words), "--json", "-c", finished)
+    assert (done.code, done.err) == (0, "")
+    assert isinstance(json.loads(done.out, parse_constant=pytest.fail), dict | list)
+
+
+def test_no_colour_in_a_pipe(cli: Any, example: Path, tmp_path: Path) -> None:
+    said = [
+        cli("demo", tmp_path / "demo"),
+        cli("status", "-c", example),
+        cli("decisions", "agreement", "-c", example),
+        cli("run", "-c", tmp_path),  # an error
+        cli("--help"),
+    ]
+    assert [done.code for done in said] == [0, 0, 0, 1, 0]
+    assert said[3].err
+    for done in said:
+        assert "\x1b" not in done.out + done.err
+
+
+@pytest.mark.parametrize("command", ["baselines", "predictions"])
+def test_scores_go_into_a_file_of_json(
+    forked: Any, example: Path, tmp_path: Path, command: str
+) -> None:
+    words = ["--gold", str(example / "7-release" / "0.1.0" / "test.json")]
+    if command == "predictions":
+        words += ["--predictions", str(example / "predictions_shorter-is-likelier.json")]
+    out = tmp_path / "deep" / "out.json"
+    done = forked("scores", command, *words, "--json", out)
+    assert (done.code, done.err) == (0, "")
+    found = json.loads(out.read_text("utf-8"), parse_constant=pytest.fail)
+    first = found[0] if command == "baselines" else found
+    assert {"model", "kinds", "overall"} <= set(first)
+
+
+def test_csv_is_one_table(cli: Any, example: Path) -> None:
+    done = cli("decisions", "agreement", "--csv", "-c", example)
+    assert (done.code, done.err) == (0, "")
+    rows = list(csv.reader(done.out.splitlines()))
+    assert len(rows) > 10
+    assert {len(row) for row in rows} == {len(set(rows[0]))}
+
+
+def test_the_version_and_an_unknown_word(cli: Any) -> None:
+    assert cli("--version").out == f"{curation.__version__}\n"
+    done = cli("decide")
+    assert (done.code, done.out) == (2, "")
+    assert "decide" in done.err

@@ -1,0 +1,257 @@
+"""What the tests share: keys in a folder of their own, the command line, campaigns."""
+
+import hashlib
+import importlib
+import json
+import os
+import pkgutil
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import pytest
+
+import curation
+from curation.campaign import (
+    AgreementSettings,
+    Campaign,
+    CampaignSettings,
+    Settings,
+    create_campaign,
+    new_id,
+)
+
+ROOT = Path(__file__).parents[1]
+SEGMENT = re.compile(rb"\d{8}T\d{12}(-[0-9a-f]{12}\.jsonl)")
+
+
+class Ran(NamedTuple):
+    """How a command ended; a negative code is the signal that killed it."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the keys: never the home folder, also not in subprocesses."""
+    folder = tmp_path_factory.mktemp("keys")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CURATION_KEYS", str(folder))
+        for name in ("FORCE_COLOR", "CURATION_CAMPAIGN", "COLUMNS"):
+            patch.delenv(name, raising=False)
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def cli() -> Run:
+    """``python -m curation ...`` in a process of its own."""
+
+    def run(*args: str | Path, cwd: Path | None = None, **env: str) -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "curation", *map(str, args)],
+            capture_output=True,
+            cwd=cwd,
+            encoding="utf-8",
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env},
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def forked() -> Run:
+    """The same in a fork of this process: quick, and ``before`` can be done to it first.
+
+    With ``seconds`` it is killed after so long.
+    """
+    for module in pkgutil.walk_packages(curation.__path__, "curation."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+    def run(
+        *args: str | Path,
+        before: Callable[[], object] | None = None,
+        seconds: float | None = None,
+    ) -> Ran:
+        reader, writer = os.pipe()  # no file: a full disk must not swallow the message
+        with tempfile.TemporaryFile() as out, open(reader, encoding="utf-8") as err:  # noqa: PTH123
+            with warnings.catch_warnings():  # Python 3.12 warns of forks beside threads
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if child == 0:
+                os.dup2(out.fileno(), 1)
+                os.dup2(writer, 2)
+                _become(["curation", *map(str, args)], before)
+            os.close(writer)
+            if seconds is not None:
+                time.sleep(seconds)
+                os.kill(child, signal.SIGKILL)
+            said = err.read()
+            _, status = os.waitpid(child, 0)
+            out.seek(0)
+            return Ran(os.waitstatus_to_exitcode(status), out.read().decode(), said)
+
+    return run
+
+
+def _become(argv: list[str], before: Callable[[], object] | None) -> NoReturn:
+    code = 70
+    try:
+        sys.argv = argv
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        try:
+            if before:
+                before()
+            curation.cli.main()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(bool(end.code))
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _fresh(folder: Path) -> Campaign:
+    # Few resamples: nothing here looks at the intervals.
+    return create_campaign(
+        folder,
+        Settings(
+            campaign=CampaignSettings(id=new_id()), agreement=AgreementSettings(resamples=100)
+        ),
+    )
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Campaign:
+    """A fresh campaign, without answers."""
+    return _fresh(tmp_path / "campaign")
+
+
+@pytest.fixture(scope="session")
+def example_data() -> Path:
+    """The folder of the example's files."""
+    return ROOT / "data" / "example"
+
+
+@pytest.fixture(scope="session")
+def example(cli: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example campaign, finished. Copy it before changing anything."""
+    folder = tmp_path_factory.mktemp("example") / "campaign"
+    done = cli("demo", folder)
+    assert done.code == 0, done.err
+    return folder
+
+
+@pytest.fixture
+def finished(example: Path, tmp_path: Path) -> Path:
+    """A copy of the finished example campaign."""
+    return Path(shutil.copytree(example, tmp_path / "finished"))
+
+
+class Small(NamedTuple):
+    """A cut-down example: quick, and yet some items become CATs."""
+
+    writers: Path
+    validators: Path
+    published: Path
+
+
+@pytest.fixture(scope="session")
+def small(example_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Small:
+    """The example's first writers' answers, their labels, and its published items."""
+    folder = tmp_path_factory.mktemp("small")
+    writers = (example_data / "writers.csv").read_text("utf-8").splitlines(keepends=True)
+    written = {line.split(",")[0] for line in writers[1:21]}
+    validators = (example_data / "validators.csv").read_text("utf-8-sig").splitlines(keepends=True)
+    labels = [line for line in validators[1:] if line.split(";")[1] in written]
+    (folder / "writers.csv").write_text("".join(writers[:21]), "utf-8")
+    (folder / "validators.csv").write_text("".join([validators[0], *labels]), "utf-8")
+    shutil.copyfile(example_data / "published.json", folder / "published.json")
+    return Small(*(folder / name for name in ("writers.csv", "validators.csv", "published.json")))
+
+
+Content = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def content() -> Callable[..., Content]:
+    """What a campaign folder holds, by file, without what may differ between two runs.
+
+    That is the time stamps in names of segments, a manifest's times, locks. A manifest must be
+    true to its files. Of a folder that is not ``whole``, manifests and half written files are
+    left out.
+    """
+
+    def read(root: Path, *, whole: bool = True) -> Content:
+        found: Content = {}
+        for path in sorted(p for p in root.rglob("*") if p.is_file()):
+            name = SEGMENT.sub(rb"\1", path.relative_to(root).as_posix().encode()).decode()
+            if path.name.startswith(".lock"):
+                continue
+            if not whole and (path.name == "manifest.json" or path.suffix == ".tmp"):
+                continue
+            data = SEGMENT.sub(rb"\1", path.read_bytes())
+            if path.name == "manifest.json":
+                manifest = json.loads(data)
+                for step in manifest["steps"].values():
+                    del step["finished_at"]
+                    for output, sha in step["outputs"].items():
+                        assert _sha(path.parent / output) == sha, f"{output} is not as {path} says"
+                    step["outputs"] = sorted(step["outputs"])
+                found[name] = manifest
+            else:
+                found[name] = hashlib.sha256(data).hexdigest()
+        return found
+
+    return read
+
+
+def _sha(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture(scope="session")
+def untouched() -> Callable[[Path], Mapping[str, tuple[int, int, int]]]:
+    """Size, time and inode of every file of a folder but its lock: equal where nobody wrote."""
+
+    def look(root: Path) -> Mapping[str, tuple[int, int, int]]:
+        found = {}
+        for path in sorted(root.rglob("*")):
+            if not path.name.startswith(".lock") and path.is_file():
+                stat = path.stat()
+                found[str(path)] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
+        return found
+
+    return look
+
+
+@pytest.fixture(scope="session")
+def rejections() -> Callable[[Campaign, str], list[tuple[str, str]]]:
+    """The (code, detail) pairs of a round's ``rejected.jsonl``."""
+
+    def read(campaign: Campaign, round: str = "main") -> list[tuple[str, str]]:
+        path = campaign.rounds / round / "rejected.jsonl"
+        rows = map(json.loads, path.read_text("utf-8").splitlines())
+        return [(row["code"], row["detail"]) for row in rows]
+
+    return read

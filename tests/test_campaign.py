@@ -1,0 +1,216 @@
+"""``campaign.toml`` is validated; the campaign's folder is made once and held by one command."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import (
+    Campaign,
+    CampaignSettings,
+    DecisionSettings,
+    Settings,
+    create_campaign,
+    new_id,
+    open_campaign,
+    read_settings,
+    settings_text,
+)
+from curation.files import CurationError
+
+# Lines 1 to 7; what a test adds stands from line 8 on.
+HEAD = """[campaign]
+id = "c-1234"
+name = "n"
+language = "en"
+domains = ["a", "b"]
+seed = 3
+
+"""
+
+
+def wrong(tmp_path: Path, text: str) -> CurationError:
+    path = tmp_path / "campaign.toml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(CurationError) as caught:
+        read_settings(path)
+    assert caught.value.what.startswith(str(path))
+    assert caught.value.mend
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key", "mend"),
+    [
+        ("[decisions]\n\nneded = 3\n", 10, "decisions.neded", "did you mean 'needed'?"),
+        ("[decisons]\nneeded = 3\n", 8, "decisons", "did you mean 'decisions'?"),
+        ("[agreement]\nresample = 100\n", 9, "agreement.resample", "did you mean 'resamples'?"),
+        ("[split]\nxyz = 1\n", 9, "split.xyz", "see docs/settings.md"),
+        ("[release]  # comment\nlicense = 'x'\n", 9, "release.license", "did you mean 'licence'?"),
+    ],
+)
+def test_an_unknown_setting(tmp_path: Path, text: str, line: int, key: str, mend: str) -> None:
+    error = wrong(tmp_path, HEAD + text)
+    assert error.what.endswith(f" line {line}, {key}: no such setting")
+    assert error.mend == mend
+
+
+def test_an_unknown_setting_outside_of_all_sections(tmp_path: Path) -> None:
+    error = wrong(tmp_path, "\nneeded = 3\n" + HEAD)
+    assert error.what.endswith(" line 2, needed: no such setting")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key", "says"),
+    [
+        ("[decisions]\nof = 0\n", 9, "decisions.of", "greater than or equal to 1"),
+        ("[split]\ndev = 1.0\n", 9, "split.dev", "less than 1"),
+        ("[split]\ndev = 'much'\n", 9, "split.dev", "valid number"),
+        ("[agreement]\nresamples = 99\n", 9, "agreement.resamples", "equal to 100"),
+        ("[agreement]\nconfidence = 0.5\n", 9, "agreement.confidence", "greater than 0.5"),
+        ("[agreement]\nmeasures = []\n", 9, "agreement.measures", "at least 1 item"),
+        ("[agreement]\nmeasures = ['kappa']\n", 9, "agreement.measures.0", "'alpha', 'fleiss'"),
+        ("[release]\nversion = '../x'\n", 9, "release.version", "match pattern"),
+        ("[release]\nversion = '..'\n", 9, "release.version", "match pattern"),
+        ("[decisions]\nneeded = 2\nof = 5\n", 8, "decisions", "2 is not a majority of of = 5"),
+        ("[decisions]\nneeded = 6\n", 8, "decisions", "6 is not a majority of of = 5"),
+        ("[decisions]\nof = 6\n", 8, "decisions", "3 is not a majority of of = 6"),
+    ],
+)
+def test_a_setting_out_of_range(tmp_path: Path, text: str, line: int, key: str, says: str) -> None:
+    error = wrong(tmp_path, HEAD + text)
+    assert f" line {line}, {key}: " in error.what
+    assert says in error.what
+    assert error.mend == "see docs/settings.md"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key"),
+    [
+        ('"c-1234"', '"No Id"', 2, "campaign.id"),
+        ('"en"', '"English"', 4, "campaign.language"),
+        ('["a", "b"]', "[]", 5, "campaign.domains"),
+        ('["a", "b"]', '["a", "b/c"]', 5, "campaign.domains.1"),
+        ("seed = 3", "seed = -1", 6, "campaign.seed"),
+    ],
+)
+def test_a_wrong_identity(tmp_path: Path, old: str, new: str, line: int, key: str) -> None:
+    assert f" line {line}, {key}: " in wrong(tmp_path, HEAD.replace(old, new)).what
+
+
+def test_a_missing_id(tmp_path: Path) -> None:
+    assert "campaign.id: Field required" in wrong(tmp_path, HEAD.replace("id = ", "# ")).what
+    assert "campaign: Field required" in wrong(tmp_path, "[split]\ndev = 0.5\n").what
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[split]\ndev = \n", "line 9"),
+        ("[split\ndev = 1\n", "line 8"),
+        ("[split]\ndev = 0.1\ndev = 0.2\n", "line 10"),
+    ],
+)
+def test_broken_toml(tmp_path: Path, text: str, says: str) -> None:
+    error = wrong(tmp_path, HEAD + text)
+    assert says in error.what
+    assert error.mend == "see docs/settings.md for the form"
+
+
+def test_an_empty_file_and_another_encoding(tmp_path: Path) -> None:
+    assert "is empty" in wrong(tmp_path, " \n").what
+    (tmp_path / "campaign.toml").write_bytes(HEAD.replace('"n"', '"é"').encode("latin-1"))
+    with pytest.raises(CurationError, match="line 3: byte 0xe9 is not UTF-8"):
+        read_settings(tmp_path / "campaign.toml")
+
+
+def test_what_is_written_reads_back_and_explains_every_setting(tmp_path: Path) -> None:
+    made = Settings(
+        campaign=CampaignSettings(id=new_id(), name='«B» "x" \\ é\n', domains=("a", "b")),
+        decisions=DecisionSettings(needed=4, rounds=("r 1",), match_intent=True),
+    )
+    text = settings_text(made)
+    (tmp_path / "campaign.toml").write_text(text, "utf-8")
+    assert read_settings(tmp_path / "campaign.toml") == made
+    for section, table in tomllib.loads(text).items():
+        fields = getattr(made, section).__class__.model_fields
+        assert list(table) == list(fields)
+        assert all(f"# {field.description}\n" in text for field in fields.values())
+
+
+def test_every_setting_but_the_id_has_a_default(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text('[campaign]\nid = "c-1234"\n')
+    assert read_settings(path) == Settings(campaign=CampaignSettings(id="c-1234"))
+
+
+# --- the folder ---------------------------------------------------------------------------------
+
+
+def test_a_campaign_is_made_once(campaign: Campaign) -> None:
+    before = (campaign.root / "campaign.toml").read_bytes()
+    with pytest.raises(CurationError, match="is a campaign already") as caught:
+        create_campaign(campaign.root, campaign.settings)
+    assert "choose another folder" in caught.value.mend
+    assert (campaign.root / "campaign.toml").read_bytes() == before
+
+
+def test_a_campaign_opens_with_its_settings(campaign: Campaign) -> None:
+    assert open_campaign(campaign.root) == campaign
+
+
+def test_what_people_sent_stays_out_of_git(campaign: Campaign) -> None:
+    ignored = (campaign.root / ".gitignore").read_text().splitlines()
+    assert "2-rounds/*/raw/" in ignored
+
+
+def test_no_campaign_here(tmp_path: Path) -> None:
+    with pytest.raises(CurationError, match=r"no campaign\.toml here") as caught:
+        open_campaign(tmp_path)
+    assert str(tmp_path) in caught.value.what
+    assert "curation init DIR" in caught.value.mend
+
+
+def test_a_file_where_the_folder_should_be(tmp_path: Path, campaign: Campaign) -> None:
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "file", tmp_path / "file" / "sub"):
+        with pytest.raises(CurationError, match="cannot be written") as caught:
+            create_campaign(place, campaign.settings)
+        assert caught.value.mend == "choose a folder of your own"
+
+
+def test_the_lock_is_held_by_one(campaign: Campaign) -> None:
+    other = open_campaign(campaign.root)
+    with campaign.lock():
+        with pytest.raises(CurationError, match="in use by «curation"), other.lock():
+            pass
+        assert (campaign.root / ".lock-holder").exists()
+    with other.lock():
+        pass
+    assert not (campaign.root / ".lock-holder").exists()
+
+
+def test_the_lock_is_given_back_after_a_failure(campaign: Campaign) -> None:
+    with pytest.raises(ZeroDivisionError), campaign.lock():
+        raise ZeroDivisionError
+    with campaign.lock():
+        pass
+
+
+def test_rounds_are_those_with_answers(campaign: Campaign, tmp_path: Path) -> None:
+    def touch(name: str) -> None:
+        path = campaign.rounds / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+    assert campaign.round_names() == []
+    touch("b/raw/x.jsonl")
+    touch("a/items.jsonl")
+    (campaign.rounds / "empty" / "raw").mkdir(parents=True)
+    assert campaign.round_names() == ["a", "b"]
+
+
+def test_ids_of_campaigns_are_new_and_valid(tmp_path: Path) -> None:
+    ids: set[Any] = {CampaignSettings(id=new_id()).id for _ in range(50)}
+    assert len(ids) == 50

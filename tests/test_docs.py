@@ -1,0 +1,345 @@
+"""The documentation is true: what it names exists, and what exists is named."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from pydantic_core import PydanticUndefined
+
+from curation.campaign import Settings
+from curation.cli import app
+from curation.records import REASONS
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOP = typer.main.get_command(app)
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text("utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """What stands under a heading, down to the next one that is not below it."""
+    lines = text.split("\n")
+    start = lines.index(heading)
+    level = heading.split(" ")[0]
+    ends = (n for n in range(start + 1, len(lines)) if re.match(rf"#{{1,{len(level)}}} ", lines[n]))
+    return "\n".join(lines[start + 1 : next(ends, len(lines))])
+
+
+def blocks(text: str) -> list[str]:
+    """What stands between the fences of a page, in order."""
+    return re.findall(r"^```\w*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of all table rows in a text, heads left out."""
+    lines = text.split("\n")
+    found = []
+    for number, line in enumerate(lines):
+        below = lines[number + 1] if number + 1 < len(lines) else ""
+        if line.startswith("|") and not line.startswith("|---") and not below.startswith("|---"):
+            cells = re.split(r"(?<!\\)\|", line)[1:-1]
+            found.append([cell.strip() for cell in cells])
+    return found
+
+
+# --- commands -------------------------------------------------------------------------------
+
+
+def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every group and command with its words after ``curation``."""
+    yield path, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from walk(below, (*path, name))
+
+
+ALL = dict(walk(TOP))
+LEAVES = {path: command for path, command in ALL.items() if not hasattr(command, "commands")}
+SHOWN = {"/".join(("curation", *path)): path for path in (*LEAVES, ())}
+
+
+def options(command: Any) -> set[str]:
+    return {
+        name
+        for p in command.params
+        if p.param_type_name == "option"
+        for name in (*p.opts, *p.secondary_opts)
+    }
+
+
+def test_the_walk_finds_commands() -> None:
+    assert ("import", "answers") in LEAVES
+    assert ("demo",) in LEAVES
+    assert "--known-terms" in options(LEAVES["import", "answers"])
+
+
+@pytest.mark.parametrize("path", ALL.values(), ids=["/".join(p) or "curation" for p in ALL])
+def test_every_command_has_help(path: Any) -> None:
+    assert (path.help or "").strip()
+    assert all((p.help or "").strip() for p in path.params), "an option without help"
+
+
+@pytest.mark.parametrize("path", SHOWN.values(), ids=SHOWN.keys())
+def test_every_command_is_a_heading_with_all_its_options(path: tuple[str, ...]) -> None:
+    text = page("commands.md")
+    heading = " ".join(("## curation", *path))
+    assert heading in text.split("\n")
+    heads = [cells[0] for cells in rows(section(text, heading))]
+    named = {name for head in heads for name in re.findall(r"`(--?[\w-]+)`", head)}
+    assert options(ALL[path]) - named == set(), "not documented"
+    assert named - options(ALL[path]) <= {"--help", "-h"}, "not an option of this command"
+    arguments = {
+        p.metavar or p.name.upper() for p in ALL[path].params if p.param_type_name == "argument"
+    }
+    assert arguments <= {head.strip("`") for head in heads}
+
+
+def test_no_heading_is_without_its_command() -> None:
+    headings = re.findall(r"^## (curation.*)$", page("commands.md"), re.MULTILINE)
+    assert {h.replace(" ", "/") for h in headings} == set(SHOWN)
+
+
+def shell_commands(text: str) -> Iterator[str]:
+    """Whatever a page shows as a command line that begins with ``curation``."""
+    for block in blocks(text):
+        for line in block.replace("\\\n", " ").split("\n"):
+            yield from re.findall(r"^(?:\$ )?curation (.+)", line.split("#")[0].strip())
+    outside = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    yield from re.findall(r"`curation\s+([^`]+)`", outside)
+
+
+def wrong_with(line: str) -> str:
+    """Why a command line cannot be run, or nothing."""
+    words, command = line.split(), TOP
+    while words and hasattr(command, "commands") and words[0] in command.commands:
+        command = command.commands[words.pop(0)]
+    if hasattr(command, "commands") and words and not words[0].startswith("-"):
+        return "" if words[0] == "COMMAND" else f"no command {words[0]!r}"
+    flags = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+    unknown = flags - options(command) - {"--help", "-h"}
+    return f"no option {min(unknown)!r}" if unknown else ""
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_every_shown_command_is_real(path: Path) -> None:
+    wrong = {
+        line: why for line in shell_commands(path.read_text("utf-8")) if (why := wrong_with(line))
+    }
+    assert not wrong
+
+
+def test_a_shown_command_that_is_not_real_is_seen() -> None:
+    text = (
+        "so `curation scoring x`\n```sh\n$ curation run --fast  # now\ncuration init d --yes\n```\n"
+    )
+    assert sorted(shell_commands(text)) == ["init d --yes", "run --fast", "scoring x"]
+    assert wrong_with("scoring x") == "no command 'scoring'"
+    assert wrong_with("scores average") == "no command 'average'"
+    assert wrong_with("run --fast") == "no option '--fast'"
+    assert wrong_with("init d --yes") == ""
+    assert len(list(shell_commands(README))) > 10
+
+
+# --- settings and reasons -------------------------------------------------------------------
+
+SETTINGS = {
+    f"{name}.{key}": (name, key, field.default)
+    for name, part in Settings.model_fields.items()
+    for key, field in part.annotation.model_fields.items()  # type: ignore[union-attr]
+}
+
+
+@pytest.mark.parametrize(("name", "key", "default"), SETTINGS.values(), ids=SETTINGS.keys())
+def test_every_setting_is_documented_with_its_default(name: str, key: str, default: Any) -> None:
+    table = {cells[0]: cells for cells in rows(section(page("settings.md"), f"## `[{name}]`"))}
+    cells = table[f"`{key}`"]
+    if default is PydanticUndefined:
+        assert cells[1] == "made by `curation init`"
+    else:
+        assert cells[1] == f"`{json.dumps(default, ensure_ascii=False)}`"
+    assert len(cells) == 4
+    assert all(cells)
+
+
+def test_no_documented_setting_is_unknown() -> None:
+    text = page("settings.md")
+    sections = re.findall(r"^## `\[(\w+)\]`$", text, re.MULTILINE)
+    assert sections == list(Settings.model_fields)
+    named = [
+        f"{name}.{cells[0].strip('`')}"
+        for name in sections
+        for cells in rows(section(text, f"## `[{name}]`"))
+    ]
+    assert named == list(SETTINGS)
+
+
+@pytest.mark.parametrize("code", REASONS)
+def test_every_reason_is_documented_with_its_meaning(code: str) -> None:
+    table = {cells[0]: cells for cells in rows(page("reasons.md"))}
+    cells = table[f"`{code}`"]
+    assert cells[1] == REASONS[code]
+    assert cells[2]
+
+
+def test_no_documented_reason_is_unknown() -> None:
+    text = page("reasons.md")
+    parts = [part for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:] if "| code |" in part]
+    assert [cells[0].strip("`") for part in parts for cells in rows(part)] == list(REASONS)
+
+
+# --- the README -----------------------------------------------------------------------------
+
+LEFT_OUT = {"__init__.py", "py.typed"}
+
+
+def tree(text: str) -> dict[str, str]:
+    """The paths of a drawn file tree with their comments; folders end in a slash."""
+    block = next(b for b in blocks(text) if b.startswith(".\n"))
+    found: dict[str, str] = {}
+    above: list[str] = []
+    for line in block.split("\n")[1:-1]:
+        drawn, _, comment = line.partition("#")
+        bar, name = re.fullmatch(r"((?:│   |    )*[├└]── )(.+?)\s*", drawn).groups()  # type: ignore[union-attr]
+        above = above[: len(bar) // 4 - 1]
+        found["".join(above) + name] = comment.strip()
+        if name.endswith("/"):
+            above.append(name)
+    return found
+
+
+def real_files() -> set[str]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    names = {name for name in listing.split("\0") if name and (ROOT / name).exists()}
+    return {n for n in names if not n.startswith(".") and Path(n).name not in LEFT_OUT}
+
+
+def below(folder: str, files: set[str]) -> set[str]:
+    """What lies directly in a folder; folders end in a slash."""
+    inside = [name.removeprefix(folder) for name in files if name.startswith(folder)]
+    return {folder + part.split("/")[0] + ("/" if "/" in part else "") for part in inside}
+
+
+def drawn_below(folder: str, drawn: dict[str, str]) -> set[str]:
+    inside = [n for n in drawn if n.startswith(folder) and n != folder and not n.startswith(".")]
+    return {n for n in inside if "/" not in n.removeprefix(folder).rstrip("/")}
+
+
+def test_the_file_tree_is_the_real_one() -> None:
+    drawn, files = tree(README), real_files()
+    assert drawn_below("", drawn) == below("", files)
+    opened = {f for f in drawn if f.endswith("/") and drawn_below(f, drawn)}
+    for folder in sorted(opened):
+        assert drawn_below(folder, drawn) == below(folder, files), folder
+    modules = {name for name in files if name.startswith("curation/") and name.endswith(".py")}
+    assert modules <= set(drawn)
+    assert all((ROOT / name).exists() for name in drawn)
+
+
+def test_every_line_of_the_file_tree_has_a_comment() -> None:
+    opened = {name for name in tree(README) if drawn_below(name, tree(README))}
+    silent = {name for name, comment in tree(README).items() if not comment}
+    assert silent <= opened
+
+
+def test_a_file_tree_is_read_as_drawn() -> None:
+    lines = [".", "├── a.py   # one", "├── b/", "│   └── c.py  # two", "└── d/     # three"]
+    text = "\n".join(["```sh", "x", "```", "```", *lines, "    └── e/  # 4", "```", ""])
+    assert tree(text) == {"a.py": "one", "b/": "", "b/c.py": "two", "d/": "three", "d/e/": "4"}
+    assert drawn_below("", tree(text)) == {"a.py", "b/", "d/"}
+    assert drawn_below("d/", tree(text)) == {"d/e/"}
+    assert below("b/", {"a.py", "b/c.py", "b/x/y.py"}) == {"b/c.py", "b/x/"}
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+NEEDED = [re.split(r"[<>=!~;\[ ]", line)[0] for line in PROJECT["dependencies"]]
+EXTRAS = [
+    re.split(r"[<>=!~;\[ ]", line)[0]
+    for extra in PROJECT["optional-dependencies"].values()
+    for line in extra
+]
+
+
+@pytest.mark.parametrize("package", [*NEEDED, *EXTRAS])
+def test_every_dependency_is_listed_with_its_licence(package: str) -> None:
+    table = {cells[0]: cells for cells in rows(section(README, "## Dependencies"))}
+    _, licence, why = table[package]
+    assert licence
+    assert why
+    about = metadata.metadata(package).json
+    said = about.get("license_expression") or about.get("license") or ""
+    if said and len(said) < 80:  # older packages put the whole text there
+        assert licence == said
+
+
+def test_no_listed_dependency_is_unknown() -> None:
+    listed = [cells[0] for cells in rows(section(README, "## Dependencies"))]
+    assert sorted(listed) == sorted(NEEDED + EXTRAS)
+
+
+def test_the_demo_ends_as_the_readme_says(tmp_path: Path) -> None:
+    shown = next(b for b in blocks(README) if b.startswith("$"))
+    done = subprocess.run(
+        [sys.executable, "-m", "curation", "demo"],
+        cwd=tmp_path,
+        env={**os.environ, "CURATION_KEYS": str(tmp_path / "keys"), "COLUMNS": "120"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    def plain(text: str) -> list[str]:
+        return [" ".join(line.split()) for line in text.split("\n") if line.strip(" ─")]
+
+    assert plain(done.stdout)[-len(plain(shown)) :] == plain(shown)
+
+
+# --- links ----------------------------------------------------------------------------------
+
+
+def anchors(text: str) -> set[str]:
+    """The names under which headings can be linked to."""
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def dead_links(path: Path) -> list[str]:
+    dead = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", path.read_text("utf-8")):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = path.parent / name if name else path
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text("utf-8"))):
+            dead.append(link)
+    return dead
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+def test_every_relative_link_leads_somewhere(path: Path) -> None:
+    assert not dead_links(path)
+
+
+def test_a_dead_link_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("# One two\n[x](b.md) [y](#one-two) [z](a.md#three) [w](https://example.org)\n")
+    assert dead_links(path) == ["b.md", "a.md#three"]

@@ -1,0 +1,284 @@
+"""Reading names file, line and field; writing never shows half a file."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curation import files
+from curation.files import (
+    CurationError,
+    digest,
+    dump_line,
+    read_json,
+    read_records,
+    read_table,
+    read_text,
+    sweep,
+    table_lines,
+    writing,
+)
+from curation.records import VALUES, Annotation, Label
+
+ROW: dict[str, Any] = {
+    "id": "label-1",
+    "item": "i1",
+    "association": "a1",
+    "annotator": "p-1",
+    "value": "stereotype",
+    "round": "main",
+    "submitted_at": "2026-03-02T09:00:01.000Z",
+    "seconds": 4.5,
+    "source": "answers",
+}
+
+
+def jsonl(path: Path, rows: list[Any]) -> Path:
+    lines = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+def without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in ROW.items() if key != name}
+
+
+@pytest.fixture(params=["records", "table"])
+def read(request: pytest.FixtureRequest) -> Any:
+    """Both readers, as functions of one path."""
+    if request.param == "records":
+        return lambda path: read_records(path, Label)
+    return lambda path: read_table([path], Label)
+
+
+BAD = {
+    "wrong type": (ROW | {"item": 5}, "item"),
+    "null": (ROW | {"annotator": None}, "annotator"),
+    "wrong number": (ROW | {"seconds": "soon"}, "seconds"),
+    "wrong time": (ROW | {"submitted_at": "2026-03-02"}, "submitted_at"),
+    "id too long": (ROW | {"id": "x" * 201}, "id"),
+    "missing field": (without("annotator"), "annotator"),
+    "unknown field": (ROW | {"colour": "red"}, "colour"),
+    "unknown for a missing one": (without("seconds") | {"secs": 4.5}, "secs"),
+    "label outside the vocabulary": (ROW | {"value": "anti_stereotype"}, "value"),
+}
+
+
+@pytest.mark.parametrize(("row", "field"), BAD.values(), ids=BAD)
+def test_a_bad_field_is_named_with_file_and_line(
+    tmp_path: Path, read: Any, row: dict[str, Any], field: str
+) -> None:
+    path = jsonl(tmp_path / "labels.jsonl", [ROW, ROW | {"id": "label-2"}, row, ROW])
+    with pytest.raises(CurationError) as caught:
+        read(path)
+    assert caught.value.what.startswith(f"{path} line 3, field '{field}': ")
+    assert caught.value.mend == "see schemas/label.schema.json for what a Label holds"
+
+
+def test_a_number_in_quotation_marks_is_named_too(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "labels.jsonl", [ROW, ROW | {"seconds": "4.5"}])
+    with pytest.raises(CurationError) as caught:
+        read_table([path], Label)
+    assert caught.value.what.startswith(f"{path} line 2, field 'seconds': ")
+
+
+def test_a_field_with_a_default_may_be_missing_in_both_readers_or_in_none(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / "labels.jsonl", [ROW, without("seconds")])
+    said = []
+    for read in (lambda: read_records(path, Label), lambda: read_table([path], Label)):
+        try:
+            assert len(read()) == 2  # type: ignore[arg-type]
+            said.append("")
+        except CurationError as error:
+            said.append(error.what)
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b'{"id": "label-1", "item', b"", b"nothing", b"\xff\xfe", b"[]", b"5"],
+    ids=["cut off", "blank", "word", "bytes", "list", "number"],
+)
+def test_a_line_that_is_no_record_is_named(tmp_path: Path, read: Any, line: bytes) -> None:
+    path = jsonl(tmp_path / "labels.jsonl", [ROW, line, ROW])
+    with pytest.raises(CurationError, match="line 2") as caught:
+        read(path)
+    assert str(path) in caught.value.what
+    assert caught.value.mend
+
+
+def test_two_records_on_a_line_and_one_over_two_lines(tmp_path: Path, read: Any) -> None:
+    one = json.dumps(ROW).encode()
+    with pytest.raises(CurationError, match="line 2"):
+        read(jsonl(tmp_path / "two.jsonl", [ROW, one + b"," + one]))
+    with pytest.raises(CurationError, match="line 2"):
+        read(jsonl(tmp_path / "half.jsonl", [ROW, *one.rsplit(b", ", 1)]))
+
+
+def test_a_line_beyond_the_first_chunks(
+    tmp_path: Path, read: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "CHUNK", 3)
+    rows = [ROW | {"id": f"label-{n}"} for n in range(10)]
+    path = jsonl(tmp_path / "labels.jsonl", rows)
+    assert len(read(path)) == 10
+    path = jsonl(tmp_path / "labels.jsonl", [*rows[:7], ROW | {"value": "bad"}, *rows[8:]])
+    with pytest.raises(CurationError, match="line 8, field 'value'"):
+        read(path)
+
+
+def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path, read: Any) -> None:
+    with pytest.raises(CurationError, match=r"none\.jsonl: no such file") as caught:
+        read(tmp_path / "none.jsonl")
+    assert caught.value.mend == "check the path"
+    with pytest.raises(CurationError, match="is a folder, not a file"):
+        read(tmp_path)
+
+
+names = st.sampled_from(["a", "b", "ç", "\u2028", 'x"y', "\\"])
+rows = st.builds(
+    lambda **fields: ROW | fields,
+    id=st.text(st.characters(codec="utf-8"), min_size=1, max_size=9),
+    item=names,
+    annotator=names,
+    value=st.sampled_from(VALUES),
+    submitted_at=st.sampled_from([None, ROW["submitted_at"]]),
+    seconds=st.one_of(st.none(), st.integers(0, 9), st.floats(0, 1e9)),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(rows, max_size=7), max_size=3))
+def test_a_table_is_what_plain_json_says(parts: list[list[dict[str, Any]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "CHUNK", 3)
+        paths = [jsonl(Path(folder, f"{n}.jsonl"), part) for n, part in enumerate(parts)]
+        table = read_table(paths, Label)
+        plain = [json.loads(line) for p in paths for line in p.read_bytes().splitlines()]
+        assert list(table.columns) == list(Label.model_fields)
+        back = [json.loads(line) for line in table_lines(table)]
+        assert back == [{name: row[name] for name in Label.model_fields} for row in plain]
+        assert read_records(jsonl(Path(folder, "all.jsonl"), plain), Label) == [
+            Label(**row) for row in plain
+        ]
+
+
+def test_a_table_of_nothing_has_its_columns(tmp_path: Path) -> None:
+    for paths in ([], [jsonl(tmp_path / "empty.jsonl", [])]):
+        table = read_table(paths, Label)
+        assert (list(table.columns), len(table)) == (list(Label.model_fields), 0)
+
+
+def test_truth_values_stay_truth_values(tmp_path: Path) -> None:
+    row = {"cat_id": "c", "association_id": "a", "annotator": "p", "label": "related"}
+    table = read_table([jsonl(tmp_path / "a", [row | {"round": "r", "counted": True}])], Annotation)
+    assert table["counted"].tolist() == [True]
+    with pytest.raises(CurationError, match="line 1, field 'counted'"):
+        read_table([jsonl(tmp_path / "b", [row | {"round": "r", "counted": "yes"}])], Annotation)
+    with pytest.raises(CurationError, match="line 1, field 'counted'"):
+        read_table([jsonl(tmp_path / "c", [row | {"round": "r", "counted": 1}])], Annotation)
+
+
+def test_missing_values_of_a_table_become_null() -> None:
+    table = pd.DataFrame({"a": [1.5, None], "b": pd.Categorical(["x", None])})
+    assert list(table_lines(table)) == [b'{"a":1.5,"b":"x"}\n', b'{"a":null,"b":null}\n']
+
+
+# --- text and JSON ------------------------------------------------------------------------------
+
+
+def test_text_comes_in_utf_8_and_utf_16(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        path.write_bytes("naïve\n".encode(encoding))
+        assert read_text(path) == "naïve\n"
+
+
+def test_another_encoding_names_line_and_byte(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\ntwo\nna\xefve\n")
+    with pytest.raises(CurationError, match="line 3: byte 0xef is not UTF-8"):
+        read_text(path)
+
+
+def test_json_says_where_it_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"a": 1,\n "b": ?}\n')
+    with pytest.raises(CurationError, match="line 2 column 7: not JSON"):
+        read_json(path)
+
+
+def test_every_cut_of_a_json_file_is_called_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    whole = '{"a": [1.5e3, true, null, "x\\u00e9\\n"],\n "b": {"c": -12, "d": []}}'
+    for end in range(1, len(whole)):
+        path.write_text(whole[:end])
+        with pytest.raises(CurationError, match="the file ends in the middle") as caught:
+            read_json(path)
+        line = 1 + ("\n" in whole[:end])
+        assert f"line {line} column " in caught.value.what, whole[:end]
+        assert "cut off" in caught.value.mend
+
+
+def test_pythons_own_numbers_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("[NaN, Infinity, 1]")
+    assert read_json(path)[1:] == [float("inf"), 1]
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def _die_writing(path: Path) -> None:
+    with writing(path) as file:
+        file.write(b"new")
+        file.flush()
+        raise ZeroDivisionError
+
+
+def test_writing_brings_the_whole_file_or_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.txt"
+    with writing(path) as file:
+        file.write(b"old")
+        assert not path.exists()
+    assert path.read_bytes() == b"old"
+    with pytest.raises(ZeroDivisionError):
+        _die_writing(path)
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in path.parent.iterdir()] == ["a.txt"]
+
+
+def test_a_first_writing_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        _die_writing(tmp_path / "a.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sweeping_takes_half_files_away_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("sub/.a.jsonl.12.tmp", "sub/a.tmp", "sub/.hidden", "a.jsonl"):
+        (tmp_path / name).write_bytes(b"x")
+    sweep(tmp_path)
+    left = [p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()]
+    assert sorted(left) == ["a.jsonl", "sub/.hidden", "sub/a.tmp"]
+
+
+def test_a_digest_is_sha256_and_none_where_nothing_is(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"abc")
+    # The well-known digest of «abc» (FIPS 180-2).
+    assert digest(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert digest(tmp_path / "none") is None
+
+
+def test_a_record_is_one_line_and_reads_back(tmp_path: Path) -> None:
+    label = Label(**(ROW | {"annotator": "a\nb\u2028"}))
+    line = dump_line(label)
+    assert line.count(b"\n") == 1
+    (tmp_path / "a").write_bytes(line)
+    assert read_records(tmp_path / "a", Label) == [label]

@@ -1,0 +1,104 @@
+"""A step's results come out together; the manifest says how they came about."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError
+from curation.manifest import Results, digests, is_current, read_manifest, run_step
+
+STATE: dict[str, Any] = {"algorithm": 1, "settings": {"k": [1]}, "inputs": {"a": "sha"}}
+ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2
+
+
+def work(results: Results) -> dict[str, int]:
+    results.lines("one.txt", [b"a", b"bc"])
+    results.json("deep/two.json", {"x": 1})
+    return {"in": 2, "out": 2}
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+
+
+def test_a_step_leaves_its_results_and_how_they_came_about(tmp_path: Path) -> None:
+    run = run_step(tmp_path / "3", "step", work, **STATE)
+    assert files(tmp_path / "3") == ["deep/two.json", "manifest.json", "one.txt"]
+    assert run == read_manifest(tmp_path / "3").steps["step"]
+    assert run.outputs["one.txt"] == ABC
+    assert (run.counts, run.settings, run.inputs) == (
+        {"in": 2, "out": 2},
+        STATE["settings"],
+        STATE["inputs"],
+    )
+    assert is_current(tmp_path / "3", "step", **STATE)
+
+
+@pytest.mark.parametrize(
+    "change", [{"algorithm": 2}, {"settings": {}}, {"inputs": {"a": "other"}}, {"inputs": {}}]
+)
+def test_any_change_makes_it_out_of_date(tmp_path: Path, change: dict[str, Any]) -> None:
+    run_step(tmp_path, "step", work, **STATE)
+    assert not is_current(tmp_path, "step", **(STATE | change))
+
+
+@pytest.mark.parametrize("harm", [lambda p: p.unlink(), lambda p: p.write_bytes(b"abd")])
+def test_a_lost_or_damaged_result_makes_it_out_of_date(tmp_path: Path, harm: Any) -> None:
+    run_step(tmp_path, "step", work, **STATE)
+    harm(tmp_path / "one.txt")
+    assert not is_current(tmp_path, "step", **STATE)
+
+
+def test_what_was_never_run_is_not_current(tmp_path: Path) -> None:
+    assert not is_current(tmp_path, "step", **STATE)
+    assert not is_current(tmp_path / "nowhere", "step", **STATE)
+
+
+def test_a_step_that_fails_leaves_the_last_results(tmp_path: Path) -> None:
+    run_step(tmp_path, "step", work, **STATE)
+    before = {name: (tmp_path / name).read_bytes() for name in files(tmp_path)}
+
+    def fails(results: Results) -> dict[str, int]:
+        results.lines("one.txt", [b"new"])
+        raise CurationError("no")
+
+    with pytest.raises(CurationError):
+        run_step(tmp_path, "step", fails, **STATE)
+    assert {name: (tmp_path / name).read_bytes() for name in files(tmp_path)} == before
+
+
+def test_a_source_that_fails_in_the_middle_leaves_nothing_hidden(tmp_path: Path) -> None:
+    def lines() -> Any:
+        yield b"first"
+        raise ZeroDivisionError
+
+    def fails(results: Results) -> dict[str, int]:
+        results.lines("one.txt", lines())
+        return {}
+
+    with pytest.raises(ZeroDivisionError):
+        run_step(tmp_path, "step", fails, **STATE)
+    assert files(tmp_path) == []
+
+
+def test_steps_share_a_folder(tmp_path: Path) -> None:
+    run_step(tmp_path, "b", work, **STATE)
+    run_step(tmp_path, "a", lambda results: {}, **STATE)
+    assert list(read_manifest(tmp_path).steps) == ["a", "b"]
+    assert is_current(tmp_path, "b", **STATE)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"steps": {"a": 1}}', b'{"stages": {}}', b"\xff"])
+def test_a_damaged_manifest_is_an_error_with_a_mend(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "manifest.json").write_bytes(data)
+    with pytest.raises(CurationError, match=r"manifest.json: ") as caught:
+        read_manifest(tmp_path)
+    assert caught.value.mend == "delete the file; the steps will run again"
+
+
+def test_digests_are_by_name_and_empty_for_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"abc")
+    found = digests({"z": tmp_path / "none", "a": tmp_path / "x"})
+    assert json.dumps(found) == json.dumps({"a": ABC, "z": ""})
