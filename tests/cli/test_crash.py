@@ -433,7 +433,7 @@ def test_results_into_a_closed_folder(forked: Any, stages: list[Stage], public: 
     words = ("scores", "predictions", "--gold", gold, "--predictions", scores, "--json")
     assert forked(*words, public / "out.json").code == 0
     done = forked(*words, folder / "out.json", before=drop_rights)
-    check_refused(done, folder / "out.json")
+    check_refused(done, folder)
     assert "may not be written" in done.err
     assert list(folder.iterdir()) == []
 
