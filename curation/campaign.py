@@ -20,7 +20,10 @@ from pydantic import model_validator as check_model
 from curation.files import CurationError, now, read_text, sweep, writing
 
 SETTINGS = "campaign.toml"
-Name = Annotated[str, StringConstraints(pattern=r"^[^\s/\\.][^/\\]*$", max_length=100)]
+Name = Annotated[
+    str, StringConstraints(pattern=r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$", max_length=100)
+]
+RoundName = Annotated[str, StringConstraints(pattern=r"^\w[\w-]*$", max_length=100)]
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*$", max_length=40)]
 
 
@@ -40,7 +43,7 @@ class CampaignSettings(Section):
             description="permanent id; names the key under which people get their pseudonyms",
         ),
     ]
-    name: Annotated[str, Field(description="the benchmark's name, as it is published")] = (
+    name: Annotated[Name, Field(description="the benchmark's name, as it is published")] = (
         "My benchmark"
     )
     language: Annotated[
@@ -53,6 +56,21 @@ class CampaignSettings(Section):
     seed: Annotated[
         int, Field(ge=0, description="start of every random draw; same seed, same results")
     ] = 1
+
+    @check_model(mode="after")
+    def _names_each_once(self) -> "CampaignSettings":
+        if len(set(self.domains)) < len(self.domains):
+            raise ValueError("a domain is named twice")
+        return self
+
+
+class RoundSettings(Section):
+    """Which of writers' items are let in."""
+
+    name_target: Annotated[
+        bool, Field(description="refuse a context that does not name its target")
+    ] = True
+    blank_alone: Annotated[bool, Field(description="refuse a BLANK that touches a letter")] = True
 
 
 class DecisionSettings(Section):
@@ -119,6 +137,7 @@ class Settings(Section):
     """All of ``campaign.toml``."""
 
     campaign: CampaignSettings
+    rounds: RoundSettings = RoundSettings()
     decisions: DecisionSettings = DecisionSettings()
     agreement: AgreementSettings = AgreementSettings()
     split: SplitSettings = SplitSettings()
@@ -289,8 +308,10 @@ def create_campaign(root: Path, settings: Settings) -> Campaign:
         )
     try:
         root.mkdir(parents=True, exist_ok=True)
-        with writing(root / ".gitignore") as file:
-            file.write(IGNORED.encode())
+        ignored = root / ".gitignore"
+        before = ignored.read_text("utf-8").rstrip() + "\n\n" if ignored.exists() else ""
+        with writing(ignored) as file:
+            file.write((before + IGNORED).encode())
         with writing(root / SETTINGS) as file:
             file.write(settings_text(settings).encode())
     except (PermissionError, NotADirectoryError, FileExistsError) as error:

@@ -111,8 +111,10 @@ def read_json(path: Path) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        with suppress(ValueError):
-            return json.loads(text)  # Python's own dialect, with NaN and Infinity
+        with suppress(ValueError, RecursionError):
+            content = json.loads(text)  # Python's own dialect, with NaN and Infinity
+            json.dumps(content, ensure_ascii=False).encode()  # half a character is no text
+            return content
         cut = error.pos >= len(text.rstrip())
         raise CurationError(
             f"{path} line {error.lineno} column {error.colno}: "
@@ -258,20 +260,35 @@ def digest(path: Path) -> str | None:
         return None
 
 
+def beside(path: Path) -> Path:
+    """Where a file is written until it is whole; ``sweep`` knows the form of the name."""
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
 @contextmanager
-def writing(path: Path) -> Iterator[Any]:
-    """Write a file beside its place; it takes its place whole, or not at all."""
-    hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def staging(path: Path) -> Iterator[Any]:
+    """Write a file beside its place; what is not written whole is taken away."""
+    hidden = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with hidden.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(hidden, path)
-        sync(path.parent)
-    finally:
+    except BaseException as error:
         hidden.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)  # not the hidden file, which nobody knows
+        raise
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Any]:
+    """Write a file that takes its place whole, or not at all."""
+    with staging(path) as file:
+        yield file
+    os.replace(beside(path), path)
+    sync(path.parent)
 
 
 def sync(folder: Path) -> None:

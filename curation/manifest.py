@@ -15,11 +15,13 @@ from pydantic import ValidationError
 from curation import __version__
 from curation.files import (
     CurationError,
+    beside,
     digest,
     dump_json,
     dump_line,
     now,
     read_bytes,
+    staging,
     sync,
     table_lines,
     writing,
@@ -42,13 +44,9 @@ class Results:
     def lines(self, name: str, lines: Iterable[bytes]) -> None:
         """Stage a file from byte chunks."""
         place = self.folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        hidden = place.with_name(f".{place.name}.{os.getpid()}.tmp")
-        self.staged[name] = hidden
-        with hidden.open("wb") as file:
+        with staging(place) as file:
             file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
+        self.staged[name] = beside(place)
 
     def records(self, name: str, records: Iterable[Record]) -> None:
         """Stage a JSONL file of records."""

@@ -25,6 +25,8 @@ GOLDS: tuple[Gold, ...] = get_args(Gold)
 VALUES: tuple[Value, ...] = get_args(Value)
 
 REASONS: dict[str, str] = {
+    # people's word on a term (terms)
+    "unknown_term": "edits.csv names a term that is not there",
     # an answer that does not become an item or a label (rounds)
     "missing_field": "a field that the record needs is not there",
     "bad_value": "a field holds something that cannot be read: an unknown kind, a time, a number",
@@ -45,6 +47,7 @@ REASONS: dict[str, str] = {
     "unknown_label": "the label is outside the vocabulary",
     "unknown_item": "the label is for an item that is not there, or was refused",
     "unknown_association": "the label is for an association that its item does not have",
+    "text_changed": "the writer changed the words after this label was given",
     "own_item": "the validator wrote the item",
     # a label that is not counted (decisions)
     "round_not_counted": "the label's round is not among the rounds that count",

@@ -15,7 +15,6 @@ Votes = tuple[int, int, int, int]
 ALIASES: dict[str, Value] = {
     **{value: value for value in VALUES},
     "antistereotype": "anti-stereotype",
-    "anti stereotype": "anti-stereotype",
     "meaningless": "unrelated",
 }
 
@@ -35,11 +34,11 @@ def stable_id(prefix: str, *parts: str) -> str:
 def read_label(text: str) -> Value | None:
     """The label that a text names, or None. Aliases and case are forgiven.
 
-    >>> read_label(" Anti_Stereotype "), read_label("meaningless"), read_label("bad")
+    >>> read_label(" Anti_Stereotype."), read_label("meaningless"), read_label("bad")
     ('anti-stereotype', 'unrelated', None)
     """
-    key = re.sub(r"[\s_]+", " ", text.strip().casefold())
-    return ALIASES.get(key) or ALIASES.get(key.replace(" ", "-"))
+    key = re.sub(r"[\s_‐‑–—-]+", "-", text.strip(" .\t\r\n").casefold())
+    return ALIASES.get(key)
 
 
 def same_text(text: str) -> str:
@@ -49,6 +48,12 @@ def same_text(text: str) -> str:
     True
     """
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _bare(text: str) -> str:
+    """A text without the marks over and under its letters: accents, umlauts, vowel points."""
+    decomposed = unicodedata.normalize("NFKD", same_text(text))
+    return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
 
 
 def spelling_key(text: str) -> str:
@@ -173,17 +178,14 @@ class Flaw(NamedTuple):
 
 
 def _blank(context: str) -> tuple[str, str] | None:
-    """What stands before and after the first BLANK that a word can take the place of."""
-    for match in re.finditer("BLANK", context):
-        before, after = context[: match.start()], context[match.end() :]
-        if not _is_glue(before[-1:]) and not _is_glue(after[:1]):
-            return before, after
-    return None
+    """What stands before and after the first BLANK."""
+    before, blank, after = context.partition("BLANK")
+    return (before, after) if blank else None
 
 
 def _is_glue(char: str) -> bool:
-    # Only scripts with two cases part words by spaces and join no particle to them; in Japanese,
-    # Korean or Arabic a letter beside BLANK is right.
+    # Scripts with two cases part words by spaces; in Japanese, Korean or Arabic a letter beside
+    # BLANK is right.
     return char.isdigit() or char == "_" or char.lower() != char.upper()
 
 
@@ -221,7 +223,15 @@ def fill(context: str, words: str) -> str:
     return sentence if before.strip() else sentence[:1].upper() + sentence[1:]
 
 
-def check_item(kind: Kind, target: str, context: str, sentences: Sequence[str]) -> Flaw | None:
+def check_item(
+    kind: Kind,
+    target: str,
+    context: str,
+    sentences: Sequence[str],
+    *,
+    name_target: bool = True,
+    blank_alone: bool = True,
+) -> Flaw | None:
     """The first flaw of a newly written item, or None.
 
     Args:
@@ -229,6 +239,8 @@ def check_item(kind: Kind, target: str, context: str, sentences: Sequence[str]) 
         target: the target term's text.
         context: what the writer gave; intrasentence with BLANK.
         sentences: the three associations as whole sentences.
+        name_target: the context must name the target; a part of a word will do, marks may differ.
+        blank_alone: BLANK must not touch a letter.
     """
     for name, text in (("context", context), *(("association", s) for s in sentences)):
         if not text.strip():
@@ -239,14 +251,15 @@ def check_item(kind: Kind, target: str, context: str, sentences: Sequence[str]) 
             return Flaw("blank_missing", f"no BLANK in {context!r}")
         if blanks > 1:
             return Flaw("blank_twice", f"{blanks} BLANKs in {context!r}")
-        if _blank(context) is None:
+        before, after = _blank(context) or ("", "")
+        if blank_alone and (_is_glue(before[-1:]) or _is_glue(after[:1])):
             return Flaw("blank_glued", f"BLANK is part of a longer word in {context!r}")
         for sentence in sentences:
             if filler(context, sentence) is None:
                 return Flaw(
                     "template_not_reproduced", f"{sentence!r} is not {context!r} with BLANK filled"
                 )
-    if same_text(target) not in same_text(context):
+    if name_target and _bare(target) not in _bare(context):
         return Flaw("target_missing", f"{target!r} is not in {context!r}")
     if len({same_text(s) for s in sentences}) < len(sentences):
         return Flaw("same_text_twice", f"two of {list(sentences)} are the same")

@@ -158,7 +158,10 @@ def read_predictions(path: Path) -> Iterator[tuple[str, Any]]:
             "see docs/formats.md for the form",
         )
     for kind in KINDS:
-        for index, row in enumerate(content.get(kind) or []):
+        rows = content.get(kind) or []
+        if not isinstance(rows, list):
+            raise CurationError(f"{path}: {kind} is not a list", "see docs/formats.md")
+        for index, row in enumerate(rows):
             if not isinstance(row, dict) or "id" not in row or "score" not in row:
                 raise CurationError(
                     f"{path} {kind}[{index}]: no «id» and «score»", "see docs/formats.md"

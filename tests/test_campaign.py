@@ -127,7 +127,7 @@ def test_an_empty_file_and_another_encoding(tmp_path: Path) -> None:
 
 def test_what_is_written_reads_back_and_explains_every_setting(tmp_path: Path) -> None:
     made = Settings(
-        campaign=CampaignSettings(id=new_id(), name='«B» "x" \\ é\n', domains=("a", "b")),
+        campaign=CampaignSettings(id=new_id(), name='«B» "x" \\ é', domains=("a", "b")),
         decisions=DecisionSettings(needed=4, rounds=("r 1",), match_intent=True),
     )
     text = settings_text(made)

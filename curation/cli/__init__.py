@@ -86,6 +86,8 @@ def main() -> None:
             console.fail(f"{place}may not be written", "give yourself the right to write there")
         elif error.errno == errno.EPIPE:
             sys.stderr.close()
+        elif error.filename:
+            console.fail(f"{place}{error.strerror}", "name another file")
         else:
             raise
         sys.exit(1)

@@ -100,6 +100,11 @@ def agreement(
     if as_csv:
         _print_csv(report, measures, groups)
         return
+    if exclude and not latex:
+        console.say(
+            f"Without the labels of {', '.join(report['excluded'])}. Decisions, retention and "
+            "repeats stay as they are, and no later label takes the place of theirs."
+        )
     for title, columns, rows in _tables(report, measures, groups):
         (_print_latex if latex else console.table)(title, columns, rows)
 
@@ -196,6 +201,10 @@ def _print_csv(report: dict[str, Any], measures: list[str], groups: list[str]) -
         row = {"by": "domain/kind", "group": f"{r['domain']}/{r['kind']}", "scope": "decided"}
         row |= {"measure": "% retained", "value": r["retention"], "items": r["items"] - r["open"]}
         writer.writerow(row)
+    for name, g in report["gold"].items():
+        row = {"by": "overall", "group": "overall", "scope": "all", "gold": "all"}
+        row |= {"measure": f"% gold differs from {name}", "value": g["share"]}
+        writer.writerow(row)
 
 
 def _print_latex(title: str, columns: list[str], rows: list[list[Any]]) -> None:
@@ -205,7 +214,9 @@ def _print_latex(title: str, columns: list[str], rows: list[list[Any]]) -> None:
             text = text.replace(char, "\\" + char)
         return text
 
-    lines = [f"% {title}", f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}", "\\toprule"]
+    words = [any(isinstance(row[n], str) for row in rows) for n in range(len(columns))]
+    sides = ["l" if word else "r" for word in words]
+    lines = [f"% {title}", f"\\begin{{tabular}}{{{''.join(sides)}}}", "\\toprule"]
     lines += [" & ".join(map(safe, columns)) + r" \\", "\\midrule"]
     lines += [" & ".join(map(safe, row)) + r" \\" for row in rows]
     lines += ["\\bottomrule", "\\end{tabular}"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from curation.campaign import Campaign, Name, open_campaign
+from curation.campaign import Campaign, RoundName, open_campaign
 from curation.cli import console, work
 from curation.cli.options import FILE, Json, Where
 from curation.cli.pipeline import bring_up_to_date
@@ -72,7 +72,21 @@ def answers(
     payloads = [row for _, row in read_rows(file)]
     if not payloads:
         raise CurationError(f"{file}: a header and no rows", "check that it is the right file")
+    _check_columns(file, payloads)
     _import(campaign, round, "answers", payloads, known_terms=known_terms, as_json=as_json)
+
+
+def _check_columns(file: Path, payloads: list[dict[str, Any]]) -> None:
+    """Refuse a table of another kind before anything of it is kept."""
+    from curation.rounds.rows import VALIDATORS, WRITERS, column, lacks
+
+    found = {name: None for row in payloads for name in row}
+    missing = lacks({column(name): None for name in found})
+    if missing:
+        raise CurationError(
+            f"{file}: no column {', '.join(missing)}; it has {', '.join(found)}",
+            f"a writers' table has {', '.join(WRITERS)}; a validators' {', '.join(VALIDATORS)}",
+        )
 
 
 def _import(
@@ -89,10 +103,11 @@ def _import(
     from curation.rounds import archive, people
 
     try:
-        TypeAdapter(Name).validate_python(round)
+        TypeAdapter(RoundName).validate_python(round)
     except ValidationError:
         raise CurationError(
-            f"{round!r} cannot be the name of a round", "use letters, digits, - and _"
+            f"{round!r} cannot be the name of a round",
+            "use letters, digits, - and _, beginning with no -",
         ) from None
     campaign = open_campaign(root)
     with campaign.lock():
@@ -103,13 +118,13 @@ def _import(
                 f"{campaign.rounds}: the raw answers that items were made of are not here",
                 "import where they are, or copy every round's folder raw from there",
             )
-        raw, rejected = (campaign.rounds / round / name for name in ("raw", "rejected.jsonl"))
-        before = _refusals(rejected)
+        work.read_edits(campaign)  # a mistake in it is said before anything is kept
+        raw, before = campaign.rounds / round / "raw", _refusals(campaign)
         if not known_terms:
             _register_terms(campaign, _named(payloads, source))
         delivery = archive.deliver(raw, source, payloads)
         counts = bring_up_to_date(campaign, "fold").counts
-        refused = Counter(code for code, *_ in (_refusals(rejected) - before).elements())
+        refused = Counter(code for code, *_ in (_refusals(campaign) - before).elements())
         labels = work.read_labels(campaign)
         labelled = set(labels["item"].unique())
         items = [item for item in work.read_items(campaign) if item.round == round]
@@ -132,14 +147,23 @@ def _import(
         f"the campaign {counts['items']} and {counts['labels']}."
     )
     if refused:
-        _show_refused(f"Newly refused, in {campaign.relative(rejected)}", refused)
+        _show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
+    if refused.total() > len(payloads) / 2:
+        console.warn(
+            f"more answers were refused than half of the file's {len(payloads)} rows; "
+            "rejected.jsonl tells of each"
+        )
     if items and summary["unlabelled"]:
         console.say(f"{summary['unlabelled']} items have no label yet.")
 
 
-def _refusals(rejected: Path) -> Counter[tuple[str, str, str]]:
-    found = read_records(rejected, Rejection) if rejected.exists() else []
-    return Counter((r.code, r.detail, r.where) for r in found)
+def _refusals(campaign: Campaign) -> Counter[tuple[str, str, str]]:
+    """All that is refused in any round: an answer to one can change what another's are worth."""
+    return Counter(
+        (r.code, r.detail, r.where)
+        for path in campaign.rounds.glob("*/rejected.jsonl")
+        for r in read_records(path, Rejection)
+    )
 
 
 def _show_refused(title: str, refused: Counter[str]) -> None:

@@ -14,6 +14,7 @@ import orjson
 
 from curation.campaign import Campaign
 from curation.cli import work
+from curation.cli.console import warn
 from curation.files import CurationError
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
 from curation.records import StepRun
@@ -84,8 +85,10 @@ def bring_up_to_date(
     for step in STEPS:
         fresh = not current(campaign, step)
         if fresh:
-            state = step.state(campaign)
+            state, before = step.state(campaign), last_run(campaign, step)
             run = run_step(step.folder(campaign), step.name, partial(step.work, campaign), **state)
+            if step.name == "release" and before:
+                _warn_of_changes(before, run)
         else:
             run = last_run(campaign, step)
         if tell:
@@ -94,6 +97,15 @@ def bring_up_to_date(
             break
     assert run is not None
     return run
+
+
+def _warn_of_changes(before: StepRun, after: StepRun) -> None:
+    changed = [n for n, sha in after.outputs.items() if before.outputs.get(n, sha) != sha]
+    if changed:
+        warn(
+            f"7-release/{changed[0]} is not what it was; if that version has been published, put "
+            "the old files back and raise version in [release]"
+        )
 
 
 def _algorithm(module: str) -> Callable[[], int]:
@@ -126,7 +138,11 @@ STEPS: tuple[Step, ...] = (
         "items and labels from raw answers",
         lambda c: c.rounds,
         _algorithm("rounds.fold"),
-        lambda c: {"domains": c.settings.campaign.domains, "key": _key_fingerprint(c)},
+        lambda c: {
+            **c.settings.rounds.model_dump(),
+            "domains": c.settings.campaign.domains,
+            "key": _key_fingerprint(c),
+        },
         lambda c: [c.terms / "targets.jsonl", *work.raw_files(c)],
         work.fold,
         work.raw_is_here,

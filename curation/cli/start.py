@@ -20,6 +20,13 @@ from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import STEPS, Step, bring_up_to_date, current, last_run
 from curation.files import CurationError, dump_json, read_json, shipped, writing
+from curation.records import KINDS
+
+HINTS = {
+    "name": "use plain characters",
+    "language": "use a language code such as en, de or pt-BR",
+    "domains": "name each domain once, parted by commas, without / in it",
+}
 
 
 def init(
@@ -49,7 +56,11 @@ def init(
         )
     except ValidationError as error:
         first = error.errors()[0]
-        raise CurationError(f"{first['loc'][0]}: {first['msg']}", "choose another") from None
+        message = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "string_pattern_mismatch":
+            message = f"{first['input']!r} cannot be one"
+        key = str(first["loc"][0]) if first["loc"] else "domains"
+        raise CurationError(f"{key}: {message}", HINTS[key]) from None
     create_campaign(folder, settings)
     console.say(f"{folder / 'campaign.toml'} written; look through it.")
     console.say(f"next: cd {folder}; curation import answers FILE, or import stereoset FILE")
@@ -74,7 +85,7 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
 
 
 def _state(campaign: Campaign, step: Step) -> dict[str, Any]:
-    run = last_run(campaign, step)
+    run, mend = last_run(campaign, step), ""
     if run is None:
         state = "not yet"
     elif not campaign.round_names():
@@ -83,10 +94,11 @@ def _state(campaign: Campaign, step: Step) -> dict[str, Any]:
         try:
             state = "up to date" if current(campaign, step) else "out of date"
         except CurationError as error:
-            state = f"cannot run: {error.what}"
+            state, mend = f"cannot run: {error.what}", error.mend
     return {
         "step": step.name,
         "state": state,
+        "mend": mend,
         "counts": run.counts if run else {},
         "finished_at": run.finished_at if run else None,
     }
@@ -109,15 +121,24 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _next(campaign: Campaign, steps: list[dict[str, Any]]) -> str:
+    imports = "curation import answers FILE, or curation import stereoset FILE"
     if not campaign.round_names():
-        return "curation import answers FILE, or curation import stereoset FILE"
-    decided = {step["step"]: step for step in steps}["filter"]
-    open_items = decided["counts"].get("too_few_labels", 0)
-    none_kept = decided["state"] == "up to date" and not decided["counts"]["items_kept"]
-    if any(step["state"] != "up to date" for step in steps) and not (none_kept and open_items):
+        return imports
+    stuck = [step["mend"] for step in steps if step["mend"]]
+    if stuck:
+        return str(stuck[0])
+    state = {step["step"]: step for step in steps}
+    fold, decided = state["fold"], state["filter"]
+    if fold["state"] == "up to date" and fold["counts"] and not fold["counts"]["items"]:
+        return f"there is no item yet; 2-rounds/*/rejected.jsonl says why. {imports}"
+    if decided["state"] == "up to date" and not decided["counts"]["items_kept"]:
+        if not decided["counts"].get("too_few_labels"):
+            return "no item was kept; curation decisions filter says why"
+    elif any(step["state"] != "up to date" for step in steps):
         return "curation run"
-    if open_items:
-        return f"more labels for {open_items} items, then curation import answers FILE"
+    missing = decided["counts"].get("too_few_labels", 0)
+    if missing:
+        return f"more labels for {missing} items, then curation import answers FILE"
     test = campaign.releases / campaign.settings.release.version / "test.json"
     return f"curation scores predictions --gold {test} --predictions FILE"
 
@@ -189,10 +210,18 @@ def demo(
     release = made.releases / made.settings.release.version
     cats = read_cats(release / "test.json")
     # A stand-in for a model that needs nothing installed: the shorter sentence is the likelier.
-    shorter = [{"id": a.id, "score": -len(a.sentence)} for cat in cats for a in cat.associations]
+    shorter = {
+        kind: [
+            {"id": a.id, "score": -len(a.sentence)}
+            for cat in cats
+            if cat.kind == kind
+            for a in cat.associations
+        ]
+        for kind in KINDS
+    }
     path = folder / "predictions_shorter-is-likelier.json"
     with writing(path) as file:
-        file.write(dump_json({"intrasentence": shorter, "intersentence": []}))
+        file.write(dump_json(shorter))
     step(f"scores predictions --gold {release / 'test.json'} --predictions {path}")
     scores, _ = check_predictions(cats, list(read_predictions(path)), where=str(path))
     result = results(comparisons(cats, scores), model="shorter-is-likelier")

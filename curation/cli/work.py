@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.cli.console import tracked
+from curation.cli.console import tracked, warn
 from curation.files import CurationError, digest, dump_json, read_records, read_table, shipped
 from curation.manifest import Results, read_manifest
 from curation.records import Cat, Decision, Item, Label, Rejection, Term
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from curation.decisions.filter import Counted
+    from curation.terms.targets import Edit
 
 
 # --- what the steps read ------------------------------------------------------------------------
@@ -103,31 +104,49 @@ def read_counted(campaign: Campaign, items: Sequence[Item]) -> "Counted":
 # --- the steps ----------------------------------------------------------------------------------
 
 
+def read_edits(campaign: Campaign) -> "list[Edit]":
+    """What people said of terms; nothing where the file is missing or empty."""
+    from curation.rounds.tables import read_rows
+    from curation.terms.targets import read_edits
+
+    path = campaign.terms / "edits.csv"
+    if not path.exists() or not path.read_bytes().strip():
+        return []
+    return read_edits(read_rows(path), str(path))
+
+
 def targets(campaign: Campaign, results: Results) -> dict[str, int]:
     """Give every term its family."""
-    from curation.rounds.tables import read_rows
-    from curation.terms.targets import read_edits, targets
+    from curation.terms.targets import targets
 
-    imported, edits = campaign.terms / "imported.jsonl", campaign.terms / "edits.csv"
-    domains = campaign.settings.campaign.domains
+    imported, domains = campaign.terms / "imported.jsonl", campaign.settings.campaign.domains
     met = read_records(imported, Term) if imported.exists() else []
-    met = [term for term in met if term.domain in domains]
-    rows = read_rows(edits) if edits.exists() else ()
-    found = targets(
-        met,
-        read_edits(rows, str(edits)),
-        language=campaign.settings.campaign.language,
-        where=str(edits),
-    )
-    results.records("targets.jsonl", found)
-    return {"terms_in": len(met), "terms_out": len(found)}
+    ours = [term for term in met if term.domain in domains]
+    edits = read_edits(campaign)
+    where = campaign.relative(campaign.terms / "edits.csv")
+    found = targets(ours, edits, language=campaign.settings.campaign.language, where=where)
+    # What is said of a domain that the campaign has left out is not wrong, only not needed now.
+    unknown = [r for r in found.rejections if r.record["domain"] in domains]
+    for rejection in unknown:
+        place = campaign.root / rejection.where
+        warn(f"{place}: {rejection.detail}; write it exactly as in targets.jsonl")
+    results.records("targets.jsonl", found.terms)
+    results.records("rejected.jsonl", unknown)
+    return {
+        "terms_in": len(met),
+        "terms_kept": len(found.terms),
+        "terms_of_other_domains": len(met) - len(ours),
+        "edits_in": len(edits),
+        "edits_refused": len(unknown),
+    }
 
 
 def fold(campaign: Campaign, results: Results) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels and rejections."""
     from curation.rounds import archive, people
-    from curation.rounds.answers import Said, interpret
+    from curation.rounds.answers import interpret
     from curation.rounds.fold import fold
+    from curation.rounds.said import Said
 
     rounds = campaign.round_names()
     total = sum(1 for path in raw_files(campaign) for _ in path.open("rb"))
@@ -147,6 +166,7 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
             domains=campaign.settings.campaign.domains,
             terms=set(read_terms(campaign)),
             pseudonym=people.pseudonyms(people.read_key(campaign.settings.campaign.id)),
+            **campaign.settings.rounds.model_dump(),
         )
     for round in rounds:
         results.records(f"{round}/items.jsonl", (i for i in folded.items if i.round == round))
@@ -293,6 +313,8 @@ def split(campaign: Campaign, results: Results) -> dict[str, int]:
     results.records("cats.jsonl", found)
     results.json("split.json", report(found, dev=dev))
     return {
+        "items_in": len(items),
+        "items_dropped": len(items) - len(found),
         "cats": len(found),
         "dev": sum(cat.split == "dev" for cat in found),
         "test": sum(cat.split == "test" for cat in found),
@@ -311,7 +333,9 @@ def release(campaign: Campaign, results: Results) -> dict[str, int]:
             "«curation decisions filter» says why items fall; are the labels in?",
         )
     items = read_items(campaign)
-    table = build.annotations(cats, read_counted(campaign, items).labels)
+    counted = read_counted(campaign, items)
+    writers = items if settings.decisions.count_writer else ()
+    table = build.annotations(cats, counted.labels, writers=writers)
     content = {
         name: dump_json(data)
         for name, data in build.split_files(cats, table, version=version).items()
@@ -334,4 +358,9 @@ def release(campaign: Campaign, results: Results) -> dict[str, int]:
         results.lines(f"{version}/{name}", [data])
     sums = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in content.items()]
     results.lines(f"{version}/SHA256SUMS", [line.encode() for line in sums])
-    return {"cats": len(cats), "annotations": len(table)}
+    return {
+        "cats": len(cats),
+        "labels_in": len(counted.labels),
+        "labels_of_dropped_items": int((~counted.labels["item"].isin([c.id for c in cats])).sum()),
+        "annotations": len(table),
+    }

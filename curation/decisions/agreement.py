@@ -63,8 +63,11 @@ def facts(
     ]
     columns = ["item", "domain", "kind", "term", "kept", "decided", "gold"]
     frame = pd.DataFrame(threes, columns=columns)
-    for name in ("domain", "kind", "term"):
-        frame[name] = frame[name].astype("category")
+    frame = frame.astype(
+        dict.fromkeys(("domain", "kind", "term"), "category")
+        | dict.fromkeys(("kept", "decided"), "bool")
+        | dict.fromkeys(("item", "gold"), "int64")
+    )
     labels = counted.labels
     live = (labels["code"] == "") & ~labels["annotator"].isin(list(exclude))
     labels = labels.loc[live, ["row", "value", "round", "annotator"]].reset_index(drop=True)
@@ -176,11 +179,15 @@ def by_term(of: Facts) -> list[dict[str, Any]]:
                 "term": str(term).split("/", 1)[1],
                 "domain": str(part["domain"].iloc[0]),
                 "cats": int(part["item"].nunique()),
-                "stereotype": float(part.loc[part["gold"] == 0, "share"].mean()),
-                "all": float(part["share"].mean()),
+                "stereotype": _mean(part.loc[part["gold"] == 0, "share"]),
+                "all": _mean(part["share"]),
             }
         )
-    return sorted(rows, key=lambda row: (-row["stereotype"], row["domain"], row["term"]))
+    return sorted(rows, key=lambda row: (-(row["stereotype"] or 0), row["domain"], row["term"]))
+
+
+def _mean(values: "pd.Series[float]") -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def by_annotator(of: Facts) -> list[dict[str, Any]]:

@@ -77,7 +77,7 @@ def fleiss(sums: Floats) -> Floats:
 def ac1(sums: Floats) -> Floats:
     """Gwet's AC1 (Gwet 2008, eq. 10, for several raters), classes without any vote left out."""
     observed, shares = _observed(sums)
-    used = int((sums[:, : (sums.shape[1] - 4) // 2].sum(axis=0) > 0).sum())
+    used = int((shares.sum(axis=0) > 0).sum())
     chance = (shares * (1 - shares)).sum(axis=1) / max(used - 1, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((observed - chance) / (1 - chance))
@@ -92,10 +92,11 @@ def figure(measure: str, votes: Counts) -> float | None:
     Returns:
         The figure, or None where the votes define none: nothing to pair, or one class only.
     """
-    if (votes.sum(axis=1) < 2).all() or (votes.sum(axis=0) > 0).sum() < 2:
+    pairable = votes[votes.sum(axis=1) >= 2]
+    if (pairable.sum(axis=0) > 0).sum() < 2:
         return None
     if measure == "alpha":
-        return float(krippendorff.alpha(value_counts=votes, level_of_measurement="nominal"))
+        return float(krippendorff.alpha(value_counts=pairable, level_of_measurement="nominal"))
     return float(MEASURES[measure](contributions(votes).sum(axis=0, keepdims=True))[0])
 
 

@@ -70,7 +70,7 @@ def wanted_terms(terms: int, dev: float) -> int:
     >>> [wanted_terms(n, 0.25) for n in (1, 2, 3, 40, 149)]
     [0, 1, 1, 10, 37]
     """
-    return math.floor(terms * dev + 0.5)
+    return math.floor(round(terms * dev, 9) + 0.5)
 
 
 def _lot(seed: int, name: str) -> str:
@@ -140,7 +140,7 @@ def report(cats: Sequence[Cat], *, dev: float = 0.25) -> dict[str, Any]:
         terms = {cat.term: cat.split for cat in of_domain}
         in_dev = sum(side == "dev" for side in terms.values())
         wanted, exact = wanted_terms(len(terms), dev), len(terms) * dev
-        moved = ["rounding"] if wanted != exact else []
+        moved = ["rounding"] if not math.isclose(wanted, exact) else []
         moved += ["families"] if in_dev != wanted else []
         domains[domain] = {
             "terms": len(terms),

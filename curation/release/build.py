@@ -1,12 +1,12 @@
 """A release: dev and test in StereoSet's form, the annotations, a README, checksums."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from curation.records import KINDS, Annotation, Cat, SplitName
+from curation.records import KINDS, Annotation, Cat, Item, SplitName
 from curation.stereoset import dataset
 
 ALGORITHM = 1
@@ -37,12 +37,15 @@ def split_files(
     }
 
 
-def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
+def annotations(
+    cats: Sequence[Cat], labels: pd.DataFrame, *, writers: Iterable[Item] = ()
+) -> pd.DataFrame:
     """The labels of the published CATs as a long table, one row a label.
 
     Args:
         cats: the published CATs.
         labels: rows of ``records.Label`` with the column ``code`` of ``filter.count``.
+        writers: items whose writers' intents counted as labels; they come first.
 
     Returns:
         The columns of ``records.Annotation``, in order of submission.
@@ -60,7 +63,22 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
             "counted": (rows["code"] == "").to_numpy(),
         }
     )
-    return table[list(Annotation.model_fields)].reset_index(drop=True)
+    first = [
+        Annotation(
+            cat_id=item.id,
+            association_id=a.id,
+            annotator=item.writer or f"writer of {item.id}",
+            label=a.intent,
+            round=item.round,
+            counted=True,
+        ).model_dump()
+        for item in writers
+        for a in item.associations
+        if a.intent is not None and a.id in published
+    ]
+    columns = list(Annotation.model_fields)
+    parts = [pd.DataFrame(first, columns=columns)] if first else []
+    return pd.concat([*parts, table[columns]], ignore_index=True)
 
 
 def how_decided(settings: Mapping[str, Any]) -> str:

@@ -73,6 +73,8 @@ def deliver(
     if not fresh:
         return Delivery(0, known, None)
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    raw.mkdir(parents=True, exist_ok=True)
+    raw.chmod(0o700)  # people's ids are in it
     segment = raw / f"{stamp}-{whole.hexdigest()[:12]}.jsonl"
     with writing(segment) as file:
         file.writelines(fresh)

@@ -8,13 +8,15 @@ from typing import Any
 
 import orjson
 
-from curation.files import CurationError, read_text
+from curation.files import CurationError, read_json, read_text
 
 DELIMITERS = ",;\t|"
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a CSV or JSONL file with their line numbers, values as they stand there.
+
+    A JSON list of objects is read too; its rows are numbered from 1.
 
     A CSV may have a byte order mark, a first line ``sep=;``, and commas, semicolons, tabs or bars
     between its cells; cells beyond the header are kept under the empty name.
@@ -25,7 +27,17 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     text = read_text(path)
     first = text.lstrip()[:1]
-    yield from _json_rows(path, text) if first == "{" else _csv_rows(path, text)
+    if first == "[":
+        yield from enumerate(_json_list(path), 1)
+    else:
+        yield from _json_rows(path, text) if first == "{" else _csv_rows(path, text)
+
+
+def _json_list(path: Path) -> list[dict[str, Any]]:
+    rows = read_json(path)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise CurationError(f"{path}: not a list of JSON objects", "write [{…}, {…}]")
+    return rows
 
 
 def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

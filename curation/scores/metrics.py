@@ -1,5 +1,6 @@
 """lms, ss and icat (StereoSet, ACL §5) of a table with one row a CAT."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -175,11 +176,15 @@ def check_predictions(
                 "(NaN and infinity are none in JSON)",
                 "score this sentence again",
             )
-        if not np.isfinite(score):
+        try:
+            value = float(score)
+        except OverflowError:
+            value = math.inf
+        if not math.isfinite(value):
             raise CurationError(
-                f"{where}: the prediction for id {name} is {score}", "score this sentence again"
+                f"{where}: the prediction for id {name} is {value}", "score this sentence again"
             )
-        scores[name] = float(score)
+        scores[name] = value
     missing = [a.id for cat in cats for a in cat.associations if a.id not in scores]
     if missing:
         raise CurationError(

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from curation.files import CurationError
-from curation.records import Term
+from curation.records import Rejection, Term
 from curation.rules import spelling_key, stable_id
 
 ALGORITHM = 1
 EDIT_COLUMNS = ("domain", "term", "family", "note")
+ALIASES = {"target": "term", "bias_type": "domain"}
 
 
 class Edit(NamedTuple):
@@ -47,61 +48,89 @@ def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> lis
     """Check the rows of ``edits.csv``.
 
     Raises:
-        CurationError: a row names no term.
+        CurationError: the columns are others, a row names no term, or two rows contradict; names
+            the line.
     """
-    edits = []
-    for line, row in rows:
-        domain, term, family = (
-            (row.get(key) or "").strip() for key in ("domain", "term", "family")
-        )
-        if not domain or not term:
-            raise CurationError(f"{where} line {line}: domain and term must be given")
-        edits.append(Edit(line, domain, term, family))
+    edits: list[Edit] = []
+    said: dict[tuple[str, str], Edit] = {}
+    for line, given in rows:
+        row = {ALIASES.get(k.casefold(), k.casefold()): (v or "").strip() for k, v in given.items()}
+        missing = [name for name in ("domain", "term") if name not in row]
+        if missing:
+            raise CurationError(
+                f"{where}: no column {missing[0]!r}; it has {', '.join(given)}",
+                f"name the columns {', '.join(EDIT_COLUMNS)}",
+            )
+        edit = Edit(line, row["domain"], row["term"], row.get("family", ""))
+        if not edit.domain or not edit.term:
+            raise CurationError(
+                f"{where} line {line}: names no domain and term", "fill both, or delete the line"
+            )
+        before = said.setdefault((edit.domain, edit.term), edit)
+        if before.family != edit.family:
+            raise CurationError(
+                f"{where} lines {before.line} and {line}: two families for {edit.term!r}",
+                "delete one of the lines",
+            )
+        edits.append(edit)
     return edits
+
+
+class Targets(NamedTuple):
+    """The terms with their families, and the edits that name none of them."""
+
+    terms: list[Term]
+    rejections: list[Rejection]
 
 
 def targets(
     met: Iterable[Term], edits: Iterable[Edit], *, language: str = "en", where: str = "edits.csv"
-) -> list[Term]:
+) -> Targets:
     """Give every term its family: the terms that must be on one side of the split.
 
-    A family is what ``edits.csv`` says (the same name, in any domain, is the same family), else
-    the family the term came with, else its spelling variants and, in English, its plural.
+    Spelling variants and, in English, plurals are one family, across domains. Its name is what
+    ``edits.csv`` says for one of them, else what one came with, else its shortest text. A term
+    with a family of its own in ``edits.csv`` is in that: the same name joins, another parts.
 
     Args:
         met: terms from every source; of the same id the first counts.
         edits: people's word; it wins.
         language: the campaign's language code.
-        where: the edits' file, for errors.
+        where: the edits' file, for rejections.
 
     Returns:
-        The terms in order of domain and text, each with a family.
-
-    Raises:
-        CurationError: an edit names an unknown term.
+        The terms in order of domain and text, each with a family; and the edits of unknown terms.
     """
     by_id: dict[str, Term] = {}
     for term in met:
         by_id.setdefault(term.id, term)
     by_text = {(term.domain, term.text): term.id for term in by_id.values()}
     said: dict[str, str] = {}
+    rejections: list[Rejection] = []
     for edit in edits:
-        if (edit.domain, edit.term) not in by_text:
-            raise CurationError(
-                f"{where} line {edit.line}: no term {edit.term!r} in domain {edit.domain!r}",
-                "write it exactly as in targets.jsonl",
+        name = by_text.get((edit.domain, edit.term))
+        if name is None:
+            rejections.append(
+                Rejection(
+                    code="unknown_term",
+                    detail=f"no term {edit.term!r} in domain {edit.domain!r}",
+                    where=f"{where} line {edit.line}",
+                    record=edit._asdict(),
+                )
             )
-        if edit.family:
-            said[by_text[edit.domain, edit.term]] = edit.family
-    free = [t for t in by_id.values() if t.id not in said and t.family is None]
-    variants = _variants([t.text for t in free], english=language.split("-")[0] == "en")
-    families = {t.id: variants[t.text] for t in free}
-    families |= {t.id: t.family for t in by_id.values() if t.family is not None}
-    families |= said
-    return sorted(
-        (t.model_copy(update={"family": families[t.id]}) for t in by_id.values()),
-        key=lambda t: (t.domain, t.text, t.id),
-    )
+        elif edit.family:
+            said[name] = edit.family
+    variants = _variants([t.text for t in by_id.values()], english=language.split("-")[0] == "en")
+    named: dict[str, str] = {}
+    for words in (said, {t.id: t.family for t in by_id.values() if t.family}):
+        for name, family in sorted(words.items(), key=lambda pair: pair[1]):
+            named.setdefault(variants[by_id[name].text], family)
+    found = []
+    for term in by_id.values():
+        variant = variants[term.text]
+        family = said.get(term.id) or term.family or named.get(variant, variant)
+        found.append(term.model_copy(update={"family": family}))
+    return Targets(sorted(found, key=lambda t: (t.domain, t.text, t.id)), rejections)
 
 
 def _variants(texts: list[str], *, english: bool) -> dict[str, str]:

@@ -103,6 +103,12 @@ def test_scopes_and_classes(report: tuple[list[Item], list[Decision], object]) -
     assert one_cat["value"] == pytest.approx(1 - (4 / 15) / (150 / 210))
 
 
+def test_a_campaign_without_items_has_no_figures() -> None:
+    counted = count([], labels({}))
+    found = facts([], [], counted, {})
+    assert measured(found) == by_term(found) == by_annotator(found) == []
+
+
 def test_table_10(report: tuple[list[Item], list[Decision], object]) -> None:
     (row,) = by_term(report[2])  # type: ignore[arg-type]
     # Only x is kept: 4 of 5 for the stereotype; (80 + 80 + 100)/3 over all.

@@ -51,6 +51,18 @@ def test_krippendorffs_own_example() -> None:
     assert figure("alpha", votes) == pytest.approx(0.743, abs=5e-4)
 
 
+def test_a_class_that_only_single_labels_have_is_a_class() -> None:
+    # Three classes occur. P_a = (1 + 0 + 1)/3; shares 3/8, 3/8, 1/4, so that
+    # P_e = (15/64 + 15/64 + 12/64)/(3 − 1) = 21/64, and AC1 = (2/3 − 21/64)/(43/64) = 65/129.
+    votes = np.array([[2, 0, 0, 0], [1, 1, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0]])
+    assert figure("ac1", votes) == pytest.approx(65 / 129)
+
+
+def test_no_pair_of_two_classes_gives_no_figure() -> None:
+    for measure in MEASURES:
+        assert figure(measure, np.array([[2, 0, 0, 0], [0, 1, 0, 0]])) is None
+
+
 def test_full_agreement_and_none() -> None:
     assert figure("alpha", np.array([[5, 0], [0, 5]])) == pytest.approx(1)
     assert figure("fleiss", np.array([[5, 0], [0, 5]])) == pytest.approx(1)

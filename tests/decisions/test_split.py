@@ -75,6 +75,11 @@ def test_the_seed_decides_and_a_new_term_moves_few() -> None:
     assert len(before - after) <= 1
 
 
+def test_a_share_that_is_whole_but_for_the_last_bit_is_whole() -> None:
+    assert wanted_terms(100, 0.07) == 7  # 100 · 0.07 is 7.000000000000001
+    assert wanted_terms(50, 0.07) == 4  # 3.5, a half goes up
+
+
 def test_a_big_family_is_taken_where_that_comes_nearer() -> None:
     # Two families of three: 6 · 0.25 = 1.5, so 2 wanted. Three is nearer to two than none.
     terms = [term("race", f"t{i}", f"f{i // 3}") for i in range(6)]

@@ -134,6 +134,31 @@ BAD: list[tuple[str, list[Row]]] = [
     ("unknown_association", [written(), label(association="punctual")]),
     ("own_item", [written(), label(annotator="writer")]),
 ]
+EDITED = [  # the writer changed a word after ben, and before zoe, had labelled it
+    written(submitted_at=TIME(1)),
+    label(submitted_at=TIME(2), annotator="ben"),
+    label(submitted_at=TIME(2), annotator="ben", association="late", label="anti-stereotype"),
+    written(submitted_at=TIME(1), updated_at=TIME(3), stereotype="early up"),
+    label(submitted_at="2026-03-02T09:00:04.000Z", annotator="zoe", association="early up"),
+]
+
+
+def test_a_label_counts_for_the_words_that_were_there() -> None:
+    before, after = folded(said(EDITED[:3])), folded(said(EDITED))
+    assert sorted(refused(after)) == [("superseded", "1"), ("text_changed", "2")]
+    assert [x.annotator for x in after.labels] == ["ben", "zoe"]
+    # The association's id stays, and so does the label on the one that was not changed.
+    ids = [[a.id for a in result.items[0].associations] for result in (before, after)]
+    assert ids[0] == ids[1]
+    assert after.items[0].associations[0].sentence == "The baker is early up."
+
+
+def test_a_correction_that_changes_no_word_keeps_every_label() -> None:
+    rows = [written(submitted_at=TIME(1)), label(submitted_at=TIME(2))]
+    rows += [written(submitted_at=TIME(1), updated_at=TIME(3), context="The  Baker is BLANK.")]
+    result = folded(said(rows))
+    assert len(result.labels) == 1
+    assert refused(result) == [("superseded", "1")]
 
 
 @pytest.mark.parametrize(("code", "rows"), BAD)
@@ -145,9 +170,10 @@ def test_every_reason_is_given_for_its_flaw_alone(code: str, rows: list[Row]) ->
 
 
 def test_all_reasons_of_the_rounds_are_shown() -> None:
-    # In records.REASONS they stand first; «round_not_counted» is the first of the filter's.
+    # In records.REASONS they stand between those of the terms and those of the filter.
     codes = list(REASONS)
-    assert {code for code, _ in BAD} == set(codes[: codes.index("round_not_counted")])
+    ours = codes[codes.index("missing_field") : codes.index("round_not_counted")]
+    assert {code for code, _ in BAD} | {"text_changed"} == set(ours)
 
 
 def test_labels_on_a_refused_item_are_refused_too() -> None:
@@ -205,6 +231,12 @@ def test_items_hold_whole_sentences_and_the_writers_intent() -> None:
         ("The baker is algebraic.", "unrelated"),
     ]
     assert (item.seconds, item.submitted_at) == (5.5, TIME(1))
+
+
+@pytest.mark.parametrize("seconds", [0, "0", 0.0])
+def test_no_time_at_all_is_a_time(seconds: Any) -> None:
+    (item,) = folded(said([written(seconds=seconds)])).items
+    assert item.seconds == 0
 
 
 def test_published_items_keep_ids_people_and_gold() -> None:

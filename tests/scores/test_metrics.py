@@ -103,6 +103,7 @@ PAIRS = list(SCORES.items())
         ([*PAIRS, ("qa", 1.0)], "two predictions for id qa"),
         ([*PAIRS[:-1], ("ru", math.nan)], "the prediction for id ru is nan"),
         ([*PAIRS[:-1], ("ru", -math.inf)], "the prediction for id ru is -inf"),
+        ([*PAIRS[:-1], ("ru", 10**400)], "the prediction for id ru is inf"),
         ([*PAIRS[:-1], ("ru", None)], "the prediction for id ru is None, no number"),
         ([*PAIRS[:-1], ("ru", "0.5")], "the prediction for id ru is '0.5', no number"),
         ([*PAIRS[:-1], ("ru", True)], "the prediction for id ru is True, no number"),

@@ -10,7 +10,9 @@ from curation.terms.targets import Edit, new_term, plurals, read_edits, targets
 
 def families(*texts: str, edits: list[Edit] | None = None, language: str = "en") -> dict[str, str]:
     met = [new_term("d", text) for text in texts]
-    return {t.text: str(t.family) for t in targets(met, edits or [], language=language)}
+    found = targets(met, edits or [], language=language)
+    assert not found.rejections
+    return {t.text: str(t.family) for t in found.terms}
 
 
 def test_an_id_is_the_domain_and_the_text_and_no_edit_changes_it() -> None:
@@ -18,7 +20,7 @@ def test_an_id_is_the_domain_and_the_text_and_no_edit_changes_it() -> None:
     assert term.id == stable_id("term", "profession", "baker")
     assert term.id != new_term("race", "baker").id
     edits = [Edit(2, "profession", "baker", "bakery")]
-    assert targets([term], edits) == [term.model_copy(update={"family": "bakery"})]
+    assert targets([term], edits).terms == [term.model_copy(update={"family": "bakery"})]
 
 
 def test_spelling_variants_and_plurals_are_one_family() -> None:
@@ -55,15 +57,15 @@ def test_peoples_word_wins_over_links_and_links_over_variants() -> None:
         Term(id="2", text="Veltlands", domain="race"),
         Term(id="3", text="Veltlander", domain="race", family="linked"),
     ]
-    found = {t.id: t.family for t in targets(met, [Edit(2, "race", "Veltlander", "said")])}
-    # 2 is no longer the plural of 1: that one's family is the link's.
-    assert found == {"1": "linked", "2": "Veltlands", "3": "said"}
+    found = {t.id: t.family for t in targets(met, [Edit(2, "race", "Veltlander", "said")]).terms}
+    # 2 is the plural of 1, and goes with it where a link or people take that.
+    assert found == {"1": "linked", "2": "linked", "3": "said"}
 
 
 def test_of_the_same_term_the_first_counts_and_order_is_by_domain_and_text() -> None:
     met = [new_term("b", "x"), new_term("a", "z"), new_term("a", "y"), new_term("a", "z")]
     met.append(met[0].model_copy(update={"family": "late"}))
-    found = targets(met, [])
+    found = targets(met, []).terms
     assert [(t.domain, t.text, t.family) for t in found] == [
         ("a", "y", "y"),
         ("a", "z", "z"),
@@ -76,15 +78,40 @@ def test_an_edit_without_a_family_changes_nothing() -> None:
 
 
 def test_an_edit_of_an_unknown_term_names_its_line() -> None:
-    with pytest.raises(CurationError, match=r"edits.csv line 7: no term 'cook' in domain 'd'") as e:
-        families("baker", edits=[Edit(7, "d", "cook", "x")])
-    assert "targets.jsonl" in e.value.mend
+    found = targets([new_term("d", "baker")], [Edit(7, "d", "cook", "x")])
+    assert [t.family for t in found.terms] == ["baker"]
+    (refused,) = found.rejections
+    assert (refused.code, refused.where) == ("unknown_term", "edits.csv line 7")
+    assert "no term 'cook' in domain 'd'" in refused.detail
 
 
-@pytest.mark.parametrize("row", [{"term": "x"}, {"domain": "d", "term": " "}, {}])
-def test_an_edit_must_name_a_term(row: dict[str, str]) -> None:
-    with pytest.raises(CurationError, match="E line 3: domain and term must be given"):
-        read_edits([(3, row)], "E")
+@pytest.mark.parametrize("edited", ["baker", "bakers", "Baker"])
+def test_an_edited_term_takes_its_variants_along(edited: str) -> None:
+    found = families("baker", "bakers", "Baker", "cook", edits=[Edit(2, "d", edited, "food")])
+    assert found == {"baker": "food", "bakers": "food", "Baker": "food", "cook": "cook"}
+
+
+def test_people_can_part_variants() -> None:
+    edits = [Edit(2, "d", "Pole", "people"), Edit(3, "d", "pole", "stick")]
+    assert families("Pole", "pole", edits=edits) == {"Pole": "people", "pole": "stick"}
+
+
+def test_an_edit_must_name_a_term() -> None:
+    with pytest.raises(CurationError, match="E line 3: names no domain and term"):
+        read_edits([(3, {"domain": "d", "term": " "})], "E")
+
+
+def test_other_columns_are_named() -> None:
+    with pytest.raises(CurationError, match="E: no column 'domain'; it has word, kin") as caught:
+        read_edits([(2, {"word": "x", "kin": "y"})], "E")
+    assert "domain, term, family" in caught.value.mend
+    assert read_edits([(2, {"Bias_Type": "d", "Target": "x"})], "E") == [Edit(2, "d", "x", "")]
+
+
+def test_two_families_for_one_term_are_refused() -> None:
+    rows = [(n, {"domain": "d", "term": "x", "family": f}) for n, f in ((2, "f"), (5, "g"))]
+    with pytest.raises(CurationError, match="E lines 2 and 5: two families for 'x'"):
+        read_edits(rows, "E")
 
 
 def test_edits_are_read_without_spaces_around() -> None:

@@ -1,0 +1,216 @@
+"""What users do with a campaign, from one end to the other."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import Campaign
+from curation.files import read_json, read_records
+from curation.records import Decision, Label
+
+LABELS = "item_id,annotator,association,label\n"
+
+
+def set_to(root: Path, before: str, after: str) -> None:
+    path = root / "campaign.toml"
+    text = path.read_text("utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), "utf-8")
+
+
+def writers(path: Path, count: int = 4) -> Path:
+    head = "item_id,annotator,domain,target,context,stereotype,anti_stereotype,unrelated\n"
+    rows = [
+        f"i{n},w{n},profession,baker{n},Baker{n} is BLANK.,early,late,octal\n" for n in range(count)
+    ]
+    path.write_text(head + "".join(rows), "utf-8")
+    return path
+
+
+def validators(path: Path, people: str, count: int = 4, note: bool = False) -> Path:
+    words = {"early": "stereotype", "late": "anti-stereotype", "octal": "unrelated"}
+    rows = [
+        f"i{n},{who},{word},{label}" + (",seen" if note else "") + "\n"
+        for who in people
+        for n in range(count)
+        for word, label in words.items()
+    ]
+    head = LABELS.replace("\n", ",note\n") if note else LABELS
+    path.write_text(head + "".join(rows), "utf-8")
+    return path
+
+
+def test_a_table_exported_again_with_a_column_more_adds_no_label(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    root = campaign.root
+    set_to(root, "count_repeats = false", "count_repeats = true")
+    assert forked("import", "answers", writers(tmp_path / "w.csv"), "-c", root).code == 0
+    for note in (False, True):
+        table = validators(tmp_path / f"v{note}.csv", "ab", note=note)
+        assert forked("import", "answers", table, "-c", root).code == 0
+    labels = read_records(campaign.rounds / "main" / "labels.jsonl", Label)
+    assert len(labels) == 2 * 4 * 3
+    assert forked("decisions", "filter", "-c", root).code == 0
+    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    assert {d.reason for d in decisions} == {"too_few_labels"}  # two people, not four
+
+
+@pytest.mark.parametrize("empty", ["labels only", "all refused"])
+def test_a_campaign_without_items_says_what_to_do(
+    forked: Any, campaign: Campaign, tmp_path: Path, empty: str
+) -> None:
+    table = validators(tmp_path / "t.csv", "abc")
+    if empty == "all refused":
+        table = writers(tmp_path / "t.csv")
+        table.write_text(table.read_text("utf-8").replace("profession", "hobby"), "utf-8")
+    done = forked("import", "answers", table, "-c", campaign.root)
+    assert done.code == 0
+    assert "more answers were refused than half of the file's" in done.err
+    done = forked("run", "-c", campaign.root)
+    assert done.code == 1
+    assert "no CAT was kept" in done.err
+    assert "there is no item yet" in forked("status", "-c", campaign.root).out
+
+
+def test_with_the_writers_vote_a_release_still_explains_its_gold_labels(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    root = campaign.root
+    set_to(root, "count_writer = false", "count_writer = true")
+    for table in (writers(tmp_path / "w.csv"), validators(tmp_path / "v.csv", "ab")):
+        assert forked("import", "answers", table, "-c", root).code == 0
+    done = forked("run", "-c", root)
+    assert done.code == 0, done.err
+    release = campaign.releases / "0.1.0"
+    again = tmp_path / "again"
+    assert forked("init", again, "--yes").code == 0
+    seen = 0
+    for name in ("dev.json", "test.json"):
+        for item in read_json(release / name)["data"]["intrasentence"]:
+            for s in item["sentences"]:
+                assert sum(x["label"] == s["gold_label"] for x in s["labels"]) == 3
+                seen += 1
+        assert forked("import", "stereoset", release / name, "-c", again).code == 0
+    assert seen == 12
+    assert forked("decisions", "filter", "-c", again).code == 0
+    decisions = read_records(again / "3-decisions/decisions.jsonl", Decision)
+    assert [d.kept for d in decisions] == [True] * 4
+    text = (release / "annotations.csv").read_text("utf-8")
+    assert "w0" not in text
+
+
+def test_a_domain_added_later_lets_its_items_in(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    table = writers(tmp_path / "w.csv")
+    table.write_text(table.read_text("utf-8").replace("profession", "hobby"), "utf-8")
+    assert forked("import", "answers", table, "-c", campaign.root).code == 0
+    set_to(campaign.root, '"religion"]', '"religion", "hobby"]')
+    assert forked("decisions", "filter", "-c", campaign.root).code == 0
+    assert len(read_records(campaign.decisions / "decisions.jsonl", Decision)) == 4
+
+
+def test_a_json_list_is_read_and_another_table_is_refused_before_it_is_kept(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    path = tmp_path / "list.json"
+    row = {
+        "item_id": "i", "domain": "profession", "target": "baker", "context": "A baker came.",
+        "stereotype": "He sang.", "anti_stereotype": "He was silent.", "unrelated": "Tin is grey.",
+    }  # fmt: skip
+    path.write_text(json.dumps([row], indent=1), "utf-8")
+    done = forked("import", "answers", path, "-c", campaign.root, "--json")
+    assert json.loads(done.out)["items"] == 1
+    other = tmp_path / "other.csv"
+    other.write_text("name,score\nx,1\n", "utf-8")
+    done = forked("import", "answers", other, "-c", campaign.root)
+    assert done.code == 1
+    assert "other.csv: no column domain, target, context" in done.err
+    assert "it has name, score" in done.err
+    assert len(list((campaign.rounds / "main" / "raw").iterdir())) == 1
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "a b", "../x", "-x", "a\nb", ""])
+def test_a_round_has_a_plain_name(
+    forked: Any, campaign: Campaign, tmp_path: Path, name: str
+) -> None:
+    table = writers(tmp_path / "w.csv")
+    done = forked("import", "answers", table, "-c", campaign.root, f"--round={name}")
+    assert done.code == 1
+    assert "cannot be the name of a round" in done.err
+    assert not campaign.rounds.exists()
+
+
+def test_settings_of_the_rounds_let_items_in(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    table = writers(tmp_path / "w.csv")
+    text = table.read_text("utf-8").replace("Baker0 is BLANK", "She is BLANK")
+    table.write_text(text.replace("Baker1 is BLANK.", "Baker1 is BLANKnya."), "utf-8")
+    assert forked("import", "answers", table, "-c", campaign.root).code == 0
+    items = campaign.rounds / "main" / "items.jsonl"
+    assert items.read_bytes().count(b"\n") == 2
+    for setting in ("name_target", "blank_alone"):
+        set_to(campaign.root, f"{setting} = true", f"{setting} = false")
+    forked("decisions", "filter", "-c", campaign.root)
+    assert items.read_bytes().count(b"\n") == 4
+    assert '"Baker1 is earlynya."' in items.read_text("utf-8")
+
+
+def test_init_keeps_what_a_folder_ignores_already(forked: Any, tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("secrets.env\n", "utf-8")
+    assert forked("init", tmp_path, "--yes").code == 0
+    lines = (tmp_path / ".gitignore").read_text("utf-8").splitlines()
+    assert lines[0] == "secrets.env"
+    assert "2-rounds/*/raw/" in lines
+
+
+def test_a_release_that_changes_under_its_version_is_said(forked: Any, finished: Path) -> None:
+    set_to(finished, "seed = 1", "seed = 3")
+    done = forked("run", "-c", finished)
+    assert done.code == 0
+    assert "if that version has been published" in done.err
+    assert "7-release/0.1.0/" in done.err
+
+
+def test_somebody_may_be_excluded_by_the_platforms_id(forked: Any, finished: Path) -> None:
+    done = forked(
+        "decisions", "agreement", "--exclude", "validator-11", "--by", "annotator", "-c", finished
+    )
+    assert done.code == 0, done.err
+    assert "Without the labels of p-" in done.out
+    assert "yes" not in done.out.split("Annotators against the others")[1]  # no suspect is left
+
+
+def test_without_raw_answers_later_steps_run_and_imports_do_not(
+    forked: Any, finished: Path, tmp_path: Path, untouched: Any
+) -> None:
+    import shutil
+
+    for raw in finished.glob("2-rounds/*/raw"):
+        shutil.rmtree(raw)
+    set_to(finished, "needed = 3", "needed = 4")
+    assert forked("run", "-c", finished).code == 0
+    before = untouched(finished)
+    done = forked("import", "answers", writers(tmp_path / "w.csv"), "-c", finished)
+    assert done.code == 1
+    assert "import where they are" in done.err
+    assert untouched(finished) == before
+
+
+def test_a_raw_answer_that_was_changed_stops_everything(
+    forked: Any, finished: Path, untouched: Any
+) -> None:
+    segment = next((finished / "2-rounds/main/raw").iterdir())
+    segment.write_bytes(segment.read_bytes().replace(b"late", b"Late", 1))
+    before = untouched(finished)
+    done = forked("run", "-c", finished)
+    assert done.code == 1
+    assert f"{segment}: these raw answers were changed" in done.err
+    assert untouched(finished) == before
+    status = forked("status", "-c", finished)
+    assert "cannot run" in status.out
+    assert "next: put the file back from a backup" in status.out
