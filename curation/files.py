@@ -206,46 +206,57 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
     }
     names = checks.keys()
     usual = {n: f.get_default() for n, f in record.model_fields.items()}
-    parts: list[pd.DataFrame] = []
+    columns = {name: _Column(name, field.annotation) for name, field in record.model_fields.items()}
     for path, first, lines in ((p, *chunk) for p in paths for chunk in _lines(p)):
+        values: dict[str, list[Any]] = {}
         try:
             rows = orjson.loads(b"[" + b",".join(lines) + b"]")
-            columns = {n: [row.get(n, default) for row in rows] for n, default in usual.items()}
+            values = {n: [row.get(n, default) for row in rows] for n, default in usual.items()}
             fits = len(rows) == len(lines) and _one_a_line(lines)
             fits = fits and all(row.keys() <= names for row in rows)
             for name, check in checks.items():
-                check.validate_python(columns[name], strict=True)
+                check.validate_python(values[name], strict=True)
         except (orjson.JSONDecodeError, AttributeError, TypeError, ValidationError):
             fits = False
         if not fits:
             _raise_first_bad(path, first, lines, record)
-        parts.append(pd.DataFrame({k: _column(k, v, record) for k, v in columns.items()}))
-    if not parts:
-        return pd.DataFrame({k: _column(k, [], record) for k in checks})
-    if len(parts) == 1:
-        return parts[0]
-    return pd.DataFrame({name: _joined([part[name] for part in parts]) for name in checks})
+        for name, column in columns.items():
+            column.add(values[name])
+    return pd.DataFrame({name: column.whole() for name, column in columns.items()})
 
 
-def _column(name: str, values: list[Any], record: type[Record]) -> Any:
-    import pandas as pd
+class _Column:
+    """A table's column as it grows: texts that repeat are kept once, and their codes."""
 
-    annotation = record.model_fields[name].annotation
-    if annotation in (float, float | None):
-        return pd.array(values, dtype="Float64").to_numpy(dtype=float, na_value=float("nan"))
-    if annotation is bool or annotation is int:
-        return values
-    series = pd.Series(values, dtype=object)
-    return series if name == "id" else pd.Categorical(series)
+    def __init__(self, name: str, annotation: Any) -> None:
+        self.is_id = name == "id"
+        self.plain = self.is_id or annotation in (bool, int, float, float | None)
+        self.number = annotation in (float, float | None)
+        self.values: list[Any] = []
+        self.codes: list[Any] = []
+        self.code_of: dict[str | None, int] = {None: -1}
 
+    def add(self, values: list[Any]) -> None:
+        if self.plain:
+            self.values += values
+            return
+        import numpy as np
 
-def _joined(columns: list[Any]) -> Any:
-    import pandas as pd
-    from pandas.api.types import union_categoricals
+        known = self.code_of
+        codes = (known.setdefault(value, len(known) - 1) for value in values)
+        self.codes.append(np.fromiter(codes, dtype=np.int32, count=len(values)))
 
-    if isinstance(columns[0].dtype, pd.CategoricalDtype):
-        return union_categoricals(columns)
-    return pd.concat(columns, ignore_index=True).array
+    def whole(self) -> Any:
+        import numpy as np
+        import pandas as pd
+
+        if self.number:
+            return np.array(self.values, dtype=float)  # None becomes NaN
+        if self.plain:
+            return pd.Series(self.values, dtype=object if self.is_id else None)
+        texts = pd.Index(list(self.code_of)[1:], dtype=object)
+        codes = np.concatenate(self.codes) if self.codes else np.array([], dtype=np.int32)
+        return pd.Categorical.from_codes(codes, texts)
 
 
 # --- writing --------------------------------------------------------------------------------
