@@ -86,6 +86,22 @@ def read_terms(campaign: Campaign) -> dict[str, Term]:
     return {t.id: t for t in read_records(campaign.terms / "targets.jsonl", Term)}
 
 
+def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
+    """The campaign's terms by id, those of all these items among them.
+
+    Raises:
+        CurationError: an item's term is not there; the raw answers and the settings have parted.
+    """
+    terms = read_terms(campaign)
+    for item in items:
+        if item.term not in terms:
+            raise CurationError(
+                f"item {item.id}: its term {item.term} is not in 1-terms/targets.jsonl",
+                "put its domain back into [campaign], or go to where the raw answers are",
+            )
+    return terms
+
+
 def read_counted(campaign: Campaign, items: Sequence[Item]) -> "Counted":
     """Which labels count, under the campaign's settings."""
     from curation.decisions.filter import count
@@ -248,7 +264,7 @@ def agreement_report(
     settings = campaign.settings
     items = read_items(campaign)
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
-    terms = read_terms(campaign)
+    terms = terms_of(campaign, items)
     counted = read_counted(campaign, items)
     exclude = [_pseudonym(campaign, name, counted.labels) for name in exclude]
     found = agreement.facts(items, decisions, counted, terms, exclude=exclude)
@@ -309,7 +325,7 @@ def split(campaign: Campaign, results: Results) -> dict[str, int]:
     dev, seed = campaign.settings.split.dev, campaign.settings.campaign.seed
     items = read_items(campaign)
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
-    found = cats(items, decisions, read_terms(campaign).values(), dev=dev, seed=seed)
+    found = cats(items, decisions, terms_of(campaign, items).values(), dev=dev, seed=seed)
     results.records("cats.jsonl", found)
     results.json("split.json", report(found, dev=dev))
     return {

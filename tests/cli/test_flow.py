@@ -1,6 +1,7 @@
 """What users do with a campaign, from one end to the other."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -188,8 +189,6 @@ def test_somebody_may_be_excluded_by_the_platforms_id(forked: Any, finished: Pat
 def test_without_raw_answers_later_steps_run_and_imports_do_not(
     forked: Any, finished: Path, tmp_path: Path, untouched: Any
 ) -> None:
-    import shutil
-
     for raw in finished.glob("2-rounds/*/raw"):
         shutil.rmtree(raw)
     set_to(finished, "needed = 3", "needed = 4")
@@ -214,3 +213,13 @@ def test_a_raw_answer_that_was_changed_stops_everything(
     status = forked("status", "-c", finished)
     assert "cannot run" in status.out
     assert "next: put the file back from a backup" in status.out
+
+
+def test_a_copy_without_raw_answers_cannot_lose_a_domain(forked: Any, finished: Path) -> None:
+    for raw in finished.glob("2-rounds/*/raw"):
+        shutil.rmtree(raw)
+    set_to(finished, '"race", "religion"]', '"race"]')
+    done = forked("run", "-c", finished)
+    assert done.code == 1
+    assert "is not in 1-terms/targets.jsonl" in done.err
+    assert "put its domain back" in done.err
