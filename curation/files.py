@@ -140,6 +140,12 @@ def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
         yield first, chunk
 
 
+def count_lines(path: Path) -> int:
+    """How many lines, and so records, a JSONL file has."""
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
+
+
 def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> CurationError | None:
     where = f"{path} line {number}"
     try:
@@ -325,19 +331,6 @@ def dump_line(record: Record) -> bytes:
 def dump_json(content: Any) -> bytes:
     """Any plain content as JSON that a person can read; NaN and infinity become null."""
     return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS) + b"\n"
-
-
-def table_lines(table: "pd.DataFrame") -> Iterator[bytes]:
-    """A table's rows as JSON lines; a missing value becomes null."""
-    names = [str(name) for name in table.columns]
-    columns = [
-        [None if missing else value for value, missing in zip(column, column.isna(), strict=True)]
-        if column.hasnans
-        else column.tolist()
-        for column in (table[name] for name in names)
-    ]
-    for row in zip(*columns, strict=True):
-        yield orjson.dumps(dict(zip(names, row, strict=True))) + b"\n"
 
 
 # --- schemas --------------------------------------------------------------------------------

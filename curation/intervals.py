@@ -1,6 +1,6 @@
 """Bootstrap intervals over units that are drawn whole: CATs or target terms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,36 +34,37 @@ def resampled_sums(units: Floats, *, resamples: int = 1000, seed: int = 0) -> Fl
     return sums
 
 
-def interval(
+def intervals(
     units: Floats,
-    statistic: Callable[[Floats], Floats],
+    statistics: Mapping[str, Callable[[Floats], Floats]],
     *,
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> tuple[float, float] | None:
-    """A percentile bootstrap interval of a statistic of sums (Efron & Tibshirani 1993, ch. 13).
+) -> dict[str, list[float] | None]:
+    """Percentile bootstrap intervals of statistics of sums (Efron & Tibshirani 1993, ch. 13).
 
     Args:
         units: shape (units, k).
-        statistic: maps sums of shape (n, k) to n values; NaN where it is not defined.
-        resamples: bootstrap samples.
+        statistics: by name; each maps sums of shape (n, k) to n values, NaN where not defined.
+        resamples: bootstrap samples, the same for all statistics.
         confidence: share of the samples inside.
         seed: of the draws.
 
     Returns:
-        Lower and upper bound, or None where fewer than two units, or no sample, give a value.
+        Lower and upper bound by name; None where fewer than two units, or no sample, give a value.
 
     >>> scores = np.array([[40.0, 1], [60.0, 1]])
-    >>> interval(scores, lambda sums: sums[:, 0] / sums[:, 1])
-    (40.0, 60.0)
+    >>> intervals(scores, {"mean": lambda sums: sums[:, 0] / sums[:, 1]})
+    {'mean': [40.0, 60.0]}
     """
     if len(units) < 2:
-        return None
-    values = statistic(resampled_sums(units, resamples=resamples, seed=seed))
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return None
+        return dict.fromkeys(statistics)
+    sums = resampled_sums(units, resamples=resamples, seed=seed)
     tail = (1 - confidence) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return float(low), float(high)
+    bounds: dict[str, list[float] | None] = {}
+    for name, statistic in statistics.items():
+        values = statistic(sums)
+        values = values[~np.isnan(values)]
+        bounds[name] = np.quantile(values, [tail, 1 - tail]).tolist() if len(values) else None
+    return bounds

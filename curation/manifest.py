@@ -8,7 +8,7 @@ and runs again.
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -23,13 +23,9 @@ from curation.files import (
     read_bytes,
     staging,
     sync,
-    table_lines,
     writing,
 )
 from curation.records import Manifest, Record, StepRun
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MANIFEST = "manifest.json"
 
@@ -39,22 +35,18 @@ class Results:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.staged: dict[str, Path] = {}
+        self.staged: list[Path] = []
 
     def lines(self, name: str, lines: Iterable[bytes]) -> None:
         """Stage a file from byte chunks."""
         place = self.folder / name
         with staging(place) as file:
             file.writelines(lines)
-        self.staged[name] = beside(place)
+        self.staged.append(place)
 
     def records(self, name: str, records: Iterable[Record]) -> None:
         """Stage a JSONL file of records."""
         self.lines(name, map(dump_line, records))
-
-    def table(self, name: str, table: "pd.DataFrame") -> None:
-        """Stage a JSONL file of a table's rows."""
-        self.lines(name, table_lines(table))
 
     def json(self, name: str, content: Any) -> None:
         """Stage a JSON file."""
@@ -62,20 +54,21 @@ class Results:
 
     def commit(self) -> dict[str, str]:
         """Bring all staged files out; returns the sha256 of each by name."""
-        outputs = {}
-        for name, hidden in self.staged.items():
-            outputs[name] = digest(hidden) or ""
-        for name, hidden in self.staged.items():
-            os.replace(hidden, self.folder / name)
-        for folder in {(self.folder / name).parent for name in outputs}:
+        outputs = {
+            place.relative_to(self.folder).as_posix(): digest(beside(place)) or ""
+            for place in self.staged
+        }
+        for place in self.staged:
+            os.replace(beside(place), place)
+        for folder in {place.parent for place in self.staged}:
             sync(folder)
-        self.staged = {}
+        self.staged = []
         return outputs
 
     def discard(self) -> None:
         """Take the staged files away."""
-        for hidden in self.staged.values():
-            hidden.unlink(missing_ok=True)
+        for place in self.staged:
+            beside(place).unlink(missing_ok=True)
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from typing import NamedTuple
 
@@ -79,30 +79,6 @@ class Outcome(NamedTuple):
     kept: bool
     reason: str | None
     golds: tuple[Gold | None, ...]
-
-
-def count_votes(labels: Iterable[tuple[str, Value]], *, of: int = 5) -> Votes:
-    """Count the first ``of`` labels by distinct annotators.
-
-    Args:
-        labels: (annotator, value) in order of submission.
-        of: how many labels count.
-
-    >>> count_votes([("a", "stereotype"), ("a", "unrelated"), ("b", "stereotype")])
-    (2, 0, 0, 0)
-    """
-    seen: set[str] = set()
-    counts = dict.fromkeys(VALUES, 0)
-    for annotator, value in labels:
-        if annotator not in seen and len(seen) < of:
-            seen.add(annotator)
-            counts[value] += 1
-    return (
-        counts["stereotype"],
-        counts["anti-stereotype"],
-        counts["unrelated"],
-        counts["related"],
-    )
 
 
 def decide(

@@ -53,6 +53,8 @@ def read_entries(path: Path) -> list[Entry]:
 def read_cats(path: Path) -> list[Cat]:
     """The CATs of a gold file: every item must have one association of each gold label.
 
+    Family and split are not in such a file: each target is its own family, and all is test.
+
     Raises:
         CurationError: an item is no CAT, or an id stands twice; names place and id.
     """

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from curation.campaign import Campaign, RoundName, open_campaign
-from curation.cli import console, work
+from curation.cli import console, reading
 from curation.cli.options import FILE, Json, Where
 from curation.cli.pipeline import bring_up_to_date
 from curation.files import CurationError, dump_line, read_records, writing
@@ -113,21 +113,21 @@ def _import(
     with campaign.lock():
         if not campaign.round_names():
             people.make_key(campaign.settings.campaign.id)
-        elif not work.raw_is_here(campaign):
+        elif not reading.raw_is_here(campaign):
             raise CurationError(
                 f"{campaign.rounds}: the raw answers that items were made of are not here",
                 "import where they are, or copy every round's folder raw from there",
             )
-        work.read_edits(campaign)  # a mistake in it is said before anything is kept
+        reading.read_edits(campaign)  # a mistake in it is said before anything is kept
         raw, before = campaign.rounds / round / "raw", _refusals(campaign)
         if not known_terms:
             _register_terms(campaign, _named(payloads, source))
         delivery = archive.deliver(raw, source, payloads)
         counts = bring_up_to_date(campaign, "fold").counts
         refused = Counter(code for code, *_ in (_refusals(campaign) - before).elements())
-        labels = work.read_labels(campaign)
+        labels = reading.read_labels(campaign)
         labelled = set(labels["item"].unique())
-        items = [item for item in work.read_items(campaign) if item.round == round]
+        items = [item for item in reading.read_items(campaign) if item.round == round]
     summary = {
         "round": round,
         "rows": len(payloads),

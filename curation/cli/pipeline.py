@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from curation.campaign import Campaign
-from curation.cli import work
+from curation.cli import reading, work
 from curation.cli.console import warn
 from curation.files import CurationError
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
@@ -83,14 +83,14 @@ def bring_up_to_date(
         )
     run: StepRun | None = None
     for step in STEPS:
-        fresh = not current(campaign, step)
-        if fresh:
-            state, before = step.state(campaign), last_run(campaign, step)
-            run = run_step(step.folder(campaign), step.name, partial(step.work, campaign), **state)
+        folder, run = step.folder(campaign), last_run(campaign, step)
+        state = step.state(campaign) if step.applies(campaign) else None
+        fresh = state is not None and not is_current(folder, step.name, **state)
+        if state is not None and fresh:
+            before = run
+            run = run_step(folder, step.name, partial(step.work, campaign), **state)
             if step.name == "release" and before:
                 _warn_of_changes(before, run)
-        else:
-            run = last_run(campaign, step)
         if tell:
             tell(step, fresh)
         if step.name == last:
@@ -143,9 +143,9 @@ STEPS: tuple[Step, ...] = (
             "domains": c.settings.campaign.domains,
             "key": _key_fingerprint(c),
         },
-        lambda c: [c.terms / "targets.jsonl", *work.raw_files(c)],
+        lambda c: [c.terms / "targets.jsonl", *reading.raw_files(c)],
         work.fold,
-        work.raw_is_here,
+        reading.raw_is_here,
     ),
     Step(
         "filter",
@@ -153,7 +153,7 @@ STEPS: tuple[Step, ...] = (
         lambda c: c.decisions,
         _algorithm("decisions.filter"),
         lambda c: c.settings.decisions.model_dump(),
-        lambda c: [*work.item_files(c), *work.label_files(c)],
+        lambda c: [*reading.item_files(c), *reading.label_files(c)],
         work.filter,
     ),
     Step(
@@ -168,8 +168,8 @@ STEPS: tuple[Step, ...] = (
         },
         lambda c: [
             c.terms / "targets.jsonl",
-            *work.item_files(c),
-            *work.label_files(c),
+            *reading.item_files(c),
+            *reading.label_files(c),
             c.decisions / "decisions.jsonl",
         ],
         work.agreement,
@@ -182,7 +182,7 @@ STEPS: tuple[Step, ...] = (
         lambda c: {"dev": c.settings.split.dev, "seed": c.settings.campaign.seed},
         lambda c: [
             c.terms / "targets.jsonl",
-            *work.item_files(c),
+            *reading.item_files(c),
             c.decisions / "decisions.jsonl",
         ],
         work.split,
@@ -198,7 +198,7 @@ STEPS: tuple[Step, ...] = (
             "language": c.settings.campaign.language,
             "decisions": c.settings.decisions.model_dump(),
         },
-        lambda c: [*work.item_files(c), *work.label_files(c), c.decisions / "cats.jsonl"],
+        lambda c: [*reading.item_files(c), *reading.label_files(c), c.decisions / "cats.jsonl"],
         work.release,
     ),
 )

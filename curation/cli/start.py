@@ -19,7 +19,7 @@ from curation.campaign import (
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import STEPS, Step, bring_up_to_date, current, last_run
-from curation.files import CurationError, dump_json, read_json, shipped, writing
+from curation.files import CurationError, count_lines, dump_json, read_json, shipped, writing
 from curation.records import KINDS
 
 HINTS = {
@@ -108,11 +108,7 @@ def _round(campaign: Campaign, name: str) -> dict[str, Any]:
     counts: dict[str, Any] = {"round": name}
     for kind in ("items", "labels", "rejected"):
         path = campaign.rounds / name / f"{kind}.jsonl"
-        if path.exists():
-            with path.open("rb") as file:
-                counts[kind] = sum(1 for _ in file)
-        else:
-            counts[kind] = None
+        counts[kind] = count_lines(path) if path.exists() else None
     return counts
 
 
@@ -175,10 +171,8 @@ def demo(
     from curation.cli.decisions import agreement, filter_, split
     from curation.cli.importing import answers, stereoset
     from curation.cli.release import build
-    from curation.cli.scores import show_models, show_results
-    from curation.scores.baselines import baselines
-    from curation.scores.metrics import check_predictions, comparisons, results
-    from curation.stereoset import read_cats, read_predictions
+    from curation.cli.scores import baselines, predictions
+    from curation.stereoset import read_cats
 
     example = shipped("data", "example")
     if folder.exists() and any(folder.iterdir()):
@@ -208,26 +202,17 @@ def demo(
     step("release build")
     build(folder)
     release = made.releases / made.settings.release.version
-    cats = read_cats(release / "test.json")
+    gold, path = release / "test.json", folder / "predictions_shorter-is-likelier.json"
     # A stand-in for a model that needs nothing installed: the shorter sentence is the likelier.
-    shorter = {
-        kind: [
-            {"id": a.id, "score": -len(a.sentence)}
-            for cat in cats
-            if cat.kind == kind
-            for a in cat.associations
-        ]
-        for kind in KINDS
-    }
-    path = folder / "predictions_shorter-is-likelier.json"
+    shorter: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    for cat in read_cats(gold):
+        shorter[cat.kind] += [{"id": a.id, "score": -len(a.sentence)} for a in cat.associations]
     with writing(path) as file:
         file.write(dump_json(shorter))
-    step(f"scores predictions --gold {release / 'test.json'} --predictions {path}")
-    scores, _ = check_predictions(cats, list(read_predictions(path)), where=str(path))
-    result = results(comparisons(cats, scores), model="shorter-is-likelier")
-    show_results(result)
-    step(f"scores baselines --gold {release / 'test.json'}")
-    show_models([result, *baselines(cats)])
+    step(f"scores baselines --gold {gold}")
+    baselines([gold])
+    step(f"scores predictions --gold {gold} --predictions {path}")
+    predictions([gold], path)
     report = read_json(made.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
     console.say(f"\n{kept} CATs are released in {release}")

@@ -1,146 +1,40 @@
-"""What each step of the pipeline reads, does and writes: the stages' functions on files."""
+"""What each step of the pipeline does and writes: the stages' functions on files."""
 
 import hashlib
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.cli.console import tracked, warn
-from curation.files import CurationError, digest, dump_json, read_records, read_table, shipped
-from curation.manifest import Results, read_manifest
-from curation.records import Cat, Decision, Item, Label, Rejection, Term
+from curation.cli.reading import (
+    raw_files,
+    read_counted,
+    read_edits,
+    read_items,
+    read_labels,
+    read_terms,
+    terms_of,
+)
+from curation.files import CurationError, count_lines, dump_json, read_records, shipped
+from curation.manifest import Results
+from curation.records import Cat, Decision, Label, Rejection, Term
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from curation.decisions.filter import Counted
-    from curation.terms.targets import Edit
-
-
-# --- what the steps read ------------------------------------------------------------------------
-
-
-def _round_files(campaign: Campaign, name: str) -> list[Path]:
-    return [campaign.rounds / round / name for round in campaign.round_names()]
-
-
-def item_files(campaign: Campaign) -> list[Path]:
-    """Every round's items."""
-    return _round_files(campaign, "items.jsonl")
-
-
-def label_files(campaign: Campaign) -> list[Path]:
-    """Every round's labels."""
-    return _round_files(campaign, "labels.jsonl")
-
-
-def raw_files(campaign: Campaign) -> list[Path]:
-    """Every segment of every round's archive."""
-    from curation.rounds.archive import segments
-
-    return [p for raw in _round_files(campaign, "raw") for p in segments(raw)]
-
-
-def raw_is_here(campaign: Campaign) -> bool:
-    """Whether the raw answers are on this machine, whole and as they came.
-
-    Raises:
-        CurationError: of what the items and labels were made, a part is gone or was changed.
-    """
-    run = read_manifest(campaign.rounds).steps.get("fold")
-    known = {n: sha for n, sha in run.inputs.items() if "/raw/" in n} if run else {}
-    here = bool(raw_files(campaign))
-    for name, sha in known.items() if here else ():
-        found = digest(campaign.root / name)
-        if found != sha:
-            what = "were changed" if found else "are not here"
-            raise CurationError(
-                f"{campaign.root / name}: these raw answers {what}",
-                "put the file back from a backup, or from whoever has it; nothing was touched",
-            )
-    return here
-
-
-def read_items(campaign: Campaign) -> list[Item]:
-    """The items of all rounds."""
-    return [item for path in item_files(campaign) for item in read_records(path, Item)]
-
-
-@lru_cache(maxsize=1)
-def _labels(stamps: tuple[tuple[Path, int, int], ...]) -> "pd.DataFrame":
-    return read_table([path for path, *_ in stamps], Label)
-
-
-def read_labels(campaign: Campaign) -> "pd.DataFrame":
-    """The labels of all rounds as a table; read once while the files stay as they are."""
-    stats = [(path, path.stat()) for path in label_files(campaign)]
-    return _labels(tuple((path, stat.st_mtime_ns, stat.st_ino) for path, stat in stats))
-
-
-def read_terms(campaign: Campaign) -> dict[str, Term]:
-    """The campaign's terms by id."""
-    return {t.id: t for t in read_records(campaign.terms / "targets.jsonl", Term)}
-
-
-def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
-    """The campaign's terms by id, those of all these items among them.
-
-    Raises:
-        CurationError: an item's term is not there; the raw answers and the settings have parted.
-    """
-    terms = read_terms(campaign)
-    for item in items:
-        if item.term not in terms:
-            raise CurationError(
-                f"item {item.id}: its term {item.term} is not in 1-terms/targets.jsonl",
-                "put its domain back into [campaign], or go to where the raw answers are",
-            )
-    return terms
-
-
-def read_counted(campaign: Campaign, items: Sequence[Item]) -> "Counted":
-    """Which labels count, under the campaign's settings."""
-    from curation.decisions.filter import count
-
-    knobs = campaign.settings.decisions
-    return count(
-        items,
-        read_labels(campaign),
-        of=knobs.of,
-        count_writer=knobs.count_writer,
-        count_repeats=knobs.count_repeats,
-        rounds=knobs.rounds,
-    )
-
-
-# --- the steps ----------------------------------------------------------------------------------
-
-
-def read_edits(campaign: Campaign) -> "list[Edit]":
-    """What people said of terms; nothing where the file is missing or empty."""
-    from curation.rounds.tables import read_rows
-    from curation.terms.targets import read_edits
-
-    path = campaign.terms / "edits.csv"
-    if not path.exists() or not path.read_bytes().strip():
-        return []
-    return read_edits(read_rows(path), str(path))
-
 
 def targets(campaign: Campaign, results: Results) -> dict[str, int]:
     """Give every term its family."""
-    from curation.terms.targets import targets
+    from curation.terms import targets as stage
 
     imported, domains = campaign.terms / "imported.jsonl", campaign.settings.campaign.domains
     met = read_records(imported, Term) if imported.exists() else []
     ours = [term for term in met if term.domain in domains]
     edits = read_edits(campaign)
     where = campaign.relative(campaign.terms / "edits.csv")
-    found = targets(ours, edits, language=campaign.settings.campaign.language, where=where)
+    found = stage.targets(ours, edits, language=campaign.settings.campaign.language, where=where)
     # What is said of a domain that the campaign has left out is not wrong, only not needed now.
     unknown = [r for r in found.rejections if r.record["domain"] in domains]
     for rejection in unknown:
@@ -160,12 +54,12 @@ def targets(campaign: Campaign, results: Results) -> dict[str, int]:
 def fold(campaign: Campaign, results: Results) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels and rejections."""
     from curation.rounds import archive, people
+    from curation.rounds import fold as stage
     from curation.rounds.answers import interpret
-    from curation.rounds.fold import fold
     from curation.rounds.said import Said
 
     rounds = campaign.round_names()
-    total = sum(1 for path in raw_files(campaign) for _ in path.open("rb"))
+    total = sum(count_lines(path) for path in raw_files(campaign))
     seen = Counter[str]()
 
     def said() -> Iterator[tuple[str, Said]]:
@@ -177,7 +71,7 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
                 advance()
 
     with tracked("reading answers", total) as advance:
-        folded = fold(
+        folded = stage.fold(
             said(),
             domains=campaign.settings.campaign.domains,
             terms=set(read_terms(campaign)),
@@ -254,10 +148,10 @@ def agreement_report(
     campaign: Campaign,
     *,
     measures: Sequence[str],
-    by: Sequence[str] = ("domain", "kind", "round", "term", "annotator"),
+    by: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """All that ``agreement.json`` holds, or a part of it under other knobs."""
+    """All that ``agreement.json`` holds, or a part of it under other knobs; by all groups."""
     from curation.decisions import agreement
     from curation.decisions.filter import repeats
 
@@ -268,6 +162,7 @@ def agreement_report(
     counted = read_counted(campaign, items)
     exclude = [_pseudonym(campaign, name, counted.labels) for name in exclude]
     found = agreement.facts(items, decisions, counted, terms, exclude=exclude)
+    by = agreement.GROUPS if by is None else by
     groups = ["overall", *(b for b in by if b != "annotator")]
     rows: list[dict[str, Any]] = []
     with tracked("agreement", len(groups)) as advance:
@@ -281,7 +176,8 @@ def agreement_report(
                 seed=settings.campaign.seed,
             )
             advance()
-    touched = repeats(items, read_labels(campaign), **settings.decisions.model_dump())
+    knobs = settings.decisions.model_dump(exclude={"count_repeats"})
+    touched = repeats(items, read_labels(campaign), **knobs)
     return {
         "confidence": settings.agreement.confidence,
         "resamples": settings.agreement.resamples,

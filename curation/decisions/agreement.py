@@ -9,7 +9,7 @@ import pandas as pd
 
 from curation.decisions.filter import Counted
 from curation.decisions.measures import MEASURES, Counts, by_cat, contributions, figure
-from curation.intervals import FEW, Floats, resampled_sums
+from curation.intervals import FEW, intervals
 from curation.records import GOLDS, VALUES, Decision, Item, Term
 
 ALGORITHM = 1
@@ -125,7 +125,13 @@ def measured(
                 if not len(part):
                     continue
                 units = by_cat(contributions(part), of.frame["item"].to_numpy()[chosen])
-                sums = resampled_sums(units, resamples=resamples, seed=seed)
+                bounds = intervals(
+                    units,
+                    {measure: MEASURES[measure] for measure in measures},
+                    resamples=resamples,
+                    confidence=confidence,
+                    seed=seed,
+                )
                 for measure in measures:
                     value = figure(measure, part)
                     rows.append(
@@ -136,22 +142,13 @@ def measured(
                             "classes": classes,
                             "measure": measure,
                             "value": value,
-                            "ci": None if value is None else _ci(measure, sums, units, confidence),
+                            "ci": None if value is None else bounds[measure],
                             "cats": len(units),
                             "labels": int(part.sum()),
                             "few_cats": len(units) < FEW,
                         }
                     )
     return rows
-
-
-def _ci(measure: str, sums: Floats, units: Floats, confidence: float) -> list[float] | None:
-    values = MEASURES[measure](sums)
-    values = values[~np.isnan(values)]
-    if len(units) < 2 or not len(values):
-        return None
-    tail = (1 - confidence) / 2
-    return [float(q) for q in np.quantile(values, [tail, 1 - tail])]
 
 
 def by_term(of: Facts) -> list[dict[str, Any]]:

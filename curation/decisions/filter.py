@@ -112,10 +112,10 @@ def judge(
     """
     known: dict[tuple[object, ...], Outcome] = {}
     decisions = []
-    for item, nine in zip(items, votes.reshape(-1, 3 * len(VALUES)).tolist(), strict=True):
-        three: list[Votes] = [(*nine[0:4],), (*nine[4:8],), (*nine[8:12],)]  # type: ignore[list-item]
+    for item, rows in zip(items, votes.reshape(-1, 3, len(VALUES)).tolist(), strict=True):
+        three: list[Votes] = [(s, a, u, r) for s, a, u, r in rows]
         intents = tuple(a.intent for a in item.associations) if match_intent else None
-        key = (*nine, intents)
+        key = (*three, intents)
         if key not in known:
             known[key] = decide(three, needed=needed, of=of, intents=intents)
         outcome = known[key]
@@ -145,17 +145,19 @@ def repeats(
     of: int = 5,
     count_writer: bool = False,
     match_intent: bool = False,
-    count_repeats: bool = False,
     rounds: Sequence[str] = (),
 ) -> Repeats:
     """What the rule on repeated annotators touches, whether or not it is in force.
 
-    Takes the settings of ``count`` and ``judge``; ``count_repeats`` itself makes no difference.
+    Takes the settings of ``count`` and ``judge``.
 
     Returns:
         How many labels repeat an annotator, on how many items, and how many CATs the rule costs.
     """
-    del count_repeats
+    twice = labels.duplicated(["association", "annotator"], keep=False)
+    touched = set(labels.loc[twice, "item"])
+    items = [item for item in items if item.id in touched]
+    labels = labels[labels["item"].isin(list(touched))]
     kept = []
     for also in (True, False):
         counted = count(

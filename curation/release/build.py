@@ -121,16 +121,9 @@ def readme(
         decisions: how labels were counted, as a sentence.
     """
     tally = Counter((cat.domain, cat.kind, cat.split) for cat in cats)
-    terms = {
-        split: defaultdict(
-            set,
-            {
-                d: {c.term for c in cats if (c.domain, c.split) == (d, split)}
-                for d in {c.domain for c in cats}
-            },
-        )
-        for split in SPLITS
-    }
+    terms = Counter(
+        (domain, split) for domain, split, _ in {(cat.domain, cat.split, cat.term) for cat in cats}
+    )
     lines = [
         f"# {name} {version}",
         "",
@@ -145,7 +138,7 @@ def readme(
         "|---" * (3 + 2 * len(SPLITS)) + "|",
     ]
     for domain in sorted({cat.domain for cat in cats}):
-        cells = [str(len(terms[split][domain])) for split in SPLITS]
+        cells = [str(terms[domain, split]) for split in SPLITS]
         cells += [str(tally[domain, kind, split]) for split in SPLITS for kind in KINDS]
         lines.append(f"| {domain} | {' | '.join(cells)} |")
     lines += [

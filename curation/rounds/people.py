@@ -9,7 +9,7 @@ from pathlib import Path
 
 from platformdirs import user_config_path
 
-from curation.files import CurationError, read_bytes
+from curation.files import CurationError, beside, read_bytes
 
 KEY_BYTES = 32
 KEYS = "CURATION_KEYS"  # environment variable: the folder of the keys
@@ -28,7 +28,7 @@ def make_key(campaign_id: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in path.parent.glob(f".{path.name}.*.tmp"):  # by a killed command
         left.unlink(missing_ok=True)
-    hidden = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    hidden = beside(path)
     try:
         with os.fdopen(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(secrets.token_bytes(KEY_BYTES))

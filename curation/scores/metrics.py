@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from curation.files import CurationError
-from curation.intervals import FEW, Floats, interval
+from curation.intervals import FEW, Floats, intervals
 from curation.records import GOLDS, KINDS, Cat
 
 Ties = Literal["half", "official"]
@@ -76,21 +76,19 @@ def _icat(sums: Floats) -> Floats:
     return icat(_lms(sums), _ss(sums))
 
 
+STATISTICS = {"lms": _lms, "ss": _ss, "icat": _icat}
+
+
 def _cell(units: Floats, part: pd.DataFrame, *, resamples: int, seed: int) -> dict[str, Any]:
     """A cell of the results; units have shape (n, 3): lms, ss, 1."""
     total = units.sum(axis=0, keepdims=True)
-    cell: dict[str, Any] = {}
-    intervals: dict[str, Any] = {}
-    for name, statistic in (("lms", _lms), ("ss", _ss), ("icat", _icat)):
-        cell[name] = float(statistic(total)[0])
-        bounds = interval(units, statistic, resamples=resamples, seed=seed)
-        intervals[f"{name}_ci"] = list(bounds) if bounds else None
+    bounds = intervals(units, STATISTICS, resamples=resamples, seed=seed)
     return {
-        **cell,
+        **{name: float(statistic(total)[0]) for name, statistic in STATISTICS.items()},
         "cats": len(part),
         "terms": int(part["term"].nunique()),
         "ties": int(part["ties"].sum()),
-        **intervals,
+        **{f"{name}_ci": bound for name, bound in bounds.items()},
     }
 
 

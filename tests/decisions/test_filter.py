@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from curation.decisions.filter import count, judge, repeats
 from curation.records import VALUES, Association, Gold, Item, Label, Value
-from curation.rules import count_votes, decide
+from curation.rules import Votes, decide
 
 MEANT: tuple[Gold, ...] = ("stereotype", "anti-stereotype", "unrelated")
 
@@ -43,6 +43,23 @@ def table(rows: list[tuple[str, str, Value]], *, round: str = "main") -> pd.Data
         for n, (association, annotator, value) in enumerate(rows)
     ]
     return pd.DataFrame(records, columns=list(Label.model_fields))
+
+
+def count_votes(labels: list[tuple[str, Value]], of: int = 5) -> Votes:
+    """The plain rule: the first labels of an association by distinct annotators, one at a time."""
+    seen: dict[str, Value] = {}
+    for annotator, value in labels:
+        if annotator not in seen and len(seen) < of:
+            seen[annotator] = value
+    s, a, u, r = (list(seen.values()).count(value) for value in VALUES)
+    return s, a, u, r
+
+
+def test_a_second_label_and_a_sixth_label_are_not_counted() -> None:
+    twice: list[tuple[str, Value]] = [("a", "stereotype"), ("a", "stereotype"), ("b", "unrelated")]
+    assert count_votes(twice) == (1, 0, 1, 0)
+    six: list[tuple[str, Value]] = [(name, "unrelated") for name in "abcde"]
+    assert count_votes([*six, ("f", "stereotype")]) == (0, 0, 5, 0)
 
 
 rows = st.lists(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from curation.decisions.measures import MEASURES, by_cat, contributions, figure
-from curation.intervals import interval, resampled_sums
+from curation.intervals import intervals, resampled_sums
 
 # Four units, two classes, votes (a, b): three, three, three and two raters.
 SMALL = np.array([[3, 0], [2, 1], [0, 3], [1, 1]])
@@ -106,9 +106,8 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     missed = 0
     for trial in range(200):
         sample = np.column_stack([rng.exponential(1.0, 40), np.ones(40)])
-        bounds = interval(
-            sample, lambda s: s[:, 0] / s[:, 1], resamples=300, confidence=0.9, seed=trial
-        )
+        mean = {"mean": lambda s: s[:, 0] / s[:, 1]}
+        bounds = intervals(sample, mean, resamples=300, confidence=0.9, seed=trial)["mean"]
         assert bounds is not None
         missed += not bounds[0] <= 1.0 <= bounds[1]
     assert 8 <= missed <= 42
@@ -116,7 +115,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
 
 def test_one_unit_has_no_interval_and_seeds_decide_the_draws() -> None:
     one = np.array([[1.0, 1.0]])
-    assert interval(one, lambda s: s[:, 0] / s[:, 1]) is None
+    assert intervals(one, {"mean": lambda s: s[:, 0] / s[:, 1]}) == {"mean": None}
     units = np.random.default_rng(0).random((9, 2))
     first, again, other = (resampled_sums(units, resamples=10, seed=s) for s in (1, 1, 2))
     assert (first == again).all()
