@@ -19,6 +19,7 @@ check: $(VENV)/test.ready
 
 bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/labels.py
+	$(IN)/python benchmarks/dump.py
 
 schemas: $(VENV)/test.ready
 	$(IN)/python -c "from curation import files, records; [files.shipped('schemas', files.schema_name(r)).write_bytes(files.schema(r)) for r in records.ON_DISK]"

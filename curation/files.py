@@ -33,6 +33,9 @@ class CurationError(Exception):
         self.what = what
         self.mend = mend
 
+    def __reduce__(self) -> tuple[type["CurationError"], tuple[str, str]]:
+        return type(self), (self.what, self.mend)  # or the mend is lost between processes
+
 
 def shipped(*parts: str) -> Path:
     """The path of something that comes with the package: ``schemas``, ``data`` and so on."""

@@ -18,6 +18,8 @@ Value = Literal["stereotype", "anti-stereotype", "unrelated", "related"]
 SplitName = Literal["dev", "test"]
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Text = Annotated[str, StringConstraints(min_length=1)]
+Qid = Annotated[str, StringConstraints(pattern=r"^Q[1-9]\d*$")]
+Property = Annotated[str, StringConstraints(pattern=r"^P[1-9]\d*$")]
 Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -25,7 +27,21 @@ GOLDS: tuple[Gold, ...] = get_args(Gold)
 VALUES: tuple[Value, ...] = get_args(Value)
 
 REASONS: dict[str, str] = {
-    # people's word on a term (terms)
+    # what does not become a term (terms)
+    "unreadable_line": "a line of the dump cannot be read",
+    "no_label": "the item has no label in the campaign's language",
+    "odd_label": "the label looks vandalised or mistaken",
+    "generic_term": "the item is too general: a root of its domain, above one, or named generic",
+    "outside_roots": "the item lies under none of the domain's roots",
+    "excluded_class": "the item lies under what the domain excludes",
+    "is_place": "the item is a place, and the domain lets none in",
+    "no_demonym": "the item is a place without a demonym, and the domain takes demonyms",
+    "too_rare": "fewer statements than the domain's thresholds ask for",
+    "same_label": "merged: another item of the domain has the same label",
+    "variant": "merged: a plural, capital or spelling variant of another term",
+    "other_form": "merged: another demonym of the same item",
+    "too_fine": "merged: too fine-grained a kind of another term",
+    "edited": "people said so in edits.csv",
     "unknown_term": "edits.csv names a term that is not there",
     # an answer that does not become an item or a label (rounds)
     "missing_field": "a field that the record needs is not there",
@@ -81,16 +97,51 @@ class Event(Record):
     payload: dict[str, Any]
 
 
+class Count(Record):
+    """How many subjects state an object of a domain by one property, as Wikidata has it."""
+
+    domain: Id
+    property: Property
+    item: Qid
+    count: Annotated[int, Field(ge=0)]
+
+
+class Entity(Record):
+    """What Wikidata says of an item: one that may become a term, or what lies above such a one.
+
+    ``labels`` has the languages asked for; ``parents`` is P279, ``classes`` P31; aliases,
+    demonyms (P1549) and the female (P2521) and male (P3321) form are in the campaign's language,
+    ``title`` is the item's article there. Of what is only a class, no more than its parents.
+    """
+
+    id: Qid
+    labels: dict[str, str] = {}
+    aliases: tuple[str, ...] = ()
+    description: str | None = None
+    parents: tuple[Qid, ...] = ()
+    classes: tuple[Qid, ...] = ()
+    sitelinks: int = 0
+    title: str | None = None
+    demonyms: tuple[str, ...] = ()
+    feminine: tuple[str, ...] = ()
+    masculine: tuple[str, ...] = ()
+
+
 class Term(Record):
-    """A target term. Renaming changes ``text``, never ``id``; a family stays on one side."""
+    """A target term. Renaming changes ``text``, never ``id``; a family stays on one side.
+
+    ``names`` are other texts under which answers may name it: what it was called before, and what
+    people merged into it. ``count`` is of statements, with those of what was merged into it.
+    """
 
     id: Id
     text: Text
     domain: Id
     family: str | None = None
-    wikidata: tuple[str, ...] = ()
+    wikidata: tuple[Qid, ...] = ()
     count: int | None = None
-    parents: tuple[str, ...] = ()
+    parents: tuple[Qid, ...] = ()
+    names: tuple[Text, ...] = ()
     status: Literal["kept", "merged", "dropped"] = "kept"
     reason: str | None = None
 
@@ -222,6 +273,8 @@ class Manifest(Record):
 
 ON_DISK: tuple[type[Record], ...] = (
     Event,
+    Count,
+    Entity,
     Term,
     Item,
     Label,

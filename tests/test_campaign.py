@@ -6,26 +6,27 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import (
-    Campaign,
+from curation.campaign import Campaign, create_campaign, open_campaign
+from curation.files import CurationError
+from curation.settings import (
+    PAPER,
     CampaignSettings,
     DecisionSettings,
+    DomainSettings,
     Settings,
-    create_campaign,
+    TermSettings,
     new_id,
-    open_campaign,
     read_settings,
     settings_text,
 )
-from curation.files import CurationError
 
 # Lines 1 to 7; what a test adds stands from line 8 on.
 HEAD = """[campaign]
 id = "c-1234"
 name = "n"
 language = "en"
-domains = ["a", "b"]
 seed = 3
+[domains.a]
 
 """
 
@@ -48,6 +49,15 @@ def wrong(tmp_path: Path, text: str) -> CurationError:
         ("[agreement]\nresample = 100\n", 9, "agreement.resample", "did you mean 'resamples'?"),
         ("[split]\nxyz = 1\n", 9, "split.xyz", "see docs/settings.md"),
         ("[release]  # comment\nlicense = 'x'\n", 9, "release.license", "did you mean 'licence'?"),
+        ("[terms]\nfallback = ['en']\n", 9, "terms.fallback", "did you mean 'fallbacks'?"),
+        ("[domains.b]\n\nmincount = 3\n", 10, "domains.b.mincount", "did you mean 'min_count'?"),
+        (
+            "[domains.b]\ntop = 1\n[domains.c]\nroot = []\n",
+            11,
+            "domains.c.root",
+            "did you mean 'roots'?",
+        ),
+        ('[domains."b c"]\ntop = 1\nroot = []\n', 10, "domains.b c.root", "did you mean 'roots'?"),
     ],
 )
 def test_an_unknown_setting(tmp_path: Path, text: str, line: int, key: str, mend: str) -> None:
@@ -76,6 +86,19 @@ def test_an_unknown_setting_outside_of_all_sections(tmp_path: Path) -> None:
         ("[decisions]\nneeded = 2\nof = 5\n", 8, "decisions", "2 is not a majority of of = 5"),
         ("[decisions]\nneeded = 6\n", 8, "decisions", "6 is not a majority of of = 5"),
         ("[decisions]\nof = 6\n", 8, "decisions", "3 is not a majority of of = 6"),
+        ("[terms]\nleast = 0\n", 9, "terms.least", "greater than or equal to 1"),
+        ("[terms]\nhead = 'middle'\n", 9, "terms.head", "'auto', 'last', 'first' or 'none'"),
+        ("[terms]\nendpoint = ''\n", 9, "terms.endpoint", "at least 1 character"),
+        ("[terms]\ngeneric = ['human']\n", 9, "terms.generic.0", "match pattern"),
+        ("[domains.b]\nproperties = ['p106']\n", 9, "domains.b.properties.0", "match pattern"),
+        ("[domains.b]\nproperties = 'P106'\n", 9, "domains.b.properties", "valid tuple"),
+        ("[domains.b]\ntop = 3\nroots = ['Q0']\n", 10, "domains.b.roots.0", "match pattern"),
+        ("[domains.b]\npopulation = ['Q252']\n", 9, "domains.b.population.0", "match pattern"),
+        ("[domains.b]\ntop = -1\n", 9, "domains.b.top", "greater than or equal to 0"),
+        ("[domains.b]\ncoverage = 0\n", 9, "domains.b.coverage", "greater than 0"),
+        ("[domains.b]\ncoverage = 80\n", 9, "domains.b.coverage", "less than or equal to 1"),
+        ("[domains.b]\nmerge = 'some'\n", 9, "domains.b.merge", "'all', 'rare' or 'none'"),
+        ("[domains.b]\nform = 'noun'\n", 9, "domains.b.form", "'name', 'demonym' or 'both'"),
     ],
 )
 def test_a_setting_out_of_range(tmp_path: Path, text: str, line: int, key: str, says: str) -> None:
@@ -90,9 +113,10 @@ def test_a_setting_out_of_range(tmp_path: Path, text: str, line: int, key: str, 
     [
         ('"c-1234"', '"No Id"', 2, "campaign.id"),
         ('"en"', '"English"', 4, "campaign.language"),
-        ('["a", "b"]', "[]", 5, "campaign.domains"),
-        ('["a", "b"]', '["a", "b/c"]', 5, "campaign.domains.1"),
-        ("seed = 3", "seed = -1", 6, "campaign.seed"),
+        ("seed = 3", "seed = -1", 5, "campaign.seed"),
+        ("seed = 3", 'domains = ["a", "b"]', 5, "campaign.domains"),  # as it was written once
+        ("[domains.a]", "[domains]", 6, "domains"),
+        ("[domains.a]", '[domains."b/c"]', 6, "domains.b/c"),
     ],
 )
 def test_a_wrong_identity(tmp_path: Path, old: str, new: str, line: int, key: str) -> None:
@@ -127,22 +151,55 @@ def test_an_empty_file_and_another_encoding(tmp_path: Path) -> None:
 
 def test_what_is_written_reads_back_and_explains_every_setting(tmp_path: Path) -> None:
     made = Settings(
-        campaign=CampaignSettings(id=new_id(), name='«B» "x" \\ é', domains=("a", "b")),
+        campaign=CampaignSettings(id=new_id(), name='«B» "x" \\ é'),
+        domains={
+            "a": DomainSettings(properties=("P106",), population=("P27=Q252",), coverage=0.5),
+            'b «c» "d"': DomainSettings(),
+            "race": DomainSettings(),  # not what the paper has, and yet read back as written
+        },
+        terms=TermSettings(contact="a@example.org", generic=()),
         decisions=DecisionSettings(needed=4, rounds=("r 1",), match_intent=True),
     )
     text = settings_text(made)
     (tmp_path / "campaign.toml").write_text(text, "utf-8")
     assert read_settings(tmp_path / "campaign.toml") == made
-    for section, table in tomllib.loads(text).items():
-        fields = getattr(made, section).__class__.model_fields
+    tables = tomllib.loads(text)
+    domains = tables.pop("domains")
+    assert list(domains) == list(made.domains)
+    sections = [*((getattr(made, name), table) for name, table in tables.items())]
+    sections += [(made.domains[name], table) for name, table in domains.items()]
+    for section, table in sections:
+        fields = type(section).model_fields
         assert list(table) == list(fields)
-        assert all(f"# {field.description}\n" in text for field in fields.values())
+        for field in fields.values():
+            assert text.count(f"# {field.description}\n") == 1  # a domain's at the first
 
 
 def test_every_setting_but_the_id_has_a_default(tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text('[campaign]\nid = "c-1234"\n')
     assert read_settings(path) == Settings(campaign=CampaignSettings(id="c-1234"))
+
+
+def test_a_domain_of_the_papers_name_begins_as_in_the_paper(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text(HEAD + "[domains.profession]\ntop = 50\n[domains.gender]\n", "utf-8")
+    domains = read_settings(path).domains
+    assert list(domains) == ["a", "profession", "gender"]
+    # 120 professions in the paper, of P106; one value said otherwise, all others stay.
+    assert domains["profession"] == DomainSettings.model_validate(PAPER["profession"] | {"top": 50})
+    assert domains["profession"].properties == ("P106",)
+    assert domains["gender"].words == ("gender.csv",)
+    assert domains["a"] == DomainSettings()
+
+
+def test_without_a_word_on_domains_they_are_the_papers(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text(HEAD.replace("[domains.a]", ""), "utf-8")
+    # ACL §3, Table 1: target terms by domain; the words of gender are a list.
+    assert {name: domain.top for name, domain in read_settings(path).domains.items()} == {
+        "gender": 0, "profession": 120, "race": 149, "religion": 12,
+    }  # fmt: skip
 
 
 # --- the folder ---------------------------------------------------------------------------------

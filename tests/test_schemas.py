@@ -22,6 +22,11 @@ def test_there_is_no_other_schema() -> None:
 
 
 FILES = {
+    "1-terms/counts.jsonl": "count",
+    "1-terms/entities.jsonl": "entity",
+    "1-terms/unreadable.jsonl": "rejection",
+    "1-terms/imported.jsonl": "term",
+    "1-terms/rejected.jsonl": "rejection",
     "1-terms/targets.jsonl": "term",
     "2-rounds/main/items.jsonl": "item",
     "2-rounds/main/labels.jsonl": "label",

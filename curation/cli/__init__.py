@@ -12,10 +12,10 @@ import typer
 from typer.core import TyperGroup
 
 from curation import __version__
-from curation.cli import console, decisions, importing, release, scores, start
+from curation.cli import console, decisions, importing, release, scores, start, terms
 from curation.files import CurationError
 
-ORDER = ("init", "import", "decisions", "scores", "release", "status", "run", "demo")
+ORDER = ("init", "terms", "import", "decisions", "scores", "release", "status", "run", "demo")
 
 
 class InOrder(TyperGroup):
@@ -34,10 +34,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
-        "Build a StereoSet-style benchmark: from people's answers to a validated, split, scored "
-        "release.\n\n"
-        "Begin with «curation demo», or with «curation init DIR», «curation import …», "
-        "«curation run»."
+        "Build a StereoSet-style benchmark: from a list of social groups to a validated, split, "
+        "scored release.\n\n"
+        "Begin with «curation demo», or with «curation init DIR», «curation terms query», "
+        "«curation terms select», «curation import …», «curation run»."
     ),
 )
 
@@ -59,6 +59,7 @@ def _root(
 
 
 app.command("init")(start.init)
+app.add_typer(terms.app, name="terms")
 app.add_typer(importing.app, name="import")
 app.add_typer(decisions.app, name="decisions")
 app.add_typer(scores.app, name="scores")

@@ -10,12 +10,16 @@ from rich import box
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
+    TransferSpeedColumn,
 )
 from rich.table import Table
 
@@ -33,6 +37,16 @@ def say(text: str) -> None:
 def say_json(content: Any) -> None:
     """Content for a script, alone on standard output."""
     print(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
+
+
+def heading(text: str) -> None:
+    """A line that heads what follows."""
+    out.print(text, style="bold", markup=False)
+
+
+def note(text: str) -> None:
+    """What a person waiting should know, on standard error."""
+    err.print(text, style="dim", markup=False)
 
 
 def warn(text: str) -> None:
@@ -93,18 +107,42 @@ def show(cell: Any) -> str:
 
 
 @contextmanager
-def tracked(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """A progress bar on a terminal; the caller advances it by one."""
-    with Progress(
+def tracked(what: str, total: int, *, bytes: bool = False) -> Iterator[Callable[..., None]]:
+    """A progress bar on a terminal; the caller advances it by one, or by as many as it says.
+
+    With ``bytes`` it shows their rate.
+    """
+    amount: list[ProgressColumn] = [MofNCompleteColumn()]
+    if bytes:
+        amount = [DownloadColumn(), TransferSpeedColumn()]
+    with _progress(*amount) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda n=1: progress.advance(task, n)
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar for work in stages, whose size shows on the way: (stage, done, total)."""
+    with _progress(MofNCompleteColumn()) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = progress.add_task(stage, total=total)
+            progress.update(tasks[stage], completed=done, total=total)
+
+        yield tell
+
+
+def _progress(*amount: ProgressColumn) -> Progress:
+    return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        *amount,
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=err,
         transient=True,
         disable=not err.is_terminal,
-    ) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda: progress.advance(task)
+    )

@@ -3,16 +3,20 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from curation.campaign import Campaign, RoundName, open_campaign
+from curation.campaign import Campaign, open_campaign
 from curation.cli import console, reading
 from curation.cli.options import FILE, Json, Where
 from curation.cli.pipeline import bring_up_to_date
 from curation.files import CurationError, dump_line, read_records, writing
 from curation.records import Rejection, Term
+from curation.settings import RoundName
+
+if TYPE_CHECKING:
+    from curation.terms.select import Selection
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -118,10 +122,10 @@ def _import(
                 f"{campaign.rounds}: the raw answers that items were made of are not here",
                 "import where they are, or copy every round's folder raw from there",
             )
-        reading.read_edits(campaign)  # a mistake in it is said before anything is kept
+        # A mistake in edits.csv or a word list is said before anything is kept.
+        selection = reading.selection(campaign)
         raw, before = campaign.rounds / round / "raw", _refusals(campaign)
-        if not known_terms:
-            _register_terms(campaign, _named(payloads, source))
+        _register_terms(campaign, selection, _named(payloads, source), known_only=known_terms)
         delivery = archive.deliver(raw, source, payloads)
         counts = bring_up_to_date(campaign, "fold").counts
         refused = Counter(code for code, *_ in (_refusals(campaign) - before).elements())
@@ -186,19 +190,45 @@ def _named(
             yield pair
 
 
-def _register_terms(campaign: Campaign, named: Iterator[tuple[str, str]]) -> None:
-    """Give every term met for the first time its permanent id."""
-    from curation.terms.targets import EDIT_COLUMNS, new_term
+def _register_terms(
+    campaign: Campaign,
+    selection: "Selection",
+    named: Iterator[tuple[str, str]],
+    *,
+    known_only: bool,
+) -> None:
+    """Keep every term that answers name, with its permanent id and its first text.
+
+    From now on it is a term, whatever Wikidata calls it later and whatever the thresholds say.
+    """
+    from curation.terms.edits import COLUMNS
+    from curation.terms.select import first_name, new_id
 
     path, edits = campaign.terms / "imported.jsonl", campaign.terms / "edits.csv"
-    known = {t.id: t for t in read_records(path, Term)} if path.exists() else {}
-    terms = dict(known)
-    for domain, text in named:
-        term = new_term(domain, text)
-        terms.setdefault(term.id, term)
-    if len(terms) > len(known):
+    met = {term.id: term for term in reading.read_met(campaign)}
+    before, by_id = len(met), {term.id: term for term in selection.terms}
+    ids = reading.term_ids(selection.terms)
+    links = {c.id: c.family for c in selection.candidates}  # to its place, to its other forms
+    for domain, text in dict.fromkeys(named):
+        term = by_id.get(ids.get((domain, text), ""))
+        if term:
+            first = first_name(term)
+            met.setdefault(
+                term.id,
+                Term(
+                    id=term.id,
+                    text=first,
+                    domain=domain,
+                    family=links[term.id],
+                    wikidata=term.wikidata,
+                ),
+            )
+        if (term is None and not known_only) or (term and text not in (term.text, first)):
+            name = new_id(domain, text)
+            met.setdefault(name, Term(id=name, text=text, domain=domain))
+    if len(met) > before:
         with writing(path) as file:
-            file.writelines(map(dump_line, terms.values()))
+            file.writelines(map(dump_line, met.values()))
     if not edits.exists():
         with writing(edits) as file:
-            file.write((",".join(EDIT_COLUMNS) + "\n").encode())
+            file.write((",".join(COLUMNS) + "\n").encode())

@@ -15,7 +15,7 @@ import orjson
 from curation.campaign import Campaign
 from curation.cli import reading, work
 from curation.cli.console import warn
-from curation.files import CurationError
+from curation.files import CurationError, digest
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
 from curation.records import StepRun
 
@@ -76,7 +76,7 @@ def bring_up_to_date(
     Raises:
         CurationError: a step cannot do its work.
     """
-    if not campaign.round_names():
+    if last != "select" and not campaign.round_names():
         raise CurationError(
             f"{campaign.root}: there are no answers yet",
             "«curation import answers FILE» or «curation import stereoset FILE»",
@@ -122,16 +122,22 @@ def _key_fingerprint(campaign: Campaign) -> str:
 
 STEPS: tuple[Step, ...] = (
     Step(
-        "targets",
+        "select",
         "target terms and their families",
         lambda c: c.terms,
-        _algorithm("terms.targets"),
+        _algorithm("terms.select"),
         lambda c: {
             "language": c.settings.campaign.language,
-            "domains": c.settings.campaign.domains,
+            **c.settings.terms.model_dump(exclude={"contact", "endpoint"}),
+            "domains": {n: d.model_dump() for n, d in c.settings.domains.items()},
+            "words": {f"{d}: {n}": digest(p) for (d, n), p in reading.word_files(c).items()},
         },
-        lambda c: [c.terms / "imported.jsonl", c.terms / "edits.csv"],
-        work.targets,
+        lambda c: [
+            *reading.facts_files(c),
+            c.terms / "imported.jsonl",
+            c.terms / "edits.csv",
+        ],
+        work.select,
     ),
     Step(
         "fold",
@@ -140,7 +146,7 @@ STEPS: tuple[Step, ...] = (
         _algorithm("rounds.fold"),
         lambda c: {
             **c.settings.rounds.model_dump(),
-            "domains": c.settings.campaign.domains,
+            "domains": tuple(c.settings.domains),
             "key": _key_fingerprint(c),
         },
         lambda c: [c.terms / "targets.jsonl", *reading.raw_files(c)],

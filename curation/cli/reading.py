@@ -1,20 +1,31 @@
 """What the steps read of a campaign: its files, and the tables and records in them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_records, read_table
+from curation.files import (
+    CurationError,
+    digest,
+    read_json,
+    read_records,
+    read_table,
+    read_text,
+    shipped,
+)
 from curation.manifest import read_manifest
-from curation.records import Item, Label, Term
+from curation.records import Count, Entity, Item, Label, Term
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from curation.decisions.filter import Counted
-    from curation.terms.targets import Edit
+    from curation.terms.edits import Edit
+    from curation.terms.facts import Facts
+    from curation.terms.select import Selection
+    from curation.terms.words import Word
 
 
 def _round_files(campaign: Campaign, name: str) -> list[Path]:
@@ -103,7 +114,7 @@ def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
         if item.term not in terms:
             raise CurationError(
                 f"item {item.id}: its term {item.term} is not in 1-terms/targets.jsonl",
-                "put its domain back into [campaign], or go to where the raw answers are",
+                "put its domain back into campaign.toml, or go to where the raw answers are",
             )
     return terms
 
@@ -123,12 +134,108 @@ def read_counted(campaign: Campaign, items: Sequence[Item]) -> "Counted":
     )
 
 
+def facts_files(campaign: Campaign) -> list[Path]:
+    """What Wikidata's facts are kept in."""
+    return [campaign.terms / "counts.jsonl", campaign.terms / "entities.jsonl"]
+
+
+def read_facts(campaign: Campaign) -> "Facts":
+    """What the query service or a dump told; nothing where neither was asked."""
+    from curation.terms.facts import Facts
+
+    counts, entities = facts_files(campaign)
+    if not counts.exists() or not entities.exists():
+        return Facts([], [])
+    return Facts(read_records(counts, Count), read_records(entities, Entity))
+
+
+def facts_told(campaign: Campaign) -> dict[str, Any]:
+    """Who told the facts of each domain, of what it was asked, and when."""
+    path = campaign.terms / "facts.json"
+    return read_json(path) if path.exists() else {}
+
+
+def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
+    """The word lists by domain and name: the campaign's own, else those that ship."""
+    found = {}
+    for domain, knobs in campaign.settings.domains.items():
+        for name in knobs.words:
+            own = campaign.terms / name
+            ours = shipped("data", "words", name)
+            found[domain, name] = ours if ours.exists() and not own.exists() else own
+    return found
+
+
+def read_words(campaign: Campaign) -> "dict[str, list[Word]]":
+    """The words of all lists by domain.
+
+    Raises:
+        CurationError: a list is missing or has no words in the campaign's language.
+    """
+    from curation.rounds.tables import read_rows
+    from curation.terms import words
+    from curation.terms.facts import languages
+
+    found: dict[str, list[Word]] = {}
+    for (domain, name), path in word_files(campaign).items():
+        own = campaign.terms / name
+        if not path.exists():
+            raise CurationError(
+                f"{own}: no such word list; [domains.{domain}] names it",
+                "put it there (columns term, language, domain; or a text file with a word a line), "
+                "or take it out of words",
+            )
+        rows = (
+            words.text_rows(read_text(path), path)
+            if path.suffix in (".txt", "")
+            else list(read_rows(path))
+        )
+        found[domain] = found.get(domain, []) + words.read_words(
+            rows,
+            path,
+            domain=domain,
+            languages=languages(campaign.settings.campaign.language),
+            wanted=own,
+        )
+    return found
+
+
+def read_met(campaign: Campaign) -> list[Term]:
+    """The terms that answers have named, as they were then."""
+    path = campaign.terms / "imported.jsonl"
+    return read_records(path, Term) if path.exists() else []
+
+
 def read_edits(campaign: Campaign) -> "list[Edit]":
     """What people said of terms; nothing where the file is missing or empty."""
     from curation.rounds.tables import read_rows
-    from curation.terms import targets
+    from curation.terms import edits
 
     path = campaign.terms / "edits.csv"
     if not path.exists() or not path.read_bytes().strip():
         return []
-    return targets.read_edits(read_rows(path), str(path))
+    return edits.read_edits(read_rows(path), str(path))
+
+
+def selection(campaign: Campaign) -> "Selection":
+    """The choice of terms, from all that lies in the campaign now."""
+    from curation.terms.select import select
+
+    settings = campaign.settings
+    return select(
+        settings.domains,
+        facts=read_facts(campaign),
+        words=read_words(campaign),
+        met=read_met(campaign),
+        edits=[e for e in read_edits(campaign) if e.domain in settings.domains],
+        language=settings.campaign.language,
+        knobs=settings.terms,
+        where=campaign.relative(campaign.terms / "edits.csv"),
+    )
+
+
+def term_ids(terms: Iterable[Term]) -> dict[tuple[str, str], str]:
+    """Which term a domain and a text name: its text, or one of its other names."""
+    terms = list(terms)
+    ids = {(t.domain, name): t.id for t in terms for name in t.names}
+    return ids | {(t.domain, t.text): t.id for t in terms}

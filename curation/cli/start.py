@@ -7,21 +7,20 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from curation.campaign import (
-    Campaign,
-    CampaignSettings,
-    Settings,
-    create_campaign,
-    new_id,
-    open_campaign,
-    read_settings,
-)
+from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import STEPS, Step, bring_up_to_date, current, last_run
+from curation.cli.reading import facts_files
 from curation.files import CurationError, count_lines, dump_json, read_json, shipped, writing
 from curation.records import KINDS
+from curation.settings import PAPER, CampaignSettings, Settings, new_id, read_settings
 
+ASKED = {
+    "name": "the benchmark's name, as it is published",
+    "language": "language code of the texts",
+    "domains": "the kinds of group that terms belong to, parted by commas",
+}
 HINTS = {
     "name": "use plain characters",
     "language": "use a language code such as en, de or pt-BR",
@@ -41,29 +40,36 @@ def init(
     usual = {
         "name": fields["name"].default,
         "language": fields["language"].default,
-        "domains": ",".join(fields["domains"].default),
+        "domains": ",".join(PAPER),
     }
     given = {"name": name, "language": language, "domains": domains}
     asked = {
-        key: value
-        or (usual[key] if yes else typer.prompt(fields[key].description or key, default=usual[key]))
+        key: value or (usual[key] if yes else typer.prompt(ASKED[key], default=usual[key]))
         for key, value in given.items()
     }
-    split = [part.strip() for part in asked["domains"].split(",") if part.strip()]
+    split = [part.strip() for part in asked.pop("domains").split(",") if part.strip()]
+    if len(set(split)) < len(split):
+        raise CurationError("domains: one is named twice", HINTS["domains"])
     try:
-        settings = Settings(
-            campaign=CampaignSettings.model_validate({**asked, "domains": split, "id": new_id()})
+        settings = Settings.model_validate(
+            {"campaign": {**asked, "id": new_id()}, "domains": {name: {} for name in split}}
         )
     except ValidationError as error:
         first = error.errors()[0]
         message = first["msg"].removeprefix("Value error, ")
         if first["type"] == "string_pattern_mismatch":
             message = f"{first['input']!r} cannot be one"
-        key = str(first["loc"][0]) if first["loc"] else "domains"
+        key = next((str(k) for k in first["loc"] if k in HINTS), "domains")
         raise CurationError(f"{key}: {message}", HINTS[key]) from None
     create_campaign(folder, settings)
     console.say(f"{folder / 'campaign.toml'} written; look through it.")
-    console.say(f"next: cd {folder}; curation import answers FILE, or import stereoset FILE")
+    for domain, knobs in settings.domains.items():
+        if knobs.words and settings.campaign.language.split("-")[0] != "en":
+            console.warn(
+                f"domain {domain} needs a word list in {settings.campaign.language!r}: "
+                f"{folder / '1-terms' / knobs.words[0]}; docs/terms.md tells its form"
+            )
+    console.say(f"next: cd {folder}; curation terms query, or import answers FILE")
 
 
 def status(campaign: Where = Path(), as_json: Json = False) -> None:
@@ -88,7 +94,7 @@ def _state(campaign: Campaign, step: Step) -> dict[str, Any]:
     run, mend = last_run(campaign, step), ""
     if run is None:
         state = "not yet"
-    elif not campaign.round_names():
+    elif step.name != "select" and not campaign.round_names():
         state = "out of date"
     else:
         try:
@@ -119,7 +125,12 @@ def _counts(counts: dict[str, int]) -> str:
 def _next(campaign: Campaign, steps: list[dict[str, Any]]) -> str:
     imports = "curation import answers FILE, or curation import stereoset FILE"
     if not campaign.round_names():
-        return imports
+        wikidata = any(knobs.properties for knobs in campaign.settings.domains.values())
+        if wikidata and not all(path.exists() for path in facts_files(campaign)):
+            return f"curation terms query, or curation terms scan FILE; or {imports}"
+        if steps[0]["state"] != "up to date":
+            return "curation terms select"
+        return f"go through 1-terms/candidates.csv, correct in 1-terms/edits.csv; then {imports}"
     stuck = [step["mend"] for step in steps if step["mend"]]
     if stuck:
         return str(stuck[0])
@@ -172,6 +183,7 @@ def demo(
     from curation.cli.importing import answers, stereoset
     from curation.cli.release import build
     from curation.cli.scores import baselines, predictions
+    from curation.cli.terms import explain, scan, select
     from curation.stereoset import read_cats
 
     example = shipped("data", "example")
@@ -186,6 +198,12 @@ def demo(
     def step(command: str) -> None:
         console.out.print(f"\n$ curation {command}", style="bold", markup=False)
 
+    step("terms scan dump.json")
+    scan([example / "dump.json"], folder)
+    step("terms select")
+    select(folder)
+    step("terms explain librarian")
+    explain("librarian", folder)
     for file in ("writers.csv", "validators.csv"):
         step(f"import answers {file}")
         answers(example / file, folder)

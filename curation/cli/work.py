@@ -14,40 +14,58 @@ from curation.cli.reading import (
     read_edits,
     read_items,
     read_labels,
+    read_met,
     read_terms,
+    selection,
+    term_ids,
     terms_of,
 )
 from curation.files import CurationError, count_lines, dump_json, read_records, shipped
 from curation.manifest import Results
-from curation.records import Cat, Decision, Label, Rejection, Term
+from curation.records import Cat, Decision, Label, Rejection
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def targets(campaign: Campaign, results: Results) -> dict[str, int]:
-    """Give every term its family."""
-    from curation.terms import targets as stage
+CANDIDATE_COLUMNS = (
+    *("domain", "term", "status", "reason", "detail", "into", "count", "rolled_up"),
+    *("source", "form", "wikidata", "description", "family", "note", "id"),
+)
 
-    imported, domains = campaign.terms / "imported.jsonl", campaign.settings.campaign.domains
-    met = read_records(imported, Term) if imported.exists() else []
-    ours = [term for term in met if term.domain in domains]
-    edits = read_edits(campaign)
-    where = campaign.relative(campaign.terms / "edits.csv")
-    found = stage.targets(ours, edits, language=campaign.settings.campaign.language, where=where)
-    # What is said of a domain that the campaign has left out is not wrong, only not needed now.
-    unknown = [r for r in found.rejections if r.record["domain"] in domains]
-    for rejection in unknown:
-        place = campaign.root / rejection.where
-        warn(f"{place}: {rejection.detail}; write it exactly as in targets.jsonl")
+
+def select(campaign: Campaign, results: Results) -> dict[str, int]:
+    """Choose the target terms."""
+    import pandas as pd
+
+    found = selection(campaign)
+    for rejection in found.rejections:
+        warn(
+            f"{rejection.where}: {rejection.detail}; write it exactly as in candidates.csv, or add"
+        )
+    rows = [
+        (
+            *(c.domain, c.text, c.status, c.reason, c.detail, c.into and c.into.text),
+            *((c.count, c.rolled) if c.item else (None, None)),
+            *(c.source, c.form, " ".join(c.items), c.description, c.family, c.note, c.id),
+        )
+        for c in found.candidates
+    ]
+    table = pd.DataFrame(rows, columns=CANDIDATE_COLUMNS, dtype=object)
+    results.lines("candidates.csv", [table.to_csv(index=False, lineterminator="\n").encode()])
     results.records("targets.jsonl", found.terms)
-    results.records("rejected.jsonl", unknown)
+    results.records("rejected.jsonl", found.rejections)
+    status, edits = Counter(c.status for c in found.candidates), read_edits(campaign)
+    met, domains = read_met(campaign), campaign.settings.domains
     return {
-        "terms_in": len(met),
-        "terms_kept": len(found.terms),
-        "terms_of_other_domains": len(met) - len(ours),
+        "candidates": len(found.candidates),
+        "kept": status["kept"],
+        "merged": status["merged"],
+        "dropped": status["dropped"],
+        "terms_of_other_domains": sum(term.domain not in domains for term in met),
         "edits_in": len(edits),
-        "edits_refused": len(unknown),
+        "edits_of_other_domains": sum(edit.domain not in domains for edit in edits),
+        "edits_refused": len(found.rejections),
     }
 
 
@@ -73,8 +91,8 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
     with tracked("reading answers", total) as advance:
         folded = stage.fold(
             said(),
-            domains=campaign.settings.campaign.domains,
-            terms=set(read_terms(campaign)),
+            domains=tuple(campaign.settings.domains),
+            terms=term_ids(read_terms(campaign).values()),
             pseudonym=people.pseudonyms(people.read_key(campaign.settings.campaign.id)),
             **campaign.settings.rounds.model_dump(),
         )

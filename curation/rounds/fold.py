@@ -9,7 +9,7 @@ its writer corrects the text. A label counts for the words that its annotator ha
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from curation.records import Association, Item, Label, Rejection
@@ -17,7 +17,7 @@ from curation.rounds.rows import masked
 from curation.rounds.said import Given, Said, Written
 from curation.rules import check_item, filler, same_text, stable_id
 
-ALGORITHM = 1
+ALGORITHM = 2
 T = TypeVar("T", Written, Given)
 Refuse = Callable[[str, Said, str, str], None]
 
@@ -42,7 +42,7 @@ def fold(
     said: Iterable[tuple[str, Said]],
     *,
     domains: Sequence[str],
-    terms: Collection[str],
+    terms: Mapping[tuple[str, str], str],
     pseudonym: Callable[[str], str] = str,
     name_target: bool = True,
     blank_alone: bool = True,
@@ -52,7 +52,8 @@ def fold(
     Args:
         said: (round, what an answer says), in any order.
         domains: the campaign's domains.
-        terms: ids of the campaign's terms; items on others are refused.
+        terms: the campaign's terms: the id that a domain and a text name; items on others are
+            refused.
         pseudonym: from a person's id on the platform to the one that the records show; applied to
             answers of tables, since published ids are pseudonyms already.
         name_target: a written context must name its target.
@@ -84,7 +85,7 @@ def fold(
         if what.domain not in domains:
             known = ", ".join(domains)
             return "unknown_domain", f"{what.domain!r} is not among the domains: {known}"
-        if stable_id("term", what.domain, what.target) not in terms:
+        if (what.domain, what.target) not in terms:
             return "unknown_target", f"{what.target!r} is no term of {what.domain!r}"
         if _is_published(what):  # what was published is taken as it was
             return None
@@ -98,7 +99,7 @@ def fold(
             blank_alone=blank_alone,
         )
 
-    known, clashing = _items(written, flaw, pseudonym, refuse)
+    known, clashing = _items(written, flaw, terms, pseudonym, refuse)
     labels = _labels(given, known, clashing, pseudonym, refuse)
     return Folded([k.item for k in known.values()], labels, dict(rejections))
 
@@ -128,6 +129,7 @@ def _newest(versions: dict[tuple[object, ...], list[T]], refuse: Refuse) -> list
 def _items(
     written: list[tuple[str, Written]],
     flaw: Callable[[Written], tuple[str, str] | None],
+    terms: Mapping[tuple[str, str], str],
     pseudonym: Callable[[str], str],
     refuse: Refuse,
 ) -> tuple[dict[str, _Known], set[tuple[str, int]]]:
@@ -145,7 +147,7 @@ def _items(
         if problem := flaw(what):
             refuse(round, what, *problem)
             continue
-        item = _item(round, what, pseudonym)
+        item = _item(round, what, terms[what.domain, what.target], pseudonym)
         ids = [item.id, *(a.id for a in item.associations)]
         content = (what.kind, what.domain, *map(same_text, (what.target, what.context)))
         content += tuple(sorted(same_text(option.sentence) for option in what.options))
@@ -163,7 +165,7 @@ def _items(
     return items, clashing
 
 
-def _item(round: str, what: Written, pseudonym: Callable[[str], str]) -> Item:
+def _item(round: str, what: Written, term: str, pseudonym: Callable[[str], str]) -> Item:
     first = what.earlier[0] if what.earlier else what
     a, b, c = (
         Association(
@@ -177,7 +179,7 @@ def _item(round: str, what: Written, pseudonym: Callable[[str], str]) -> Item:
     return Item(
         id=what.id,
         kind=what.kind,
-        term=stable_id("term", what.domain, what.target),
+        term=term,
         context=what.context,
         associations=(a, b, c),
         round=round,

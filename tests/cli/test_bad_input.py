@@ -394,10 +394,11 @@ def test_an_edit_of_an_unknown_term_names_its_line(
     edits = campaign.terms / "edits.csv"
     edits.write_text("domain,term,family,note\nprofession,baker,x,\nprofession,cook,x,\n")
     done = forked("run", "-c", campaign.root)
-    assert f"{edits} line 3: no term 'cook' in domain 'profession'" in done.err
-    assert "write it exactly as in targets.jsonl" in done.err
+    assert "1-terms/edits.csv line 3: no term 'cook' in domain 'profession'" in done.err
+    assert "write it exactly as in candidates.csv, or add" in done.err
     rejected = (campaign.terms / "rejected.jsonl").read_text("utf-8")
     assert '"code":"unknown_term"' in rejected
+    assert str(campaign.root) not in rejected  # results are the same wherever the folder lies
 
 
 def test_labels_before_their_items_wait_for_them(table: Any) -> None:
@@ -418,9 +419,10 @@ COMMANDS = [
     ("decisions", "split"),
     ("release", "build"),
 ]
+OF_TERMS = [("terms", "query"), ("terms", "select"), ("terms", "explain", "baker")]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", [*COMMANDS, *OF_TERMS], ids=" ".join)
 def test_outside_of_a_campaign(forked: Any, tmp_path: Path, command: tuple[str, ...]) -> None:
     done = forked(*command, "-c", tmp_path)
     assert (done.code, done.out) == (1, "")
@@ -460,7 +462,8 @@ def test_before_any_answer(forked: Any, campaign: Campaign, command: tuple[str, 
 def test_status_before_anything(forked: Any, campaign: Campaign) -> None:
     done = forked("status", "-c", campaign.root)
     assert (done.code, done.err) == (0, "")
-    assert "next: curation import answers FILE, or curation import stereoset FILE" in done.out
+    assert "next: curation terms query, or curation terms scan FILE" in done.out
+    assert "or curation import answers FILE, or curation import stereoset FILE" in done.out
     assert done.out.count("not yet") == 6
 
 
@@ -495,7 +498,7 @@ def test_a_wrong_setting_stops_every_command(forked: Any, campaign: Campaign) ->
     path = campaign.root / "campaign.toml"
     path.write_text(path.read_text("utf-8").replace("needed = 3", "neded = 3"), "utf-8")
     line = next(n for n, t in enumerate(path.read_text("utf-8").splitlines(), 1) if "neded" in t)
-    for command in COMMANDS:
+    for command in [*COMMANDS, *OF_TERMS]:
         done = forked(*command, "-c", campaign.root)
         assert done.code == 1
         assert f"error: {path} line {line}, decisions.neded: no such setting" in done.err

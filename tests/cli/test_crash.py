@@ -1,5 +1,6 @@
 """What can befall a command half-way: kill -9, a full disk, a closed folder, another command."""
 
+import codecs
 import json
 import os
 import random
@@ -17,20 +18,24 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from curation.campaign import (
+from curation.campaign import Campaign, create_campaign
+from curation.settings import (
     AgreementSettings,
-    Campaign,
     CampaignSettings,
     Settings,
-    create_campaign,
+    TermSettings,
     new_id,
 )
 
 NOBODY = 65534
 Command = tuple[str | Path, ...]
 # A campaign's work, command by command; the last does in one what the four before it do.
-NAMES = ("writers", "validators", "published", "filter", "agreement", "split", "release", "run")
-IMPORTS = 3
+NAMES = (
+    *("scan", "select", "writers", "validators", "published"),
+    *("filter", "agreement", "split", "release", "run"),
+)
+IMPORTS = 5  # the commands that bring something in come first
+HARMED = [NAMES.index(name) for name in ("scan", "validators", "published", "run")]
 
 
 class Stage(NamedTuple):
@@ -42,12 +47,16 @@ class Stage(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def stages(small: Any, forked: Any, tmp_path_factory: pytest.TempPathFactory) -> list[Stage]:
+def stages(
+    small: Any, forked: Any, example_data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> list[Stage]:
     folder = tmp_path_factory.mktemp("stages")
-    few = AgreementSettings(resamples=100)
-    settings = Settings(campaign=CampaignSettings(id=new_id()), agreement=few)
+    few, all_of_them = AgreementSettings(resamples=100), TermSettings(least=1)
+    settings = Settings(campaign=CampaignSettings(id=new_id()), terms=all_of_them, agreement=few)
     lies = [create_campaign(folder / "0", settings).root]
     commands: list[Command] = [
+        ("terms", "scan", example_data / "dump.json"),
+        ("terms", "select"),
         ("import", "answers", small.writers),
         ("import", "answers", small.validators),
         ("import", "stereoset", small.published),
@@ -159,7 +168,7 @@ def test_killed_anywhere_and_run_again(
         check_after_death(forked, content, root, stages, at=at, look_first=moment % 2 == 0)
 
 
-@pytest.mark.parametrize("at", [1, 2, 7], ids=[NAMES[n] for n in (1, 2, 7)])
+@pytest.mark.parametrize("at", HARMED, ids=[NAMES[n] for n in HARMED])
 def test_killed_by_the_clock_and_run_again(
     forked: Any, content: Any, stages: list[Stage], tmp_path: Path, at: int
 ) -> None:
@@ -242,7 +251,7 @@ def limit(size: int) -> Callable[[], None]:
 ROOMS = (0, 4, 8, 12, 24, 40, 80, 160, 240)
 
 
-@pytest.mark.parametrize("at", [1, 2, 7], ids=[NAMES[n] for n in (1, 2, 7)])
+@pytest.mark.parametrize("at", HARMED, ids=[NAMES[n] for n in HARMED])
 @pytest.mark.parametrize("how", ["disk", "limit"])
 def test_a_full_disk(
     forked: Any,
@@ -330,6 +339,7 @@ def close(*paths: Path) -> None:
 
 def drop_rights() -> None:
     """Become nobody: root may write everywhere."""
+    codecs.lookup("utf-8-sig")  # is loaded late, and nobody may not read where Python lies
     if os.geteuid() == 0:
         os.setgroups([])
         os.setgid(NOBODY)
@@ -485,8 +495,8 @@ def test_imports_that_start_together_lose_nothing(
     stages: list[Stage],
     tmp_path: Path,
 ) -> None:
-    root = Path(shutil.copytree(stages[1].before, tmp_path / "campaign"))
-    words = [str(word) for word in (*stages[1].command, "-c", root)]
+    root = Path(shutil.copytree(stages[3].before, tmp_path / "campaign"))
+    words = [str(word) for word in (*stages[3].command, "-c", root)]
     together = [
         subprocess.Popen(
             [sys.executable, "-m", "curation", *words], stderr=subprocess.PIPE, text=True
@@ -497,7 +507,7 @@ def test_imports_that_start_together_lose_nothing(
     assert any(code == 0 for _, code in ends)
     for err, code in ends:
         assert code == 0 or "in use by" in err
-    assert forked(*stages[2].command, "-c", root).code == 0
+    assert forked(*stages[4].command, "-c", root).code == 0
     assert forked("run", "-c", root).code == 0
     assert content(root) == content(stages[-1].after)
 

@@ -109,7 +109,7 @@ def test_a_domain_added_later_lets_its_items_in(
     table = writers(tmp_path / "w.csv")
     table.write_text(table.read_text("utf-8").replace("profession", "hobby"), "utf-8")
     assert forked("import", "answers", table, "-c", campaign.root).code == 0
-    set_to(campaign.root, '"religion"]', '"religion", "hobby"]')
+    set_to(campaign.root, "[rounds]", "[domains.hobby]\n\n[rounds]")
     assert forked("decisions", "filter", "-c", campaign.root).code == 0
     assert len(read_records(campaign.decisions / "decisions.jsonl", Decision)) == 4
 
@@ -218,7 +218,7 @@ def test_a_raw_answer_that_was_changed_stops_everything(
 def test_a_copy_without_raw_answers_cannot_lose_a_domain(forked: Any, finished: Path) -> None:
     for raw in finished.glob("2-rounds/*/raw"):
         shutil.rmtree(raw)
-    set_to(finished, '"race", "religion"]', '"race"]')
+    set_to(finished, "[domains.religion]", "[domains.creed]")
     done = forked("run", "-c", finished)
     assert done.code == 1
     assert "is not in 1-terms/targets.jsonl" in done.err

@@ -11,7 +11,7 @@ import pytest
 
 import curation
 
-STEPS = ["targets", "fold", "filter", "agreement", "split", "release"]
+STEPS = ["select", "fold", "filter", "agreement", "split", "release"]
 
 
 def ran(done: Any) -> list[str]:
@@ -60,8 +60,12 @@ def test_the_demo_and_run_make_the_same(
     ("old", "new", "steps"),
     [
         ('name = "Mild example"', 'name = "Other"', ["release"]),
-        ('language = "en"', 'language = "en-GB"', ["targets", "release"]),
-        ('"race", "religion"]', '"race", "religion", "x"]', ["targets", "fold"]),
+        ('language = "en"', 'language = "en-GB"', ["select", "release"]),
+        ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "fold"]),
+        ("least = 1", "least = 9", ["select"]),
+        ('fallbacks = ["en"]', 'fallbacks = ["et"]', ["select"]),
+        ('contact = ""', 'contact = "a@example.org"', []),
+        ('endpoint = "wdqs"', 'endpoint = "qlever"', []),
         ("seed = 1", "seed = 2", ["agreement", "split", "release"]),
         ("needed = 3", "needed = 4", ["filter", "agreement", "split", "release"]),
         ("of = 5", "of = 4", ["filter", "agreement", "split", "release"]),
@@ -93,7 +97,8 @@ def test_a_setting_reruns_what_depends_on_it(
 @pytest.mark.parametrize(
     ("name", "steps"),
     [
-        ("1-terms/targets.jsonl", ["targets"]),
+        ("1-terms/targets.jsonl", ["select"]),
+        ("1-terms/candidates.csv", ["select"]),
         ("2-rounds/main/items.jsonl", ["fold"]),
         ("2-rounds/main/labels.jsonl", ["fold"]),
         ("2-rounds/pilot/rejected.jsonl", ["fold"]),
@@ -162,10 +167,10 @@ def test_raw_answers_that_are_not_as_they_came_stop_everything(
 
 def test_edits_of_terms_rerun_what_follows(forked: Any, finished: Path) -> None:
     edits = finished / "1-terms" / "edits.csv"
-    edits.write_text(edits.read_text("utf-8") + "profession,baker,early risers,\n", "utf-8")
+    edits.write_text(edits.read_text("utf-8") + "profession,baker,,,early risers,\n", "utf-8")
     done = forked("run", "--json", "-c", finished)
     # Terms come first; that the CATs' families changed reaches the release.
-    assert ran(done)[0] == "targets"
+    assert ran(done)[0] == "select"
     assert {"split", "release"} <= set(ran(done))
     assert "filter" not in ran(done)
 
@@ -193,10 +198,10 @@ def test_more_answers_rerun_what_follows(
 def test_a_domain_that_is_named_later_brings_its_items(forked: Any, finished: Path) -> None:
     items = finished / "2-rounds" / "main" / "items.jsonl"
     before = items.read_bytes()
-    set_to(finished, '"race", "religion"]', '"race"]')
+    set_to(finished, "[domains.religion]", "[domains.creed]")
     forked("run", "-c", finished)
     assert 0 < items.read_bytes().count(b"\n") < before.count(b"\n")
-    set_to(finished, '"race"]', '"race", "religion"]')
+    set_to(finished, "[domains.creed]", "[domains.religion]")
     assert forked("run", "-c", finished).code == 0
     assert items.read_bytes() == before
 
@@ -209,6 +214,8 @@ def test_a_domain_that_is_named_later_brings_its_items(forked: Any, finished: Pa
     [
         ("status",),
         ("run",),
+        ("terms", "select"),
+        ("terms", "explain", "librarian"),
         ("decisions", "filter"),
         ("decisions", "agreement"),
         ("decisions", "agreement", "--by", "term", "--exclude", "PERSON"),

@@ -77,11 +77,11 @@ def test_no_person_and_no_intent_is_in_a_release(example: Path, release: Path) -
 
 
 def test_every_reason_code_occurs_in_the_example(example: Path) -> None:
-    found = {
-        rejection.code
-        for path in example.rglob("rejected.jsonl")
-        for rejection in read_records(path, Rejection)
-    }
+    refused = [*example.rglob("rejected.jsonl"), example / "1-terms/unreadable.jsonl"]
+    found = {r.code for path in refused for r in read_records(path, Rejection)}
+    # What became of candidates stands in one table with the terms.
+    with (example / "1-terms/candidates.csv").open(encoding="utf-8", newline="") as file:
+        found |= {row["reason"] for row in csv.DictReader(file)} - {""}
     assert found == set(REASONS)
 
 

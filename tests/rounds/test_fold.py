@@ -19,7 +19,7 @@ from curation.rules import stable_id
 
 Row = dict[str, Any]
 DOMAINS = ("profession", "race")
-TERMS = {stable_id("term", "profession", word) for word in ("baker", "nurse")}
+TERMS = {("profession", word): stable_id("term", "profession", word) for word in ("baker", "nurse")}
 TIME = "2026-03-02T09:00:0{}.000Z".format
 
 

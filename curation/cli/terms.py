@@ -1,0 +1,388 @@
+"""``curation terms``: where target terms come from, which are taken, and why."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from curation.campaign import Campaign, open_campaign
+from curation.cli import console, reading
+from curation.cli.options import FILE, Json, Where
+from curation.cli.pipeline import bring_up_to_date
+from curation.files import CurationError, now
+from curation.manifest import Results
+from curation.records import REASONS, Rejection
+
+if TYPE_CHECKING:
+    from curation.terms.candidates import Candidate
+    from curation.terms.facts import Ask, Facts
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help=(
+        "Find target terms: ask Wikidata's query service or scan its dump, name word lists in "
+        "campaign.toml, then select.\n\n"
+        "People's word stands in 1-terms/edits.csv: keep, merge, drop, rename, add."
+    ),
+)
+Domain = Annotated[
+    list[str] | None,
+    typer.Option("--domain", "-d", help="Only this domain; may be given again.", metavar="NAME"),
+]
+
+
+@app.command("query")
+def query(
+    campaign: Where = Path(),
+    domain: Domain = None,
+    endpoint: Annotated[
+        str, typer.Option(help="wdqs, qlever, or a URL; as set in [terms] if not given.")
+    ] = "",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Ask anew, also what is answered on disk.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask a query service which items the domains' properties name, how often, and what they are.
+
+    One question at a time, as the services ask of everybody, with your contact from [terms] in
+    campaign.toml. Every answer is kept in 1-terms/answers/: a run that breaks off goes on where
+    it was. Where a service gives up, the work is split; where it cannot be split further, use
+    «curation terms scan».
+    """
+    from curation.terms.query import query as ask
+    from curation.terms.wikidata import Service
+
+    opened = open_campaign(campaign)
+    asks, knobs = _asks(opened, domain), opened.settings.terms
+    with opened.lock():
+        service = Service(
+            endpoint or knobs.endpoint,
+            contact=knobs.contact,
+            cache=opened.terms / "answers",
+            fresh=fresh,
+            tell=console.note,
+        )
+        with service, console.stages() as tell:
+            facts = ask(service, asks, **_languages(opened), least=knobs.least, tell=tell)
+        _keep(opened, asks, facts, {"service": service.url}, [])
+    said = f"{service.asked} questions asked, {service.cached} answered on disk"
+    if service.cached and service.oldest:
+        said += f" (the oldest of {service.oldest[:10]}; --fresh asks anew)"
+    _report(opened, asks, facts, {"asked": service.asked, "on_disk": service.cached}, said, as_json)
+
+
+@app.command("scan")
+def scan(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Wikidata's JSON dump: .json.gz, .json or .json.bz2.", **FILE),
+    ],
+    campaign: Where = Path(),
+    domain: Domain = None,
+    engine: Annotated[
+        Literal["local", "ray"],
+        typer.Option(help="Several files: on this machine's cores, or on a Ray cluster."),
+    ] = "local",
+    workers: Annotated[
+        int, typer.Option(help="How many at once; 0: as many as there are.", min=0)
+    ] = 0,
+    as_json: Json = False,
+) -> None:
+    """Count and look up the same in a dump, which has no limits and any population.
+
+    The dump (about 140 GB as .gz, https://dumps.wikimedia.org/wikidatawiki/entities/) is read
+    twice, in constant memory. Take .gz, not .bz2: it reads fifteen times faster.
+    """
+    from curation.terms import dump
+
+    opened = open_campaign(campaign)
+    asks = _asks(opened, domain)
+    with opened.lock():
+        total = 2 * sum(path.stat().st_size for path in files if path.is_file())
+        with console.tracked("reading the dump", total, bytes=True) as tell:
+            found = dump.scan(
+                files,
+                asks,
+                **_languages(opened),
+                least=opened.settings.terms.least,
+                engine=engine,
+                workers=workers or None,
+                tell=tell,
+            )
+        source = {"files": {path.name: path.stat().st_size for path in files}}
+        _keep(opened, asks, found.facts, source, found.rejections)
+    said = f"{found.lines:,} lines read"
+    if found.unreadable:
+        console.warn(
+            f"lines that could not be read: {found.unreadable:,}; 1-terms/unreadable.jsonl has "
+            f"{len(found.rejections):,} of them"
+        )
+    counts = {"lines": found.lines, "unreadable": found.unreadable}
+    _report(opened, asks, found.facts, counts, said, as_json)
+
+
+def _languages(campaign: Campaign) -> dict[str, Any]:
+    from curation.terms.facts import languages
+
+    settings = campaign.settings
+    code = settings.campaign.language
+    return {"languages": languages(code, settings.terms.fallbacks), "own": languages(code)}
+
+
+def _asks(campaign: Campaign, only: list[str] | None) -> "list[Ask]":
+    """What the domains ask of Wikidata."""
+    from curation.terms.facts import Ask
+
+    domains = campaign.settings.domains
+    for name in only or ():
+        if name not in domains:
+            raise CurationError(f"no domain {name!r}", f"domains: {', '.join(domains)}")
+    asks = []
+    for name, knobs in domains.items():
+        if knobs.properties and name in (only or domains):
+            population: dict[str, list[str]] = {}
+            for pair in knobs.population:
+                population.setdefault(pair.split("=")[0], []).append(pair.split("=")[1])
+            limits = tuple((p, tuple(items)) for p, items in population.items())
+            asks.append(Ask(name, knobs.properties, limits))
+    if not asks:
+        raise CurationError(
+            "no domain asks anything of Wikidata",
+            'name properties in a domain, as properties = ["P106"], or give word lists',
+        )
+    return asks
+
+
+def _keep(
+    campaign: Campaign,
+    asks: "list[Ask]",
+    facts: "Facts",
+    source: dict[str, Any],
+    unreadable: list[Rejection],
+) -> None:
+    """Write the facts; those of domains that were not asked for this time stay."""
+    from curation.terms.facts import in_order
+
+    before, asked = reading.read_facts(campaign), {ask.domain for ask in asks}
+    said = {n: how for n, how in reading.facts_told(campaign).items() if n not in asked}
+    of_others = [c for c in before.counts if c.domain in said]
+    known = {e.id: e for e in (before.entities if of_others else ())}
+    known |= {e.id: e for e in facts.entities if e.labels or e.id not in known}
+    whole = in_order([*of_others, *facts.counts], known.values())
+    for ask in asks:
+        limits = {property: list(items) for property, items in ask.population}
+        said[ask.domain] = {
+            "properties": list(ask.properties),
+            "population": limits,
+            "source": source,
+            "finished_at": now(),
+        }
+    counts, entities = reading.facts_files(campaign)
+    results = Results(campaign.terms)
+    try:
+        results.records(counts.name, whole.counts)
+        results.records(entities.name, whole.entities)
+        results.records("unreadable.jsonl", unreadable)
+        results.json("facts.json", said)
+        results.commit()
+    finally:
+        results.discard()
+
+
+def _report(
+    campaign: Campaign,
+    asks: "list[Ask]",
+    facts: "Facts",
+    counts: dict[str, Any],
+    said: str,
+    as_json: bool,
+) -> None:
+    found = Counter((c.domain, c.property) for c in facts.counts)
+    stated = Counter[tuple[str, str]]()
+    for count in facts.counts:
+        stated[count.domain, count.property] += count.count
+    rows = [
+        {
+            "domain": a.domain,
+            "property": p,
+            "items": found[a.domain, p],
+            "statements": stated[a.domain, p],
+        }
+        for a in asks
+        for p in a.properties
+    ]
+    if as_json:
+        console.say_json({**counts, "found": rows, "entities": len(facts.entities)})
+        return
+    console.say(f"{said}; {len(facts.entities):,} items looked up.")
+    console.table(
+        "Found",
+        list(rows[0]),
+        [[f"{v:,}" if isinstance(v, int) else v for v in r.values()] for r in rows],
+    )
+    for row in rows:
+        if not row["items"]:
+            console.warn(f"domain {row['domain']}: nothing states {row['property']}; is it right?")
+    console.say("next: curation terms select")
+
+
+@app.command("select")
+def select(campaign: Where = Path(), as_json: Json = False) -> None:
+    """Choose the target terms: candidates.csv says of each why, edits.csv is people's word.
+
+    Too general, out of place, vandalised or nameless items fall; one label for several items,
+    variants and the too fine-grained are merged; the domains' thresholds are taken on what is
+    left. targets.jsonl is the result.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        counts = bring_up_to_date(opened, "select").counts
+        found = reading.selection(opened)
+        items = reading.read_items(opened)
+    old = _old(found.candidates, items)
+    if as_json:
+        rows = Counter((c.domain, c.status, c.reason or "") for c in found.candidates)
+        fates = [
+            {"domain": d, "status": s, "reason": r or None, "count": n}
+            for (d, s, r), n in rows.items()
+        ]
+        console.say_json({**counts, "fates": fates, "items_with_an_older_text": old})
+        return
+    rows_by = [
+        [domain, *_fates([c for c in found.candidates if c.domain == domain])]
+        for domain in opened.settings.domains
+    ]
+    console.table("Terms", ["domain", "candidates", "kept", "merged", "dropped"], rows_by)
+    reasons = Counter(c.reason for c in found.candidates if c.reason and not c.alive)
+    if reasons:
+        console.table(
+            "Not kept, in 1-terms/candidates.csv",
+            ["reason", "count", "meaning"],
+            [(code, n, REASONS[code]) for code, n in reasons.most_common()],
+        )
+    _warn_of_missing(opened)
+    for text, ids in old.items():
+        shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
+        console.warn(f"{len(ids)} items of {text!r} carry an older text: {shown}")
+    console.say(f"{counts['kept']} terms in {opened.terms / 'targets.jsonl'}")
+    console.say("To change one, write it into 1-terms/edits.csv; «curation terms explain TERM».")
+
+
+def _fates(candidates: "list[Candidate]") -> list[int]:
+    status = Counter(c.status for c in candidates)
+    return [len(candidates), status["kept"], status["merged"], status["dropped"]]
+
+
+def _old(candidates: "list[Candidate]", items: list[Any]) -> dict[str, list[str]]:
+    from curation.terms.explain import old_texts
+
+    return {c.text: ids for c in candidates if c.alive and c.names and (ids := old_texts(c, items))}
+
+
+def _warn_of_missing(campaign: Campaign) -> None:
+    """Say which domains' facts are not there, or were asked for under other settings."""
+    told = reading.facts_told(campaign)
+    for name, knobs in campaign.settings.domains.items():
+        said = told.get(name)
+        pairs = (
+            {f"{p}={i}" for p, items in said["population"].items() for i in items}
+            if said
+            else set()
+        )
+        if knobs.properties and said is None:
+            console.warn(f"domain {name}: Wikidata was not asked yet; «curation terms query»")
+        elif said and (
+            set(knobs.properties) - {*said["properties"]} or pairs ^ {*knobs.population}
+        ):
+            console.warn(
+                f"domain {name}: Wikidata was asked under other settings; «curation terms query»"
+            )
+
+
+@app.command("explain")
+def explain(
+    term: Annotated[
+        str, typer.Argument(help="A term's text, its Wikidata id or its own id.", metavar="TERM")
+    ],
+    campaign: Where = Path(),
+    domain: Annotated[
+        str | None, typer.Option("--domain", "-d", help="Only in this domain.", metavar="NAME")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Tell a term's story: its sources, the decision and its reason, people's word, its items."""
+    import difflib
+
+    from curation.terms import explain as stage
+
+    opened = open_campaign(campaign)
+    found, facts = reading.selection(opened), reading.read_facts(opened)
+    candidates = stage.named(found, term, domain)
+    if not candidates:
+        texts = {c.text for c in found.candidates}
+        near = difflib.get_close_matches(term, texts, 3)
+        raise CurationError(
+            f"no candidate {term!r}",
+            f"did you mean {', '.join(near)}?" if near else "1-terms/candidates.csv has them all",
+        )
+    tell: Callable[..., dict[str, Any]] = partial(
+        stage.story,
+        selection=found,
+        facts=facts,
+        edits=reading.read_edits(opened),
+        items=reading.read_items(opened),
+        languages=_languages(opened)["languages"],
+    )
+    stories = [tell(candidate) for candidate in candidates]
+    if as_json:
+        console.say_json(stories)
+        return
+    for story in stories:
+        _tell(story)
+
+
+def _tell(story: dict[str, Any]) -> None:
+    console.heading(f"{story['term']} ({story['domain']}): {story['status']}")
+    why = [story["meaning"], story["detail"]]
+    lines = [
+        ("because", "; ".join(part for part in why if part)),
+        ("into", story["into"]),
+        ("source", f"{story['source']}, {story['form']}"),
+        ("statements", _statements(story)),
+        ("id", story["id"]),
+        ("older texts", ", ".join(story["older_texts"])),
+        ("family", ", ".join(filter(None, [story["family"], *story["relatives"]]))),
+        ("merged", ", ".join(f"{m['term']} ({m['reason']})" for m in story["merged_into_it"])),
+    ]
+    for item in story["wikidata"]:
+        lines.append((item["id"], _of_item(item)))
+    for edit in story["edits"]:
+        rest = [f"{key} {value}" for key, value in edit.items() if key != "line"]
+        lines.append(("people", f"edits.csv line {edit['line']}: {', '.join(rest)}"))
+    lines.append(("items", str(story["items"]) if story["items"] else ""))
+    lines.append(("older text in", ", ".join(story["items_with_an_older_text"])))
+    for name, value in lines:
+        if value:
+            console.say(f"  {name:14}{value}")
+
+
+def _statements(story: dict[str, Any]) -> str:
+    if story["count"] is None:
+        return ""
+    more = story["rolled_up"] - story["count"]
+    return f"{story['count']:,}" + (
+        f", with what was merged {story['rolled_up']:,}" if more else ""
+    )
+
+
+def _of_item(item: dict[str, Any]) -> str:
+    above = [f"{label or qid}" for qid, label in item.get("kind_of", {}).items()]
+    above += [f"{label or qid}" for qid, label in item.get("instance_of", {}).items()]
+    counts = ", ".join(f"{p} {n:,}" for p, n in item["counts"].items())
+    parts = [item.get("description"), counts, f"under {', '.join(above)}" if above else ""]
+    return "; ".join(part for part in parts if part)

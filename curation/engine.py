@@ -1,0 +1,180 @@
+"""Run the same work over many shards: here, in several processes, or on a Ray cluster."""
+
+import importlib
+import logging
+import multiprocessing as mp
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, Literal, TypeVar
+
+from curation.files import CurationError
+
+S = TypeVar("S")
+T = TypeVar("T")
+Engine = Literal["local", "ray"]
+
+
+def map_shards(
+    work: Callable[[S], T],
+    shards: Sequence[S],
+    *,
+    engine: Engine = "local",
+    workers: int | None = None,
+    tell: Callable[[int], None] | None = None,
+) -> list[T]:
+    """What ``work`` makes of each shard.
+
+    One shard, or one worker, is worked on in this process, whatever the engine.
+
+    Args:
+        work: takes a shard; it, the shards and the results must be picklable.
+        shards: what to work on.
+        engine: «local» for processes of this machine, «ray» for the Ray cluster at ``RAY_ADDRESS``,
+            or where none is named for one that is started here and ended again.
+        workers: how many shards at once; if not given as many as there are processors, on a
+            cluster of one's own as many as it takes.
+        tell: told the index of each shard as it ends, in any order.
+
+    Returns:
+        The results in the order of the shards.
+
+    Raises:
+        CurationError: a worker died, Ray is not there, or ``workers`` is no number of workers.
+        Exception: whatever ``work`` raised first, as it was; what is still running is ended.
+
+    >>> map_shards(len, ["a", "bcd"], workers=1)
+    [1, 3]
+    """
+    if workers is not None and workers < 1:
+        raise CurationError(f"{workers} workers can do nothing", "take 1 or more")
+    tell = tell or (lambda _: None)
+    if len(shards) < 2 or workers == 1:
+        return [result for _, result in _here(work, shards, tell)]
+    run = {"local": _in_processes, "ray": _on_ray}[engine]
+    found = dict(run(work, shards, workers, tell))
+    return [found[index] for index in range(len(shards))]
+
+
+def _here(
+    work: Callable[[S], T], shards: Sequence[S], tell: Callable[[int], None]
+) -> Iterator[tuple[int, T]]:
+    for index, shard in enumerate(shards):
+        yield index, work(shard)
+        tell(index)
+
+
+# --- processes of this machine --------------------------------------------------------------
+
+
+def _in_processes(
+    work: Callable[[S], T], shards: Sequence[S], workers: int | None, tell: Callable[[int], None]
+) -> Iterator[tuple[int, T]]:
+    workers = min(workers or os.cpu_count() or 1, len(shards))
+    others = set(mp.active_children())
+    # Spawned, not forked: a fork beside threads, which the caller may have, can hang.
+    pool = ProcessPoolExecutor(workers, mp_context=mp.get_context("spawn"))
+    try:
+        waiting = {pool.submit(work, shard): index for index, shard in enumerate(shards)}
+        while waiting:
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                index = waiting.pop(future)
+                yield index, _result(future)
+                tell(index)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(mp.active_children()) - others:  # what they do is of no use any more
+            child.terminate()
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _result(future: "Future[T]") -> T:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise _died() from None
+
+
+def _died() -> CurationError:
+    return CurationError(
+        "a worker died, probably for want of memory", "use fewer workers, or smaller files"
+    )
+
+
+# --- Ray ------------------------------------------------------------------------------------
+
+
+def _on_ray(
+    work: Callable[[S], T], shards: Sequence[S], workers: int | None, tell: Callable[[int], None]
+) -> Iterator[tuple[int, T]]:
+    with _cluster(min(workers or os.cpu_count() or 1, len(shards))) as ray:
+
+        def run(shard: S) -> T:  # Ray takes plain functions only, no partial() or builtin
+            return work(shard)
+
+        task = ray.remote(num_cpus=1)(run)
+        waiting: dict[Any, int] = {}
+        for index, shard in enumerate(shards):
+            if workers and len(waiting) >= workers:
+                yield from _next(ray, waiting, tell)
+            waiting[task.remote(shard)] = index
+        while waiting:
+            yield from _next(ray, waiting, tell)
+
+
+def _next(
+    ray: Any, waiting: dict[Any, int], tell: Callable[[int], None]
+) -> Iterator[tuple[int, Any]]:
+    for done in ray.wait(list(waiting))[0]:
+        try:
+            result = ray.get(done)
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from None  # what the work raised, not Ray's wrapping of it
+        except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError):
+            raise _died() from None
+        index = waiting.pop(done)
+        yield index, result
+        tell(index)
+
+
+@contextmanager
+def _cluster(workers: int) -> Iterator[Any]:
+    """Ray, connected; what was started for it is ended."""
+    address = os.environ.get("RAY_ADDRESS", "local")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would call home
+    if address == "local":  # else it listens on all the machine's addresses
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    try:
+        ray: Any = importlib.import_module("ray")
+    except ImportError:
+        raise CurationError("Ray is not installed", "pip install 'curation[ray]'") from None
+    if ray.is_initialized():
+        yield ray
+        return
+    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+    if address == "local":
+        ray.init(
+            address=address,
+            num_cpus=workers,
+            include_dashboard=False,
+            _node_ip_address="127.0.0.1",
+            # Its processes find the same modules as this one.
+            runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}},
+            **quiet,
+        )
+    else:
+        try:
+            ray.init(address=address, **quiet)
+        except ConnectionError as error:
+            raise CurationError(
+                f"no Ray cluster at {address}: {error}", "check RAY_ADDRESS, or unset it"
+            ) from None
+    try:
+        yield ray
+    finally:
+        ray.shutdown()

@@ -1,0 +1,168 @@
+"""A dump file as lines, whatever its packing: one thread unpacks while another reads."""
+
+import bz2
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, BinaryIO, NamedTuple
+
+from isal import igzip, isal_zlib
+
+from curation.files import CurationError, read_bytes
+
+BLOCK = 1 << 20  # bytes unpacked at once: more fall out of the processor's cache, and cost time
+AHEAD = 4  # blocks that are being read or wait for it
+LONGEST = 32 << 20  # bytes a line may have; Wikidata's longest entities have about a tenth of it
+FETCH = "it was probably cut off: fetch it again"
+COMMA = 0x2C
+PACKINGS = {b"\x1f\x8b": ".gz", b"BZh": ".bz2"}
+
+
+class _Block(NamedTuple):
+    """Whole lines, in ``data[:end]``, for which ``read`` bytes of the file were taken."""
+
+    data: bytearray
+    end: int
+    read: int
+
+
+class Lines:
+    """An open dump file, as lines without their ends and the commas between entities.
+
+    Each line is a view that holds only until the next is asked for; they can be read once.
+
+    Attributes:
+        path: the file.
+        cut: once all lines were read, whether the last one had no end.
+    """
+
+    def __init__(self, path: Path, tell: Callable[[int], None] | None = None) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            path: JSON, as it is or packed by gzip (of any number of members) or bzip2.
+            tell: told how many bytes of the file were read since it was last told.
+        """
+        self.path = path
+        self.cut = False
+        self._tell = tell or (lambda _: None)
+        self._full: SimpleQueue[_Block | Exception | None] = SimpleQueue()
+        self._free: SimpleQueue[bytearray | None] = SimpleQueue()
+
+    def __iter__(self) -> Iterator[memoryview]:
+        """The lines.
+
+        Raises:
+            CurationError: the file is not there or may not be read, ends in the middle, is
+                damaged, or has no lines.
+        """
+        for _ in range(AHEAD):
+            self._free.put(bytearray(BLOCK))
+        thread = Thread(target=self._unpack, daemon=True)
+        thread.start()
+        try:
+            while (block := self._full.get()) is not None:
+                if isinstance(block, Exception):
+                    raise block
+                yield from self._lines(block)
+                self._free.put(block.data if len(block.data) == BLOCK else bytearray(BLOCK))
+                self._tell(block.read)
+        finally:
+            self._free.put(None)
+            thread.join()
+
+    def _lines(self, block: _Block) -> Iterator[memoryview]:
+        data, end = block.data, block.end
+        view, find, start = memoryview(data), data.find, 0
+        while start < end:
+            stop = find(b"\n", start, end)
+            if stop < 0:
+                stop, self.cut = end, True
+            yield view[start : stop - 1 if data[stop - 1] == COMMA else stop]
+            start = stop + 1
+
+    def _unpack(self) -> None:
+        """Fill blocks and hand them over; runs in the thread."""
+        try:
+            with opened(self.path) as packed, _unpacked(self.path, packed) as plain:
+                self._fill(packed, plain)
+            self._full.put(None)
+        except EOFError as error:
+            self._full.put(CurationError(f"{self.path}: ends in the middle ({error})", FETCH))
+        except (igzip.BadGzipFile, isal_zlib.error) as error:  # type: ignore[misc]
+            self._full.put(_damaged(self.path, error))
+        except OSError as error:  # one of the system's has a number, one of bz2's has not
+            self._full.put(error if error.errno else _damaged(self.path, error))
+        except Exception as error:
+            self._full.put(error)
+
+    def _fill(self, packed: BinaryIO, plain: Any) -> None:
+        rest, told = b"", 0  # rest: the begin of a line whose end is not yet unpacked
+        while (data := self._free.get()) is not None:
+            if len(data) < 2 * len(rest):
+                data = bytearray(2 * len(rest))
+            end = len(rest)
+            with memoryview(data) as view:
+                view[:end] = rest
+                while end < len(data) and (got := plain.readinto(view[end:])):
+                    end += got
+                whole = end if end < len(data) else data.rfind(b"\n") + 1
+                rest = bytes(view[whole:end])
+            if len(rest) > LONGEST:
+                raise CurationError(
+                    f"{self.path}: is not a Wikidata JSON dump: a line has over {LONGEST} bytes",
+                    "take the dump that has one entity a line, latest-all.json.gz",
+                )
+            read = packed.tell()
+            self._full.put(_Block(data, whole, read - told))
+            told = read
+            if end < len(data):
+                return
+
+
+def opened(path: Path) -> BinaryIO:
+    """A file, open for reading.
+
+    Raises:
+        CurationError: it is missing, a folder, or may not be read.
+    """
+    try:
+        return path.open("rb")
+    except OSError:
+        read_bytes(path)  # says it better
+        raise
+
+
+def sizes(paths: Sequence[Path]) -> list[int]:
+    """How many bytes each of the files has.
+
+    Raises:
+        CurationError: one is missing, empty, a folder, or may not be read, or is named twice.
+    """
+    found = []
+    for path in paths:
+        with opened(path) as file:
+            found.append(file.seek(0, 2))
+        if not found[-1]:
+            raise CurationError(f"{path}: is empty", FETCH)
+    for place, path in enumerate(paths):
+        if any(path.samefile(other) for other in paths[:place]):
+            raise CurationError(f"{path}: is given twice", "name each file once")
+    return found
+
+
+def _unpacked(path: Path, packed: BinaryIO) -> Any:
+    """The file's content; what packed it shows in its first bytes, whatever its name."""
+    first = packed.read(3)
+    packed.seek(0)
+    packing = next((name for mark, name in PACKINGS.items() if first.startswith(mark)), "")
+    if path.suffix in PACKINGS.values() and path.suffix != packing:
+        raise CurationError(f"{path}: is not {path.suffix} data", "fetch it again, or rename it")
+    if packing == ".gz":
+        return igzip.open(packed)  # type: ignore[no-untyped-call]
+    return bz2.open(packed) if packing == ".bz2" else packed
+
+
+def _damaged(path: Path, error: Exception) -> CurationError:
+    return CurationError(f"{path}: is damaged ({error})", "fetch it again")

@@ -1,0 +1,148 @@
+"""What is known of languages: where a label's head word stands, plurals, odd labels."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+from curation.rules import same_text
+
+Head = Literal["last", "first", "none"]
+HEADS: dict[str, Head] = {}
+HEADS |= dict.fromkeys(("af", "bn", "da", "de", "en", "et", "fi", "gu", "hi", "hu", "is"), "last")
+HEADS |= dict.fromkeys(("ja", "kn", "ko", "ml", "mr", "nb", "ne", "nl", "nn", "no", "pa"), "last")
+HEADS |= dict.fromkeys(("si", "sv", "ta", "te", "tr", "ur", "zh"), "last")
+HEADS |= dict.fromkeys(("ar", "ca", "es", "fr", "gl", "he", "id", "it", "ms", "pt"), "first")
+HEADS |= dict.fromkeys(("ro", "sw", "th", "tl", "vi"), "first")
+COMPOUNDS = {
+    "af",
+    "da",
+    "de",
+    "et",
+    "fi",
+    "hu",
+    "is",
+    "ja",
+    "nb",
+    "nl",
+    "nn",
+    "no",
+    "sv",
+    "th",
+    "zh",
+}
+"""Languages that write «film actor» as one word, or put no spaces between words."""
+
+LONGEST = 60  # characters; a label that is longer is a sentence
+
+
+def head_of(language: str, setting: str = "auto") -> Head:
+    """Where the head word of a label stands: as set, else as known of the language.
+
+    >>> head_of("en-GB"), head_of("id"), head_of("ru"), head_of("ru", "last")
+    ('last', 'first', 'none', 'last')
+    """
+    known = {"last": "last", "first": "first", "none": "none"}.get(setting)
+    return known or HEADS.get(language.split("-")[0], "none")  # type: ignore[return-value]
+
+
+def is_head(parent: str, child: str, *, head: Head, language: str) -> bool:
+    """Whether a label is the head of another, longer one.
+
+    >>> is_head("producer", "assistant producer", head="last", language="en")
+    True
+    >>> is_head("aktor", "aktor film", head="first", language="id")
+    True
+    >>> is_head("Schauspieler", "Filmschauspieler", head="last", language="de")
+    True
+    >>> is_head("actor", "factor", head="last", language="en")
+    False
+    """
+    above, below = same_text(parent), same_text(child)
+    if head == "none" or not above or len(above) >= len(below):
+        return False
+    words, longer = above.split(), below.split()
+    at_edge = longer[-len(words) :] if head == "last" else longer[: len(words)]
+    if at_edge == words:
+        return True
+    fits = below.endswith(above) if head == "last" else below.startswith(above)
+    shortest = 4 if above.isascii() or script(above) == "LATIN" else 2
+    return fits and language.split("-")[0] in COMPOUNDS and len(above) >= shortest
+
+
+def plurals(word: str) -> set[str]:
+    """The regular plural forms that an English word may have.
+
+    >>> sorted(plurals("gentleman"))
+    ['gentlemanes', 'gentlemans', 'gentlemen']
+    """
+    forms = {word + "s", word + "es"}
+    if word.endswith("y"):
+        forms.add(word[:-1] + "ies")
+    if word.endswith("man"):
+        forms.add(word[:-2] + "en")
+    return forms
+
+
+def script(text: str) -> str:
+    """The script of most letters of a text, as Unicode's names of letters begin; or nothing.
+
+    Japanese is one script, though it has three.
+
+    >>> script("Bäcker"), script("актёр"), script("パン"), script("12")
+    ('LATIN', 'CYRILLIC', 'CJK', '')
+    """
+    names = Counter(_script(c) for c in text if c.isalpha())
+    return names.most_common(1)[0][0] if names else ""
+
+
+def _script(letter: str) -> str:
+    name = unicodedata.name(letter, "?").replace("-", " ").split()[0]
+    return "CJK" if name in ("HIRAGANA", "KATAKANA") else name
+
+
+def usual_script(labels: Iterable[str]) -> str:
+    """The script of at least four in five labels, or nothing."""
+    scripts = Counter(map(script, labels))
+    name, n = scripts.most_common(1)[0] if scripts else ("", 0)
+    return name if n >= 0.8 * scripts.total() else ""
+
+
+def odd(label: str, *, title: str | None, aliases: Collection[str], usual: str = "") -> str | None:
+    """Why a label looks vandalised or mistaken, or None.
+
+    Args:
+        label: the label.
+        title: the item's article in the same language.
+        aliases: its other names there.
+        usual: the script of the other labels.
+
+    >>> odd("Jajaja", title=None, aliases=[])
+    'it repeats itself'
+    >>> odd("Relajación", title="Religion", aliases=["faith", "religious belief"])
+    'nothing like its article «Religion» and its aliases'
+    >>> odd("baker", title="Baker", aliases=["bread maker"])
+    """
+    if not any(c.isalpha() for c in label):
+        return "it has no letter"
+    if len(label) > LONGEST:
+        return f"it is longer than {LONGEST} characters"
+    if "://" in label or any(unicodedata.category(c) in {"Cc", "Cn", "Co", "So"} for c in label):
+        return "it holds an address or a sign that is no text"
+    if re.search(r"(.)\1\1\1", label) or re.fullmatch(r"(\w{2,3})\1\1+", label.casefold()):
+        return "it repeats itself"
+    if usual and not any(_script(c) == usual for c in label if c.isalpha()):
+        return f"the other labels are in {usual.capitalize()} letters"
+    # One witness is too few: articles bear the name of a neighbouring thing often enough.
+    if title and aliases and not any(_akin(label, other) for other in (title, *aliases)):
+        return f"nothing like its article «{title}» and its aliases"
+    return None
+
+
+def _akin(one: str, other: str) -> bool:
+    """Whether two names share the beginning of a word; without spaces, a letter."""
+    if script(one) not in {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN"}:
+        return bool(set(same_text(one)) & set(same_text(other)) - {" "})
+    begins = [{word[:4] for word in re.findall(r"\w+", same_text(text))} for text in (one, other)]
+    return bool(begins[0] & begins[1])

@@ -1,0 +1,271 @@
+"""Wikidata's facts from a query service: the one module of this stage that reaches the network.
+
+Who runs the service asks for one request at a time, a name to write to, and that one waits when
+told to; who does not is shut out for a day. Every good answer is kept on disk as it comes, so that
+a run that was broken off goes on where it stopped.
+"""
+
+import math
+import re
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+import orjson
+import requests
+from requests.adapters import HTTPAdapter
+from requests.exceptions import ChunkedEncodingError, ContentDecodingError, ProxyError, SSLError
+from urllib3 import BaseHTTPResponse
+from urllib3.exceptions import InvalidHeader, MaxRetryError, ReadTimeoutError
+from urllib3.util import Retry
+
+from curation import __version__
+from curation.files import CurationError, now, writing
+from curation.terms import sparql
+
+ENDPOINTS = {
+    "wdqs": "https://query.wikidata.org/sparql",
+    "qlever": "https://qlever.dev/api/wikidata",
+}
+ADDRESS = re.compile(r"https?://[\w.:@%-]+([/?]\S*)?")
+CONTACT = re.compile(r"[^\s@()<>]+@[^\s@()<>]+\.[^\s@()<>]+|https?://[^\s()<>]+\.[^\s()<>]+")
+NEVER_THERE = (MaxRetryError, ProxyError, SSLError)
+HALFWAY = (requests.ConnectionError, ChunkedEncodingError, ContentDecodingError)
+ASKED_TO_WAIT = 60.0  # seconds, where the service does not say how long; its operators' advice
+AGAIN = (5.0, 30.0)  # seconds before a second and a third try
+GOES_ON = "nothing is lost: what came so far is kept, and running this again goes on from there"
+SCAN = "take a dump instead: curation terms scan"
+
+
+class TooHeavyError(Exception):
+    """The service could not answer, and may be able to answer less; says what it did."""
+
+
+class _Flaw(NamedTuple):
+    """An answer that is of no use; another try may bring a better one."""
+
+    what: str
+    wait: float = 0.0
+    mend: str = ""  # where asking less would not help
+
+
+class _Patience(Retry):
+    """Waits through ``wait``, which tells the person first, as long as the service says."""
+
+    wait: Callable[[float, str], None]
+
+    def new(self, **changes: Any) -> Self:
+        made = super().new(**changes)
+        made.wait = self.wait
+        return made
+
+    def sleep(self, response: BaseHTTPResponse | None = None) -> None:
+        if response is None:
+            self.wait(2.0 ** len(self.history), "no connection; trying again in")
+            return
+        try:
+            asked = self.get_retry_after(response)
+        except InvalidHeader:
+            asked = None
+        self.wait(asked or ASKED_TO_WAIT, "the service asks to wait")
+
+
+class Service:
+    """An open connection to a query service; every good answer is kept in a folder.
+
+    Attributes:
+        url: where it is.
+        host: its name, for messages.
+        asked: how many questions it answered.
+        cached: how many answers were on disk from before.
+        oldest: when the oldest of those came; None where none was used.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        contact: str,
+        cache: Path,
+        fresh: bool = False,
+        tell: Callable[[str], None] | None = None,
+        pause: Callable[[float], None] = time.sleep,
+        timeout: tuple[float, float] = (10, 90),
+    ) -> None:
+        """Open it; nothing is sent yet.
+
+        Args:
+            endpoint: a name of ``ENDPOINTS``, or the address of another SPARQL 1.1 service.
+            contact: an e-mail address or a page, where the service's people find the user.
+            cache: the folder of answers.
+            fresh: ask anew what was answered before this moment.
+            tell: told before each wait what it is for.
+            pause: waits so many seconds.
+            timeout: seconds to connect, and between two bytes of an answer.
+
+        Raises:
+            CurationError: no such service, or no contact.
+        """
+        self.url = _address(endpoint)
+        self.host = urlsplit(self.url).netloc.rpartition("@")[2]
+        self.asked = self.cached = 0
+        self.oldest: str | None = None
+        self._cache, self._fresh, self._timeout = cache, fresh, timeout
+        self._tell, self._pause = tell or (lambda _: None), pause
+        self._new: set[Path] = set()
+        self._contact = _contact(contact)
+        self._session = requests.Session()
+        self._session.headers["Accept"] = "application/sparql-results+json"
+        self._session.headers["User-Agent"] = (
+            f"curation/{__version__} ({self._contact}) requests/{requests.__version__}"
+        )
+        # urllib3 sees to what has no answer yet: connecting, and waiting where a time is given.
+        patience = _Patience(
+            total=10, connect=3, read=False, status=5, other=0, allowed_methods=None,
+            raise_on_status=False,
+        )  # fmt: skip
+        patience.wait = self._wait
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, HTTPAdapter(max_retries=patience))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._session.close()
+
+    def holds(self, query: str) -> bool:
+        """Whether the answer is on disk already."""
+        return self._kept(query) is not None
+
+    def select(self, query: str) -> list[sparql.Row]:
+        """The rows that answer a SELECT query, from disk or from the service.
+
+        Raises:
+            TooHeavyError: it failed each time as it does when out of time: asking less may do.
+            CurationError: it refuses, does not understand, or is not there.
+        """
+        path = self._path(query)
+        if kept := self._kept(query):
+            asked_at, rows = kept
+            if path not in self._new:
+                self.cached += 1
+                self.oldest = min(self.oldest or asked_at, asked_at)
+            return rows
+        rows = self._ask(query)
+        self.asked += 1
+        about = {"endpoint": self.url, "query": query, "asked_at": now()}
+        with writing(path) as file:
+            file.write(orjson.dumps({**about, "results": {"bindings": rows}}))
+        self._new.add(path)
+        return rows
+
+    # --- the answers on disk
+
+    def _path(self, query: str) -> Path:
+        return self._cache / f"{sha256((self.url + query).encode()).hexdigest()}.json"
+
+    def _kept(self, query: str) -> tuple[str, list[sparql.Row]] | None:
+        path = self._path(query)
+        if self._fresh and path not in self._new:
+            return None
+        try:
+            content = orjson.loads(path.read_bytes())
+            rows, asked_at = sparql.rows(content), content["asked_at"]
+            fits = isinstance(asked_at, str) and content["query"] == query
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # not there, or damaged: it is asked again and written anew
+        return (asked_at, rows) if fits and rows is not None else None
+
+    # --- one question
+
+    def _ask(self, query: str) -> list[sparql.Row]:
+        waits = iter(AGAIN)
+        while isinstance(answer := self._post(query), _Flaw):
+            wait = next(waits, None)
+            if wait is None:
+                end = CurationError(f"{self.host}: {answer.what}", answer.mend)
+                raise end if answer.mend else TooHeavyError(answer.what)
+            self._wait(max(wait, answer.wait), f"{answer.what}; asking again in")
+        return answer
+
+    def _wait(self, seconds: float, why: str) -> None:
+        self._tell(f"{self.host}: {why} {math.ceil(seconds)} s")
+        self._pause(seconds)
+
+    def _post(self, query: str) -> list[sparql.Row] | _Flaw:
+        try:
+            # A form, not the address: a few hundred items are too long for one.
+            answer = self._session.post(
+                self.url, data={"query": query}, timeout=self._timeout, allow_redirects=False
+            )
+        except requests.RequestException as error:
+            return self._broken(error)
+        rows = sparql.bindings(answer.content) if answer.status_code == 200 else None
+        return self._flaw(answer) if rows is None else rows
+
+    def _broken(self, error: requests.RequestException) -> _Flaw:
+        cause = error.args[0] if error.args else error
+        if isinstance(error, requests.ReadTimeout) or isinstance(cause, ReadTimeoutError):
+            return _Flaw(f"no answer within {self._timeout[1]:g} s")
+        never = isinstance(error, NEVER_THERE) or isinstance(cause, NEVER_THERE)
+        if isinstance(error, HALFWAY) and not never:
+            return _Flaw("the answer broke off")
+        why = str(getattr(cause, "reason", cause)).split(": ", 1)[-1]
+        raise CurationError(
+            f"{self.host}: no connection ({why})",
+            f"check the network and the endpoint's address; {GOES_ON}",
+        ) from None
+
+    def _flaw(self, answer: requests.Response) -> _Flaw:
+        status, text = answer.status_code, answer.content.decode("utf-8", "replace")
+        says, told = sparql.gist(text), "Retry-After" in answer.headers
+        what = f"answered {status}: {says}"
+        if status == 200 and text.lstrip().startswith("<"):  # asking less would bring it again
+            mend = "open it in a browser: the network may want a log-in, or it is no endpoint"
+            return _Flaw(f"answered with a page instead of results: {says}", mend=mend)
+        if status == 200:
+            return _Flaw(f"the answer was cut off: {says}")
+        if status == 429 and not told and '"exception"' not in text:
+            return _Flaw(what, ASKED_TO_WAIT, f"it is busy; run this again later; {GOES_ON}")
+        if status in {413, 414, 429} and not told:  # 429 is also how QLever says that time ran out
+            raise TooHeavyError(what)
+        if status == 408 or (status >= 500 and not (status == 503 and told)):
+            return _Flaw(what)
+        mend = "check the endpoint's address"
+        if status == 403:
+            mend = (
+                f"it does not accept who asks: check contact = {self._contact!r} in [terms] of "
+                "campaign.toml; or it has shut you out for up to 24 hours after too many requests: "
+                f"wait a day; {GOES_ON}"
+            )
+        elif status == 400:
+            mend = "it does not speak standard SPARQL 1.1, or this is a bug: report it"
+        elif "Location" in answer.headers:
+            mend = f"if you trust the place, make the endpoint {answer.headers['Location']}"
+        elif status in {429, 503}:
+            mend = f"it is busy; run this again later; {GOES_ON}"
+        raise CurationError(f"{self.host}: {what}", mend)
+
+
+def _address(endpoint: str) -> str:
+    url = ENDPOINTS.get(endpoint, endpoint)
+    if not ADDRESS.fullmatch(url):
+        raise CurationError(
+            f"{endpoint!r} is no query service",
+            f"choose {' or '.join(ENDPOINTS)}, or write an address that begins with https://",
+        )
+    return url
+
+
+def _contact(contact: str) -> str:
+    if not (CONTACT.fullmatch(contact) and contact.isascii()):
+        raise CurationError(
+            f"contact = {contact!r} is no e-mail address or page",
+            "write an e-mail address or a page of your project as contact in [terms] of "
+            "campaign.toml: Wikidata refuses requests without",
+        )
+    return contact

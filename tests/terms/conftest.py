@@ -1,0 +1,132 @@
+"""What the tests of stage 1 share: facts out of a small table, and what is chosen from them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from curation.records import Count, Entity, Term
+from curation.settings import DomainSettings, TermSettings
+from curation.terms.candidates import Candidate
+from curation.terms.edits import COLUMNS, Edit, read_edits
+from curation.terms.facts import Facts
+from curation.terms.select import Selection, new_id, select
+from curation.terms.words import Word
+
+DOMAIN = "d"
+GENERAL = ("fallbacks", "head", "generic", "least")  # of [terms]; all others are the domain's
+
+
+def _facts(
+    table: Mapping[str, Sequence[Any]], *, unseen: Mapping[str, int] | None = None, code: str = "en"
+) -> Facts:
+    """Facts of a domain ``d`` that asks for P106.
+
+    Args:
+        table: for each item its label, its count and, where there, its parents and the other
+            fields of its entity. A label is in the language ``code``; None: there is none.
+        unseen: counts of items that were not looked up.
+        code: the language of labels that are plain text.
+    """
+    counts, entities = [], []
+    for item, row in table.items():
+        label, count, parents, more = (*row, *((), {})[len(row) - 2 :])
+        labels = label if isinstance(label, dict) else {code: label} if label else {}
+        if count:
+            counts.append(Count(domain=DOMAIN, property="P106", item=item, count=count))
+        fields = {k: tuple(v) if isinstance(v, list) else v for k, v in more.items()}
+        entities.append(Entity(id=item, labels=labels, parents=tuple(parents), **fields))
+    for item, count in (unseen or {}).items():
+        counts.append(Count(domain=DOMAIN, property="P106", item=item, count=count))
+    return Facts(counts, entities)
+
+
+class Chosen(NamedTuple):
+    """A selection, so that a test can say in one line what became of all."""
+
+    selection: Selection
+
+    def __getitem__(self, text: str) -> Candidate:
+        """The first candidate of a text."""
+        return next(c for c in self.selection.candidates if c.text == text)
+
+    @property
+    def fates(self) -> dict[str, str]:
+        """What became of each candidate; later ones of the same text are named with their item."""
+        found: dict[str, str] = {}
+        for c in self.selection.candidates:
+            into = f" {c.into.text}" if c.into and c.status == "merged" else ""
+            reason = f" {c.reason}" if c.status != "kept" else ""
+            found[f"{c.text} {c.item}" if c.text in found else c.text] = c.status + reason + into
+        return found
+
+    @property
+    def kept(self) -> dict[str, int]:
+        """The kept terms' statements, rolled up, the most frequent first."""
+        return {c.text: c.rolled for c in self.selection.candidates if c.alive}
+
+    @property
+    def families(self) -> dict[str, str | None]:
+        """The terms' families."""
+        return {t.text: t.family for t in self.selection.terms}
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The terms' ids."""
+        return {t.text: t.id for t in self.selection.terms}
+
+
+def _edits(lines: Sequence[str]) -> list[Edit]:
+    """Rows of an ``edits.csv`` from its second line on, without the domain."""
+    rows = [dict(zip(COLUMNS[1:], line.split(","), strict=False)) for line in lines]
+    return read_edits([(n, {"domain": DOMAIN, **row}) for n, row in enumerate(rows, 2)], "E")
+
+
+def _choose(
+    table: Mapping[str, Sequence[Any]] | Facts,
+    *,
+    edits: Sequence[str] = (),
+    met: Mapping[str, Sequence[str]] | Sequence[str] = (),
+    words: Sequence[str] = (),
+    language: str = "en",
+    **knobs: Any,
+) -> Chosen:
+    """Select from a table of facts.
+
+    Args:
+        table: as of ``facts``, labels in the campaign's language; or facts.
+        edits: people's word: ``term,action,into,family,note``.
+        met: texts that answers have named, with their items where given.
+        words: a word list.
+        language: the campaign's language.
+        knobs: settings of the domain, and of [terms].
+    """
+    general = {name: knobs.pop(name) for name in GENERAL if name in knobs}
+    items = met if isinstance(met, Mapping) else dict.fromkeys(met, ())
+    return Chosen(
+        select(
+            {DOMAIN: DomainSettings(properties=("P106",), **knobs)},
+            facts=table if isinstance(table, Facts) else _facts(table, code=language.lower()),
+            words={DOMAIN: [Word(word, "", "list") for word in words]},
+            met=[
+                Term(id=new_id(DOMAIN, text), text=text, domain=DOMAIN, wikidata=tuple(of))
+                for text, of in items.items()
+            ],
+            edits=_edits(edits),
+            language=language,
+            knobs=TermSettings(**general),
+            where="E",
+        )
+    )
+
+
+@pytest.fixture(scope="session")
+def facts() -> Callable[..., Facts]:
+    """Facts from a table: ``facts({"Q1": ("actor", 100, ["Q9"])})``."""
+    return _facts
+
+
+@pytest.fixture(scope="session")
+def choose() -> Callable[..., Chosen]:
+    """What is chosen from such a table: ``choose({"Q1": ("actor", 100)}, top=1).fates``."""
+    return _choose

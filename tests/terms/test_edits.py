@@ -1,0 +1,325 @@
+"""People's word in ``edits.csv``: how it is read, what it does, and what it may not say."""
+
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError
+from curation.terms.edits import COLUMNS, Edit, read_edits
+from curation.terms.select import new_id
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def read(*lines: str) -> list[Edit]:
+    """Edits from rows, the first of which is line 2."""
+    rows = [dict(zip(COLUMNS, line.split(","), strict=False)) for line in lines]
+    return read_edits(enumerate(rows, 2), "E")
+
+
+def test_edits_are_read_without_spaces_around_and_actions_in_any_case() -> None:
+    rows = [(2, {" Domain": " d ", "term": "x  y ", "action": " Keep", "note": "n", "": ["more"]})]
+    assert read_edits(rows, "E") == [Edit(2, "d", "x y", "keep", note="n")]
+
+
+def test_columns_of_a_published_file_and_of_an_older_campaign_are_known() -> None:
+    assert read_edits([(2, {"Bias_Type": "d", "Target": "x", "family": "f"})], "E") == [
+        Edit(2, "d", "x", family="f")
+    ]
+
+
+def test_other_columns_are_named() -> None:
+    with pytest.raises(CurationError, match="E: no column 'domain'; it has word, kin") as caught:
+        read_edits([(2, {"word": "x", "kin": "y"})], "E")
+    assert caught.value.mend == "name the columns domain, term, action, into, family, note"
+
+
+@pytest.mark.parametrize(
+    ("line", "says", "mend"),
+    [
+        ("d, ", "names no domain and term", "fill both, or delete the line"),
+        (",x,drop", "names no domain and term", "fill both, or delete the line"),
+        ("d,x,remove", "unknown action 'remove'", "write one of keep, merge, drop, rename, add"),
+        ("d,x,merge", "merge without «into»", "in column «into»"),
+        ("d,x,rename", "rename without «into»", "in column «into»"),
+        ("d,x,drop,y", "«into» goes with merge or rename, not with drop", "empty «into»"),
+        ("d,x,,y", "not with no action", "name the action"),
+        ("d,x,merge,x", "'x' is merged into itself", "mend «into»"),
+    ],
+)
+def test_a_line_that_says_nothing_clear_is_named(line: str, says: str, mend: str) -> None:
+    with pytest.raises(CurationError) as caught:
+        read("d,a,keep", line)
+    assert caught.value.what.startswith("E line 3: ")
+    assert says in caught.value.what
+    assert mend in caught.value.mend
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "says"),
+    [
+        ("d,x,keep", "d,x,drop", "E lines 2 and 4: keep and drop for 'x'"),
+        ("d,x,merge,y", "d,x,merge,z", "E lines 2 and 4: merge and merge for 'x'"),
+        ("d,x,rename,y", "d,x,rename,z", "E lines 2 and 4: rename and rename for 'x'"),
+        ("d,x,add", "d,x,merge,y", "E lines 2 and 4: add and merge for 'x'"),
+        ("d,x,,,f", "d,x,keep,,g", "E lines 2 and 4: two families for 'x'"),
+    ],
+)
+def test_two_lines_that_contradict_are_both_named(one: str, two: str, says: str) -> None:
+    with pytest.raises(CurationError) as caught:
+        read(one, "d,other,keep", two)
+    assert caught.value.what == says
+    assert caught.value.mend == "delete one of the lines"
+
+
+def test_lines_that_agree_or_speak_of_other_domains_do_not_contradict() -> None:
+    assert len(read("d,x,keep", "d,x,keep", "d,x,,,f", "d,x,,,f,n", "e,x,drop", "d,y,drop")) == 6
+
+
+# --- keep, add, drop ------------------------------------------------------------------------------
+
+TABLE = {
+    "Q1": ("baker", 50),
+    "Q2": ("cook", 30),
+    "Q3": ("clerk", 4),
+    "Q4": ("Veltland", 9, [], {"classes": ["Q6256"]}),
+    "Q6": ("Hahaha", 8),
+    "Q7": ({"fr": "nonne"}, 7),
+}
+
+
+def test_keep_holds_against_every_rule(choose: Any) -> None:
+    lines = ["clerk,keep", "Veltland,keep", "Hahaha,keep,,,they are called so"]
+    found = choose(TABLE, min_count=100, edits=lines)
+    assert found.kept == {"Veltland": 9, "Hahaha": 8, "clerk": 4}
+    kept = found["Hahaha"]
+    assert (kept.reason, kept.detail, kept.note) == ("edited", "", "they are called so")
+    assert {t.reason for t in found.selection.terms} == {"edited"}
+
+
+def test_keep_holds_another_demonym(choose: Any) -> None:
+    table = {"Q1": ("Veltland", 9, [], {"demonyms": ["Veltlander", "Veltlandish"]})}
+    found = choose(table, form="demonym", edits=["Veltlandish,keep"])
+    assert set(found.families.items()) == {("Veltlander", "Veltland"), ("Veltlandish", "Veltland")}
+
+
+def test_drop_takes_out_and_others_move_up(choose: Any) -> None:
+    assert choose(TABLE, top=2).kept == {"baker": 50, "cook": 30}
+    found = choose(TABLE, top=2, edits=["baker,drop,,,asked about already"])
+    assert found.kept == {"cook": 30, "clerk": 4}
+    assert found.fates["baker"] == "dropped edited"
+    assert found["baker"].detail == "asked about already"
+    assert choose(TABLE, edits=["Q1,drop"])["baker"].detail == "dropped"
+
+
+def test_drop_takes_out_what_answers_or_a_list_name(choose: Any) -> None:
+    found = choose(TABLE, met=["baker", "nun"], words=["cook"], edits=["baker,drop", "cook,drop"])
+    assert set(found.kept) == {"clerk", "nun"}
+
+
+def test_add_makes_a_term_that_nobody_else_knows(choose: Any) -> None:
+    found = choose(TABLE, top=1, edits=["lighthouse keeper,add,,tower,not in Wikidata"])
+    assert found.kept == {"baker": 50, "lighthouse keeper": 0}
+    added = found["lighthouse keeper"]
+    assert (added.source, added.reason, added.note) == ("edits", "edited", "not in Wikidata")
+    assert found.families["lighthouse keeper"] == "tower"
+    assert found.ids["lighthouse keeper"] == new_id("d", "lighthouse keeper")
+
+
+def test_add_of_what_is_there_keeps_it(choose: Any) -> None:
+    found = choose(TABLE, min_count=10, edits=["clerk,add", "Veltland,add"])
+    assert found.kept == {"baker": 50, "cook": 30, "Veltland": 9, "clerk": 4}
+    assert found["clerk"].source == "wikidata"
+
+
+def test_an_added_term_may_be_merged_into(choose: Any) -> None:
+    # Additions come first, wherever they stand.
+    found = choose(TABLE, edits=["baker,merge,food maker", "cook,merge,Q1", "food maker,add"])
+    assert found.kept == {"food maker": 80, "clerk": 4}
+
+
+def test_a_family_or_a_note_alone_keeps_nothing(choose: Any) -> None:
+    found = choose(TABLE, min_count=40, edits=["baker,,,food,n", "clerk,,,food,n"])
+    assert found.kept == {"baker": 50}
+    assert found.families == {"baker": "food"}
+    assert [found[text].note for text in ("baker", "clerk")] == ["n", "n"]
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ("nun,keep", "nun"),
+        ("nun,drop", "nun"),
+        ("nun,rename,sister", "nun"),
+        ("nun,merge,cook", "nun"),
+        ("cook,merge,nun", "nun"),
+        ("nun,,,family", "nun"),
+        ("Cook,keep", "Cook"),  # as it is written
+    ],
+)
+def test_a_line_on_an_unknown_term_is_refused_and_stops_nothing(
+    choose: Any, line: str, missing: str
+) -> None:
+    found = choose(TABLE, edits=["clerk,drop", line])
+    assert set(found.kept) == {"baker", "cook"}
+    (refused,) = found.selection.rejections
+    assert (refused.code, refused.where) == ("unknown_term", "E line 3")
+    assert refused.detail == f"no term {missing!r} in domain 'd'"
+    assert refused.record["action"] == line.split(",")[1]
+
+
+# --- rename ---------------------------------------------------------------------------------------
+
+
+def test_a_renamed_term_keeps_its_id_and_its_older_name(choose: Any) -> None:
+    before = choose(TABLE)
+    found = choose(TABLE, edits=["baker,rename,bread maker"])
+    assert found.ids["bread maker"] == before.ids["baker"]
+    term = next(t for t in found.selection.terms if t.text == "bread maker")
+    assert (term.names, term.reason, term.wikidata) == (("baker",), "edited", ("Q1",))
+    assert found.kept["bread maker"] == 50
+
+
+def test_a_renamed_term_stays_when_wikidata_and_answers_call_it_otherwise(choose: Any) -> None:
+    table = TABLE | {"Q1": ("bread baker", 50)}
+    found = choose(table, met={"baker": ["Q1"]}, edits=["baker,rename,bread maker"])
+    assert found.ids["bread maker"] == new_id("d", "baker")
+    assert "baker" not in found.fates
+
+
+def test_renaming_by_its_item_gives_a_nameless_one_a_name(choose: Any) -> None:
+    found = choose(TABLE, language="en", fallbacks=["fr"], edits=["Q7,rename,nun"])
+    assert found.kept["nun"] == 7
+    assert found["nun"].reason == "edited"
+    assert choose(TABLE, fallbacks=["fr"]).fates["nonne"] == "dropped no_label"
+
+
+def test_renaming_is_keeping(choose: Any) -> None:
+    assert choose(TABLE, min_count=40, edits=["clerk,rename,scribe"]).kept == {
+        "baker": 50,
+        "scribe": 4,
+    }
+
+
+def test_other_lines_may_use_the_old_or_the_new_name(choose: Any) -> None:
+    for name in ("baker", "bread maker", "Q1"):
+        found = choose(TABLE, edits=[f"cook,merge,{name}", "baker,rename,bread maker"])
+        assert found.kept["bread maker"] == 80
+        lines = [f"{name},,,food", "baker,rename,bread maker"]
+        assert choose(TABLE, edits=lines).families["bread maker"] == "food"
+
+
+@pytest.mark.parametrize(
+    ("met", "edits", "line"),
+    [
+        ([], ["baker,rename,cook"], 2),
+        (["baker", "cook"], ["baker,rename,cook"], 2),
+        ([], ["cook,keep", "baker,rename,cook"], 3),
+        ([], ["baker,rename,chef", "cook,rename,chef"], 3),
+    ],
+)
+def test_a_name_that_another_term_has_is_an_error(
+    choose: Any, met: list[str], edits: list[str], line: int
+) -> None:
+    with pytest.raises(CurationError) as caught:
+        choose(TABLE, met=met, edits=edits)
+    assert caught.value.what.startswith(f"E line {line}: ")
+    assert caught.value.what.endswith("is a term already")
+    assert caught.value.mend == "choose another name, or write merge"
+
+
+def test_the_name_of_what_is_dropped_may_be_taken(choose: Any) -> None:
+    found = choose(TABLE, edits=["cook,drop", "baker,rename,cook"])
+    assert found.kept == {"cook": 50, "clerk": 4}
+    assert found.ids["cook"] == new_id("d", "baker")
+
+
+# --- merge ----------------------------------------------------------------------------------------
+
+
+def test_merging_moves_statements_and_names(choose: Any) -> None:
+    found = choose(TABLE, edits=["baker,merge,cook,,one trade"])
+    assert found.kept == {"cook": 80, "clerk": 4}
+    assert found.fates["baker"] == "merged edited cook"
+    assert found["baker"].detail == "one trade"
+    term = next(t for t in found.selection.terms if t.text == "cook")
+    assert (term.names, term.count) == (("baker",), 80)
+
+
+def test_merging_keeps_what_is_merged_into(choose: Any) -> None:
+    found = choose(TABLE, min_count=100, edits=["baker,merge,clerk"])
+    assert found.kept == {"clerk": 54}
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        ["baker,merge,cook", "cook,merge,clerk"],
+        ["cook,merge,clerk", "baker,merge,cook"],
+        ["baker,merge,Q2", "Q2,merge,Q3"],
+    ],
+)
+def test_a_chain_of_merges_ends_at_its_end(choose: Any, edits: list[str]) -> None:
+    found = choose(TABLE, edits=edits)
+    assert found.kept == {"clerk": 84}
+    assert found.fates["baker"] == "merged edited cook"
+    assert found.fates["cook"] == "merged edited clerk"
+    (term,) = found.selection.terms
+    assert sorted(term.names) == ["baker", "cook"]
+
+
+@pytest.mark.parametrize(
+    ("edits", "line"),
+    [
+        (["baker,merge,cook", "cook,merge,baker"], 3),
+        (["baker,merge,cook", "cook,merge,clerk", "clerk,merge,baker"], 4),
+        (["baker,keep", "Q2,merge,cook"], 3),
+    ],
+)
+def test_a_circle_of_merges_is_an_error(choose: Any, edits: list[str], line: int) -> None:
+    with pytest.raises(CurationError, match=f"E line {line}: .* merged into each other") as caught:
+        choose(TABLE, edits=edits)
+    assert caught.value.mend == "delete one of the lines"
+
+
+def test_merging_into_what_is_dropped_is_an_error(choose: Any) -> None:
+    for edits in (["cook,drop", "baker,merge,cook"], ["baker,merge,cook", "cook,drop"]):
+        with pytest.raises(CurationError, match="merges into 'cook', which another line drops"):
+            choose(TABLE, edits=edits)
+
+
+def test_a_line_that_stands_twice_counts_once(choose: Any) -> None:
+    found = choose(TABLE, edits=["baker,merge,cook", "baker,merge,cook"])
+    assert found.kept == {"cook": 80, "clerk": 4}
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [("baker,drop", "Q1,keep"), ("baker,merge,cook", "Q1,drop"), ("baker,rename,x", "Q1,rename,y")],
+)
+def test_two_names_of_one_term_contradict_as_one_does(choose: Any, one: str, two: str) -> None:
+    with pytest.raises(CurationError, match=r"E lines? (2 and 3|3 and 2)"):
+        choose(TABLE, edits=[one, two])
+
+
+def test_two_families_under_two_names_of_one_term_are_refused(choose: Any) -> None:
+    with pytest.raises(CurationError, match="E lines 2 and 3: two families for 'baker'"):
+        choose(TABLE, edits=["baker,,,food", "Q1,,,bread"])
+
+
+def test_a_family_of_what_was_merged_goes_along(choose: Any) -> None:
+    table = {"Q1": ("baker", 50), "Q2": ("bakers", 9), "Q3": ("cook", 30)}
+    found = choose(table, edits=["bakers,,,food", "cook,,,food"])
+    assert found.families == {"baker": "food", "cook": "food"}
+
+
+def test_merging_by_people_comes_before_every_rule(choose: Any) -> None:
+    table = {"Q1": ("actor", 9), "Q2": ("film actor", 5, ["Q1"]), "Q3": ("artist", 3)}
+    found = choose(table, merge="all", edits=["film actor,merge,artist"])
+    assert found.kept == {"actor": 9, "artist": 8}
+
+
+def test_edits_of_terms_change_no_other_id(choose: Any) -> None:
+    before = choose(TABLE)
+    found = choose(TABLE, edits=["baker,rename,x", "clerk,merge,cook"])
+    assert found.ids == {"x": before.ids["baker"], "cook": before.ids["cook"]}

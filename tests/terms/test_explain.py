@@ -1,0 +1,199 @@
+"""A term's story: whom a name stands for, which items carry an older text, and all the rest."""
+
+from typing import Any
+
+import pytest
+
+from curation.records import REASONS, Association, Item
+from curation.terms.edits import Edit
+from curation.terms.explain import named, old_texts, story
+from curation.terms.select import new_id
+
+TABLE = {
+    "Q1": ("actor", 50, ["Q9"], {"description": "who acts", "aliases": ["player"], "sitelinks": 7}),
+    "Q2": ("film actor", 30, ["Q1"]),
+    "Q3": ("pilot", 20),
+    "Q9": ({"en": "artist", "de": "Künstler"}, 0, [], {"classes": ["Q10"]}),
+}
+
+
+def item(name: str, context: str, *sentences: str, term: str = "pilot") -> Item:
+    three = (*sentences, *(f"{context} {n}" for n in range(3 - len(sentences))))
+    a, b, c = (Association(id=f"{name}-{n}", sentence=text) for n, text in enumerate(three))
+    return Item(
+        id=name,
+        kind="intersentence",
+        term=new_id("d", term),
+        context=context,
+        associations=(a, b, c),
+        round="main",
+    )
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["airline pilot", "pilot", "Airline  Pilot", "Q3", new_id("d", "pilot")]
+)
+def test_a_term_is_found_by_texts_item_and_id(choose: Any, name: str) -> None:
+    found = choose(TABLE, edits=["pilot,rename,airline pilot"]).selection
+    assert [c.text for c in named(found, name)] == ["airline pilot"]
+    assert named(found, name, "other") == []
+    assert len(named(found, name, "d")) == 1
+
+
+def test_a_name_may_stand_for_several_and_for_none(choose: Any) -> None:
+    found = choose(TABLE | {"Q6": ("Pilot", 3)}).selection
+    assert [(c.text, c.status) for c in named(found, "pilot")] == [
+        ("pilot", "kept"),
+        ("Pilot", "merged"),
+    ]
+    assert named(found, "nun") == []
+
+
+# --- items with an older text ---------------------------------------------------------------------
+
+
+def test_items_that_carry_the_old_text_and_not_the_new_are_listed(choose: Any) -> None:
+    candidate = choose(TABLE, edits=["pilot,rename,flyer"])["flyer"]
+    items = [
+        item("old", "The Pilot came."),
+        item("new", "The flyer came."),
+        item("both", "The flyer came.", "He was a pilot."),
+        item("in an association", "She came.", "She is a pilot."),
+        item("of another term", "The pilot came.", term="cook"),
+    ]
+    assert old_texts(candidate, items) == ["old", "both", "in an association"]
+
+
+def test_an_old_text_within_the_new_one_is_not_the_old_one(choose: Any) -> None:
+    candidate = choose(TABLE, edits=["pilot,rename,airline pilot"])["airline pilot"]
+    items = [item("old", "The pilot came."), item("new", "The airline pilot came.")]
+    assert old_texts(candidate, items) == ["old"]
+
+
+def test_a_new_text_within_the_old_one_is_not_the_new_one(choose: Any) -> None:
+    table = {"Q3": ("airline pilot", 20)}
+    candidate = choose(table, edits=["airline pilot,rename,pilot"])["pilot"]
+    items = [
+        item("old", "The airline pilot came.", term="airline pilot"),
+        item("new", "The pilot came.", term="airline pilot"),
+    ]
+    assert old_texts(candidate, items) == ["old"]
+
+
+def test_a_word_that_only_holds_the_old_text_is_another_word(choose: Any) -> None:
+    table = {"Q3": ("cook", 20)}
+    candidate = choose(table, edits=["cook,rename,chef"])["chef"]
+    assert old_texts(candidate, [item("new", "The chef baked cookies.", term="cook")]) == []
+
+
+def test_a_term_that_was_never_renamed_has_no_old_text(choose: Any) -> None:
+    assert old_texts(choose(TABLE)["pilot"], [item("old", "The pilot came.")]) == []
+
+
+# --- the story ------------------------------------------------------------------------------------
+
+
+def tell(chosen: Any, facts: Any, text: str, **more: Any) -> dict[str, Any]:
+    known = {"edits": (), "items": (), "languages": ("en",)} | more
+    return story(chosen[text], chosen.selection, facts=facts, **known)
+
+
+def test_the_story_of_a_kept_term(choose: Any, facts: Any) -> None:
+    known, edits = facts(TABLE), [Edit(2, "d", "actor", family="stage"), Edit(3, "e", "actor")]
+    chosen = choose(known, merge="all", edits=["actor,,,stage"])
+    told = tell(chosen, known, "actor", edits=edits, items=[item("i", "x", term="actor")])
+    assert told == {
+        "term": "actor",
+        "domain": "d",
+        "id": new_id("d", "actor"),
+        "status": "kept",
+        "reason": None,
+        "meaning": None,
+        "detail": "",
+        "into": None,
+        "source": "wikidata",
+        "form": "name",
+        "count": 50,
+        "rolled_up": 80,  # with 30 film actors
+        "older_texts": [],
+        "wikidata": [
+            {
+                "id": "Q1",
+                "counts": {"P106": 50},
+                "labels": {"en": "actor"},
+                "description": "who acts",
+                "aliases": ["player"],
+                "kind_of": {"Q9": "artist"},
+                "instance_of": {},
+                "sitelinks": 7,
+                "demonyms": [],
+            }
+        ],
+        "merged_into_it": [{"term": "film actor", "reason": "too_fine", "count": 30}],
+        "edits": [{"line": 2, "family": "stage"}],
+        "family": "stage",
+        "relatives": [],
+        "items": 1,
+        "items_with_an_older_text": [],
+    }
+
+
+def test_the_story_of_a_merged_term(choose: Any, facts: Any) -> None:
+    known = facts(TABLE)
+    told = tell(choose(known, merge="all"), known, "film actor")
+    assert (told["status"], told["reason"], told["into"]) == ("merged", "too_fine", "actor")
+    assert told["meaning"] == REASONS["too_fine"]
+    assert told["detail"] == "a kind of actor"
+    assert (told["family"], told["relatives"]) == (None, [])
+    assert told["wikidata"][0]["kind_of"] == {"Q1": "actor"}
+
+
+def test_the_story_of_a_dropped_term(choose: Any, facts: Any) -> None:
+    known = facts(TABLE, unseen={"Q7": 2})
+    told = tell(choose(known, min_count=40, merge="none"), known, "pilot")
+    assert (told["status"], told["reason"]) == ("dropped", "too_rare")
+    assert told["detail"] == "20 statements; the domain asks for 40"
+    told = tell(choose(known), known, "Q7")
+    assert told["wikidata"] == [{"id": "Q7", "counts": {"P106": 2}}]
+
+
+def test_the_story_of_a_renamed_term_has_its_old_names_edits_and_items(
+    choose: Any, facts: Any
+) -> None:
+    known, edits = facts(TABLE), [Edit(2, "d", "pilot", "rename", "flyer", note="others steer")]
+    chosen = choose(known, edits=["pilot,rename,flyer,,others steer"])
+    items = [item("one", "The pilot came."), item("two", "The flyer came.")]
+    told = tell(chosen, known, "flyer", edits=edits, items=items)
+    assert told["id"] == new_id("d", "pilot")
+    assert told["older_texts"] == ["pilot"]
+    assert told["edits"] == [
+        {"line": 2, "action": "rename", "into": "flyer", "note": "others steer"}
+    ]
+    assert (told["items"], told["items_with_an_older_text"]) == (2, ["one"])
+
+
+def test_the_story_of_a_word_of_a_list_has_no_counts(choose: Any, facts: Any) -> None:
+    known = facts(TABLE)
+    told = tell(choose(known, words=["nun"]), known, "nun")
+    assert (told["source"], told["count"], told["rolled_up"]) == ("words", None, None)
+    assert told["wikidata"] == []
+
+
+def test_the_story_names_relatives_and_what_lies_above_by_the_nearest_label(
+    choose: Any, facts: Any
+) -> None:
+    known = facts(
+        {
+            "Q1": ("Veltland", 9, [], {"demonyms": ["Veltlander"], "classes": ["Q9", "Q10"]}),
+            "Q9": ({"en": "realm", "de": "Reich"}, 0),
+        }
+    )
+    chosen = choose(known, form="both")
+    told = tell(chosen, known, "Veltlander", languages=("de", "en"))
+    assert (told["family"], told["relatives"]) == ("Veltland", ["Veltland"])
+    assert told["form"] == "demonym"
+    assert told["wikidata"][0]["instance_of"] == {"Q9": "Reich", "Q10": None}
+    assert told["wikidata"][0]["demonyms"] == ["Veltlander"]

@@ -1,0 +1,492 @@
+"""Which candidates are one term: same labels, variants, the too fine-grained; and thresholds."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from curation.terms.merging import stems
+
+# --- one label, several spellings -----------------------------------------------------------------
+
+
+def test_one_label_of_two_items_is_one_term(choose: Any) -> None:
+    found = choose({"Q1": ("librarian", 4), "Q2": ("Librarian", 1), "Q3": ("cook", 9)})
+    assert found.fates == {
+        "cook": "kept",
+        "librarian": "kept",
+        "Librarian": "merged same_label librarian",  # case is no difference
+    }
+    assert found.kept == {"cook": 9, "librarian": 5}
+    term = next(t for t in found.selection.terms if t.text == "librarian")
+    assert (term.wikidata, term.count) == (("Q1", "Q2"), 5)
+
+
+def test_of_one_label_twice_the_merged_one_tells_its_item(choose: Any) -> None:
+    found = choose({"Q1": ("librarian", 4), "Q2": ("librarian", 4)})
+    # As often as each other: the older item is the term.
+    assert found.fates == {"librarian": "kept", "librarian Q2": "merged same_label librarian"}
+    assert found["librarian"].item == "Q1"
+
+
+def test_one_of_two_items_of_a_label_may_be_dropped_by_its_id(choose: Any) -> None:
+    table = {"Q1": ("librarian", 4), "Q2": ("librarian", 1)}
+    for edit, count in (("Q1,drop", 1), ("Q2,drop", 4)):
+        assert choose(table, edits=[edit]).kept == {"librarian": count}
+
+
+def test_variants_go_up_in_the_most_frequent_spelling(choose: Any) -> None:
+    table = {"Q1": ("filmmaker", 5), "Q2": ("film-maker", 3), "Q3": ("film maker", 7)}
+    found = choose(table, merge="none")
+    assert found.fates == {
+        "film maker": "kept",
+        "filmmaker": "merged variant film maker",
+        "film-maker": "merged variant film maker",
+    }
+    assert found.kept == {"film maker": 5 + 3 + 7}
+
+
+def test_variants_that_several_items_are_called_count_all(choose: Any) -> None:
+    found = choose({"Q1": ("actors", 5), "Q2": ("actor", 2), "Q3": ("actor", 1)})
+    assert found.kept == {"actors": 5 + 2 + 1}
+
+
+@pytest.mark.parametrize(
+    ("language", "kept"),
+    [("en", {"baker": 7, "ladies": 5}), ("de", {"baker": 5, "bakers": 2, "lady": 1, "ladies": 4})],
+)
+def test_plurals_are_variants_in_english_alone(
+    choose: Any, language: str, kept: dict[str, int]
+) -> None:
+    table = {"Q1": ("baker", 5), "Q2": ("bakers", 2), "Q3": ("lady", 1), "Q4": ("ladies", 4)}
+    assert choose(table, language=language).kept == kept
+
+
+def test_stems_are_equal_for_variants_alone() -> None:
+    stem = stems(["gentleman", "Gentlemen", "gentle man", "boss", "Café"], english=True)
+    assert stem["gentleman"] == stem["Gentlemen"] == stem["gentle man"]
+    assert len(set(stem.values())) == 3
+    assert stems(["lady", "ladies"], english=False) == {"lady": "lady", "ladies": "ladies"}
+
+
+def test_what_people_or_lists_name_stays_as_it_is_named(choose: Any) -> None:
+    table = {"Q1": ("ladies", 9), "Q2": ("Lady", 3)}
+    found = choose(table, words=["lady", "ladies"])
+    assert found.fates == {
+        "ladies": "kept",
+        "Lady": "merged same_label lady",
+        "lady": "kept",
+    }
+    assert found.kept == {"ladies": 9, "lady": 3}
+
+
+def test_variants_share_the_family_that_one_of_them_has(choose: Any) -> None:
+    # The people counted by itself is called as the place's people are.
+    table = {
+        "Q1": ("Veltland", 3, [], {"demonyms": ["Veltlander"]}),
+        "Q2": ("Veltlanders", 9),
+    }
+    found = choose(table, form="both")
+    assert found.fates["Veltlander"] == "merged variant Veltlanders"
+    assert found.families == {"Veltland": "Veltland", "Veltlanders": "Veltland"}
+
+
+# --- thresholds -----------------------------------------------------------------------------------
+
+FIVE = {
+    "Q1": ("baker", 50), "Q2": ("cook", 30), "Q3": ("smith", 15), "Q4": ("clerk", 4),
+    "Q6": ("nun", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("knobs", "count", "why"),
+    [
+        ({}, 5, None),
+        ({"min_count": 15}, 3, "the domain asks for 15"),
+        ({"min_count": 16}, 2, "the domain asks for 16"),
+        ({"min_count": 51}, 0, "the domain asks for 51"),
+        ({"top": 1}, 1, "the domain takes the 1 most frequent"),
+        ({"top": 4}, 4, "the domain takes the 4 most frequent"),
+        ({"top": 9}, 5, None),
+        ({"coverage": 0.01}, 1, "the more frequent ones hold 1% of all"),
+        ({"coverage": 0.5}, 1, "the more frequent ones hold 50% of all"),  # 50 of 100
+        ({"coverage": 0.51}, 2, "the more frequent ones hold 51% of all"),
+        ({"coverage": 0.8}, 2, "the more frequent ones hold 80% of all"),  # 80 of 100
+        ({"coverage": 0.95}, 3, "the more frequent ones hold 95% of all"),
+        ({"coverage": 0.96}, 4, "the more frequent ones hold 96% of all"),
+        ({"top": 3, "min_count": 30}, 2, "the domain asks for 30"),  # the narrower counts
+        ({"top": 1, "coverage": 0.8}, 1, "the domain takes the 1 most frequent"),
+    ],
+)
+def test_thresholds_take_the_most_frequent(
+    choose: Any, knobs: dict[str, Any], count: int, why: str | None
+) -> None:
+    found = choose(FIVE, **knobs)
+    texts = [label for label, _ in FIVE.values()]
+    assert list(found.kept) == texts[:count]
+    assert [found.fates[text] for text in texts[count:]] == ["dropped too_rare"] * (5 - count)
+    if why:
+        assert found["nun"].detail == f"1 statements; {why}"
+
+
+def test_a_share_is_met_by_exactly_that_share(choose: Any) -> None:
+    # 55 of 100 is 55 %, though 0.55 times 100 is 55.00000000000001 to a computer.
+    assert choose({"Q1": ("baker", 55), "Q2": ("cook", 45)}, coverage=0.55).kept == {"baker": 55}
+
+
+def test_of_equally_frequent_items_the_older_is_taken(choose: Any) -> None:
+    table = {"Q10": ("baker", 5), "Q9": ("cook", 5), "Q11": ("clerk", 5)}
+    assert choose(table, top=2).kept == {"cook": 5, "baker": 5}
+    assert len(choose(table, min_count=5).kept) == 3
+
+
+def test_what_people_keep_counts_among_the_top(choose: Any) -> None:
+    found = choose(FIVE, top=2, edits=["nun,keep"])
+    assert found.kept == {"baker": 50, "nun": 1}
+
+
+# --- the too fine-grained -------------------------------------------------------------------------
+
+PRODUCERS = {
+    "Q1": ("producer", 30),
+    "Q2": ("film producer", 8585, ["Q1"]),
+    "Q3": ("assistant producer", 12, ["Q1"]),
+}
+
+
+def test_all_that_is_too_fine_goes_up_in_its_head_however_frequent(choose: Any) -> None:
+    found = choose(PRODUCERS, merge="all", top=1)
+    assert found.fates == {
+        "producer": "kept",
+        "film producer": "merged too_fine producer",
+        "assistant producer": "merged too_fine producer",
+    }
+    assert found.kept == {"producer": 30 + 8585 + 12}
+    assert found["assistant producer"].detail == "a kind of producer"
+    assert found["film producer"].count == 8585
+
+
+def test_the_rare_alone_go_up_where_only_they_shall(choose: Any) -> None:
+    found = choose(PRODUCERS, merge="rare", min_count=40)
+    # 30 + 12 = 42 producers are enough, and film producers are enough by themselves.
+    assert found.fates == {
+        "film producer": "kept",
+        "producer": "kept",
+        "assistant producer": "merged too_fine producer",
+    }
+    assert found.kept == {"film producer": 8585, "producer": 42}
+
+
+def test_what_goes_up_in_what_is_too_rare_itself_falls_with_it(choose: Any) -> None:
+    found = choose(PRODUCERS, merge="rare", min_count=43)
+    assert found.fates == {
+        "film producer": "kept",
+        "producer": "dropped too_rare",
+        "assistant producer": "dropped too_rare",
+    }
+    assert found["producer"].detail == "42 statements; the domain asks for 43"
+    assert "producer" in found["assistant producer"].detail
+
+
+def test_nothing_goes_up_where_nothing_shall(choose: Any) -> None:
+    assert choose(PRODUCERS, merge="none", min_count=13).fates == {
+        "film producer": "kept",
+        "producer": "kept",
+        "assistant producer": "dropped too_rare",
+    }
+
+
+CHAIN = {
+    "Q1": ("actor", 100),
+    "Q2": ("film actor", 30, ["Q1"]),
+    "Q3": ("silent film actor", 25, ["Q2"]),
+}
+
+
+def test_a_chain_goes_up_to_its_end(choose: Any) -> None:
+    found = choose(CHAIN, merge="all")
+    assert found.fates == {
+        "actor": "kept",
+        "film actor": "merged too_fine actor",
+        "silent film actor": "merged too_fine film actor",
+    }
+    assert found.kept == {"actor": 155}
+    assert found["film actor"].rolled == 55
+
+
+def test_what_gains_enough_on_the_way_is_not_merged_itself(choose: Any) -> None:
+    # 30 + 25 = 55 film actors are enough; without the silent ones they were too few.
+    assert choose(CHAIN, merge="rare", min_count=55).kept == {"actor": 100, "film actor": 55}
+    assert choose(CHAIN, merge="rare", min_count=56).kept == {"actor": 155}
+
+
+def test_merging_lets_others_move_up(choose: Any) -> None:
+    table = CHAIN | {"Q4": ("cook", 28), "Q6": ("clerk", 27)}
+    assert choose(table, merge="rare", top=3).kept == {"actor": 100, "film actor": 55, "cook": 28}
+    assert choose(table, merge="all", top=3).kept == {"actor": 155, "cook": 28, "clerk": 27}
+
+
+@pytest.mark.parametrize(
+    ("more", "edits"),
+    [
+        ({}, ["film actor,drop"]),
+        ({"title": "Actor", "aliases": ["performer"]}, []),  # looks vandalised
+    ],
+)
+def test_a_dropped_link_of_a_chain_is_passed_over(
+    choose: Any, more: dict[str, Any], edits: list[str]
+) -> None:
+    table = CHAIN | {"Q2": ("film actor", 30, ["Q1"], more)}
+    if "title" in more:
+        table |= {"Q2": ("cinema goer actor", 30, ["Q1"], {"title": "Fish", "aliases": ["shark"]})}
+        table |= {"Q3": ("silent cinema goer actor", 25, ["Q2"])}
+    found = choose(table, merge="all", edits=edits)
+    assert found.kept == {"actor": 125}
+    middle, leaf = table["Q2"][0], table["Q3"][0]
+    assert found.fates[middle].startswith("dropped")
+    assert found.fates[leaf] == "merged too_fine actor"
+
+
+@pytest.mark.parametrize("general", ["root", "generic", "place", "outside"])
+def test_nothing_goes_up_in_what_is_too_general_or_out_of_place(choose: Any, general: str) -> None:
+    table = {
+        "Q1": ("actor", 9, [] if general == "root" else ["Q35120"]),
+        "Q2": ("film actor", 5, ["Q1"]),
+        "Q35120": ("entity", 0),
+    }
+    knobs: dict[str, Any] = {
+        "root": {"roots": ["Q1"]},
+        "generic": {"generic": ["Q1"]},
+        "place": {"exclude": ["Q7"]},
+        "outside": {"roots": ["Q8"]},
+    }[general]
+    if general == "place":
+        table["Q1"] = ("actor", 9, [], {"classes": ["Q7"]})
+        table["Q2"] = ("film actor", 5, ["Q1"])
+    found = choose(table, merge="all", edits=["film actor,keep"] * (general == "outside"), **knobs)
+    assert found.fates["actor"].startswith("dropped")
+    if general == "place":  # what is a kind of the excluded is excluded as well
+        assert found.fates["film actor"] == "dropped excluded_class"
+    else:
+        assert found.fates["film actor"] == "kept"
+
+
+def test_a_head_that_nobody_states_becomes_a_term(choose: Any) -> None:
+    table = {
+        "Q1": ("actor", 0, ["Q9"]),
+        "Q2": ("film actor", 30, ["Q1"]),
+        "Q3": ("voice actor", 25, ["Q1"]),
+        "Q9": ("artist", 0),
+    }
+    found = choose(table, merge="all", min_count=50)
+    assert found.kept == {"actor": 55}
+    assert (found["actor"].count, found["actor"].item) == (0, "Q1")
+    # Also where each of both is too rare, and not where nothing is merged.
+    assert choose(table, merge="rare", min_count=50).kept == {"actor": 55}
+    assert choose(table, merge="none", min_count=50).kept == {}
+    assert "artist" not in found.fates
+
+
+def test_a_head_that_nobody_states_may_be_called_like_a_counted_item(choose: Any) -> None:
+    table = {
+        "Q1": ("producer", 100),
+        "Q2": ("assistant producer", 5, ["Q3"]),
+        "Q3": ("producer", 0),
+    }
+    found = choose(table, merge="all")
+    # One text is one term: 100 + 5.
+    assert found.kept == {"producer": 105}
+    assert found.fates["assistant producer"] == "merged too_fine producer"
+
+
+def test_a_head_that_nobody_states_may_be_called_like_a_listed_word(choose: Any) -> None:
+    table = {"Q2": ("assistant producer", 5, ["Q3"]), "Q3": ("producer", 0)}
+    assert choose(table, merge="all", words=["producer"]).kept == {"producer": 5}
+
+
+def test_a_circle_of_kinds_ends(choose: Any) -> None:
+    table = {
+        "Q1": ("actor", 9, ["Q3"]),
+        "Q2": ("film actor", 5, ["Q1"]),
+        "Q3": ("silent film actor", 2, ["Q2"]),
+    }
+    for head in ("last", "none"):
+        for merge in ("all", "rare"):
+            found = choose(table, merge=merge, head=head, top=1)
+            assert found.kept == {"actor": 16}
+
+
+def test_an_item_that_is_a_kind_of_itself_stays(choose: Any) -> None:
+    for head in ("last", "none"):
+        assert choose({"Q1": ("actor", 9, ["Q1"])}, head=head).kept == {"actor": 9}
+
+
+def test_a_head_must_be_above_and_what_is_above_must_be_a_head(choose: Any) -> None:
+    table = {
+        "Q1": ("cook", 9),
+        "Q2": ("pastry cook", 5),  # nothing says that it is a kind of cook
+        "Q3": ("baker", 4, ["Q1"]),  # a kind of cook of another name
+    }
+    assert choose(table, merge="all").kept == {"cook": 9, "pastry cook": 5, "baker": 4}
+
+
+def test_the_longest_head_is_taken_and_of_two_as_long_the_older_item(choose: Any) -> None:
+    table = {
+        "Q9": ("film actor", 1),
+        "Q8": ("actor", 50),
+        "Q3": ("silent film actor", 5, ["Q8", "Q9"]),
+    }
+    assert choose(table, merge="all").kept == {"actor": 50, "film actor": 6}
+    table = {
+        "Q10": ("actor", 1),
+        "Q9": ("Actor", 0),
+        "Q3": ("film actor", 5, ["Q9", "Q10"]),
+    }
+    found = choose(table, merge="all")
+    assert sum(found.kept.values()) == 6
+    assert len(found.kept) == 1
+
+
+def test_terms_of_one_label_go_up_together(choose: Any) -> None:
+    table = {
+        "Q1": ("actor", 9),
+        "Q2": ("film actor", 5, ["Q1"]),
+        "Q3": ("film actor", 2),
+    }
+    found = choose(table, merge="all")
+    assert found.kept == {"actor": 16}
+    assert found.fates["film actor Q3"] == "merged same_label film actor"
+
+
+@pytest.mark.parametrize(
+    ("language", "wide", "fine"),
+    [
+        ("id", "aktor", "aktor film"),
+        ("fr", "acteur", "acteur de théâtre"),
+        ("de", "Schauspieler", "Filmschauspieler"),
+        ("nl", "acteur", "filmacteur"),
+        ("ja", "俳優", "映画俳優"),
+        ("en-GB", "actor", "film actor"),
+    ],
+)
+def test_the_head_stands_where_the_language_has_it(
+    choose: Any, language: str, wide: str, fine: str
+) -> None:
+    table = {"Q1": (wide, 9), "Q2": (fine, 5, ["Q1"])}
+    assert choose(table, merge="all", language=language).kept == {wide: 14}
+    other = "last" if language in ("id", "fr") else "first"
+    assert choose(table, merge="all", language=language, head=other).kept == {wide: 9, fine: 5}
+
+
+def test_the_female_form_of_the_finer_goes_up_in_that_of_the_wider(choose: Any) -> None:
+    table = {
+        "Q1": ("Lehrer", 80, [], {"feminine": ["Lehrerin"]}),
+        "Q2": ("Musiklehrer", 5, ["Q1"], {"feminine": ["Musiklehrerin"]}),
+    }
+    found = choose(table, language="de", gendered=True, merge="all")
+    assert found.fates == {
+        "Lehrer": "kept",
+        "Lehrerin": "kept",
+        "Musiklehrer": "merged too_fine Lehrer",
+        "Musiklehrerin": "merged too_fine Lehrerin",
+    }
+    assert found.kept == {"Lehrer": 85, "Lehrerin": 85}
+
+
+def test_a_female_form_without_its_like_above_goes_up_uncounted(choose: Any) -> None:
+    table = {
+        "Q1": ("Lehrer", 80),
+        "Q2": ("Musiklehrer", 5, ["Q1"], {"feminine": ["Musiklehrerin"]}),
+    }
+    found = choose(table, language="de", gendered=True, merge="all")
+    assert found.fates["Musiklehrerin"] == "merged too_fine Lehrer"
+    assert found.kept == {"Lehrer": 85}  # the five are counted with their name
+
+
+def test_what_people_and_answers_keep_is_not_too_fine(choose: Any) -> None:
+    found = choose(PRODUCERS, merge="all", edits=["film producer,keep"])
+    assert found.kept == {"film producer": 8585, "producer": 42}
+    found = choose(PRODUCERS, merge="all", met=["assistant producer"])
+    assert found.kept == {"producer": 8615, "assistant producer": 12}
+
+
+# --- no known head --------------------------------------------------------------------------------
+
+RUSSIAN = {
+    "Q1": ("артист", 70),
+    "Q2": ("актёр", 50, ["Q1"]),
+    "Q3": ("киноактёр", 6, ["Q4"]),
+    "Q4": ("исполнитель", 0, ["Q2"]),
+    "Q6": ("каскадёр", 4, ["Q3"]),
+}
+
+
+def test_without_a_known_head_the_rare_go_up_in_the_nearest_counted(choose: Any) -> None:
+    found = choose(RUSSIAN, language="ru", merge="rare", min_count=20)
+    # Q4 is counted by nobody and passed over. 4 + 6 go up together: 50 + 10.
+    assert found.fates == {
+        "артист": "kept",
+        "актёр": "kept",
+        "киноактёр": "merged too_fine актёр",
+        "каскадёр": "merged too_fine киноактёр",
+    }
+    assert found.kept == {"артист": 70, "актёр": 60}
+
+
+def test_without_a_known_head_the_frequent_stay_even_where_all_shall_go(choose: Any) -> None:
+    assert choose(RUSSIAN, language="ru", merge="all").kept == {
+        "артист": 70, "актёр": 50, "киноактёр": 6, "каскадёр": 4,
+    }  # fmt: skip
+
+
+def test_without_a_known_head_nothing_goes_up_in_what_is_rarer(choose: Any) -> None:
+    table = {"Q1": ("артист", 70), "Q2": ("актёр", 3, ["Q1"]), "Q3": ("киноактёр", 6, ["Q2"])}
+    found = choose(table, language="ru", min_count=20)
+    # Q2 is nearer, but with 3 rarer than 6: both go up in Q1.
+    assert found.fates["киноактёр"] == "merged too_fine артист"
+    assert found.kept == {"артист": 79}
+
+
+def test_of_the_equally_near_the_most_frequent_is_taken(choose: Any) -> None:
+    table = {"Q1": ("артист", 70), "Q2": ("актёр", 90), "Q3": ("киноактёр", 6, ["Q1", "Q2"])}
+    assert choose(table, language="ru", min_count=20).kept == {"актёр": 96, "артист": 70}
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Fail, and do not hang, where something takes longer."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"longer than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("head", ["none", "last"])
+def test_many_ways_up_to_one_item_are_gone_once(choose: Any, head: str) -> None:
+    # Thirty diamonds on top of one another: 2^30 ways from the first item to the last.
+    table: dict[str, Any] = {"Q1": ("film actor", 5, ["Q10", "Q11"])}
+    for n in range(10, 70, 2):
+        for half in (n, n + 1):
+            table[f"Q{half}"] = (None, 0, [f"Q{n + 2}", f"Q{n + 3}"])
+    with within(10):
+        assert choose(table, head=head, min_count=9).fates == {"film actor": "dropped too_rare"}
+
+
+def test_ten_thousand_candidates_take_seconds(choose: Any) -> None:
+    table = {
+        f"Q{n}": (f"word{n} actor", 10_000 - n, ["Q99999"] if n % 2 else [])
+        for n in range(1, 10001)
+    }
+    with within(20):
+        found = choose(table | {"Q99999": ("actor", 5)}, merge="all", top=120)
+    assert len(found.kept) == 120

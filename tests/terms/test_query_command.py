@@ -1,0 +1,144 @@
+"""``curation terms query``: a campaign asks a real engine, breaks off, and goes on."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faulty import Answer, Seen, faulty, oxigraph
+
+from curation.campaign import Campaign
+from curation.files import read_records
+from curation.records import Count, Entity, Term
+
+FACTS = """
+@prefix wd: <http://www.wikidata.org/entity/> .
+@prefix wdt: <http://www.wikidata.org/prop/direct/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+wd:Q1 wdt:P106 wd:Q10, wd:Q11 . wd:Q2 wdt:P106 wd:Q10 . wd:Q3 wdt:P106 wd:Q12 ; wdt:P140 wd:Q20 .
+wd:Q10 rdfs:label "baker"@en . wd:Q11 rdfs:label "bread baker"@en ; wdt:P279 wd:Q10 .
+wd:Q12 rdfs:label "boulanger"@fr . wd:Q20 rdfs:label "Orchard Temple"@en .
+"""
+TOML = """
+[campaign]
+id = "c-query"
+[terms]
+contact = "CONTACT"
+endpoint = "URL"
+least = 1
+[domains.profession]
+properties = ["P106"]
+[domains.religion]
+properties = ["P140"]
+"""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("oxigraph")
+    (folder / "facts.ttl").write_text(FACTS, "utf-8")
+    with oxigraph(folder / "facts.ttl", folder) as url:
+        yield url
+
+
+def ask(campaign: Campaign, url: str, *, contact: str = "me@example.org") -> None:
+    text = TOML.replace("URL", url).replace("CONTACT", contact)
+    (campaign.root / "campaign.toml").write_text(text, "utf-8")
+
+
+def counted(campaign: Campaign) -> list[tuple[str, str, int]]:
+    counts = read_records(campaign.terms / "counts.jsonl", Count)
+    return [(c.domain, c.item, c.count) for c in counts]
+
+
+def test_a_campaign_asks_selects_and_explains(cli: Any, campaign: Campaign, engine: str) -> None:
+    ask(campaign, engine)
+    done = cli("terms", "query", "-c", campaign.root)
+    assert done.code == 0, done.err
+    assert "next: curation terms select" in done.out
+    assert counted(campaign) == [
+        ("profession", "Q10", 2),
+        ("profession", "Q11", 1),
+        ("profession", "Q12", 1),
+        ("religion", "Q20", 1),
+    ]
+    done = cli("terms", "select", "-c", campaign.root)
+    assert done.code == 0, done.err
+    terms = read_records(campaign.terms / "targets.jsonl", Term)
+    # The paper's «all» for professions merges: 2 bakers and 1 bread baker.
+    assert [(t.text, t.count) for t in terms] == [("baker", 3), ("Orchard Temple", 1)]
+    done = cli("terms", "explain", "bread baker", "--json", "-c", campaign.root)
+    (story,) = json.loads(done.out)
+    assert (story["status"], story["reason"], story["into"]) == ("merged", "too_fine", "baker")
+    done = cli("terms", "explain", "Q12", "-c", campaign.root)
+    assert "no label in en, mul; rename Q12 to give it one" in done.out
+
+
+def test_without_a_contact_nothing_is_asked(cli: Any, campaign: Campaign, engine: str) -> None:
+    with faulty(engine=engine) as server:
+        ask(campaign, server.url, contact="")
+        done = cli("terms", "query", "-c", campaign.root)
+        assert done.code == 1
+        assert "contact in [terms] of campaign.toml" in done.err
+        assert server.seen == []
+    assert not (campaign.terms / "counts.jsonl").exists()
+
+
+def test_a_run_that_was_shut_out_goes_on_where_it_was(
+    cli: Any, campaign: Campaign, engine: str
+) -> None:
+    def shut_out(seen: Seen) -> Answer | None:
+        return Answer(403, "Too many requests") if "P140" in seen.query else None
+
+    with faulty(then=shut_out, engine=engine) as server:
+        ask(campaign, server.url)
+        done = cli("terms", "query", "-c", campaign.root)
+        assert done.code == 1
+        assert "403" in done.err
+        assert len(server.seen) == 2  # professions, and then religions in vain
+        assert not (campaign.terms / "counts.jsonl").exists()
+        server.then = None
+        done = cli("terms", "query", "--json", "-c", campaign.root)
+        assert done.code == 0, done.err
+        said = json.loads(done.out)
+        assert said["on_disk"] == 1
+        assert said["asked"] == len(server.seen) - 2
+    assert len(counted(campaign)) == 4
+
+
+def test_one_domain_is_asked_for_anew_and_the_others_facts_stay(
+    cli: Any, campaign: Campaign, engine: str
+) -> None:
+    ask(campaign, engine)
+    assert cli("terms", "query", "-c", campaign.root).code == 0
+    before, entities = counted(campaign), campaign.terms / "entities.jsonl"
+    known = read_records(entities, Entity)
+    done = cli("terms", "query", "--domain", "religion", "--fresh", "-c", campaign.root)
+    assert done.code == 0, done.err
+    assert counted(campaign) == before
+    assert read_records(entities, Entity) == known
+    done = cli("terms", "query", "--domain", "hobby", "-c", campaign.root)
+    assert (done.code, "no domain 'hobby'" in done.err) == (1, True)
+
+
+def test_what_is_killed_half_way_leaves_the_last_good_facts(
+    forked: Any, campaign: Campaign, engine: str, content: Any
+) -> None:
+    ask(campaign, engine)
+    assert forked("terms", "query", "-c", campaign.root).code == 0
+    before = {n: sha for n, sha in content(campaign.root).items() if "answers" not in n}
+    for moment in (0.0, 0.02, 0.05, 0.1):
+        forked("terms", "query", "--fresh", "-c", campaign.root, seconds=moment)
+        again = forked("terms", "query", "-c", campaign.root)
+        assert again.code == 0, again.err
+        after = {n: sha for n, sha in content(campaign.root).items() if "answers" not in n}
+        assert after == before
+
+
+def test_a_campaign_that_asks_nothing_is_told(cli: Any, campaign: Campaign, tmp_path: Path) -> None:
+    (campaign.root / "campaign.toml").write_text('[campaign]\nid = "c-none"\n[domains.caste]\n')
+    done = cli("terms", "query", "-c", campaign.root)
+    assert done.code == 1
+    assert "no domain asks anything of Wikidata" in done.err
+    assert 'properties = ["P106"]' in done.err

@@ -1,0 +1,124 @@
+"""Word lists: tables and text files, their languages, and what is said where one is missing."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError, shipped
+from curation.rounds.tables import read_rows
+from curation.terms.words import Word, read_words, text_rows
+
+LIST = Path("gender.csv")
+Row = dict[str, Any]
+
+
+def words(rows: Iterable[Row], *languages: str, domain: str = "gender") -> list[Word]:
+    return read_words(
+        enumerate(rows, 2),
+        LIST,
+        domain=domain,
+        languages=languages or ("en",),
+        wanted=Path("1-terms/gender.csv"),
+    )
+
+
+def row(term: str, language: str = "en", **more: str) -> Row:
+    return {"term": term, "language": language, **more}
+
+
+def test_a_word_has_its_family_and_its_place() -> None:
+    found = words(
+        [row("grandmother"), row(" grand  dad ", family=" grandfather ", domain="gender")]
+    )
+    assert found == [
+        Word("grandmother", "", "gender.csv line 2"),
+        Word("grand dad", "grandfather", "gender.csv line 3"),
+    ]
+
+
+def test_columns_may_be_written_in_capitals_and_others_are_passed_over() -> None:
+    rows = [{"Term": "bapak", " Language ": "ID", "note": "x", "": ["stray"]}]
+    assert [w.text for w in words(rows, "id")] == ["bapak"]
+
+
+def test_rows_of_other_domains_and_languages_are_passed_over() -> None:
+    rows = [row("boy"), row("baker", domain="profession"), row("Junge", "de"), row("girl")]
+    assert [w.text for w in words(rows)] == ["boy", "girl"]
+    assert [w.text for w in words(rows, domain="profession")] == ["boy", "baker", "girl"]
+
+
+def test_the_nearest_language_counts_alone() -> None:
+    rows = [row("mum", "en-GB"), row("mother"), row("mãe", "pt")]
+    assert [w.text for w in words(rows, "en-gb", "en")] == ["mum"]
+    assert [w.text for w in words(rows, "en-us", "en")] == ["mother"]
+
+
+def test_a_missing_language_names_the_file_to_supply() -> None:
+    with pytest.raises(CurationError) as caught:
+        words([row("boy"), row("Junge", "de")], "id")
+    assert caught.value.what == "gender.csv: no words of domain 'gender' in 'id'; it has de, en"
+    assert "supply 1-terms/gender.csv with the columns term, language, domain" in caught.value.mend
+    assert "«# language: id»" in caught.value.mend
+    assert "[domains.gender]" in caught.value.mend
+
+
+def test_a_list_of_other_domains_alone_says_so() -> None:
+    with pytest.raises(CurationError, match="it has none for this domain"):
+        words([row("baker", domain="profession")])
+
+
+def test_a_missing_column_is_named_with_those_that_are_there() -> None:
+    with pytest.raises(CurationError, match=r"gender\.csv: no column 'language'; it has term, kin"):
+        words([{"term": "boy", "kin": ""}])
+    with pytest.raises(CurationError, match="no column 'term'"):
+        words([{"word": "boy", "language": "en"}])
+
+
+@pytest.mark.parametrize("bad", [row(" "), row("boy", "")])
+def test_a_row_without_word_or_language_names_its_line(bad: Row) -> None:
+    with pytest.raises(CurationError, match=r"gender\.csv line 3: no term or no language"):
+        words([row("girl"), bad])
+
+
+# --- text files -----------------------------------------------------------------------------------
+
+TEXT = """\
+# words of kinship
+# Language: id
+
+bapak
+ ibu
+# language: jv
+# domain: other
+mbah
+"""
+
+
+def test_a_text_file_has_a_word_a_line_under_its_language() -> None:
+    assert text_rows(TEXT, LIST) == [
+        (4, {"term": "bapak", "language": "id", "domain": ""}),
+        (5, {"term": "ibu", "language": "id", "domain": ""}),
+        (8, {"term": "mbah", "language": "jv", "domain": "other"}),
+    ]
+
+
+def test_a_word_before_the_language_is_an_error_with_its_line() -> None:
+    with pytest.raises(CurationError, match=r"list\.txt line 2: a word before the list's language"):
+        text_rows("# my words\nbapak\n", Path("list.txt"))
+
+
+# --- the list that ships --------------------------------------------------------------------------
+
+
+def test_the_shipped_list_has_the_papers_forty_words() -> None:
+    path = shipped("data", "words", "gender.csv")
+    found = read_words(
+        read_rows(path), path, domain="gender", languages=("en",), wanted=Path("gender.csv")
+    )
+    # ACL §3, Table 1: 40 target terms of gender.
+    assert len({w.text for w in found}) == len(found) == 40
+    assert all(w.family for w in found)
+    family = {w.text: w.family for w in found}
+    assert family["himself"] == family["he"] != family["she"]
