@@ -105,7 +105,7 @@ class DomainSettings(Section):
     ] = 1.0
     merge: Annotated[
         Literal["all", "rare", "none"],
-        Field(description="which too fine-grained terms merge into what they are a kind of"),
+        Field(description="which finer terms merge upward; all needs a known head, else as rare"),
     ] = "rare"
     words: Annotated[
         tuple[str, ...], Field(description="word lists, in 1-terms/ or shipped with the tool")

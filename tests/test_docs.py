@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from curation.cli import app
 from curation.records import REASONS
-from curation.settings import DomainSettings, Settings
+from curation.settings import PAPER, DomainSettings, Settings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -189,6 +189,15 @@ def test_no_documented_setting_is_unknown() -> None:
         for cells in rows(section(text, f"## `[{name}]`"))
     ]
     assert named == list(SETTINGS)
+
+
+def test_the_papers_domains_are_as_documented() -> None:
+    told = rows(section(page("settings.md"), "## The paper's domains"))
+    found = {
+        domain.strip("`"): tomllib.loads("\n".join(re.findall(r"`(.+?)`", settings)))
+        for domain, settings in told
+    }
+    assert found == json.loads(json.dumps(PAPER))
 
 
 @pytest.mark.parametrize("code", REASONS)

@@ -152,7 +152,8 @@ def read_facts(campaign: Campaign) -> "Facts":
 def facts_told(campaign: Campaign) -> dict[str, Any]:
     """Who told the facts of each domain, of what it was asked, and when."""
     path = campaign.terms / "facts.json"
-    return read_json(path) if path.exists() else {}
+    there = all(p.exists() for p in (path, *facts_files(campaign)))
+    return read_json(path) if there else {}
 
 
 def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
@@ -192,7 +193,7 @@ def read_words(campaign: Campaign) -> "dict[str, list[Word]]":
         )
         found[domain] = found.get(domain, []) + words.read_words(
             rows,
-            path,
+            path if path == own else Path(path.name),
             domain=domain,
             languages=languages(campaign.settings.campaign.language),
             wanted=own,

@@ -69,7 +69,7 @@ def query(
         )
         with service, console.stages() as tell:
             facts = ask(service, asks, **_languages(opened), least=knobs.least, tell=tell)
-        _keep(opened, asks, facts, {"service": service.url}, [])
+        _keep(opened, asks, facts, {"service": service.url})
     said = f"{service.asked} questions asked, {service.cached} answered on disk"
     if service.cached and service.oldest:
         said += f" (the oldest of {service.oldest[:10]}; --fresh asks anew)"
@@ -89,7 +89,7 @@ def scan(
         typer.Option(help="Several files: on this machine's cores, or on a Ray cluster."),
     ] = "local",
     workers: Annotated[
-        int, typer.Option(help="How many at once; 0: as many as there are.", min=0)
+        int, typer.Option(help="How many processes at once; 0: as many as there are cores.", min=0)
     ] = 0,
     as_json: Json = False,
 ) -> None:
@@ -151,8 +151,9 @@ def _asks(campaign: Campaign, only: list[str] | None) -> "list[Ask]":
             limits = tuple((p, tuple(items)) for p, items in population.items())
             asks.append(Ask(name, knobs.properties, limits))
     if not asks:
+        which = f"domain {', '.join(only)} asks nothing" if only else "no domain asks anything"
         raise CurationError(
-            "no domain asks anything of Wikidata",
+            f"{which} of Wikidata",
             'name properties in a domain, as properties = ["P106"], or give word lists',
         )
     return asks
@@ -163,7 +164,7 @@ def _keep(
     asks: "list[Ask]",
     facts: "Facts",
     source: dict[str, Any],
-    unreadable: list[Rejection],
+    unreadable: list[Rejection] | None = None,
 ) -> None:
     """Write the facts; those of domains that were not asked for this time stay."""
     from curation.terms.facts import in_order
@@ -187,7 +188,8 @@ def _keep(
     try:
         results.records(counts.name, whole.counts)
         results.records(entities.name, whole.entities)
-        results.records("unreadable.jsonl", unreadable)
+        if unreadable is not None:
+            results.records("unreadable.jsonl", unreadable)
         results.json("facts.json", said)
         results.commit()
     finally:
@@ -268,7 +270,7 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     _warn_of_missing(opened)
     for text, ids in old.items():
         shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
-        console.warn(f"{len(ids)} items of {text!r} carry an older text: {shown}")
+        console.warn(f"items of {text!r} that carry an older text: {len(ids)} ({shown})")
     console.say(f"{counts['kept']} terms in {opened.terms / 'targets.jsonl'}")
     console.say("To change one, write it into 1-terms/edits.csv; «curation terms explain TERM».")
 
@@ -356,7 +358,7 @@ def _tell(story: dict[str, Any]) -> None:
         ("statements", _statements(story)),
         ("id", story["id"]),
         ("older texts", ", ".join(story["older_texts"])),
-        ("family", ", ".join(filter(None, [story["family"], *story["relatives"]]))),
+        ("family", ", ".join(dict.fromkeys(filter(None, [story["family"], *story["relatives"]])))),
         ("merged", ", ".join(f"{m['term']} ({m['reason']})" for m in story["merged_into_it"])),
     ]
     for item in story["wikidata"]:

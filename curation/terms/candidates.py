@@ -108,12 +108,17 @@ def offers(
         What has no label in the language is dropped, under its fallback label or its id.
     """
     totals: dict[str, int] = {}
+    looked_up: set[str] = set()
     for count in counts:
         if count.domain == domain and count.property in knobs.properties:
             totals[count.item] = totals.get(count.item, 0) + count.count
+            looked_up |= {count.item} if count.count >= least else set()
     found: list[Candidate] = []
     for item, total in totals.items():
-        found += _of_item(domain, knobs, item, total, entities.get(item), own, languages, least)
+        entity = entities.get(item)
+        found += _of_item(domain, knobs, item, total, entity, own, languages)
+        if entity is None and item not in looked_up:
+            found[-1].drop("too_rare", "not looked up: see least in [terms]")
     return sorted(found, key=Candidate.order)
 
 
@@ -125,7 +130,6 @@ def _of_item(
     entity: Entity | None,
     own: Sequence[str],
     languages: Sequence[str],
-    least: int,
 ) -> list[Candidate]:
     def offer(text: str, form: Form) -> Candidate:
         return Candidate(
@@ -142,10 +146,7 @@ def _of_item(
 
     if entity is None:
         missing = offer(item, "name")
-        if total < least:
-            missing.drop("too_rare", "not looked up: see least in [terms]")
-        else:
-            missing.drop("no_label", _nameless(item, own))
+        missing.drop("no_label", _nameless(item, own))
         return [missing]
     label = best(entity.labels, own)
     demonyms = sorted(entity.demonyms, key=lambda d: (not _akin_to(d, label), len(d), d))

@@ -193,7 +193,9 @@ class _Pool:
         for term in terms:
             candidate = self.name(term.text, "answers", family=term.family or "")
             candidate.id = term.id
-            candidate.items = list(dict.fromkeys([*candidate.items, *term.wikidata]))
+            # An item that is a candidate here comes along when that is joined, with its count.
+            others = [qid for qid in term.wikidata if qid not in self.by_name]
+            candidate.items = list(dict.fromkeys([*candidate.items, *others]))
 
     def edit(self, edits: Iterable[Edit]) -> list[Rejection]:
         """Apply people's word: additions and names first, then what refers to them."""
@@ -289,8 +291,15 @@ class _Pool:
 
     def finish(self) -> None:
         """Give every candidate its id; where another has it already, a digest with its item."""
+        texts: dict[str, Candidate] = {}
         for candidate in self.found:
             candidate.id = candidate.id or self._id(candidate, candidate.text)
+            if candidate.alive and texts.setdefault(candidate.text, candidate) is not candidate:
+                lines = [e.line for e, c in self.edited if c.text == candidate.text]
+                raise CurationError(
+                    f"{self.where} line {max(lines)}: {candidate.text!r} is a term already",
+                    "rename one of the two, or write merge",
+                )
 
     def _id(self, candidate: Candidate, text: str) -> str:
         name = new_id(self.domain, text)

@@ -61,9 +61,8 @@ def read_words(
         has = f"it has {', '.join(sorted(found))}" if found else "it has none for this domain"
         raise CurationError(
             f"{path}: no words of domain {domain!r} in {languages[0]!r}; {has}",
-            f"supply {wanted} with the columns term, language, domain, or a text file with a word "
-            f"on each line under «# language: {languages[0]}», and name it as words in "
-            f"[domains.{domain}]",
+            f"supply {wanted}, named by words in [domains.{domain}]: a table with the columns "
+            f"term, language, domain, or a text file, «# language: {languages[0]}» and a word a line",
         )
     return found[code]
 
