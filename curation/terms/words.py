@@ -61,8 +61,8 @@ def read_words(
         has = f"it has {', '.join(sorted(found))}" if found else "it has none for this domain"
         raise CurationError(
             f"{path}: no words of domain {domain!r} in {languages[0]!r}; {has}",
-            f"supply {wanted}, named by words in [domains.{domain}]: a table with the columns "
-            f"term, language, domain, or a text file, «# language: {languages[0]}» and a word a line",
+            f"supply {wanted} with the columns term, language, domain, or as a text file with a "
+            f"word a line below «# language: {languages[0]}»; words in [domains.{domain}] names it",
         )
     return found[code]
 
