@@ -56,8 +56,12 @@ def _bare(text: str) -> str:
     return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
 
 
-def spelling_key(text: str) -> str:
+def spelling_key(text: str, *, accents: bool = False) -> str:
     """The form under which two terms are spelling variants of one another.
+
+    Args:
+        text: a term.
+        accents: whether marks on Latin letters make another word, as they do in Spanish.
 
     >>> spelling_key("Film-Maker") == spelling_key("filmmaker")
     True
@@ -66,7 +70,9 @@ def spelling_key(text: str) -> str:
     """
     decomposed = unicodedata.normalize("NFKD", text).casefold()
     # Without its marks a word in Latin letters is a variant; in other scripts they make the word.
-    bare = "".join(c for i, c in enumerate(decomposed) if not ("\u0300" <= c <= "\u036f" and i > 0))
+    bare = "".join(
+        c for i, c in enumerate(decomposed) if accents or not ("\u0300" <= c <= "\u036f" and i > 0)
+    )
     return re.sub(r"[\s\-‐‑–'’.]+", "", bare) or decomposed
 
 

@@ -108,8 +108,15 @@ class DomainSettings(Section):
         Field(description="which finer terms merge upward; all needs a known head, else as rare"),
     ] = "rare"
     words: Annotated[
-        tuple[str, ...], Field(description="word lists, in 1-terms/ or shipped with the tool")
+        tuple[Annotated[str, StringConstraints(pattern=r"^[^/\\]+$")], ...],
+        Field(description="word lists, in 1-terms/ or shipped with the tool"),
     ] = ()
+
+    @check_model(mode="after")
+    def _counts_once(self) -> "DomainSettings":
+        if len(set(self.properties)) < len(self.properties):
+            raise ValueError("a property is named twice")
+        return self
 
 
 PAPER: dict[str, dict[str, Any]] = {

@@ -202,7 +202,8 @@ def _register_terms(
     From now on it is a term, whatever Wikidata calls it later and whatever the thresholds say.
     """
     from curation.terms.edits import COLUMNS
-    from curation.terms.select import first_name, new_id
+    from curation.terms.pool import new_id
+    from curation.terms.select import first_name
 
     path, edits = campaign.terms / "imported.jsonl", campaign.terms / "edits.csv"
     met = {term.id: term for term in reading.read_met(campaign)}

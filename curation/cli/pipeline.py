@@ -77,8 +77,9 @@ def bring_up_to_date(
         CurationError: a step cannot do its work.
     """
     if last != "select" and not campaign.round_names():
+        bring_up_to_date(campaign, "select", tell=tell)
         raise CurationError(
-            f"{campaign.root}: there are no answers yet",
+            f"{campaign.root.resolve()}: there are no answers yet; the terms are chosen",
             "«curation import answers FILE» or «curation import stereoset FILE»",
         )
     run: StepRun | None = None

@@ -69,7 +69,7 @@ def query(
         )
         with service, console.stages() as tell:
             facts = ask(service, asks, **_languages(opened), least=knobs.least, tell=tell)
-        _keep(opened, asks, facts, {"service": service.url})
+        _keep(opened, asks, facts, {"service": service.host})
     said = f"{service.asked} questions asked, {service.cached} answered on disk"
     if service.cached and service.oldest:
         said += f" (the oldest of {service.oldest[:10]}; --fresh asks anew)"
@@ -115,7 +115,15 @@ def scan(
                 tell=tell,
             )
         source = {"files": {path.name: path.stat().st_size for path in files}}
-        _keep(opened, asks, found.facts, source, found.rejections)
+        # Where the dump lies on this machine is nobody's business.
+        names = {f"{path} line": f"{path.name} line" for path in files}
+        unreadable = [
+            r.model_copy(update={"where": r.where.replace(long, short)})
+            for r in found.rejections
+            for long, short in names.items()
+            if r.where.startswith(long)
+        ]
+        _keep(opened, asks, found.facts, source, unreadable)
     said = f"{found.lines:,} lines read"
     if found.unreadable:
         console.warn(
@@ -180,6 +188,8 @@ def _keep(
         said[ask.domain] = {
             "properties": list(ask.properties),
             "population": limits,
+            "languages": list(_languages(campaign)["languages"]),
+            "least": campaign.settings.terms.least,
             "source": source,
             "finished_at": now(),
         }
@@ -288,21 +298,25 @@ def _old(candidates: "list[Candidate]", items: list[Any]) -> dict[str, list[str]
 
 def _warn_of_missing(campaign: Campaign) -> None:
     """Say which domains' facts are not there, or were asked for under other settings."""
-    told = reading.facts_told(campaign)
+    told, languages = reading.facts_told(campaign), _languages(campaign)["languages"]
     for name, knobs in campaign.settings.domains.items():
         said = told.get(name)
-        pairs = (
-            {f"{p}={i}" for p, items in said["population"].items() for i in items}
-            if said
-            else set()
-        )
-        if knobs.properties and said is None:
+        if not knobs.properties:
+            continue
+        if said is None:
             console.warn(f"domain {name}: Wikidata was not asked yet; «curation terms query»")
-        elif said and (
-            set(knobs.properties) - {*said["properties"]} or pairs ^ {*knobs.population}
-        ):
+            continue
+        pairs = {f"{p}={i}" for p, items in said["population"].items() for i in items}
+        other = {
+            "properties": set(knobs.properties) - {*said["properties"]},
+            "population": pairs ^ {*knobs.population},
+            "language": set(languages) - {*said["languages"]},
+            "least": campaign.settings.terms.least < said["least"],
+        }
+        if changed := [setting for setting, differs in other.items() if differs]:
             console.warn(
-                f"domain {name}: Wikidata was asked under other settings; «curation terms query»"
+                f"domain {name}: Wikidata was asked under other settings "
+                f"({', '.join(changed)}); «curation terms query» or «scan» asks anew"
             )
 
 

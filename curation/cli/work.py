@@ -1,5 +1,6 @@
 """What each step of the pipeline does and writes: the stages' functions on files."""
 
+import difflib
 import hashlib
 import tomllib
 from collections import Counter
@@ -43,6 +44,7 @@ def select(campaign: Campaign, results: Results) -> dict[str, int]:
         warn(
             f"{rejection.where}: {rejection.detail}; write it exactly as in candidates.csv, or add"
         )
+    _warn_of_domains(campaign)
     rows = [
         (
             *(c.domain, c.text, c.status, c.reason, c.detail, c.into and c.into.text),
@@ -67,6 +69,16 @@ def select(campaign: Campaign, results: Results) -> dict[str, int]:
         "edits_of_other_domains": sum(edit.domain not in domains for edit in edits),
         "edits_refused": len(found.rejections),
     }
+
+
+def _warn_of_domains(campaign: Campaign) -> None:
+    """Say which rows of edits.csv name a domain that is misspelt."""
+    domains = campaign.settings.domains
+    for edit in read_edits(campaign):
+        near = difflib.get_close_matches(edit.domain, domains, 1)
+        if edit.domain not in domains and near:
+            place = campaign.terms / "edits.csv"
+            warn(f"{place} line {edit.line}: no domain {edit.domain!r}; is it {near[0]!r}?")
 
 
 def fold(campaign: Campaign, results: Results) -> dict[str, int]:

@@ -30,7 +30,8 @@ PLACES = {
 class Candidate:
     """One possible term of a domain on its way through the selection.
 
-    ``count`` is its own statements, ``rolled`` these and those of what was merged into it;
+    ``count`` is its own statements, ``rolled`` these and those of what was merged into it, of the
+    items that are ``counted``;
     ``said`` marks people's word, which no rule overrules.
     """
 
@@ -52,7 +53,12 @@ class Candidate:
     into: "Candidate | None" = None
     names: list[str] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
+    counted: set[str] = field(default_factory=set)
     note: str = ""
+
+    def __post_init__(self) -> None:
+        self.items = self.items or ([self.item] if self.item else [])
+        self.counted = self.counted or {*self.items}
 
     @property
     def alive(self) -> bool:
@@ -63,17 +69,15 @@ class Candidate:
         """Take it out, and say why."""
         self.status, self.reason, self.detail = "dropped", reason, detail
 
-    def merge(
-        self, into: "Candidate", reason: str, detail: str = "", *, counted: bool = True
-    ) -> None:
+    def merge(self, into: "Candidate", reason: str, detail: str = "") -> None:
         """Let it go up in another, with its statements unless they are counted there already."""
         self.status, self.reason, self.detail, self.into = "merged", reason, detail, into
-        into.rolled += self.rolled if counted else 0
+        into.rolled += self.rolled if self.counted.isdisjoint(into.counted) else 0
+        into.counted |= self.counted
 
     def join(self, other: "Candidate", reason: str) -> None:
         """Let it go up in another of the same or nearly the same text, which stands for both."""
-        other.family = other.family or self.family
-        self.merge(other, reason, f"as {other.text!r}", counted=self.item not in other.items)
+        self.merge(other, reason, f"as {other.text!r}")
         other.items += [item for item in self.items if item not in other.items]
 
     def order(self) -> tuple[int, int, int, str]:
@@ -141,7 +145,6 @@ def _of_item(
             rolled=total,
             description=(entity.description or "") if entity else "",
             parents=entity.parents if entity else (),
-            items=[item],
         )
 
     if entity is None:
@@ -184,7 +187,7 @@ def _other_forms(offered: list[Candidate], *, gendered: bool) -> None:
     """Of several demonyms only the first is a term, unless gendered forms are wanted."""
     demonyms = [c for c in offered if c.form == "demonym"]
     for other in demonyms[1:] if not gendered else ():
-        other.merge(demonyms[0], "other_form", "another demonym of the item", counted=False)
+        other.merge(demonyms[0], "other_form", "another demonym of the item")
 
 
 Flaw = tuple[str, str]

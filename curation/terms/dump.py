@@ -85,7 +85,8 @@ def scan(
     """Count objects, look up those that are not too rare, and all that lies above them.
 
     Args:
-        paths: the dump, in one file or several; each entity is in one of them.
+        paths: the dump, in one file or several, each entity in one of them; on a Ray cluster they
+            must lie where its machines see them.
         asks: what each domain wants.
         languages: codes for labels and the description, nearest first; the first names the
             Wikipedia of ``title``.

@@ -45,6 +45,17 @@ def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> lis
                 f"{where}: no column {missing[0]!r}; it has {', '.join(given)}",
                 f"name the columns {', '.join(COLUMNS)}",
             )
+        unknown = [name for name in row if name not in COLUMNS]
+        if unknown:
+            raise CurationError(
+                f"{where}: unknown column {unknown[0]!r}",
+                f"the columns are {', '.join(COLUMNS)}; remarks go into note",
+            )
+        if given.get(""):
+            raise CurationError(
+                f"{where} line {line}: more cells than columns",
+                "put a note that holds a comma into quotation marks",
+            )
         edit = Edit(line, *(row.get(name, "") for name in COLUMNS))
         edits.append(edit._replace(action=edit.action.casefold()))
         _check(edits[-1], where)

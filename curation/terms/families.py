@@ -22,7 +22,7 @@ def families(terms: Sequence[Term], said: Mapping[str, str], *, language: str = 
     Returns:
         The terms in order of domain and text, each with a family.
     """
-    stem = stems((t.text for t in terms), english=language.split("-")[0] == "en")
+    stem = stems((t.text for t in terms), language=language)
     least: dict[str, str] = {}
     for text, root in sorted(stem.items(), key=lambda pair: (len(pair[0]), pair[0])):
         least.setdefault(root, text)

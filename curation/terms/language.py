@@ -130,7 +130,7 @@ def odd(label: str, *, title: str | None, aliases: Collection[str], usual: str =
         return f"it is longer than {LONGEST} characters"
     if "://" in label or any(unicodedata.category(c) in {"Cc", "Cn", "Co", "So"} for c in label):
         return "it holds an address or a sign that is no text"
-    if re.search(r"(.)\1\1\1", label) or re.fullmatch(r"(\w{2,3})\1\1+", label.casefold()):
+    if re.search(r"([^\W\d_])\1\1\1", label) or re.fullmatch(r"(\w{2,3})\1\1+", label.casefold()):
         return "it repeats itself"
     if usual and not any(_script(c) == usual for c in label if c.isalpha()):
         return f"the other labels are in {usual.capitalize()} letters"

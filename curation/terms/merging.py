@@ -10,25 +10,28 @@ from curation.terms.facts import above, best, number
 from curation.terms.language import Head, is_head, plurals
 
 
-def stems(texts: Iterable[str], *, english: bool) -> dict[str, str]:
+def stems(texts: Iterable[str], *, language: str) -> dict[str, str]:
     """Each text's stem: equal for spelling variants and, in English, regular plurals.
 
-    >>> stems(["Film Makers", "filmmaker"], english=True)
+    Only in English do accents make no other word.
+
+    >>> stems(["Film Makers", "filmmaker"], language="en")
     {'Film Makers': 'filmmaker', 'filmmaker': 'filmmaker'}
     """
-    keys = {text: spelling_key(text) for text in texts}
+    english = language.split("-")[0] == "en"
+    keys = {text: spelling_key(text, accents=not english) for text in texts}
     singular = {
         plural: key for key in keys.values() for plural in (plurals(key) if english else ())
     }
     return {text: singular.get(key, key) for text, key in keys.items()}
 
 
-def join(found: Sequence[Candidate], *, english: bool) -> None:
+def join(found: Sequence[Candidate], *, language: str) -> None:
     """Let candidates of one label go up in the most frequent of them; variants likewise.
 
-    What people, lists or answers name stays as it is named.
+    What people, lists or answers name stays as it is named; a place is no variant of its people.
     """
-    stem = stems((c.text for c in found if c.alive), english=english)
+    stem = stems((c.text for c in found if c.alive), language=language)
     same: dict[str, Candidate] = {}
     akin: dict[str, Candidate] = {}
     for candidate in sorted(found, key=lambda c: (not c.said, *c.order())):
@@ -38,8 +41,30 @@ def join(found: Sequence[Candidate], *, english: bool) -> None:
         reason = "same_label"
         if other is candidate:
             other, reason = akin.setdefault(stem[candidate.text], candidate), "variant"
-        if other is not candidate and not candidate.said:
-            candidate.join(end(other), reason)
+        other = end(other)
+        forms = bool(candidate.item) and candidate.item == other.item
+        if other is not candidate and not candidate.said and not forms:
+            candidate.join(other, reason)
+
+
+def one_family(found: Iterable[Candidate]) -> None:
+    """Let families that share a term be one: of two places whose people bear one name."""
+    same: dict[str, str] = {}
+
+    def first(family: str) -> str:
+        while family in same:
+            family = same[family]
+        return family
+
+    for candidate in found:
+        other = end(candidate)
+        if candidate.reason in ("same_label", "variant") and candidate.family:
+            other.family = other.family or candidate.family
+            one, two = sorted((first(candidate.family), first(other.family)))
+            if one != two:
+                same[two] = one
+    for candidate in found:
+        candidate.family = first(candidate.family) if candidate.family else None
 
 
 def frequent(found: Iterable[Candidate], knobs: DomainSettings) -> tuple[set[Candidate], str]:
@@ -112,7 +137,6 @@ def merge_fine(
                 found[0].domain,
                 labels[item],
                 item=item,
-                items=[item],
                 description=entity.description or "",
                 parents=entity.parents,
             )
@@ -154,12 +178,12 @@ def merge_fine(
             break
         for candidate in leaves:
             goal = end(targets[candidate])
-            candidate.merge(goal, "too_fine", f"a kind of {goal.text}")
+            candidate.merge(goal, "too_fine", f"a kind of {targets[candidate].text}")
             for form in forms.get(candidate.item, ()):
                 # The female form of the finer term goes up in that of the wider.
                 mate = next((f for f in forms.get(goal.item, ()) if f.form == form.form), None)
                 into = end(mate) if mate else goal
-                form.merge(into, "too_fine", f"a kind of {into.text}", counted=bool(mate))
+                form.merge(into, "too_fine", f"a kind of {into.text}")
     for candidate in found:
         if candidate.alive and candidate not in taken:
             candidate.drop("too_rare", f"{candidate.rolled:,} statements; {short}")

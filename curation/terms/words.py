@@ -48,7 +48,7 @@ def read_words(
                 f"{path}: no column {missing[0]!r}; it has {', '.join(given)}",
                 f"name the columns {', '.join(COLUMNS)}",
             )
-        if row.get("domain") and row["domain"] != domain:
+        if row.get("domain") and row["domain"].casefold() != domain.casefold():
             continue
         if not row["term"] or not row["language"]:
             raise CurationError(

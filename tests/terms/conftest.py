@@ -10,7 +10,8 @@ from curation.settings import DomainSettings, TermSettings
 from curation.terms.candidates import Candidate
 from curation.terms.edits import COLUMNS, Edit, read_edits
 from curation.terms.facts import Facts
-from curation.terms.select import Selection, new_id, select
+from curation.terms.pool import new_id
+from curation.terms.select import Selection, select
 from curation.terms.words import Word
 
 DOMAIN = "d"
@@ -87,7 +88,7 @@ def _choose(
     *,
     edits: Sequence[str] = (),
     met: Mapping[str, Sequence[str]] | Sequence[str] = (),
-    words: Sequence[str] = (),
+    words: Sequence[str] | Mapping[str, str] = (),
     language: str = "en",
     **knobs: Any,
 ) -> Chosen:
@@ -97,17 +98,18 @@ def _choose(
         table: as of ``facts``, labels in the campaign's language; or facts.
         edits: people's word: ``term,action,into,family,note``.
         met: texts that answers have named, with their items where given.
-        words: a word list.
+        words: a word list, with families where given.
         language: the campaign's language.
         knobs: settings of the domain, and of [terms].
     """
     general = {name: knobs.pop(name) for name in GENERAL if name in knobs}
     items = met if isinstance(met, Mapping) else dict.fromkeys(met, ())
+    listed = words if isinstance(words, Mapping) else dict.fromkeys(words, "")
     return Chosen(
         select(
             {DOMAIN: DomainSettings(properties=("P106",), **knobs)},
             facts=table if isinstance(table, Facts) else _facts(table, code=language.lower()),
-            words={DOMAIN: [Word(word, "", "list") for word in words]},
+            words={DOMAIN: [Word(word, family, "list") for word, family in listed.items()]},
             met=[
                 Term(id=new_id(DOMAIN, text), text=text, domain=DOMAIN, wikidata=tuple(of))
                 for text, of in items.items()

@@ -6,7 +6,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.terms.edits import COLUMNS, Edit, read_edits
-from curation.terms.select import new_id
+from curation.terms.pool import new_id
 
 # --- reading --------------------------------------------------------------------------------------
 
@@ -18,8 +18,17 @@ def read(*lines: str) -> list[Edit]:
 
 
 def test_edits_are_read_without_spaces_around_and_actions_in_any_case() -> None:
-    rows = [(2, {" Domain": " d ", "term": "x  y ", "action": " Keep", "note": "n", "": ["more"]})]
+    rows = [(2, {" Domain": " d ", "term": "x  y ", "action": " Keep", "note": "n"})]
     assert read_edits(rows, "E") == [Edit(2, "d", "x y", "keep", note="n")]
+
+
+def test_what_would_be_lost_without_a_word_is_an_error() -> None:
+    with pytest.raises(CurationError, match="E line 2: more cells than columns") as caught:
+        read_edits([(2, {"domain": "d", "term": "x", "note": "a", "": [" b"]})], "E")
+    assert "quotation marks" in caught.value.mend
+    with pytest.raises(CurationError, match="E: unknown column 'aktion'") as caught:
+        read_edits([(2, {"domain": "d", "term": "x", "aktion": "drop"})], "E")
+    assert "domain, term, action" in caught.value.mend
 
 
 def test_columns_of_a_published_file_and_of_an_older_campaign_are_known() -> None:
@@ -229,9 +238,47 @@ def test_a_name_that_another_term_has_is_an_error(
 
 
 def test_the_name_of_what_is_dropped_may_be_taken(choose: Any) -> None:
-    found = choose(TABLE, edits=["cook,drop", "baker,rename,cook"])
-    assert found.kept == {"cook": 50, "clerk": 4}
-    assert found.ids["cook"] == new_id("d", "baker")
+    lines = ["cook,drop", "baker,rename,cook"]
+    for edits in (lines, lines[::-1]):
+        found = choose(TABLE, edits=edits)
+        assert found.kept == {"cook": 50, "clerk": 4}
+        assert found.ids["cook"] == new_id("d", "baker")
+
+
+LIBRARIANS = {"Q1": ("librarian", 4), "Q2": ("librarian", 7), "Q3": ("cook", 30)}
+
+
+@pytest.mark.parametrize(
+    ("edit", "kept"),
+    [
+        ("librarian,keep", {"cook": 30, "librarian": 4}),
+        ("librarian,rename,archivist", {"cook": 30, "archivist": 4}),
+        ("librarian,merge,cook", {"cook": 34}),
+        ("cook,merge,librarian", {"librarian": 34}),
+        ("librarian,,,books", {"cook": 30, "librarian": 4}),
+    ],
+)
+def test_of_one_label_one_item_may_be_dropped_and_the_other_edited_by_the_text(
+    choose: Any, edit: str, kept: dict[str, int]
+) -> None:
+    for edits in (["Q2,drop", edit], [edit, "Q2,drop"]):
+        found = choose(LIBRARIANS, edits=edits)
+        assert found.kept == kept
+        if edit.endswith("books"):
+            assert found.families["librarian"] == "books"
+
+
+def test_what_is_said_of_a_label_holds_for_all_its_items(choose: Any) -> None:
+    assert choose(LIBRARIANS, edits=["librarian,drop"]).kept == {"cook": 30}
+    assert choose(LIBRARIANS, edits=["librarian,merge,cook"]).kept == {"cook": 41}
+    found = choose(LIBRARIANS, edits=["librarian,rename,archivist"])
+    assert found.kept == {"cook": 30, "archivist": 11}
+    term = next(t for t in found.selection.terms if t.text == "archivist")
+    assert sorted(term.wikidata) == ["Q1", "Q2"]
+
+
+def test_two_lines_that_keep_one_term_under_two_names_agree(choose: Any) -> None:
+    assert choose(TABLE, min_count=100, edits=["clerk,keep", "Q3,add"]).kept == {"clerk": 4}
 
 
 # --- merge ----------------------------------------------------------------------------------------
@@ -311,6 +358,12 @@ def test_a_family_of_what_was_merged_goes_along(choose: Any) -> None:
     table = {"Q1": ("baker", 50), "Q2": ("bakers", 9), "Q3": ("cook", 30)}
     found = choose(table, edits=["bakers,,,food", "cook,,,food"])
     assert found.families == {"baker": "food", "cook": "food"}
+
+
+def test_of_two_families_the_terms_own_counts_before_that_of_what_was_merged(choose: Any) -> None:
+    table = {"Q1": ("baker", 50), "Q2": ("bakers", 9)}
+    for edits in (["baker,,,food", "bakers,,,people"], ["bakers,,,people", "baker,,,food"]):
+        assert choose(table, edits=edits).families == {"baker": "food"}
 
 
 def test_merging_by_people_comes_before_every_rule(choose: Any) -> None:

@@ -65,10 +65,10 @@ def test_plurals_are_variants_in_english_alone(
 
 
 def test_stems_are_equal_for_variants_alone() -> None:
-    stem = stems(["gentleman", "Gentlemen", "gentle man", "boss", "Café"], english=True)
+    stem = stems(["gentleman", "Gentlemen", "gentle man", "boss", "Café"], language="en")
     assert stem["gentleman"] == stem["Gentlemen"] == stem["gentle man"]
     assert len(set(stem.values())) == 3
-    assert stems(["lady", "ladies"], english=False) == {"lady": "lady", "ladies": "ladies"}
+    assert stems(["lady", "ladies"], language="de") == {"lady": "lady", "ladies": "ladies"}
 
 
 def test_what_people_or_lists_name_stays_as_it_is_named(choose: Any) -> None:
@@ -188,7 +188,9 @@ def test_what_goes_up_in_what_is_too_rare_itself_falls_with_it(choose: Any) -> N
         "assistant producer": "dropped too_rare",
     }
     assert found["producer"].detail == "42 statements; the domain asks for 43"
-    assert "producer" in found["assistant producer"].detail
+    assert found["assistant producer"].detail == (
+        "as 'producer': 42 statements; the domain asks for 43"
+    )
 
 
 def test_nothing_goes_up_where_nothing_shall(choose: Any) -> None:
@@ -304,7 +306,33 @@ def test_a_head_that_nobody_states_may_be_called_like_a_counted_item(choose: Any
 
 def test_a_head_that_nobody_states_may_be_called_like_a_listed_word(choose: Any) -> None:
     table = {"Q2": ("assistant producer", 5, ["Q3"]), "Q3": ("producer", 0)}
-    assert choose(table, merge="all", words=["producer"]).kept == {"producer": 5}
+    found = choose(table, merge="all", words=["producer"])
+    assert found.kept == {"producer": 5}
+    assert [t.count for t in found.selection.terms] == [5]
+
+
+def test_heads_of_one_label_that_nobody_states_are_one_term(choose: Any) -> None:
+    table = {
+        "Q2": ("assistant producer", 5, ["Q3"]),
+        "Q4": ("film producer", 4, ["Q6"]),
+        "Q3": ("producer", 0),
+        "Q6": ("Producer", 0),
+    }
+    found = choose(table, merge="all")
+    assert list(found.kept.values()) == [9]
+
+
+def test_a_head_that_nobody_states_is_not_one_with_what_was_dropped(choose: Any) -> None:
+    table = {
+        "Q1": ("producer", 100, [], {"classes": ["Q6256"]}),  # a place of that name
+        "Q2": ("assistant producer", 5, ["Q3"]),
+        "Q3": ("producer", 0),
+        "Q4": ("producer", 7),
+    }
+    found = choose(table, merge="all")
+    assert found.kept == {"producer": 12}
+    assert found["producer"].item == "Q1"
+    assert found.fates["producer"] == "dropped is_place"
 
 
 def test_a_circle_of_kinds_ends(choose: Any) -> None:

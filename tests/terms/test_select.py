@@ -14,7 +14,8 @@ from curation.records import REASONS, Term
 from curation.rules import stable_id
 from curation.settings import DomainSettings
 from curation.terms.facts import Facts
-from curation.terms.select import first_name, new_id, select
+from curation.terms.pool import new_id
+from curation.terms.select import first_name, select
 
 ENTITY = "Q35120"  # the top of all
 
@@ -319,6 +320,17 @@ def test_a_word_list_and_facts_meet_in_one_term(choose: Any) -> None:
     assert found["baker"].item == "Q1"
 
 
+def test_words_of_a_list_have_its_families(choose: Any) -> None:
+    table = {"Q1": ("Veltland", 9, [], {"demonyms": ["Veltlander"]})}
+    words = {"himself": "he", "nun": "", "Veltlander": "people"}
+    assert choose(table, form="both", words=words).families == {
+        "himself": "he",
+        "nun": "nun",
+        "Veltland": "Veltland",
+        "Veltlander": "people",  # what a list says goes before what an item links
+    }
+
+
 # --- permanent ids --------------------------------------------------------------------------------
 
 
@@ -361,6 +373,16 @@ def test_answers_keep_a_term_that_wikidata_knows_no_more(choose: Any) -> None:
     found = choose({"Q1": ("cook", 9)}, met={"baker": ["Q2"]})
     assert found.kept == {"cook": 9, "baker": 0}
     assert found["baker"].source == "answers"
+    (baker, _) = found.selection.terms
+    assert (baker.wikidata, baker.count) == (("Q2",), None)
+
+
+def test_an_id_and_a_family_that_came_with_answers_stay(facts: Any) -> None:
+    term = Term(id="term-of-old", text="baker", domain="d", family="food", wikidata=("Q1",))
+    domains = {"d": DomainSettings(properties=("P106",))}
+    for label in ("baker", "bread maker"):
+        (found,) = select(domains, facts=facts({"Q1": (label, 9)}), met=[term]).terms
+        assert found == term.model_copy(update={"count": 9})
 
 
 def test_two_terms_of_one_item_stay_two_where_the_demonym_is_gone(choose: Any) -> None:

@@ -1,0 +1,246 @@
+"""A domain's candidates, and people's word on them."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from curation.files import CurationError
+from curation.records import Rejection, Term
+from curation.rules import stable_id
+from curation.terms.candidates import Candidate, Source
+from curation.terms.edits import Edit
+from curation.terms.merging import end, stems
+
+
+def new_id(domain: str, text: str) -> str:
+    """A term's id: a digest of its domain and of the text under which it was first met.
+
+    >>> new_id("profession", "baker")
+    'term-5917ec1f7047c9ae702f'
+    """
+    return stable_id("term", domain, text)
+
+
+@dataclass
+class Pool:
+    """A domain's candidates, and people's word on them."""
+
+    domain: str
+    found: list[Candidate]
+    where: str
+    language: str
+
+    def __post_init__(self) -> None:
+        self.edited: list[tuple[Edit, Candidate]] = []
+        self.acted: dict[Candidate, Edit] = {}
+        self.by_name: dict[str, list[Candidate]] = defaultdict(list)
+        for candidate in self.found:
+            self.by_name[candidate.text].append(candidate)
+            if candidate.form == "name":
+                self.by_name[candidate.item].append(candidate)
+
+        self.stems = stems((c.text for c in self.found), language=self.language)
+        self.by_stem: dict[str, list[Candidate]] = defaultdict(list)
+        for candidate in self.found:
+            self.by_stem[self.stems[candidate.text]].append(candidate)
+
+    def find(self, *names: str) -> Candidate | None:
+        """The candidate that the first of the names, a text or a Wikidata id, stands for; of
+        several the likeliest.
+        """
+        for name in names:
+            known = name.upper() if re.fullmatch(r"q\d+", name) else name
+            if named := self.by_name.get(known):
+                return min(named, key=lambda c: (not c.alive, not c.said, *c.order()))
+        return None
+
+    def name(self, text: str, source: Source, *, family: str = "") -> Candidate:
+        """A term that a list, an answer or people name: kept, whatever the rules say."""
+        candidate = self.find(text)
+        if candidate is None:
+            candidate = Candidate(self.domain, text, source=source)
+            self.found.append(candidate)
+            self.by_name[text].append(candidate)
+        self._keep(candidate, None)
+        candidate.family = family or candidate.family
+        return candidate
+
+    def met(self, terms: Sequence[Term]) -> None:
+        """The terms that answers have named. Where Wikidata's label has changed since, the text
+        that answers have stays.
+        """
+        texts = {term.text for term in terms}
+        for term in terms:
+            here = [c for c in self.by_name.get(term.text, ()) if c.item in term.wikidata]
+            candidate = self.find(*term.wikidata)
+            if not here and candidate and not candidate.said and candidate.text not in texts:
+                candidate.text, candidate.said = term.text, True
+                self.by_name[term.text].append(candidate)
+        for term in terms:
+            candidate = self.name(term.text, "answers", family=term.family or "")
+            candidate.id = term.id
+            # An item that is a candidate here comes along when that is joined, with its count.
+            others = [qid for qid in term.wikidata if qid not in self.by_name]
+            candidate.items = list(dict.fromkeys([*candidate.items, *others]))
+
+    def edit(self, edits: Iterable[Edit]) -> list[Rejection]:
+        """Apply people's word: additions and names first, then what refers to them."""
+        rejections: list[Rejection] = []
+        rank = {"add": 1, "keep": 1, "drop": 2, "rename": 3, "merge": 4, "": 5}
+
+        def order(edit: Edit) -> int:
+            # An item that is dropped by its id is no longer meant by its text.
+            by_id = edit.action == "drop" and re.fullmatch(r"[Qq]\d+", edit.term)
+            return 0 if by_id else rank[edit.action]
+
+        for _, group in groupby(sorted(edits, key=order), key=order):
+            # Rows of a kind mean the names as they were before: names may be handed on.
+            meant = [(edit, self.find(edit.term), self.find(edit.into)) for edit in group]
+            for edit, candidate, goal in meant:
+                if candidate is None and edit.action == "add":
+                    candidate = self.name(edit.term, "edits")
+                if candidate is None or (edit.action == "merge" and goal is None):
+                    missing = edit.term if candidate is None else edit.into
+                    rejections.append(self._unknown(edit, missing))
+                else:
+                    self._apply(edit, candidate, goal)
+        self._see_if_names_are_free()
+        return rejections
+
+    def _apply(self, edit: Edit, candidate: Candidate, goal: Candidate | None) -> None:
+        self._see_if_it_contradicts(edit, candidate)
+        self.edited.append((edit, candidate))
+        candidate.note = edit.note or candidate.note
+        if edit.action:
+            self._gather(candidate, edit.term)
+        if edit.action in ("add", "keep"):
+            self._see_if_it_has_a_name(edit, candidate)
+            self._keep(candidate, "edited")
+        elif edit.action == "drop":
+            candidate.drop("edited", edit.note or "dropped")
+            candidate.said = True
+        elif edit.action == "rename":
+            self._rename(edit, candidate)
+        elif goal is not None and candidate.into is not goal:
+            self._merge(edit, candidate, goal)
+
+    def _see_if_it_contradicts(self, edit: Edit, candidate: Candidate) -> None:
+        before = self.acted.setdefault(candidate, edit) if edit.action else edit
+        said = {(e.action in ("add", "keep") or e.action, e.into) for e in (before, edit)}
+        if len(said) > 1:
+            raise CurationError(
+                f"{self.where} lines {before.line} and {edit.line}: {before.action} and "
+                f"{edit.action} for {candidate.text!r}",
+                "delete one of the lines",
+            )
+
+    def _gather(self, candidate: Candidate, name: str) -> None:
+        """What is said of a text holds for all items of that label, and for its variants."""
+        others = self.by_stem[self.stems[name]] if name in self.stems else ()
+        for other in others:
+            of_another = other is not candidate and other.item not in candidate.items
+            if of_another and other.alive and not other.said:
+                other.join(candidate, "same_label" if other.text == name else "variant")
+
+    def _keep(self, candidate: Candidate, reason: str | None) -> None:
+        candidate.said, candidate.status, candidate.into = True, "kept", None
+        candidate.reason, candidate.detail = reason, ""
+
+    def _see_if_it_has_a_name(self, edit: Edit, candidate: Candidate) -> None:
+        if candidate.reason == "no_label":
+            raise CurationError(
+                f"{self.where} line {edit.line}: {edit.term!r} has no label in the language",
+                "write rename, and its name in «into»",
+            )
+
+    def _see_if_names_are_free(self) -> None:
+        for edit, candidate in reversed(self.edited):
+            others = (c for c in self.by_name[edit.into] if c.alive and c.text == edit.into)
+            if edit.action == "rename" and any(c is not candidate for c in others):
+                raise CurationError(
+                    f"{self.where} line {edit.line}: {edit.into!r} is a term already",
+                    "choose another name, or write merge",
+                )
+
+    def _rename(self, edit: Edit, candidate: Candidate) -> None:
+        # What stood in for a missing label was never its text.
+        text = edit.into if candidate.reason == "no_label" else candidate.text
+        self._keep(candidate, "edited")
+        candidate.id = candidate.id or self._id(candidate, text)
+        candidate.names.append(text)
+        candidate.text = edit.into
+        self.by_name[edit.into].append(candidate)
+
+    def _merge(self, edit: Edit, candidate: Candidate, goal: Candidate) -> None:
+        if end(goal) is candidate:
+            raise CurationError(
+                f"{self.where} line {edit.line}: {edit.term!r} and {edit.into!r} are merged into "
+                "each other",
+                "delete one of the lines",
+            )
+        if goal.status == "dropped" and goal.reason == "edited":
+            raise CurationError(
+                f"{self.where} line {edit.line}: merges into {edit.into!r}, which another line "
+                "drops",
+                "merge into a term that stays",
+            )
+        if goal.into is None:
+            self._keep(goal, "edited")
+        named = [] if candidate.reason == "no_label" else [candidate.text]
+        candidate.said = True
+        candidate.merge(end(goal), "edited", edit.note or "merged")
+        candidate.into = goal
+        end(goal).names += [*named, *candidate.names]
+
+    def _unknown(self, edit: Edit, name: str) -> Rejection:
+        return Rejection(
+            code="unknown_term",
+            detail=f"no term {name!r} in domain {self.domain!r}",
+            where=f"{self.where} line {edit.line}",
+            record=edit._asdict(),
+        )
+
+    def finish(self) -> None:
+        """Give every candidate its id; where another has it already, a digest with its item."""
+        texts: dict[str, Candidate] = {}
+        for candidate in self.found:
+            candidate.id = candidate.id or self._id(candidate, candidate.text)
+            if candidate.alive and texts.setdefault(candidate.text, candidate) is not candidate:
+                lines = [e.line for e, c in self.edited if c.text == candidate.text]
+                raise CurationError(
+                    f"{self.where} line {max(lines)}: {candidate.text!r} is a term already",
+                    "rename one of the two, or write merge",
+                )
+
+    def _id(self, candidate: Candidate, text: str) -> str:
+        name = new_id(self.domain, text)
+        taken = (
+            c is not candidate and (c.id == name or (c.alive and c.text == text))
+            for c in self.by_name[text]
+        )
+        if any(taken):
+            return stable_id("term", self.domain, text, candidate.item)
+        return name
+
+    def families(self) -> dict[str, str]:
+        """People's families by term id.
+
+        Raises:
+            CurationError: two lines give one term two families.
+        """
+        said: dict[str, Edit] = {}
+        # Of what was merged the family goes along, but its own word counts first.
+        for edit, candidate in sorted(self.edited, key=lambda pair: pair[1].into is not None):
+            last = end(candidate)
+            if not edit.family or not last.alive:
+                continue
+            before = said.setdefault(last.id, edit)
+            if before.family != edit.family and last is candidate:
+                raise CurationError(
+                    f"{self.where} lines {before.line} and {edit.line}: two families for "
+                    f"{candidate.text!r}",
+                    "delete one of the lines",
+                )
+        return {name: edit.family for name, edit in said.items()}

@@ -1,0 +1,95 @@
+"""People's word where several candidates bear one text, share an item, or hand a text on."""
+
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError
+
+TWO = {"Q1": ("librarian", 8), "Q2": ("librarian", 3), "Q3": ("baker", 6), "Q4": ("bakers", 1)}
+
+
+@pytest.mark.parametrize("line", ["librarian,,,books", "librarian,keep,,books"])
+def test_an_item_dropped_by_its_id_is_no_longer_meant_by_its_text(choose: Any, line: str) -> None:
+    for edits in (["Q2,drop", line], [line, "Q2,drop"]):
+        found = choose(TWO, edits=edits)
+        assert found.kept["librarian"] == 8  # and not 8 + 3
+        assert found.families["librarian"] == "books"
+        term = next(t for t in found.selection.terms if t.text == "librarian")
+        assert term.wikidata == ("Q1",)
+
+
+def test_a_small_q_names_an_item_too(choose: Any) -> None:
+    assert "baker" not in choose(TWO, edits=["q3,drop"]).kept
+
+
+@pytest.mark.parametrize(
+    ("edit", "kept"),
+    [
+        ("baker,drop", {"librarian": 11}),
+        ("baker,rename,bread baker", {"librarian": 11, "bread baker": 7}),
+        ("baker,merge,librarian", {"librarian": 18}),
+        ("baker,keep", {"librarian": 11, "baker": 7}),
+    ],
+)
+def test_variants_follow_what_is_said_of_a_text(choose: Any, edit: str, kept: Any) -> None:
+    assert choose(TWO, edits=[edit]).kept == kept
+
+
+def test_forms_of_one_item_that_people_merge_are_counted_once(choose: Any) -> None:
+    table = {"Q1": ("Veltland", 8, [], {"demonyms": ["Veltlander", "Veltlandish"]})}
+    for edits in (
+        ["Veltlander,merge,Veltland"],
+        ["Veltland,merge,Veltlander", "Veltlandish,merge,Veltlander"],
+    ):
+        assert set(choose(table, form="both", edits=edits).kept.values()) == {8}
+
+
+def test_names_may_be_handed_on_in_any_order(choose: Any) -> None:
+    table = {"Q1": ("pilot", 8), "Q2": ("baker", 3)}
+    lines = ["pilot,rename,flyer", "baker,rename,pilot"]
+    for edits in (lines, lines[::-1]):
+        found = choose(table, edits=edits)
+        assert found.kept == {"flyer": 8, "pilot": 3}
+        assert len(set(found.ids.values())) == 2
+
+
+def test_what_has_no_name_cannot_be_kept_without_one(choose: Any) -> None:
+    table = {"Q1": (None, 8), "Q2": ("baker", 3)}
+    with pytest.raises(CurationError, match="E line 2: 'Q1' has no label") as caught:
+        choose(table, edits=["Q1,keep"])
+    assert "write rename" in caught.value.mend
+    assert choose(table, edits=["Q1,rename,cook"]).kept == {"cook": 8, "baker": 3}
+    found = choose(table, edits=["Q1,merge,baker"])
+    assert found.kept == {"baker": 11}
+    assert all("Q1" not in t.names for t in found.selection.terms)
+
+
+def test_a_term_stays_with_the_item_it_was_met_under(choose: Any) -> None:
+    # Q1 was «nurse» when answers came; it is called otherwise now, and another item is «nurse».
+    table = {"Q1": ("registered nurse", 9), "Q2": ("nurse", 5)}
+    found = choose(table, met={"nurse": ["Q1"]})
+    assert found.kept == {"nurse": 14}  # one text is one term
+    (term,) = found.selection.terms
+    assert set(term.wikidata) == {"Q1", "Q2"}
+
+
+def test_places_whose_people_bear_one_name_are_one_family(choose: Any) -> None:
+    table = {
+        "Q1": ("Velt", 8, [], {"demonyms": ["Veltish"]}),
+        "Q2": ("Velt Republic", 5, [], {"demonyms": ["Veltish"]}),
+    }
+    found = choose(table, form="both")
+    assert set(found.kept) == {"Velt", "Velt Republic", "Veltish"}
+    assert len(set(found.families.values())) == 1
+
+
+def test_a_place_is_no_plural_of_its_people(choose: Any) -> None:
+    found = choose({"Q1": ("Laos", 8, [], {"demonyms": ["Lao"]})}, form="both")
+    assert found.kept == {"Laos": 8, "Lao": 8}
+
+
+def test_accents_make_words_but_in_english(choose: Any) -> None:
+    table = {"Q1": ("papá", 8), "Q2": ("papa", 5)}
+    assert choose(table, language="es").kept == {"papá": 8, "papa": 5}
+    assert choose(table, language="en").kept == {"papá": 13}
