@@ -12,6 +12,7 @@ from curation.campaign import Campaign, open_campaign
 from curation.cli import console, reading
 from curation.cli.options import FILE, Json, Where
 from curation.cli.pipeline import bring_up_to_date
+from curation.cli.story import tell
 from curation.files import CurationError, now
 from curation.manifest import Results
 from curation.records import REASONS, Rejection
@@ -346,7 +347,7 @@ def explain(
             f"no candidate {term!r}",
             f"did you mean {', '.join(near)}?" if near else "1-terms/candidates.csv has them all",
         )
-    tell: Callable[..., dict[str, Any]] = partial(
+    of: Callable[..., dict[str, Any]] = partial(
         stage.story,
         selection=found,
         facts=facts,
@@ -354,51 +355,9 @@ def explain(
         items=reading.read_items(opened),
         languages=_languages(opened)["languages"],
     )
-    stories = [tell(candidate) for candidate in candidates]
+    stories = [of(candidate) for candidate in candidates]
     if as_json:
         console.say_json(stories)
         return
     for story in stories:
-        _tell(story)
-
-
-def _tell(story: dict[str, Any]) -> None:
-    console.heading(f"{story['term']} ({story['domain']}): {story['status']}")
-    why = [story["meaning"], story["detail"]]
-    lines = [
-        ("because", "; ".join(part for part in why if part)),
-        ("into", story["into"]),
-        ("source", f"{story['source']}, {story['form']}"),
-        ("statements", _statements(story)),
-        ("id", story["id"]),
-        ("older texts", ", ".join(story["older_texts"])),
-        ("family", ", ".join(dict.fromkeys(filter(None, [story["family"], *story["relatives"]])))),
-        ("merged", ", ".join(f"{m['term']} ({m['reason']})" for m in story["merged_into_it"])),
-    ]
-    for item in story["wikidata"]:
-        lines.append((item["id"], _of_item(item)))
-    for edit in story["edits"]:
-        rest = [f"{key} {value}" for key, value in edit.items() if key != "line"]
-        lines.append(("people", f"edits.csv line {edit['line']}: {', '.join(rest)}"))
-    lines.append(("items", str(story["items"]) if story["items"] else ""))
-    lines.append(("older text in", ", ".join(story["items_with_an_older_text"])))
-    for name, value in lines:
-        if value:
-            console.say(f"  {name:14}{value}")
-
-
-def _statements(story: dict[str, Any]) -> str:
-    if story["count"] is None:
-        return ""
-    more = story["rolled_up"] - story["count"]
-    return f"{story['count']:,}" + (
-        f", with what was merged {story['rolled_up']:,}" if more else ""
-    )
-
-
-def _of_item(item: dict[str, Any]) -> str:
-    above = [f"{label or qid}" for qid, label in item.get("kind_of", {}).items()]
-    above += [f"{label or qid}" for qid, label in item.get("instance_of", {}).items()]
-    counts = ", ".join(f"{p} {n:,}" for p, n in item["counts"].items())
-    parts = [item.get("description"), counts, f"under {', '.join(above)}" if above else ""]
-    return "; ".join(part for part in parts if part)
+        tell(story)

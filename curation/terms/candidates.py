@@ -31,7 +31,7 @@ class Candidate:
     """One possible term of a domain on its way through the selection.
 
     ``count`` is its own statements, ``rolled`` these and those of what was merged into it, of the
-    items that are ``counted``;
+    items that are ``counted``, ``moved`` what it brought to where it went up;
     ``said`` marks people's word, which no rule overrules.
     """
 
@@ -54,6 +54,7 @@ class Candidate:
     names: list[str] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
     counted: set[str] = field(default_factory=set)
+    moved: int = 0
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -72,8 +73,19 @@ class Candidate:
     def merge(self, into: "Candidate", reason: str, detail: str = "") -> None:
         """Let it go up in another, with its statements unless they are counted there already."""
         self.status, self.reason, self.detail, self.into = "merged", reason, detail, into
-        into.rolled += self.rolled if self.counted.isdisjoint(into.counted) else 0
+        self.moved = self.rolled if self.counted.isdisjoint(into.counted) else 0
+        into.rolled += self.moved
         into.counted |= self.counted
+
+    def revive(self) -> None:
+        """Take it, and its statements, back from what it went up in."""
+        above, self.into = self.into, None
+        while above is not None:
+            above.rolled -= self.moved
+            above.counted -= self.counted if self.moved else set()
+            above.items = [i for i in above.items if i == above.item or i not in self.items]
+            above = above.into
+        self.status, self.reason, self.detail, self.moved = "kept", None, "", 0
 
     def join(self, other: "Candidate", reason: str) -> None:
         """Let it go up in another of the same or nearly the same text, which stands for both."""

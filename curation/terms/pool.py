@@ -113,18 +113,24 @@ class Pool:
         self._see_if_it_contradicts(edit, candidate)
         self.edited.append((edit, candidate))
         candidate.note = edit.note or candidate.note
+        nameless = candidate.reason == "no_label"
         if edit.action:
+            candidate.revive()
             self._gather(candidate, edit.term)
         if edit.action in ("add", "keep"):
-            self._see_if_it_has_a_name(edit, candidate)
+            if nameless:
+                raise CurationError(
+                    f"{self.where} line {edit.line}: {edit.term!r} has no label in the language",
+                    "write rename, and its name in «into»",
+                )
             self._keep(candidate, "edited")
         elif edit.action == "drop":
             candidate.drop("edited", edit.note or "dropped")
             candidate.said = True
         elif edit.action == "rename":
-            self._rename(edit, candidate)
-        elif goal is not None and candidate.into is not goal:
-            self._merge(edit, candidate, goal)
+            self._rename(edit, candidate, nameless=nameless)
+        elif goal is not None:
+            self._merge(edit, candidate, goal, nameless=nameless)
 
     def _see_if_it_contradicts(self, edit: Edit, candidate: Candidate) -> None:
         before = self.acted.setdefault(candidate, edit) if edit.action else edit
@@ -145,15 +151,8 @@ class Pool:
                 other.join(candidate, "same_label" if other.text == name else "variant")
 
     def _keep(self, candidate: Candidate, reason: str | None) -> None:
-        candidate.said, candidate.status, candidate.into = True, "kept", None
-        candidate.reason, candidate.detail = reason, ""
-
-    def _see_if_it_has_a_name(self, edit: Edit, candidate: Candidate) -> None:
-        if candidate.reason == "no_label":
-            raise CurationError(
-                f"{self.where} line {edit.line}: {edit.term!r} has no label in the language",
-                "write rename, and its name in «into»",
-            )
+        candidate.revive()
+        candidate.said, candidate.reason = True, reason
 
     def _see_if_names_are_free(self) -> None:
         for edit, candidate in reversed(self.edited):
@@ -164,16 +163,16 @@ class Pool:
                     "choose another name, or write merge",
                 )
 
-    def _rename(self, edit: Edit, candidate: Candidate) -> None:
+    def _rename(self, edit: Edit, candidate: Candidate, *, nameless: bool) -> None:
         # What stood in for a missing label was never its text.
-        text = edit.into if candidate.reason == "no_label" else candidate.text
+        text = edit.into if nameless else candidate.text
         self._keep(candidate, "edited")
         candidate.id = candidate.id or self._id(candidate, text)
         candidate.names.append(text)
         candidate.text = edit.into
         self.by_name[edit.into].append(candidate)
 
-    def _merge(self, edit: Edit, candidate: Candidate, goal: Candidate) -> None:
+    def _merge(self, edit: Edit, candidate: Candidate, goal: Candidate, *, nameless: bool) -> None:
         if end(goal) is candidate:
             raise CurationError(
                 f"{self.where} line {edit.line}: {edit.term!r} and {edit.into!r} are merged into "
@@ -188,7 +187,7 @@ class Pool:
             )
         if goal.into is None:
             self._keep(goal, "edited")
-        named = [] if candidate.reason == "no_label" else [candidate.text]
+        named = [] if nameless else [candidate.text]
         candidate.said = True
         candidate.merge(end(goal), "edited", edit.note or "merged")
         candidate.into = goal

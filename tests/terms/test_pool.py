@@ -93,3 +93,10 @@ def test_accents_make_words_but_in_english(choose: Any) -> None:
     table = {"Q1": ("papá", 8), "Q2": ("papa", 5)}
     assert choose(table, language="es").kept == {"papá": 8, "papa": 5}
     assert choose(table, language="en").kept == {"papá": 13}
+
+
+def test_a_variant_that_people_call_otherwise_takes_its_statements_along(choose: Any) -> None:
+    # «baker» takes «bakers» along, and Q4 is then taken back from it.
+    found = choose(TWO, edits=["baker,keep", "Q4,rename,pastry cooks"])
+    assert found.kept == {"librarian": 11, "baker": 6, "pastry cooks": 1}
+    assert {t.text: t.wikidata for t in found.selection.terms}["baker"] == ("Q3",)
