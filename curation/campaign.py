@@ -99,6 +99,7 @@ def open_campaign(root: Path) -> Campaign:
 IGNORED = """# what people sent, as they sent it, stays on this machine
 2-rounds/*/raw/
 2-rounds/*/rejected.jsonl
+tasks/
 1-terms/answers/
 .lock*
 .*.tmp

@@ -15,6 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 Kind = Literal["intrasentence", "intersentence"]
 Gold = Literal["stereotype", "anti-stereotype", "unrelated"]
 Value = Literal["stereotype", "anti-stereotype", "unrelated", "related"]
+RoundKind = Literal["review", "intrasentence", "intersentence", "validation"]
+FlagName = Literal["objective", "ungrammatical", "unknown_target"]
+Source = Literal["stereoset", "answers", "forms", "label_studio", "erased"]
 SplitName = Literal["dev", "test"]
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -25,6 +28,8 @@ Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\
 KINDS: tuple[Kind, ...] = get_args(Kind)
 GOLDS: tuple[Gold, ...] = get_args(Gold)
 VALUES: tuple[Value, ...] = get_args(Value)
+ROUND_KINDS: tuple[RoundKind, ...] = get_args(RoundKind)
+FLAGS: tuple[FlagName, ...] = get_args(FlagName)
 
 REASONS: dict[str, str] = {
     # what does not become a term (terms)
@@ -57,6 +62,9 @@ REASONS: dict[str, str] = {
     "template_not_reproduced": "a sentence is not the context with BLANK filled",
     "same_text_twice": "two associations of one item have the same text",
     "duplicate_item": "an item with the same target, context and associations came before",
+    "near_duplicate": "nearly the same as an item on the same term that came before",
+    "meta_text": "a text speaks of the task, or of nothing, and not of the target",
+    "too_fast": "the answer took less time than reading does",
     "duplicate_label": "the same answer was delivered before",
     "clashing_id": "the id already stands for something else",
     "superseded": "the same person later sent another version of this answer",
@@ -65,6 +73,16 @@ REASONS: dict[str, str] = {
     "unknown_association": "the label is for an association that its item does not have",
     "text_changed": "the writer changed the words after this label was given",
     "own_item": "the validator wrote the item",
+    "skipped": "the person passed the task on without an answer",
+    "unknown_task": "the answer is for a task that its round does not have",
+    "second_answer": "the same person had already answered this task",
+    "over_person_cap": "the person had already given as many answers as one may in a round",
+    "over_term_cap": "the person had already given as many answers on this term as one may",
+    "edited_by_other": "somebody else changed the answer on the platform",
+    "deleted": "the answer was deleted on the platform",
+    "no_consent": "the person has not consented to take part",
+    "excluded": "the person is excluded from the campaign",
+    "withdrawn": "the person withdrew from the campaign",
     # a label that is not counted (decisions)
     "round_not_counted": "the label's round is not among the rounds that count",
     "repeated_annotator": "the same annotator had already labelled this association",
@@ -88,11 +106,12 @@ class Event(Record):
     """One answer as its source sent it; lives in ``raw/`` and is never changed.
 
     ``id`` is a digest of source and payload, so that a second delivery is recognised; ``position``
-    is the place in its file and orders answers that carry no time.
+    is the place in its file and orders answers that carry no time. What a person had erased keeps
+    its id and its place, and no more.
     """
 
     id: Id
-    source: Literal["stereoset", "answers"]
+    source: Source
     position: Annotated[int, Field(ge=0)]
     payload: dict[str, Any]
 
@@ -169,6 +188,110 @@ class Item(Record):
     writer: str | None = None
     submitted_at: Timestamp | None = None
     seconds: float | None = None
+
+
+class Shown(Record):
+    """One text that a task shows: under which opaque id, and what it is of ours."""
+
+    id: Id
+    text: Text
+    association: Id
+
+
+class Task(Record):
+    """What one task of a round asks. It stays with us: people see a part of it, never the intent.
+
+    ``item`` and ``shown``, the associations in the order in which people see them, are those of
+    validation; ``choices`` the terms into which a review may merge. ``wanted`` is how many answers
+    are asked for to begin with; a ``full`` task always gets all that count, and agreement is
+    computed from these. ``barred`` is the pseudonym of who must not be served: the item's writer.
+    """
+
+    id: Id
+    term: Id
+    domain: Id
+    target: Text
+    item: Id | None = None
+    context: str | None = None
+    shown: tuple[Shown, ...] = ()
+    choices: tuple[Id, ...] = ()
+    wanted: Annotated[int, Field(ge=1)]
+    full: bool = True
+    barred: str | None = None
+
+
+class Round(Record):
+    """A round's ``round.json``: how it was planned, and where it stands.
+
+    ``answers`` is how many a task gets in the end; with ``labels`` "needed" a task is asked for
+    fewer and topped up only where it is still open. ``server`` and ``project`` say where it runs.
+    """
+
+    name: Id
+    kind: RoundKind
+    platform: Literal["label_studio", "files"]
+    state: Literal["planned", "open", "closed"]
+    seed: int
+    labels: Literal["all", "needed"]
+    answers: Annotated[int, Field(ge=1)]
+    consent: str
+    pay: float
+    server: str | None = None
+    project: int | None = None
+    opened_at: Timestamp | None = None
+    closed_at: Timestamp | None = None
+
+
+class Review(Record):
+    """One reviewer's word on a term."""
+
+    id: Id
+    term: Id
+    annotator: Id
+    action: Literal["keep", "merge", "drop"]
+    into: Id | None = None
+    name: str | None = None
+    note: str = ""
+    round: Id
+    submitted_at: Timestamp | None = None
+
+
+class Flag(Record):
+    """What a validator remarked on an item beside the labels."""
+
+    item: Id
+    annotator: Id
+    flag: FlagName
+    round: Id
+
+
+class Answer(Record):
+    """One person's answer to one task, and under which reason code it fell, where it did."""
+
+    task: Id
+    annotator: Id
+    submitted_at: Timestamp | None = None
+    seconds: float | None = None
+    code: str | None = None
+
+
+class Person(Record):
+    """Somebody who answered, under the pseudonym: which consent text, and how many answers."""
+
+    id: Id
+    consent: str | None = None
+    consented_at: Timestamp | None = None
+    answers: int = 0
+    refused: int = 0
+
+
+class Standing(Record):
+    """A line of ``standing.jsonl``: what was decided of a person. The last word holds."""
+
+    person: Id
+    action: Literal["exclude", "readmit", "withdraw", "erase"]
+    reason: str
+    at: Timestamp
 
 
 class Label(Record):
@@ -272,16 +395,6 @@ class Manifest(Record):
 
 
 ON_DISK: tuple[type[Record], ...] = (
-    Event,
-    Count,
-    Entity,
-    Term,
-    Item,
-    Label,
-    Decision,
-    Cat,
-    Annotation,
-    Score,
-    Rejection,
-    Manifest,
+    *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Person),
+    *(Standing, Decision, Cat, Annotation, Score, Rejection, Manifest),
 )

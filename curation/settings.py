@@ -142,12 +142,48 @@ ethnic group (P172), for that is what its list of target terms holds.
 
 
 class RoundSettings(Section):
-    """Which of writers' items are let in."""
+    """What people are asked, and which answers are let in."""
 
+    items: Annotated[int, Field(ge=1, description="items of each kind written on a term")] = 5
+    reviewers: Annotated[int, Field(ge=1, description="people who review each term")] = 3
+    labels: Annotated[
+        Literal["all", "needed"],
+        Field(description="all: every item gets all labels; needed: those that can still decide"),
+    ] = "all"
+    sample: Annotated[
+        float,
+        Field(gt=0, le=1, description="with needed, share of items that get all labels anyway"),
+    ] = 0.15
+    per_person: Annotated[
+        int, Field(ge=0, description="answers that a person may give in a round; 0: no limit")
+    ] = 0
+    per_term: Annotated[
+        int, Field(ge=0, description="answers that a person may give on a term in a round; 0: any")
+    ] = 0
+    consent: Annotated[
+        bool, Field(description="refuse answers of people who have not consented to the round")
+    ] = True
+    write_seconds: Annotated[
+        float, Field(ge=0, description="an item written in less time is refused")
+    ] = 10.0
+    label_seconds: Annotated[
+        float, Field(ge=0, description="an answer of labels given in less time is refused")
+    ] = 3.0
+    near: Annotated[
+        float,
+        Field(gt=0, le=1, description="likeness at which an item repeats another on its term"),
+    ] = 0.95
     name_target: Annotated[
         bool, Field(description="refuse a context that does not name its target")
     ] = True
     blank_alone: Annotated[bool, Field(description="refuse a BLANK that touches a letter")] = True
+    keep_deleted: Annotated[
+        bool, Field(description="count answers that were deleted on the platform")
+    ] = False
+    pay_review: Annotated[float, Field(ge=0, description="pay for a review of a term")] = 0.0
+    pay_write: Annotated[float, Field(ge=0, description="pay for an item")] = 0.0
+    pay_label: Annotated[float, Field(ge=0, description="pay for one item's labels")] = 0.0
+    currency: Annotated[str, Field(description="what pay is counted in")] = "USD"
 
 
 class DecisionSettings(Section):

@@ -21,7 +21,10 @@ from curation.settings import PAPER, DomainSettings, Settings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "deploy/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 TOP = typer.main.get_command(app)
 
 
@@ -132,7 +135,7 @@ def wrong_with(line: str) -> str:
     return f"no option {min(unknown)!r}" if unknown else ""
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_every_shown_command_is_real(path: Path) -> None:
     wrong = {
         line: why for line in shell_commands(path.read_text("utf-8")) if (why := wrong_with(line))
@@ -349,7 +352,7 @@ def dead_links(path: Path) -> list[str]:
     return dead
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_every_relative_link_leads_somewhere(path: Path) -> None:
     assert not dead_links(path)
 

@@ -15,8 +15,14 @@ STAGES = {
     for p in ROOT.iterdir()
     if (p / "__init__.py").exists() and p.name not in {"cli", "models"}
 }
-NETWORK = {"requests", "urllib", "urllib3", "http", "socket", "httpx", "aiohttp"}
-MAY_REACH_OUT: set[tuple[str, ...]] = {("terms", "wikidata")}
+NETWORK = {
+    *("requests", "urllib", "urllib3", "http", "socket", "httpx", "aiohttp"),
+    "label_studio_sdk",
+}
+MAY_REACH_OUT: set[tuple[str, ...]] = {
+    ("terms", "wikidata"),
+    ("rounds", "connection"),
+}
 
 
 def imported(module: tuple[str, ...]) -> Iterator[str]:

@@ -12,10 +12,13 @@ import typer
 from typer.core import TyperGroup
 
 from curation import __version__
-from curation.cli import console, decisions, importing, release, scores, start, terms
+from curation.cli import console, decisions, demo, importing, release, rounds, scores, start, terms
 from curation.files import CurationError
 
-ORDER = ("init", "terms", "import", "decisions", "scores", "release", "status", "run", "demo")
+ORDER = (
+    *("init", "terms", "rounds", "import", "decisions", "scores", "release"),
+    *("status", "run", "demo"),
+)
 
 
 class InOrder(TyperGroup):
@@ -60,13 +63,14 @@ def _root(
 
 app.command("init")(start.init)
 app.add_typer(terms.app, name="terms")
+app.add_typer(rounds.app, name="rounds")
 app.add_typer(importing.app, name="import")
 app.add_typer(decisions.app, name="decisions")
 app.add_typer(scores.app, name="scores")
 app.add_typer(release.app, name="release")
 app.command("status")(start.status)
 app.command("run")(start.run)
-app.command("demo")(start.demo)
+app.command("demo")(demo.demo)
 
 
 def main() -> None:

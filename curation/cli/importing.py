@@ -102,17 +102,9 @@ def _import(
     known_terms: bool,
     as_json: bool,
 ) -> None:
-    from pydantic import TypeAdapter, ValidationError
-
     from curation.rounds import archive, people
 
-    try:
-        TypeAdapter(RoundName).validate_python(round)
-    except ValidationError:
-        raise CurationError(
-            f"{round!r} cannot be the name of a round",
-            "use letters, digits, - and _, beginning with no -",
-        ) from None
+    check_name(round)
     campaign = open_campaign(root)
     with campaign.lock():
         if not campaign.round_names():
@@ -124,11 +116,11 @@ def _import(
             )
         # A mistake in edits.csv or a word list is said before anything is kept.
         selection = reading.selection(campaign)
-        raw, before = campaign.rounds / round / "raw", _refusals(campaign)
-        _register_terms(campaign, selection, _named(payloads, source), known_only=known_terms)
+        raw, before = campaign.rounds / round / "raw", refusals(campaign)
+        register_terms(campaign, selection, _named(payloads, source), known_only=known_terms)
         delivery = archive.deliver(raw, source, payloads)
         counts = bring_up_to_date(campaign, "fold").counts
-        refused = Counter(code for code, *_ in (_refusals(campaign) - before).elements())
+        refused = Counter(code for code, *_ in (refusals(campaign) - before).elements())
         labels = reading.read_labels(campaign)
         labelled = set(labels["item"].unique())
         items = [item for item in reading.read_items(campaign) if item.round == round]
@@ -151,7 +143,7 @@ def _import(
         f"the campaign {counts['items']} and {counts['labels']}."
     )
     if refused:
-        _show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
+        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
     if refused.total() > len(payloads) / 2:
         console.warn(
             f"more answers were refused than half of the file's {len(payloads)} rows; "
@@ -161,7 +153,24 @@ def _import(
         console.say(f"{summary['unlabelled']} items have no label yet.")
 
 
-def _refusals(campaign: Campaign) -> Counter[tuple[str, str, str]]:
+def check_name(round: str) -> None:
+    """Refuse what cannot be the name of a round.
+
+    Raises:
+        CurationError: it has other characters than a folder's name may have.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(RoundName).validate_python(round)
+    except ValidationError:
+        raise CurationError(
+            f"{round!r} cannot be the name of a round",
+            "use letters, digits, - and _, beginning with no -",
+        ) from None
+
+
+def refusals(campaign: Campaign) -> Counter[tuple[str, str, str]]:
     """All that is refused in any round: an answer to one can change what another's are worth."""
     return Counter(
         (r.code, r.detail, r.where)
@@ -170,7 +179,8 @@ def _refusals(campaign: Campaign) -> Counter[tuple[str, str, str]]:
     )
 
 
-def _show_refused(title: str, refused: Counter[str]) -> None:
+def show_refused(title: str, refused: Counter[str]) -> None:
+    """Print how many answers fell under each reason."""
     from curation.records import REASONS
 
     rows = [(code, n, REASONS[code]) for code, n in refused.most_common()]
@@ -190,7 +200,7 @@ def _named(
             yield pair
 
 
-def _register_terms(
+def register_terms(
     campaign: Campaign,
     selection: "Selection",
     named: Iterator[tuple[str, str]],

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from curation.campaign import Campaign
-from curation.cli import reading, work
+from curation.cli import reading, round_files, work
 from curation.cli.console import warn
 from curation.files import CurationError, digest
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
@@ -146,11 +146,17 @@ STEPS: tuple[Step, ...] = (
         lambda c: c.rounds,
         _algorithm("rounds.fold"),
         lambda c: {
-            **c.settings.rounds.model_dump(),
+            **c.settings.rounds.model_dump(include=work.LETTING_IN),
+            "language": c.settings.campaign.language,
             "domains": tuple(c.settings.domains),
             "key": _key_fingerprint(c),
         },
-        lambda c: [c.terms / "targets.jsonl", *reading.raw_files(c)],
+        lambda c: [
+            c.terms / "targets.jsonl",
+            *round_files.task_files(c),
+            round_files.standing_file(c),
+            *reading.raw_files(c),
+        ],
         work.fold,
         reading.raw_is_here,
     ),
@@ -178,6 +184,7 @@ STEPS: tuple[Step, ...] = (
             *reading.item_files(c),
             *reading.label_files(c),
             c.decisions / "decisions.jsonl",
+            *round_files.task_files(c),
         ],
         work.agreement,
     ),

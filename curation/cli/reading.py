@@ -16,12 +16,13 @@ from curation.files import (
     shipped,
 )
 from curation.manifest import read_manifest
-from curation.records import Count, Entity, Item, Label, Term
+from curation.records import VALUES, Count, Entity, Item, Label, Task, Term
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from curation.decisions.filter import Counted
+    from curation.rules import Votes
     from curation.terms.edits import Edit
     from curation.terms.facts import Facts
     from curation.terms.select import Selection
@@ -119,19 +120,49 @@ def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
     return terms
 
 
-def read_counted(campaign: Campaign, items: Sequence[Item]) -> "Counted":
-    """Which labels count, under the campaign's settings."""
+def stopped_early(campaign: Campaign) -> set[str]:
+    """The items that were to get no more labels than decide them."""
+    found = set()
+    for path in campaign.rounds.glob("*/round.json"):
+        if read_json(path)["labels"] == "needed":
+            tasks = read_records(path.with_name("tasks.jsonl"), Task)
+            found |= {task.item for task in tasks if task.item and not task.full}
+    return found
+
+
+def read_counted(campaign: Campaign, items: Sequence[Item], *, alone: bool = False) -> "Counted":
+    """Which labels count, under the campaign's settings.
+
+    Args:
+        campaign: the campaign.
+        items: its items.
+        alone: they are only some of the campaign's, and the labels on others are left out.
+    """
     from curation.decisions.filter import count
 
     knobs = campaign.settings.decisions
+    labels = read_labels(campaign)
+    if alone:
+        labels = labels[labels["item"].isin([item.id for item in items])]
     return count(
         items,
-        read_labels(campaign),
+        labels,
         of=knobs.of,
         count_writer=knobs.count_writer,
         count_repeats=knobs.count_repeats,
         rounds=knobs.rounds,
     )
+
+
+def votes(campaign: Campaign, items: Sequence[Item]) -> "dict[str, list[Votes]]":
+    """The counted votes of each item's three associations, by item."""
+    if not items:
+        return {}
+    counted = read_counted(campaign, items).votes.reshape(-1, 3, len(VALUES)).tolist()
+    return {
+        item.id: [(s, a, u, r) for s, a, u, r in three]
+        for item, three in zip(items, counted, strict=True)
+    }
 
 
 def facts_files(campaign: Campaign) -> list[Path]:

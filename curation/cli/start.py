@@ -1,6 +1,5 @@
 """``curation init``, ``status``, ``run`` and ``demo``."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +11,8 @@ from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import STEPS, Step, bring_up_to_date, current, last_run
 from curation.cli.reading import facts_files
-from curation.files import CurationError, count_lines, dump_json, read_json, shipped, writing
-from curation.records import KINDS
-from curation.settings import PAPER, CampaignSettings, Settings, new_id, read_settings
+from curation.files import CurationError, count_lines
+from curation.settings import PAPER, CampaignSettings, Settings, new_id
 
 ASKED = {
     "name": "the benchmark's name, as it is published",
@@ -170,68 +168,3 @@ def run(campaign: Where = Path(), as_json: Json = False) -> None:
         console.say_json({"steps": done, "release": str(folder)})
     else:
         console.say(f"release: {folder}")
-
-
-def demo(
-    folder: Annotated[
-        Path,
-        typer.Argument(help="Where the campaign is made; a new or an empty folder.", metavar="DIR"),
-    ] = Path("curation-demo"),
-) -> None:
-    """Run the whole flow on the example campaign: made-up, mild answers with real flaws."""
-    from curation.cli.decisions import agreement, filter_, split
-    from curation.cli.importing import answers, stereoset
-    from curation.cli.release import build
-    from curation.cli.scores import baselines, predictions
-    from curation.cli.terms import explain, scan, select
-    from curation.stereoset import read_cats
-
-    example = shipped("data", "example")
-    if folder.exists() and any(folder.iterdir()):
-        raise CurationError(f"{folder}: is not empty", "name another folder, or delete it")
-    settings = read_settings(example / "campaign.toml")
-    made = create_campaign(folder, settings)
-    made.terms.mkdir(exist_ok=True)
-    shutil.copyfile(example / "edits.csv", made.terms / "edits.csv")
-    console.say(f"The example campaign, made up and mild, in {folder}.\n")
-
-    def step(command: str) -> None:
-        console.out.print(f"\n$ curation {command}", style="bold", markup=False)
-
-    step("terms scan dump.json")
-    scan([example / "dump.json"], folder)
-    step("terms select")
-    select(folder)
-    step("terms explain librarian")
-    explain("librarian", folder)
-    for file in ("writers.csv", "validators.csv"):
-        step(f"import answers {file}")
-        answers(example / file, folder)
-    step("import answers pilot.jsonl --round pilot --known-terms")
-    answers(example / "pilot.jsonl", folder, round="pilot", known_terms=True)
-    step("import stereoset published.json")
-    stereoset(example / "published.json", folder)
-    step("decisions filter")
-    filter_(folder)
-    step("decisions agreement")
-    agreement(folder)
-    step("decisions split")
-    split(folder)
-    step("release build")
-    build(folder)
-    release = made.releases / made.settings.release.version
-    gold, path = release / "test.json", folder / "predictions_shorter-is-likelier.json"
-    # A stand-in for a model that needs nothing installed: the shorter sentence is the likelier.
-    shorter: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
-    for cat in read_cats(gold):
-        shorter[cat.kind] += [{"id": a.id, "score": -len(a.sentence)} for a in cat.associations]
-    with writing(path) as file:
-        file.write(dump_json(shorter))
-    step(f"scores baselines --gold {gold}")
-    baselines([gold])
-    step(f"scores predictions --gold {gold} --predictions {path}")
-    predictions([gold], path)
-    report = read_json(made.decisions / "split.json")
-    kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
-    console.say(f"\n{kept} CATs are released in {release}")
-    console.say(f"To look around: cd {folder}; curation status")

@@ -5,9 +5,11 @@ import hashlib
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
+from curation.cli import round_files
 from curation.cli.console import tracked, warn
 from curation.cli.reading import (
     raw_files,
@@ -18,6 +20,7 @@ from curation.cli.reading import (
     read_met,
     read_terms,
     selection,
+    stopped_early,
     term_ids,
     terms_of,
 )
@@ -29,6 +32,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+LETTING_IN = {
+    *("per_person", "per_term", "consent", "write_seconds", "label_seconds", "near"),
+    *("name_target", "blank_alone", "keep_deleted"),
+}
+"""The settings of [rounds] that say which answers are let in; the others plan rounds."""
 CANDIDATE_COLUMNS = (
     *("domain", "term", "status", "reason", "detail", "into", "count", "rolled_up"),
     *("source", "form", "wikidata", "description", "family", "note", "id"),
@@ -82,40 +90,60 @@ def _warn_of_domains(campaign: Campaign) -> None:
 
 
 def fold(campaign: Campaign, results: Results) -> dict[str, int]:
-    """Fold the raw answers of all rounds into items, labels and rejections."""
-    from curation.rounds import archive, people
+    """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
+    from curation.rounds import archive, content, people, standing
     from curation.rounds import fold as stage
     from curation.rounds.answers import interpret
     from curation.rounds.said import Said
 
-    rounds = campaign.round_names()
+    rounds, settings = campaign.round_names(), campaign.settings
     total = sum(count_lines(path) for path in raw_files(campaign))
+    planned = {r.name: r for r in round_files.map_rounds(campaign)}
     seen = Counter[str]()
 
     def said() -> Iterator[tuple[str, Said]]:
         for round in rounds:
+            plan = planned.get(round)
+            tasks = {t.id: t for t in round_files.read_tasks(campaign, round)} if plan else {}
+            kind = plan.kind if plan else None
             for where, event in archive.read(campaign.rounds / round / "raw"):
-                for what in interpret(event, round=round, where=f"{round}/raw/{where}"):
-                    seen[type(what).__name__] += 1
+                place = f"{round}/raw/{where}"
+                seen[event.source] += 1
+                for what in interpret(event, round=round, where=place, tasks=tasks, kind=kind):
                     yield round, what
                 advance()
 
+    knobs = settings.rounds.model_dump(include=LETTING_IN - {"near"})
+    patterns = content.meta_patterns(settings.campaign.language)
     with tracked("reading answers", total) as advance:
         folded = stage.fold(
             said(),
-            domains=tuple(campaign.settings.domains),
+            domains=tuple(settings.domains),
             terms=term_ids(read_terms(campaign).values()),
-            pseudonym=people.pseudonyms(people.read_key(campaign.settings.campaign.id)),
-            **campaign.settings.rounds.model_dump(),
+            pseudonym=people.pseudonyms(people.read_key(settings.campaign.id)),
+            near=partial(content.near, likeness=settings.rounds.near),
+            meta=partial(content.meta_text, patterns=patterns),
+            standing=standing.out(round_files.read_standing(campaign)),
+            **knobs,
         )
     for round in rounds:
         results.records(f"{round}/items.jsonl", (i for i in folded.items if i.round == round))
-        results.records(f"{round}/labels.jsonl", (x for x in folded.labels if x.round == round))
+        labels = (row for row in folded.labels if row.round == round)
+        results.lines(f"{round}/labels.jsonl", stage.lines(labels))
         results.records(f"{round}/rejected.jsonl", folded.rejections.get(round, []))
+        if round in planned:
+            results.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
+            results.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
+        if round in planned and planned[round].kind == "review":
+            reviews = (r for r in folded.reviews if r.round == round)
+            results.records(f"{round}/reviews.jsonl", reviews)
+    results.records("people.jsonl", folded.people)
     return {
         "answers": seen.total(),
         "items": len(folded.items),
         "labels": len(folded.labels),
+        "reviews": len(folded.reviews),
+        "people": len(folded.people),
         "rejected": sum(map(len, folded.rejections.values())),
     }
 
@@ -189,9 +217,15 @@ def agreement_report(
     items = read_items(campaign)
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
     terms = terms_of(campaign, items)
-    counted = read_counted(campaign, items)
+    # Where labels stop as soon as an item is decided they agree too well: a random part of the
+    # items gets all of them, and speaks for the rest.
+    early = stopped_early(campaign)
+    speak = [(i, d) for i, d in zip(items, decisions, strict=True) if i.id not in early]
+    counted = read_counted(campaign, [item for item, _ in speak], alone=bool(early))
     exclude = [_pseudonym(campaign, name, counted.labels) for name in exclude]
-    found = agreement.facts(items, decisions, counted, terms, exclude=exclude)
+    found = agreement.facts(
+        [item for item, _ in speak], [d for _, d in speak], counted, terms, exclude=exclude
+    )
     by = agreement.GROUPS if by is None else by
     groups = ["overall", *(b for b in by if b != "annotator")]
     rows: list[dict[str, Any]] = []
@@ -212,6 +246,7 @@ def agreement_report(
         "confidence": settings.agreement.confidence,
         "resamples": settings.agreement.resamples,
         "excluded": sorted(exclude),
+        "items": {"in": len(items), "stopped_early": len(items) - len(speak)},
         "measures": rows,
         "terms": agreement.by_term(found),
         "annotators": agreement.by_annotator(found),
@@ -276,8 +311,7 @@ def release(campaign: Campaign, results: Results) -> dict[str, int]:
         )
     items = read_items(campaign)
     counted = read_counted(campaign, items)
-    writers = items if settings.decisions.count_writer else ()
-    table = build.annotations(cats, counted.labels, writers=writers)
+    table = build.annotations(cats, counted.labels)
     content = {
         name: dump_json(data)
         for name, data in build.split_files(cats, table, version=version).items()

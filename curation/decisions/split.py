@@ -8,7 +8,7 @@ from typing import Any
 
 from curation.records import Cat, CatAssociation, Decision, Item, SplitName, Term
 
-ALGORITHM = 1
+ALGORITHM = 2
 
 
 def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[str, SplitName]:
@@ -105,11 +105,15 @@ def cats(
     found = []
     for item in chosen:
         term, golds = by_id[item.term], [v.gold for v in kept[item.id].verdicts]
-        a, b, c = (
+        options = [
             CatAssociation(id=association.id, sentence=association.sentence, gold=gold)
             for association, gold in zip(item.associations, golds, strict=True)
             if gold is not None
-        )
+        ]
+        if any(association.intent for association in item.associations):
+            # Written items have them in the order of the form, which tells what was meant.
+            options.sort(key=lambda option: option.id)
+        a, b, c = options
         found.append(
             Cat(
                 id=item.id,

@@ -1,15 +1,15 @@
 """A release: dev and test in StereoSet's form, the annotations, a README, checksums."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from curation.records import KINDS, Annotation, Cat, Item, SplitName
+from curation.records import KINDS, Annotation, Cat, SplitName
 from curation.stereoset import dataset
 
-ALGORITHM = 1
+ALGORITHM = 2
 SPLITS: tuple[SplitName, ...] = ("dev", "test")
 
 
@@ -37,15 +37,14 @@ def split_files(
     }
 
 
-def annotations(
-    cats: Sequence[Cat], labels: pd.DataFrame, *, writers: Iterable[Item] = ()
-) -> pd.DataFrame:
+def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
     """The labels of the published CATs as a long table, one row a label.
+
+    What a writer meant is not among them, also where it counted as a label.
 
     Args:
         cats: the published CATs.
         labels: rows of ``records.Label`` with the column ``code`` of ``filter.count``.
-        writers: items whose writers' intents counted as labels; they come first.
 
     Returns:
         The columns of ``records.Annotation``, in order of submission.
@@ -63,22 +62,7 @@ def annotations(
             "counted": (rows["code"] == "").to_numpy(),
         }
     )
-    first = [
-        Annotation(
-            cat_id=item.id,
-            association_id=a.id,
-            annotator=item.writer or f"writer of {item.id}",
-            label=a.intent,
-            round=item.round,
-            counted=True,
-        ).model_dump()
-        for item in writers
-        for a in item.associations
-        if a.intent is not None and a.id in published
-    ]
-    columns = list(Annotation.model_fields)
-    parts = [pd.DataFrame(first, columns=columns)] if first else []
-    return pd.concat([*parts, table[columns]], ignore_index=True)
+    return table[list(Annotation.model_fields)].reset_index(drop=True)
 
 
 def how_decided(settings: Mapping[str, Any]) -> str:
@@ -90,7 +74,7 @@ def how_decided(settings: Mapping[str, Any]) -> str:
     if settings["count_repeats"]:
         sentence = sentence.replace(" by distinct annotators", ", repeated annotators included,")
     if settings["count_writer"]:
-        sentence += ", the writer's intent being the first of them"
+        sentence += ", the writer's intent, which is not published, being the first of them"
     sentence += "; an item is a CAT where the three are one of each"
     if settings["match_intent"]:
         sentence += " and what the writer meant"

@@ -1,28 +1,41 @@
-"""The raw answers of a round: an append-only archive of segments that never change.
+"""The raw answers of a round: an append-only archive of segments.
 
 Each delivery becomes one segment file, written whole or not at all, so that a killed import
 leaves nothing behind and the same file can be delivered again: what is known is not added twice.
+Nothing in a segment ever changes but what a person had erased: such an answer becomes a tombstone,
+which keeps its id, so that it stays known, and its place, and nothing else.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
+import msgspec
 import orjson
 
-from curation.files import CurationError, dump_line, read_records, writing
-from curation.records import Event
+from curation.files import CurationError, read_records, writing
+from curation.records import Event, Source
+
+
+class Sent(msgspec.Struct, forbid_unknown_fields=True):
+    """A ``records.Event`` as it is read here: the same fields and checks, many times as fast."""
+
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+    source: Source
+    position: Annotated[int, msgspec.Meta(ge=0)]
+    payload: dict[str, Any]
 
 
 class Delivery(NamedTuple):
-    """What a delivery added to the archive."""
+    """What a delivery added to the archive; of ``added``, ``erased`` only as tombstones."""
 
     added: int
     known: int
     segment: Path | None
+    erased: int = 0
 
 
 def segments(raw: Path) -> list[Path]:
@@ -31,7 +44,11 @@ def segments(raw: Path) -> list[Path]:
 
 
 def deliver(
-    raw: Path, source: Literal["stereoset", "answers"], payloads: Iterable[dict[str, Any]]
+    raw: Path,
+    source: Literal["stereoset", "answers", "forms", "label_studio"],
+    payloads: Iterable[dict[str, Any]],
+    *,
+    gone: Callable[[Sent], bool] | None = None,
 ) -> Delivery:
     """Append answers, just as they came, to an archive.
 
@@ -41,19 +58,16 @@ def deliver(
         raw: the archive's folder.
         source: what kind of payload it is.
         payloads: the answers in their file's order.
+        gone: whether an answer is from somebody who had everything erased; it is kept as a
+            tombstone.
 
     Raises:
         CurationError: a payload cannot be kept as JSON.
     """
-    known_ids: set[str] = set()
-    position = 0
-    for segment in segments(raw):
-        events = read_records(segment, Event)
-        known_ids.update(event.id for event in events)
-        position += len(events)
+    known_ids, position = _known(raw)
     times: Counter[str] = Counter()
     fresh: list[bytes] = []
-    known = 0
+    known = erased = 0
     whole = sha256()
     for payload in payloads:
         try:
@@ -66,9 +80,11 @@ def deliver(
         if event_id in known_ids:
             known += 1
             continue
-        event = Event(id=event_id, source=source, position=position, payload=payload)
+        sent = Sent(id=event_id, source=source, position=position, payload=payload)
+        if gone is not None and gone(sent):
+            sent, erased = _tombstone(sent), erased + 1
         position += 1
-        fresh.append(dump_line(event))
+        fresh.append(_line(sent))
         whole.update(fresh[-1])
     if not fresh:
         return Delivery(0, known, None)
@@ -78,11 +94,88 @@ def deliver(
     segment = raw / f"{stamp}-{whole.hexdigest()[:12]}.jsonl"
     with writing(segment) as file:
         file.writelines(fresh)
-    return Delivery(len(fresh), known, segment)
+    return Delivery(len(fresh), known, segment, erased)
 
 
-def read(raw: Path) -> Iterator[tuple[str, Event]]:
-    """All answers of an archive with their places, in order of arrival."""
+def read(raw: Path) -> Iterator[tuple[str, Sent]]:
+    """All answers of an archive with their places, in order of arrival.
+
+    Raises:
+        CurationError: a line is no answer; names file, line and field.
+    """
     for segment in segments(raw):
-        for line, event in enumerate(read_records(segment, Event), 1):
-            yield f"{segment.name} line {line}", event
+        name = segment.name
+        for number, (_, sent) in enumerate(_lines(segment), 1):
+            yield f"{name} line {number}", sent
+
+
+def erase(raw: Path, gone: Callable[[Sent], bool]) -> int:
+    """Make tombstones of answers; their segments keep their names.
+
+    A segment is rewritten whole or not at all, so that a killed erasure is simply repeated.
+
+    Args:
+        raw: the archive's folder.
+        gone: whether an answer is to be erased; not asked of what is erased already.
+
+    Returns:
+        How many answers became tombstones.
+    """
+    count = 0
+    for segment in segments(raw):
+        hit = 0
+        lines: list[bytes] = []
+        for line, sent in _lines(segment):
+            if sent.source != "erased" and gone(sent):
+                hit += 1
+                lines.append(_line(_tombstone(sent)))
+            else:
+                lines.append(line)
+        if hit:
+            with writing(segment) as file:
+                file.writelines(lines)
+        count += hit
+    return count
+
+
+def _tombstone(sent: Sent) -> Sent:
+    return Sent(id=sent.id, source="erased", position=sent.position, payload={})
+
+
+def _line(sent: Sent) -> bytes:
+    """The id stands first: ``_known`` looks for it there."""
+    return orjson.dumps(msgspec.structs.asdict(sent)) + b"\n"
+
+
+def _lines(segment: Path) -> Iterator[tuple[bytes, Sent]]:
+    decode = msgspec.json.Decoder(Sent).decode
+    with segment.open("rb") as file:
+        for number, line in enumerate(file):
+            try:
+                sent = decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                event = read_records(segment, Event)[number]  # says what is wrong, and where
+                sent = Sent(event.id, event.source, event.position, event.payload)
+            yield line, sent
+
+
+HEAD, TAIL = b'{"id":"', b'","source":"'
+ID = slice(len(HEAD), len(HEAD) + 32)
+REST = slice(ID.stop, ID.stop + len(TAIL))
+
+
+def _known(raw: Path) -> tuple[set[str], int]:
+    """The ids of an archive, read off the beginnings of its lines, and how many lines it has."""
+    found: set[str] = set()
+    count = 0
+    for segment in segments(raw):
+        ids: list[str] = []
+        with segment.open("rb") as file:
+            for line in file:
+                if line[: ID.start] != HEAD or line[REST] != TAIL or line[-2:] != b"}\n":
+                    ids = [event.id for event in read_records(segment, Event)]
+                    break
+                ids.append(line[ID].decode("latin-1"))
+        found.update(ids)
+        count += len(ids)
+    return found, count

@@ -1,41 +1,69 @@
-"""From raw answers to items and labels: a deterministic fold, recomputed whole each time.
+"""From raw answers to items, labels and reviews: a deterministic fold, recomputed whole each time.
 
 The result depends on what was said and when, not on how it arrived: a late edit, a second
 delivery or an answer more is recomputation, not surgery. Answers are taken in order of
 (submitted_at, place in the archive); what came without a time keeps the order of its file.
 
-Ids are permanent: an association's id comes from its item's first version and stays with it when
-its writer corrects the text. A label counts for the words that its annotator had before them.
+An answer falls for the first of these that applies:
+
+1. it cannot be read, is for an unknown task, or was changed by somebody else; then an earlier
+   version stands, as if this one had not been made;
+2. a later version superseded it; it is gone from its platform (deleted); it was skipped;
+3. its person is excluded or withdrew, has not consented, wrote the item, or had answered the task;
+4. it was too fast, or is over the person's caps;
+5. what it says: an item's words, its likeness to items before it; a label's item; last the single
+   label, which falls alone.
+
+What is refused counts towards nothing: no cap, no second answer, no likeness. Ids are permanent:
+a correction changes none. A label counts for the words that its annotator had before them.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+import gc
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import NamedTuple
 
-from curation.records import Association, Item, Label, Rejection
+from curation.records import Flag, Item, Person, Rejection, Review
+from curation.rounds.gate import Gate, Rules
+from curation.rounds.items import Checks, Near, fold_items
+from curation.rounds.labels import fold_labels
+from curation.rounds.lines import AnswerRow, LabelRow, lines
 from curation.rounds.rows import masked
-from curation.rounds.said import Given, Said, Written
-from curation.rules import check_item, filler, same_text, stable_id
+from curation.rounds.said import (
+    Consented,
+    Deleted,
+    Given,
+    Refused,
+    Reply,
+    Reviewed,
+    Said,
+    Written,
+)
+from curation.rounds.versions import Refuse, newest
+from curation.rules import stable_id
 
-ALGORITHM = 2
-T = TypeVar("T", Written, Given)
-Refuse = Callable[[str, Said, str, str], None]
+__all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "fold", "lines"]
+
+ALGORITHM = 3
+NOBODY: Mapping[str, tuple[str, str]] = {}
 
 
 class Folded(NamedTuple):
-    """What the raw answers of all rounds amount to, in order of submission."""
+    """What the raw answers of all rounds amount to, in order of submission.
+
+    ``answers`` and ``rejections`` are by round. An answer of several labels whose person or item
+    is the reason is one rejection; a single unusable label is one of its own.
+    """
 
     items: list[Item]
-    labels: list[Label]
+    labels: list[LabelRow]
+    reviews: list[Review]
+    flags: list[Flag]
+    people: list[Person]
     rejections: dict[str, list[Rejection]]
-
-
-class _Known(NamedTuple):
-    """An item with what its associations may be called, and when their words last changed."""
-
-    item: Item
-    names: dict[str, str]
-    changed: dict[str, str]
+    answers: dict[str, list[AnswerRow]]
 
 
 def fold(
@@ -46,8 +74,17 @@ def fold(
     pseudonym: Callable[[str], str] = str,
     name_target: bool = True,
     blank_alone: bool = True,
+    write_seconds: float = 0,
+    label_seconds: float = 0,
+    per_person: int = 0,
+    per_term: int = 0,
+    consent: bool = False,
+    keep_deleted: bool = False,
+    near: Near | None = None,
+    meta: Callable[[str], str | None] | None = None,
+    standing: Mapping[str, tuple[str, str]] = NOBODY,
 ) -> Folded:
-    """Fold what was said in all rounds into items, labels and rejections.
+    """Fold what was said in all rounds into items, labels, reviews and rejections.
 
     Args:
         said: (round, what an answer says), in any order.
@@ -55,201 +92,196 @@ def fold(
         terms: the campaign's terms: the id that a domain and a text name; items on others are
             refused.
         pseudonym: from a person's id on the platform to the one that the records show; applied to
-            answers of tables, since published ids are pseudonyms already.
+            all but published answers, whose ids are pseudonyms already.
         name_target: a written context must name its target.
         blank_alone: a written BLANK must not touch a letter.
+        write_seconds: an item written in less time is refused.
+        label_seconds: an answer of labels given in less time is refused.
+        per_person: answers to tasks that a person may give in a round; 0 is no limit.
+        per_term: answers to tasks on one term that a person may give in a round.
+        consent: answers to tasks count only of people who have consented, in any round.
+        keep_deleted: count what was deleted on its platform.
+        near: the index of the first text that is nearly a new one, or None.
+        meta: the phrase that betrays that a text is about the task, or None.
+        standing: who is out, by pseudonym: the reason code, and the reason.
 
     Returns:
-        Items and labels in order of submission, rejections by round. Every written item and every
-        label is in one of them.
+        Every answer is in items, labels, flags, reviews or rejections, or only in ``people``:
+        where it says consent alone.
     """
-    written: list[tuple[str, Written]] = []
-    given: list[tuple[str, Given]] = []
+    with _uncollected():
+        return _fold(
+            said,
+            Checks(domains, terms, name_target, blank_alone, near, meta),
+            Rules(standing, consent, write_seconds, label_seconds, per_person, per_term),
+            pseudonym,
+            keep_deleted,
+        )
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection: nothing in here refers to itself, and to look takes a fifth longer."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _fold(
+    said: Iterable[tuple[str, Said]],
+    checks: Checks,
+    rules: Rules,
+    pseudonym: Callable[[str], str],
+    keep_deleted: bool,
+) -> Folded:
+    name = cache(pseudonym)
     rejections: dict[str, list[Rejection]] = defaultdict(list)
+    reasons: dict[str, str] = {}  # the first, by the answer's place in the archive
 
     def refuse(round: str, what: Said, code: str, detail: str) -> None:
-        record = what.record if _is_published(what) else masked(what.record, pseudonym)
-        rejections[round].append(
-            Rejection(code=code, detail=detail, where=what.where, record=record)
-        )
+        if isinstance(what, Consented | Deleted):
+            return
+        record = what.record if what.source == "stereoset" else masked(what.record, name)
+        refused = Rejection(code=code, detail=detail, where=what.where, record=record)
+        rejections[round].append(refused)
+        reasons.setdefault(what.where, code)
 
-    for round, what in said:
-        if isinstance(what, Written):
-            written.append((round, what))
+    sorted_out = _sort_out(said, name)
+    written: list[tuple[str, Written]] = []
+    given: list[tuple[str, Given]] = []
+    reviewed: list[tuple[str, Reviewed]] = []
+    last = newest(sorted_out.versions, refuse)
+    every = [*sorted(sorted_out.loose, key=lambda pair: pair[1].place), *last]
+    for round, what in every:
+        gone = None if keep_deleted else sorted_out.deleted.get((round, what.id))
+        if isinstance(what, Refused):
+            refuse(round, what, what.code, what.detail)
+        elif gone is not None and what.version <= gone:
+            refuse(round, what, "deleted", f"it was gone at {gone}")
         elif isinstance(what, Given):
             given.append((round, what))
+        elif isinstance(what, Written):
+            written.append((round, what))
         else:
-            refuse(round, what, what.code, what.detail)
-
-    def flaw(what: Written) -> tuple[str, str] | None:
-        if what.domain not in domains:
-            known = ", ".join(domains)
-            return "unknown_domain", f"{what.domain!r} is not among the domains: {known}"
-        if (what.domain, what.target) not in terms:
-            return "unknown_target", f"{what.target!r} is no term of {what.domain!r}"
-        if _is_published(what):  # what was published is taken as it was
-            return None
-        sentences = [option.sentence for option in what.options]
-        return check_item(
-            what.kind,
-            what.target,
-            what.context,
-            sentences,
-            name_target=name_target,
-            blank_alone=blank_alone,
-        )
-
-    known, clashing = _items(written, flaw, terms, pseudonym, refuse)
-    labels = _labels(given, known, clashing, pseudonym, refuse)
-    return Folded([k.item for k in known.values()], labels, dict(rejections))
-
-
-def _is_published(what: Said) -> bool:
-    return what.source == "stereoset"
-
-
-def _newest(versions: dict[tuple[object, ...], list[T]], refuse: Refuse) -> list[tuple[str, T]]:
-    """Of the versions that one person sent of one answer, the last; the others are superseded."""
-    newest: list[tuple[str, T]] = []
-    for (round, *_), whats in versions.items():
-        ordered = sorted(whats, key=lambda what: (what.version, what.place))
-        last = ordered[-1].version
-        earlier = tuple(what for what in ordered if what.version < last)
-        for what in earlier:
-            refuse(str(round), what, "superseded", f"a later version came at {last}")
-        current = ordered[len(earlier)]
-        # A later version keeps the place of the first: it is a correction, not a second answer.
-        first = min(what.place for what in whats)
-        newest.append((str(round), current._replace(place=first, earlier=earlier)))
-        for same in ordered[len(earlier) + 1 :]:
-            newest.append((str(round), same))
-    return sorted(newest, key=lambda pair: pair[1].place)
+            reviewed.append((round, what))
+    gate, seal = Gate(rules, sorted_out.consents), pseudonym
+    items = fold_items(written, checks, gate=gate, name=name, pseudonym=seal, refuse=refuse)
+    labels, flags = fold_labels(given, items, gate=gate, name=name, pseudonym=seal, refuse=refuse)
+    reviews = _reviews(reviewed, gate, name, seal, refuse)
+    answers: dict[str, list[AnswerRow]] = defaultdict(list)
+    people: dict[str, str] = {}  # who answered, by the answer's place in the archive
+    for round, what in every:
+        said_code, seconds = "", None
+        if isinstance(what, Refused):
+            said_code = what.code
+        else:
+            seconds = what.seconds
+        if what.person is None or what.source == "stereoset" or said_code == "edited_by_other":
+            continue
+        who = name(what.person)
+        if said_code != "skipped":
+            people[what.where] = who
+        if what.task is not None:
+            at = what.place.submitted_at or None
+            code = None if what.where in gate.counted else reasons[what.where]
+            answers[round].append(AnswerRow(what.task.id, who, at, seconds, code))
+    return Folded(
+        items=[known.item for known in items.known.values()],
+        labels=labels,
+        reviews=reviews,
+        flags=flags,
+        people=_people(people, gate.counted, sorted_out.consents),
+        rejections=dict(rejections),
+        answers=dict(answers),
+    )
 
 
-def _items(
-    written: list[tuple[str, Written]],
-    flaw: Callable[[Written], tuple[str, str] | None],
-    terms: Mapping[tuple[str, str], str],
+class _SortedOut(NamedTuple):
+    """What was said: versions of answers, what is none, when an answer was gone, consents.
+
+    ``consents`` has the first and the last time of each version of the text, by person.
+    """
+
+    versions: list[tuple[str, Reply]]
+    loose: list[tuple[str, Reply]]
+    deleted: dict[tuple[str, str], str]
+    consents: dict[str, dict[str, tuple[str, str]]]
+
+
+def _sort_out(said: Iterable[tuple[str, Said]], name: Callable[[str], str]) -> _SortedOut:
+    found = _SortedOut([], [], {}, defaultdict(dict))
+    for round, what in said:
+        if isinstance(what, Consented):
+            times = found.consents[name(what.person)]
+            first, last = times.get(what.version, (what.at, what.at))
+            times[what.version] = (min(first, what.at), max(last, what.at))
+        elif isinstance(what, Deleted):
+            key = (round, what.id)
+            found.deleted[key] = max(found.deleted.get(key, ""), what.at)
+        elif not isinstance(what, Refused):
+            found.versions.append((round, what))
+        # How a person is kept from a task: an answer of nothing, in the person's name.
+        elif what.empty and what.task and what.person and what.task.barred == name(what.person):
+            continue
+        else:
+            (found.versions if what.id else found.loose).append((round, what))
+    return found
+
+
+def _reviews(
+    reviewed: Iterable[tuple[str, Reviewed]],
+    gate: Gate,
+    name: Callable[[str], str],
     pseudonym: Callable[[str], str],
     refuse: Refuse,
-) -> tuple[dict[str, _Known], set[tuple[str, int]]]:
-    """The items by id; and where published items were refused since their id is another's."""
-    versions: dict[tuple[object, ...], list[Written]] = defaultdict(list)
-    for round, what in written:
-        # Without a time, or from somebody else, the same id is a clash and no new version.
-        whose = what.writer if what.version and what.writer else what.place
-        versions[round, what.id, whose].append(what)
-    items: dict[str, _Known] = {}
-    clashing: set[tuple[str, int]] = set()
-    owner: dict[str, str] = {}
-    contents: dict[tuple[str, ...], str] = {}
-    for round, what in _newest(versions, refuse):
-        if problem := flaw(what):
+) -> list[Review]:
+    found = []
+    for round, what in reviewed:
+        who = name(what.person)
+        if problem := gate.stops(round, what, who):
             refuse(round, what, *problem)
             continue
-        item = _item(round, what, terms[what.domain, what.target], pseudonym)
-        ids = [item.id, *(a.id for a in item.associations)]
-        content = (what.kind, what.domain, *map(same_text, (what.target, what.context)))
-        content += tuple(sorted(same_text(option.sentence) for option in what.options))
-        clash = next((i for i in ids if i in owner), None)
-        if content in contents:
-            refuse(round, what, "duplicate_item", f"the same as item {contents[content]}")
-        elif clash is not None or len(set(ids)) < len(ids):
-            place = owner[clash] if clash else what.id
-            refuse(round, what, "clashing_id", f"{clash or what.id} stands already in {place}")
-            clashing.add((round, what.place.position))
-        else:
-            contents[content] = what.id
-            owner.update(dict.fromkeys(ids, what.id))
-            items[what.id] = _known(item, what)
-    return items, clashing
-
-
-def _item(round: str, what: Written, term: str, pseudonym: Callable[[str], str]) -> Item:
-    first = what.earlier[0] if what.earlier else what
-    a, b, c = (
-        Association(
-            id=option.id or stable_id("association", what.id, original.sentence),
-            sentence=option.sentence,
-            intent=option.intent,
-            published_gold=option.published_gold,
-        )
-        for option, original in zip(what.options, first.options, strict=True)
-    )
-    return Item(
-        id=what.id,
-        kind=what.kind,
-        term=term,
-        context=what.context,
-        associations=(a, b, c),
-        round=round,
-        writer=what.writer if what.writer is None else pseudonym(what.writer),
-        submitted_at=what.place.submitted_at or None,
-        seconds=what.seconds,
-    )
-
-
-def _known(item: Item, what: Written) -> _Known:
-    names: dict[str, str] = {}
-    changed: dict[str, str] = {}
-    before: dict[str, tuple[str, str]] = {}
-    for version in (*what.earlier, what):
-        for association, option in zip(item.associations, version.options, strict=True):
-            words = filler(version.context, option.sentence)
-            for name in (option.sentence, words or option.sentence):
-                names[same_text(name)] = association.id
-            seen = (same_text(version.context), same_text(option.sentence))
-            if before.setdefault(association.id, seen) != seen:
-                before[association.id], changed[association.id] = seen, version.version
-    names |= {association.id: association.id for association in item.associations}
-    return _Known(item, names, changed)
-
-
-def _labels(
-    given: list[tuple[str, Given]],
-    items: dict[str, _Known],
-    clashing: Collection[tuple[str, int]],
-    pseudonym: Callable[[str], str],
-    refuse: Refuse,
-) -> list[Label]:
-    versions: dict[tuple[object, ...], list[Given]] = defaultdict(list)
-    for round, what in given:
-        whose = what.annotator if what.version else what.place
-        versions[round, what.id, whose].append(what)
-    labels: dict[str, Label] = {}
-    for round, what in _newest(versions, refuse):
-        published = _is_published(what)
-        known = items.get(what.item)
-        # The labels of a published item that was refused are not for the one that has its id.
-        if known is None or (published and (round, what.place.position) in clashing):
-            refuse(round, what, "unknown_item", f"no item {what.item}")
-            continue
-        names = known.names
-        association = names.get(what.association) or names.get(same_text(what.association))
-        annotator = what.annotator if published else pseudonym(what.annotator)
-        if association is None:
-            detail = f"item {what.item} has no association {what.association!r}"
-            refuse(round, what, "unknown_association", detail)
-        elif annotator == known.item.writer:
-            refuse(round, what, "own_item", f"the validator wrote item {what.item}")
-        elif what.version < known.changed.get(association, ""):
-            detail = f"the writer changed item {what.item} at {known.changed[association]}"
-            refuse(round, what, "text_changed", detail)
-        else:
-            label = Label(
-                id=what.id if published else stable_id("label", pseudonym(what.id)),
-                item=what.item,
-                association=association,
-                annotator=annotator,
-                value=what.value,
+        seal = pseudonym("\x1f".join((round, what.id, what.person)))
+        found.append(
+            Review(
+                id=stable_id("review", seal),
+                term=what.task.term,
+                annotator=who,
+                action=what.action,
+                into=what.into,
+                name=what.name,
+                note=what.note,
                 round=round,
                 submitted_at=what.place.submitted_at or None,
-                seconds=what.seconds,
-                source=what.source,
             )
-            before = labels.setdefault(label.id, label)
-            if before is not label:
-                same = (before.annotator, before.value) == (label.annotator, label.value)
-                code = "duplicate_label" if same else "clashing_id"
-                refuse(round, what, code, f"label {label.id} stands already")
-    return list(labels.values())
+        )
+        gate.let_in(round, what, who)
+    return found
+
+
+def _people(
+    answered: Mapping[str, str],
+    counted: Collection[str],
+    consents: Mapping[str, Mapping[str, tuple[str, str]]],
+) -> list[Person]:
+    """Everybody who answered or consented, with the consent that they gave last."""
+    answers = Counter(answered.values())
+    refused = Counter(who for where, who in answered.items() if where not in counted)
+    found = []
+    for who in sorted({*answers, *consents}):
+        times = consents.get(who, {})
+        version = max(times, key=lambda v: (times[v][1], v), default=None)
+        found.append(
+            Person(
+                id=who,
+                consent=version,
+                consented_at=(times[version][0] or None) if version else None,
+                answers=answers[who],
+                refused=refused[who],
+            )
+        )
+    return found

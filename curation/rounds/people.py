@@ -80,6 +80,21 @@ def pseudonyms(key: bytes) -> Callable[[str], str]:
     return pseudonym
 
 
+def sealed(key: bytes) -> Callable[..., str]:
+    """The function from a prefix and parts to an opaque id: nobody without the key can try it out.
+
+    >>> seal = sealed(b"secret")
+    >>> seal("t", "validation-1", "item-1") == seal("t", "validation-1", "item-2")
+    False
+    """
+
+    def seal(prefix: str, *parts: str) -> str:
+        content = "\x1f".join(("sealed", prefix, *parts)).encode()
+        return f"{prefix}-" + hmac.digest(key, content, "sha256").hex()[:16]
+
+    return seal
+
+
 def fingerprint(key: bytes) -> str:
     """What the manifest keeps of a key, to notice another one."""
     return hmac.digest(key, b"fingerprint", "sha256").hex()[:16]

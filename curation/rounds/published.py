@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from curation.records import Event, Value
+from curation.rounds.archive import Sent
 from curation.rounds.said import (
     Given,
+    Mark,
     Option,
     Place,
     Refused,
@@ -19,7 +21,7 @@ from curation.rounds.said import (
 from curation.rules import read_label, stable_id
 
 
-def read(event: Event, *, round: str, where: str) -> Iterator[Said]:
+def read(event: Event | Sent, *, round: str, where: str) -> Iterator[Said]:
     """The item as it was published, unchecked but for its form, and its labels in file order.
 
     Raises:
@@ -53,7 +55,7 @@ def read(event: Event, *, round: str, where: str) -> Iterator[Said]:
         target=" ".join(need(item, "target").split()),
         context=need(item, "context"),
         options=options,
-        writer=None,
+        person=None,
         seconds=None,
         version="",
         source=event.source,
@@ -62,9 +64,13 @@ def read(event: Event, *, round: str, where: str) -> Iterator[Said]:
     for sentence, option in zip(sentences, options, strict=True):
         labels = sentence.get("labels") or []
         if not isinstance(labels, list):
-            detail = f"labels of {option.id} are no list"
-            place_of = {"item": item_id, "sentence": option.id}
-            yield Refused(where, place_of, "bad_value", detail, event.source)
+            yield Refused(
+                where=where,
+                record={"item": item_id, "sentence": option.id},
+                code="bad_value",
+                detail=f"labels of {option.id} are no list",
+                source=event.source,
+            )
             continue
         for number, label in enumerate(labels):
             index += 1
@@ -79,15 +85,20 @@ def read(event: Event, *, round: str, where: str) -> Iterator[Said]:
                     record=part,
                     id=stable_id("label", str(option.id), str(number), annotator, value),
                     item=item_id,
-                    association=option.id or "",
-                    annotator=annotator,
-                    value=value,
+                    marks=(Mark(option.id or "", value),),
+                    person=annotator,
                     seconds=None,
                     version="",
                     source=event.source,
                 )
             except UnusableError as problem:
-                yield Refused(where, part, problem.code, problem.detail, event.source)
+                yield Refused(
+                    where=where,
+                    record=part,
+                    code=problem.code,
+                    detail=problem.detail,
+                    source=event.source,
+                )
 
 
 def _published(value: Any) -> Value | None:

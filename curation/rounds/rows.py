@@ -2,15 +2,17 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
 from curation.files import timestamp
 from curation.records import KINDS, Event, Gold
+from curation.rounds.archive import Sent
 from curation.rounds.said import (
     Given,
+    Mark,
     Option,
     Place,
     Refused,
@@ -64,8 +66,10 @@ COLUMNS = {
     "submitted_at",
     "updated_at",
     "seconds",
+    *("task_id", "consent", "template", "flags"),
+    *("decision", "merge_into", "merge_into_other", "reasons", "rename"),
 }
-"""Every column that is understood."""
+"""Every column that is understood, in a table or in the answers of a form."""
 
 
 @lru_cache(maxsize=1000)
@@ -81,10 +85,16 @@ def column(name: str) -> str:
 
 def understood(payload: Mapping[str, Any]) -> dict[str, Any]:
     """A row's values by the columns that they mean; of two that mean the same, the first."""
-    row: dict[str, Any] = {}
-    for name, value in payload.items():
-        row.setdefault(column(name), value)
-    return row
+    return {meaning: payload[name] for meaning, name in _layout(tuple(payload))}
+
+
+@lru_cache(maxsize=1000)
+def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """What each heading means, worked out once for all rows of a table."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(column(name), name)
+    return tuple(found.items())
 
 
 def says_labels(columns: Mapping[str, Any]) -> bool:
@@ -115,7 +125,7 @@ def masked(record: Mapping[str, Any], pseudonym: Callable[[str], str]) -> dict[s
     }
 
 
-def read(event: Event, *, round: str, where: str) -> Iterator[Said]:
+def read(event: Event | Sent, *, round: str, where: str) -> Iterator[Said]:
     """A writer's item, or a validator's labels.
 
     Raises:
@@ -124,7 +134,7 @@ def read(event: Event, *, round: str, where: str) -> Iterator[Said]:
     row = understood(event.payload)
     if row.get(""):
         raise UnusableError("bad_value", "the row has more cells than the table has columns")
-    sent, version = _time(row, "submitted_at"), _time(row, "updated_at")
+    sent, version = time_of(row, "submitted_at"), time_of(row, "updated_at")
     place = Place(sent, round, event.position, 0)
     if says_labels(row):
         yield from _labels(event, row, place, version or sent, where)
@@ -132,7 +142,9 @@ def read(event: Event, *, round: str, where: str) -> Iterator[Said]:
         yield _written(event, row, place, version or sent, where)
 
 
-def _written(event: Event, row: dict[str, Any], place: Place, version: str, where: str) -> Written:
+def _written(
+    event: Event | Sent, row: dict[str, Any], place: Place, version: str, where: str
+) -> Written:
     context = need(row, "context")
     kind: str = str(row.get("kind") or "").strip().casefold()
     kind = kind or ("intrasentence" if "BLANK" in context else "intersentence")
@@ -141,8 +153,8 @@ def _written(event: Event, row: dict[str, Any], place: Place, version: str, wher
     domain, target = need_id(row, "domain"), " ".join(need(row, "target").split())
     texts = {name: need(row, name).strip() for name in MEANT}
     if kind == "intrasentence":
-        texts = {name: _sentence(context, target, text) for name, text in texts.items()}
-    item_id = need_id(row, "item_id") if _text(row, "item_id") else ""
+        texts = {name: whole_sentence(context, target, text) for name, text in texts.items()}
+    item_id = need_id(row, "item_id") if text_of(row, "item_id") else ""
     return Written(
         place=place,
         where=where,
@@ -153,8 +165,8 @@ def _written(event: Event, row: dict[str, Any], place: Place, version: str, wher
         target=target,
         context=context.strip(),
         options=tuple(Option(None, texts[name], MEANT[name], None) for name in MEANT),
-        writer=_text(row, "annotator") or None,
-        seconds=_seconds(row),
+        person=text_of(row, "annotator") or None,
+        seconds=seconds_of(row),
         version=version,
         source=event.source,
     )
@@ -164,7 +176,7 @@ ENDS = tuple(".!?。！？؟।…")
 REPEATED = 12  # characters in a row that a filling word has not from the context by chance
 
 
-def _sentence(context: str, target: str, text: str) -> str:
+def whole_sentence(context: str, target: str, text: str) -> str:
     """A fill word becomes the sentence; what is meant as a sentence stays, and may not fit."""
     said = same_text(text)
     frame = [same_text(part) for part in context.split("BLANK")]
@@ -183,47 +195,73 @@ def _shared(one: str, other: str) -> int:
     return SequenceMatcher(None, one, other, autojunk=False).find_longest_match().size
 
 
+@lru_cache(maxsize=1000)
+def _ends(columns: tuple[str, ...]) -> tuple[str, ...]:
+    """What the names of a row's pairs of columns end in."""
+    if "label" in columns:
+        return ("",)
+    return tuple(f"_{n}" for n in PARTS if {f"label_{n}", f"association_{n}"} & set(columns))
+
+
 def _labels(
-    event: Event, row: dict[str, Any], place: Place, version: str, where: str
+    event: Event | Sent, row: dict[str, Any], place: Place, version: str, where: str
 ) -> Iterator[Said]:
-    """One label, or those of all the item's associations (``association_1``, ``label_1``, ...)."""
-    item, annotator = need_id(row, "item_id"), need_id(row, "annotator")
-    ends = [f"_{n}" for n in PARTS if {f"label_{n}", f"association_{n}"} & row.keys()]
-    ends = [""] if "label" in row else ends
-    answer = _text(row, "answer_id")
-    for index, end in enumerate(ends):
+    """One label, or those of all the item's associations (``association_1``, ``label_1``, ...).
+
+    Each is an answer of its own here, since a table may have each in a row of its own.
+    """
+    item, person = need_id(row, "item_id"), need_id(row, "annotator")
+    answer = text_of(row, "answer_id")
+    sent, round, position, _ = place
+    for index, end in enumerate(_ends(tuple(row))):
         try:
             association = need(row, f"association{end}").strip()
             value = need_label(row, f"label{end}")
             # Without an id of its own an answer is what it says: exported again with a column
             # more, or in another order, it is still the same.
-            identity = [answer] if answer else [annotator, value, place.submitted_at]
+            identity = (answer,) if answer else (person, value, sent)
             yield Given(
-                place=place._replace(part=index),
+                place=Place(sent, round, position, index),
                 where=where,
                 record=event.payload,
-                id=stable_id("label", place.round, item, association, *identity),
+                id=stable_id("label", round, item, association, *identity),
                 item=item,
-                association=association,
-                annotator=annotator,
-                value=value,
-                seconds=_seconds(row),
+                marks=(Mark(association, value),),
+                person=person,
+                seconds=seconds_of(row),
                 version=version,
                 source=event.source,
             )
         except UnusableError as problem:
-            yield Refused(where, event.payload, problem.code, problem.detail, event.source)
+            yield Refused(
+                where=where,
+                record=event.payload,
+                code=problem.code,
+                detail=problem.detail,
+                source=event.source,
+                person=person,
+            )
 
 
-def _text(row: Mapping[str, Any], name: str) -> str:
+def text_of(row: Mapping[str, Any], name: str) -> str:
+    """A field as text without the spaces around it; empty where it is not there."""
     value = row.get(name)
     return "" if value is None else str(value).strip()
 
 
-def _seconds(row: Mapping[str, Any]) -> float | None:
-    text = _text(row, "seconds")
-    if not text:
-        return None
+def seconds_of(row: Mapping[str, Any]) -> float | None:
+    """How long an answer took, where that is known.
+
+    Raises:
+        UnusableError: it is no duration.
+    """
+    value = row.get("seconds")
+    text = "" if value is None else str(value).strip()
+    return _duration(text) if text else None
+
+
+@lru_cache(maxsize=10_000)
+def _duration(text: str) -> float:
     try:
         seconds = float(text.replace(",", "."))
     except ValueError:
@@ -235,19 +273,43 @@ def _seconds(row: Mapping[str, Any]) -> float | None:
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
 _DOTTED = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})( \d\d?:\d\d(:\d\d)?)?")
+_SPOKEN = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d?) (\d\d:\d\d:\d\d) ([A-Z]{3}) (\d{4})")
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+LONG = len("2026-03-14T10:22:05.000000Z")
+_ZONES = {"UTC": 0, "GMT": 0, "PST": 8, "PDT": 7}  # hours to add
 
 
-def _time(row: Mapping[str, Any], name: str) -> str:
-    """A time in ISO 8601, or as 14.03.2026 10:22; 3/4/2026 could mean two days and is refused."""
-    text = _text(row, name)
-    if not text:
-        return ""
+def time_of(row: Mapping[str, Any], name: str) -> str:
+    """A field that is a time, as a ``Timestamp``; empty where it is not there.
+
+    Raises:
+        UnusableError: it is no time.
+    """
+    value = row.get(name)
+    text = "" if value is None else str(value).strip()
+    return _moment(text, name) if text else ""
+
+
+@lru_cache(maxsize=10_000)
+def _moment(text: str, name: str) -> str:
+    """ISO 8601, 14.03.2026 10:22, or Mechanical Turk's Sat Mar 14 10:22:05 UTC 2026.
+
+    3/4/2026 could mean two days and is refused.
+    """
     try:
+        if _ISO.fullmatch(text):
+            moment = datetime.fromisoformat(text)
+            if len(text) == LONG and text[-1] == "Z":  # of one form and a great many
+                return text[:23] + "Z"
+            return timestamp(moment)
         if dotted := _DOTTED.fullmatch(text):
             form = "%d.%m.%Y" + (" %H:%M" if dotted[4] else "") + (":%S" if dotted[5] else "")
             return timestamp(datetime.strptime(text, form))
-        if _ISO.fullmatch(text):
-            return timestamp(datetime.fromisoformat(text))
-    except (ValueError, OverflowError):
+        if spoken := _SPOKEN.fullmatch(text):
+            month, day, clock, zone, year = spoken.groups()
+            number = _MONTHS.index(month) // 3 + 1
+            moment = datetime.fromisoformat(f"{year}-{number:02d}-{int(day):02d}T{clock}")
+            return timestamp(moment + timedelta(hours=_ZONES[zone]))
+    except (ValueError, OverflowError, KeyError):
         pass
     raise UnusableError("bad_value", f"{name} is no time; write it as 2026-03-14T10:22:05Z")

@@ -632,8 +632,10 @@ WRITERS = "item_id,annotator,domain,target,context,stereotype,anti_stereotype,un
 
 def answers(path: Path, *items: tuple[str, str]) -> Path:
     """A writers' table: (item, target)."""
+    places = ("in town", "at sea", "on a hill", "under a bridge", "by train", "without shoes")
     rows = [
-        f"{name},w,profession,{target},The {target} {name} is BLANK.,early,late,octal\n"
+        f"{name},w,profession,{target},A {target} goes {places[int(name[1:])]} BLANK.,"
+        "early,late,octal\n"
         for name, target in items
     ]
     path.write_text(WRITERS + "".join(rows), "utf-8")

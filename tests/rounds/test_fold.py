@@ -134,6 +134,27 @@ BAD: list[tuple[str, list[Row]]] = [
     ("unknown_association", [written(), label(association="punctual")]),
     ("own_item", [written(), label(annotator="writer")]),
 ]
+KNOBS: Row = {
+    "write_seconds": 10,
+    "label_seconds": 3,
+    "standing": {"spam": ("excluded", "copied"), "tired": ("withdrawn", "asked")},
+    "near": lambda texts, new: next((n for n, t in enumerate(texts) if t[:40] == new[:40]), None),
+    "meta": lambda text: "n/a" if text == "n/a" else None,
+}
+LONG = "The baker from the corner of the old street is BLANK."
+BY_KNOBS: list[tuple[str, list[Row]]] = [
+    ("too_fast", [written(seconds=9.5)]),
+    ("too_fast", [written(seconds=10), label(seconds=2.9)]),
+    ("excluded", [written(annotator="spam")]),
+    ("excluded", [written(), label(annotator="spam")]),
+    ("withdrawn", [written(), label(annotator="tired")]),
+    ("near_duplicate", [written(context=LONG), written(context=LONG, item_id="i2", unrelated="x")]),
+    ("meta_text", [written(unrelated="n/a")]),
+]
+OF_TASKS = {
+    *("skipped", "unknown_task", "second_answer", "over_person_cap", "over_term_cap"),
+    *("edited_by_other", "deleted", "no_consent"),
+}  # shown in test_forms.py
 EDITED = [  # the writer changed a word after ben, and before zoe, had labelled it
     written(submitted_at=TIME(1)),
     label(submitted_at=TIME(2), annotator="ben"),
@@ -173,7 +194,24 @@ def test_all_reasons_of_the_rounds_are_shown() -> None:
     # In records.REASONS they stand between those of the terms and those of the filter.
     codes = list(REASONS)
     ours = codes[codes.index("missing_field") : codes.index("round_not_counted")]
-    assert {code for code, _ in BAD} | {"text_changed"} == set(ours)
+    assert {code for code, _ in BAD + BY_KNOBS} | {"text_changed"} | OF_TASKS == set(ours)
+
+
+@pytest.mark.parametrize(("code", "rows"), BY_KNOBS)
+def test_every_reason_that_settings_give(code: str, rows: list[Row]) -> None:
+    what = said(rows)
+    result = fold(what, domains=DOMAINS, terms=TERMS, **KNOBS)
+    assert [c for c, _ in refused(result)] == [code]
+    assert len(result.items) + len(result.labels) == len(what) - 1
+    assert refused(folded(what)) == []  # by default nothing of the kind is asked
+    (person,) = (p for p in result.people if p.refused)
+    assert person.answers == len([r for r in rows if r["annotator"] == person.id])
+
+
+def test_what_is_published_is_taken_whatever_the_settings_say() -> None:
+    knobs = KNOBS | {"standing": {"human": ("excluded", "-")}, "meta": lambda text: text}
+    result = fold(said([published()]), domains=DOMAINS, terms=TERMS, consent=True, **knobs)
+    assert (len(result.items), len(result.labels), result.people) == (1, 3, [])
 
 
 def test_labels_on_a_refused_item_are_refused_too() -> None:

@@ -127,9 +127,12 @@ def test_no_platform_id_leaves_the_raw_answers(example: Path, example_data: Path
 
 def test_no_platform_id_is_in_a_file_that_git_would_take(example: Path, example_data: Path) -> None:
     # .gitignore of a campaign: «raw answers name people: they stay here».
-    assert "2-rounds/*/raw/\n" in (example / ".gitignore").read_text()
+    ignored = (example / ".gitignore").read_text()
+    assert "2-rounds/*/raw/\n" in ignored
+    assert "tasks/\n" in ignored
     names = people_of(example_data)
-    for path in (p for p in example.rglob("*") if p.is_file() and p.parent.name != "raw"):
+    kept = (p for p in example.rglob("*") if p.is_file() and not {"raw", "tasks"} & set(p.parts))
+    for path in kept:
         data = path.read_bytes()
         assert [name for name in names if name in data] == [], path
 

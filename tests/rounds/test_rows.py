@@ -63,6 +63,10 @@ def test_a_sentence_that_does_not_fit_is_not_put_into_the_blank(
         ("2026-03-14", "2026-03-14T00:00:00.000Z"),
         ("14.03.2026 10:22", "2026-03-14T10:22:00.000Z"),
         ("4.3.2026 9:05:07", "2026-03-04T09:05:07.000Z"),
+        ("2026-03-14T10:22:05.987654Z", "2026-03-14T10:22:05.987Z"),
+        ("2026-03-14T10:22:05.987654+02:00", "2026-03-14T08:22:05.987Z"),
+        ("Sat Mar 14 10:22:05 UTC 2026", "2026-03-14T10:22:05.000Z"),
+        ("Sat Mar 14 23:22:05 PDT 2026", "2026-03-15T06:22:05.000Z"),
     ],
 )
 def test_times(text: str, time: str) -> None:
@@ -71,7 +75,19 @@ def test_times(text: str, time: str) -> None:
     assert what.place.submitted_at == time
 
 
-@pytest.mark.parametrize("text", ["1773041412000", "3/4/2026 10:00", "31.02.2026", "20260314"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "1773041412000",
+            "3/4/2026 10:00",
+            "31.02.2026",
+            "20260314",
+            "2026-02-30T10:22:05.000000Z",
+        ),
+        *("Sat Mar 14 10:22:05 CST 2026", "Sat Foo 14 10:22:05 UTC 2026"),
+    ],
+)
 def test_what_could_be_another_time_is_refused(text: str) -> None:
     what = say(**SOUND, context="The baker is BLANK.", stereotype="kind", submitted_at=text)
     assert isinstance(what, Refused)

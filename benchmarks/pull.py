@@ -1,0 +1,178 @@
+"""Time of bringing answers in from Label Studio, beside its own export.
+
+On a Label Studio of its own, on this machine, it makes 10,000 tasks with five answers each, and
+then measures, in one run: the platform's own JSON export, our full pull with its archive and index,
+and our pull of 50 changed answers. Prints one table; aims: full pull no slower than the export, 50
+changes in under a second. What follows a pull is measured by import_labels.py.
+
+    python benchmarks/pull.py [TASKS]
+
+Label Studio is installed into an environment of its own at first use (about 1 GB), or taken from
+where CURATION_LABEL_STUDIO says.
+"""
+
+import random
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from curation.cli.serving import home
+from curation.records import Shown, Task
+from curation.rounds import archive, label_studio, local, pages, seen
+
+PEOPLE, EDITS, BATCH = 5, 50, 500
+LABELS = ("stereotype", "anti-stereotype", "unrelated")
+
+
+def result(rng: random.Random) -> list[dict[str, Any]]:
+    """What an answer holds, as the editor sends it."""
+    marks = [
+        {
+            "id": f"{rng.getrandbits(40):010x}", "from_name": f"label_{n}", "to_name": f"text_{n}",
+            "type": "choices", "origin": "manual", "value": {"choices": [rng.choice(LABELS)]},
+        }
+        for n in (1, 2, 3)
+    ]  # fmt: skip
+    consent = {"from_name": "consent", "to_name": "target", "type": "choices", "origin": "manual"}
+    return [*marks, {**consent, "value": {"choices": ["1"]}}]
+
+
+def sign_up(url: str, link: str, number: int) -> None:
+    """An annotator's account."""
+    person = requests.Session()
+    person.get(link, timeout=60)
+    form = {
+        "email": f"p-{number}@example.invalid", "password": "a-long-enough-1",
+        "allow_newsletters": "false", "csrfmiddlewaretoken": person.cookies["csrftoken"],
+    }  # fmt: skip
+    person.post(link, data=form, headers={"Referer": link}, timeout=60).raise_for_status()
+
+
+def tasks(number: int) -> Iterator[Task]:
+    """Tasks of validation, made up."""
+    for n in range(number):
+        one, two, three = (
+            Shown(id=f"a-{n}-{k}", text=f"Sentence {k} of item {n}.", association=f"as-{n}-{k}")
+            for k in range(3)
+        )
+        yield Task(
+            id=f"t-{n:06d}", term=f"term-{n % 300}", domain="profession", target=f"word {n % 300}",
+            item=f"item-{n}", context=f"Context {n}.", shown=(one, two, three), wanted=5,
+        )  # fmt: skip
+
+
+def fill(server: label_studio.LabelStudio, key: str, project: int, planned: list[Task]) -> None:
+    """Put tasks there together with their answers, as a restored backup would."""
+    rng = random.Random(1)
+    people = [u for u, email in server.people().items() if email.startswith("p-")]
+    texts = pages.texts("en", None)
+    session = requests.Session()
+    session.headers["Authorization"] = f"Token {key}"
+    for start in range(0, len(planned), BATCH):
+        body = [
+            {
+                "data": pages.task_data(task, "validation", texts=texts),
+                "annotations": [
+                    {"completed_by": p, "result": result(rng), "ground_truth": False,
+                     "lead_time": rng.uniform(10, 90)}
+                    for p in people
+                ],
+            }
+            for task in planned[start : start + BATCH]
+        ]  # fmt: skip
+        url = f"{server.url}/api/projects/{project}/import"
+        session.post(url, json=body, timeout=600).raise_for_status()
+        print(f"\rfilling {start + len(body)} of {len(planned)}", end="", file=sys.stderr)
+    print(file=sys.stderr)
+
+
+def export(url: str, key: str, project: int) -> tuple[float, float]:
+    """The peer: seconds and MB of the platform's own JSON export."""
+    start = time.perf_counter()
+    answer = requests.get(
+        f"{url}/api/projects/{project}/export", params={"exportType": "JSON"},
+        headers={"Authorization": f"Token {key}"}, timeout=1200,
+    )  # fmt: skip
+    answer.raise_for_status()
+    content = answer.json()
+    assert sum(len(task["annotations"]) for task in content) > 0
+    return time.perf_counter() - start, len(answer.content) / 1e6
+
+
+def pull(server: label_studio.LabelStudio, project: int, folder: Path) -> tuple[float, int]:
+    """Ours: seconds of a pull with archive and index, and how many answers it brought."""
+    start = time.perf_counter()
+    raw, index = folder / "raw", folder / "pulled.json"
+    before = seen.read(raw, index)
+    fetched = server.pull(project, before.since, before.known)
+    for batch in fetched.batches:
+        archive.deliver(raw, "label_studio", batch)
+        for payload in batch:
+            seen.note(before.known, payload)
+    seen.keep(raw, index, seen.Seen(fetched.since, before.known))
+    return time.perf_counter() - start, fetched.new + fetched.changed
+
+
+def edit(url: str, key: str, project: int) -> None:
+    """Change one answer on each of fifty tasks."""
+    session = requests.Session()
+    session.headers["Authorization"] = f"Token {key}"
+    rng = random.Random(2)
+    page = session.get(
+        f"{url}/api/tasks", params={"project": project, "page_size": EDITS, "fields": "all"},
+        timeout=600,
+    ).json()  # fmt: skip
+    for task in page["tasks"]:
+        one = task["annotations"][0]["id"]
+        body = {"result": result(rng)}
+        session.patch(f"{url}/api/annotations/{one}/", json=body, timeout=60).raise_for_status()
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))
+        return int(end.getsockname()[1])
+
+
+def main() -> None:
+    """Print the table."""
+    planned = list(tasks(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000))
+    executable = local.prepare(home(), print)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        place = local.Place("benchmark", folder / "server", free_port())
+        instance = local.start(place, executable=executable)
+        try:
+            server = label_studio.connect(instance.url, instance.key)
+            link = server.invite()
+            for number in range(PEOPLE):
+                sign_up(instance.url, link, number)
+            project = server.make_project(
+                "benchmark", config=pages.config("validation", pages.texts("en", None)),
+                instruction="", answers=PEOPLE,
+            )  # fmt: skip
+            fill(server, instance.key, project, planned)
+            theirs, size = export(instance.url, instance.key, project)
+            ours, answers = pull(server, project, folder)
+            assert answers == len(planned) * PEOPLE
+            edit(instance.url, instance.key, project)
+            few, changed = pull(server, project, folder)
+            assert changed == EDITS
+        finally:
+            instance.stop()
+    print(f"{len(planned):,} tasks, {answers:,} answers, {size:.0f} MB as exported")
+    print(f"{'what':44}{'seconds':>9}{'of the export':>15}")
+    print(f"{'JSON export of the platform':44}{theirs:9.1f}{1:15.2f}")
+    print(f"{'our full pull, archived and indexed':44}{ours:9.1f}{ours / theirs:15.2f}")
+    print(f"{f'our pull of {EDITS} changed answers':44}{few:9.2f}{few / theirs:15.3f}")
+
+
+if __name__ == "__main__":
+    main()

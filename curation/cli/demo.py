@@ -1,0 +1,168 @@
+"""``curation demo``: the whole flow on the example campaign."""
+
+import csv
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from curation.campaign import create_campaign
+from curation.cli import console
+from curation.files import CurationError, dump_json, read_json, shipped, writing
+from curation.records import KINDS
+from curation.rules import fill
+from curation.settings import read_settings
+
+MEANT = ("stereotype", "anti_stereotype", "unrelated")
+
+
+def demo(
+    folder: Annotated[
+        Path,
+        typer.Argument(help="Where the campaign is made; a new or an empty folder.", metavar="DIR"),
+    ] = Path("curation-demo"),
+) -> None:
+    """Run the whole flow on the example campaign: made-up, mild answers with real flaws."""
+    from curation.cli import people
+    from curation.cli.decisions import agreement, filter_, split
+    from curation.cli.importing import answers, stereoset
+    from curation.cli.release import build
+    from curation.cli.scores import baselines, predictions
+    from curation.cli.terms import explain, scan, select
+    from curation.stereoset import read_cats
+
+    example = shipped("data", "example")
+    if folder.exists() and any(folder.iterdir()):
+        raise CurationError(f"{folder}: is not empty", "name another folder, or delete it")
+    settings = read_settings(example / "campaign.toml")
+    made = create_campaign(folder, settings)
+    made.terms.mkdir(exist_ok=True)
+    made.rounds.mkdir(exist_ok=True)
+    shutil.copyfile(example / "edits.csv", made.terms / "edits.csv")
+    shutil.copyfile(example / "rounds" / "text.toml", made.rounds / "text.toml")
+    console.say(f"The example campaign, made up and mild, in {folder}.\n")
+
+    def step(command: str) -> None:
+        console.out.print(f"\n$ curation {command}", style="bold", markup=False)
+
+    step("terms scan dump.json")
+    scan([example / "dump.json"], folder)
+    step("terms select")
+    select(folder)
+    step("terms explain librarian")
+    explain("librarian", folder)
+    for file in ("writers.csv", "validators.csv"):
+        step(f"import answers {file}")
+        answers(example / file, folder)
+    step("import answers pilot.jsonl --round pilot --known-terms")
+    answers(example / "pilot.jsonl", folder, round="pilot", known_terms=True)
+    step("import stereoset published.json")
+    stereoset(example / "published.json", folder)
+    _rounds(folder, example / "rounds", step)
+    step("decisions filter")
+    filter_(folder)
+    step("decisions agreement")
+    agreement(folder)
+    step("rounds exclude validator-77 --reason 'says the same of everything'")
+    people.exclude("validator-77", folder, reason="says the same of everything")
+    step("rounds withdraw writer-13")
+    people.withdraw("writer-13", folder)
+    step("decisions split")
+    split(folder)
+    step("release build")
+    build(folder)
+    release = made.releases / made.settings.release.version
+    gold, path = release / "test.json", folder / "predictions_shorter-is-likelier.json"
+    # A stand-in for a model that needs nothing installed: the shorter sentence is the likelier.
+    shorter: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    for cat in read_cats(gold):
+        shorter[cat.kind] += [{"id": a.id, "score": -len(a.sentence)} for a in cat.associations]
+    with writing(path) as file:
+        file.write(dump_json(shorter))
+    step(f"scores baselines --gold {gold}")
+    baselines([gold])
+    step(f"scores predictions --gold {gold} --predictions {path}")
+    predictions([gold], path)
+    report = read_json(made.decisions / "split.json")
+    kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
+    console.say(f"\n{kept} CATs are released in {release}")
+    console.say(f"To look around: cd {folder}; curation status")
+
+
+def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
+    """Two rounds on a platform that takes tables: some writing, and the labels on it."""
+    from curation.cli import rounds, sheets
+
+    tasks, terms = folder / "tasks", ["tram driver", "librarian"]
+    step("rounds open intrasentence --name write-2 --platform files --term 'tram driver' …")
+    rounds.open_("intrasentence", folder, name="write-2", platform_="files", term=terms)
+    step(f"rounds export write-2 --to {tasks}")
+    sheets.export("write-2", folder, to=tasks)
+    filled = _written(tasks / "write-2.csv", answers / "writing.csv")
+    step(f"rounds import write-2 {filled}")
+    sheets.import_("write-2", filled, folder)
+    step("rounds close write-2")
+    rounds.close("write-2", folder)
+    step("rounds open validation --name validate-2 --platform files --of write-2")
+    rounds.open_("validation", folder, name="validate-2", platform_="files", of=["write-2"])
+    for wave in ("wave-1", "wave-2"):
+        if wave == "wave-2":
+            step("rounds top-up validate-2")
+            rounds.top_up("validate-2", folder)
+        step(f"rounds export validate-2 --to {tasks / wave}")
+        sheets.export("validate-2", folder, to=tasks / wave)
+        filled = _labelled(tasks, wave, answers / "labels.csv")
+        step(f"rounds import validate-2 {filled}")
+        sheets.import_("validate-2", filled, folder)
+    step("rounds status")
+    rounds.status(None, folder)
+
+
+def _written(table: Path, answers: Path) -> Path:
+    """Made-up writers fill in the exported table; one names a task that is not there."""
+    tasks: dict[str, list[str]] = defaultdict(list)
+    for row in _read(table):
+        tasks[row["target"]].append(row["task_id"])
+    given = []
+    for row in _read(answers):
+        of_target, slot = tasks.get(row.pop("target"), []), int(row.pop("slot"))
+        given.append({"task_id": of_target[slot - 1] if of_target else "t-unknown", **row})
+    return _write(table.with_name("write-2-answered.csv"), given)
+
+
+def _labelled(tasks: Path, wave: str, answers: Path) -> Path:
+    """Made-up validators label as many as the table asks for; some answer what is not theirs."""
+    shown = {row["context"]: row for row in _read(tasks / wave / "validate-2.csv")}
+    before = tasks / "wave-1" / "validate-2-answered.csv"
+    done = {(r["task_id"], r["annotator"]) for r in _read(before)} if before.exists() else set()
+    given, here = [], Counter[str]()
+    words = {row["template"]: row for row in _read(answers.with_name("writing.csv"))}
+    for row in _read(answers):
+        task, extra = shown.get(row["context"]), row.pop("extra")
+        if task is None or (extra and wave != "wave-1"):
+            continue
+        late = (task["task_id"], row["annotator"]) in done
+        if not extra and (late or here[task["task_id"]] >= int(task["answers"])):
+            continue
+        here[task["task_id"]] += not extra
+        said = words[row.pop("context")]
+        means = {fill(said["template"], said[name]): row.pop(name) for name in MEANT}
+        marks = {f"label_{n}": means[task[f"text_{n}"]] for n in (1, 2, 3)}
+        given.append({"task_id": task["task_id"], **marks, **row})
+    return _write(tasks / wave / "validate-2-answered.csv", given)
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _write(path: Path, rows: list[dict[str, str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path

@@ -1,0 +1,169 @@
+"""Planning a round: which terms or items, how many answers, what the forms say."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from curation.campaign import Campaign
+from curation.cli import platform, reading, round_files
+from curation.cli.console import warn
+from curation.cli.importing import register_terms
+from curation.cli.pipeline import bring_up_to_date
+from curation.files import CurationError, writing
+from curation.records import ROUND_KINDS, Item, Round, RoundKind, Task, Term
+
+
+def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:
+    """The name of a round that is not named: one of the kind that is half open, or a new one."""
+    half_open = [
+        r.name for r in round_files.map_rounds(campaign) if (r.kind, r.state) == (kind, "planned")
+    ]
+    free = (f"{kind}-{n}" for n in range(1, len(taken) + 2) if f"{kind}-{n}" not in taken)
+    return half_open[0] if half_open else next(free)
+
+
+def plan_round(
+    campaign: Campaign,
+    name: str,
+    kind: str,
+    on: str,
+    domains: Sequence[str],
+    wanted: Sequence[str],
+    of: Sequence[str],
+) -> Round:
+    """Plan a round and write it down. The state is written last: what has none is planned anew."""
+    from curation.rounds import pages, people, plan
+
+    settings = campaign.settings
+    unknown = set(domains) - set(settings.domains)
+    if unknown:
+        raise CurationError(
+            f"no domain {min(unknown)!r}", f"domains: {', '.join(settings.domains)}"
+        )
+    # What the form says must be whole before anything is written.
+    texts = platform.texts(campaign)
+    _check_study(campaign, pages.unsaid(texts))
+    people.make_key(settings.campaign.id)
+    has_answers = bool(campaign.round_names())
+    bring_up_to_date(campaign, "fold" if kind == "validation" and has_answers else "select")
+    sealed = people.sealed(people.read_key(settings.campaign.id))
+    found = _terms(campaign, domains, wanted)
+    knobs, seed = settings.rounds, settings.campaign.seed
+    pay = {"review": knobs.pay_review, "validation": knobs.pay_label}.get(kind, knobs.pay_write)
+    answers = 1
+    if kind == "review":
+        answers = knobs.reviewers
+        tasks = plan.review(found, round=name, reviewers=answers, seed=seed, sealed=sealed)
+    elif kind == "validation":
+        answers, tasks = _validation(campaign, name, found, of, sealed)
+    else:
+        which: Any = kind
+        tasks = plan.writing(
+            found, round=name, kind=which, items=knobs.items, seed=seed, sealed=sealed
+        )
+    named = iter([(task.domain, task.target) for task in tasks if kind != "review"])
+    register_terms(campaign, reading.selection(campaign), named, known_only=True)
+    round = Round(
+        name=name,
+        kind=_kind(kind),
+        platform="files" if on == "files" else "label_studio",
+        state="planned",
+        seed=seed,
+        labels=knobs.labels,
+        answers=answers,
+        consent=pages.consent_version(texts),
+        pay=pay,
+    )
+    round_files.write_tasks(campaign, name, tasks)
+    with writing(campaign.rounds / name / f"consent-{round.consent}.md") as file:
+        file.write(pages.consent_text(texts).encode())
+    round_files.write_round(campaign, round)
+    return round
+
+
+def _check_study(campaign: Campaign, empty: Sequence[str]) -> None:
+    """People must be told who asks them, and whom they tell that they withdraw."""
+    place = f"{campaign.relative(platform.own_texts(campaign))}, [study]"
+    missing = [name for name in ("institution", "contact") if name in empty]
+    if missing and campaign.settings.rounds.consent:
+        raise CurationError(
+            f"{place}: annotators are not told {' and '.join(missing)}, and cannot consent",
+            f'write the file: [study], then {missing[0]} = "…"; docs/rounds.md tells more',
+        )
+    if empty:
+        warn(f"{place}: annotators are not told {', '.join(empty)}")
+
+
+def _kind(kind: str) -> RoundKind:
+    return next(known for known in ROUND_KINDS if known == kind)
+
+
+def _terms(campaign: Campaign, domains: Sequence[str], wanted: Sequence[str]) -> list[Term]:
+    """The terms to work on: all, or those of these domains, or those that are named."""
+    terms = [
+        term
+        for term in reading.read_terms(campaign).values()
+        if term.status == "kept" and term.domain in (domains or campaign.settings.domains)
+    ]
+    missing = set(wanted) - {term.text for term in terms} - {term.id for term in terms}
+    if missing:
+        raise CurationError(
+            f"no kept term {min(missing)!r}", "1-terms/candidates.csv lists them with their status"
+        )
+    terms = [term for term in terms if not wanted or {term.text, term.id} & set(wanted)]
+    if not terms:
+        raise CurationError(
+            "there is no kept term to work on",
+            "«curation terms select» chooses them; «add» in 1-terms/edits.csv adds one by hand",
+        )
+    return terms
+
+
+def _validation(
+    campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str], sealed: Any
+) -> tuple[int, list[Task]]:
+    """The tasks of a round of validation: items that lack labels and are in no other such round."""
+    from curation.rounds import needed, plan
+
+    knobs, decisions = campaign.settings.rounds, campaign.settings.decisions
+    unknown = set(of) - set(campaign.round_names())
+    if unknown:
+        known = ", ".join(campaign.round_names()) or "none"
+        raise CurationError(f"round {min(unknown)!r} has no items", f"rounds with answers: {known}")
+    items = reading.read_items(campaign) if campaign.round_names() else []
+    votes = reading.votes(campaign, items)
+    busy = {
+        task.item
+        for round in round_files.map_rounds(campaign)
+        if round.kind == "validation" and round.name != name
+        for task in round_files.read_tasks(campaign, round.name)
+    }
+    mine = {term.id for term in terms}
+    chosen = [item for item in items if item.term in mine and _is_open(item, of, busy, votes)]
+    if not chosen:
+        raise CurationError(
+            "there is no item that lacks labels",
+            "open a round of writing first, or name the items' round with --of",
+        )
+    writer = int(decisions.count_writer)
+    answers = decisions.of - writer
+    everything = knobs.labels == "all"
+    share, seed = knobs.sample, campaign.settings.campaign.seed
+    ids = [item.id for item in chosen]
+    tasks = plan.validation(
+        chosen,
+        reading.read_terms(campaign),
+        round=name,
+        answers=answers,
+        first=decisions.needed - writer,
+        full=ids if everything else needed.sample(ids, share=share, seed=seed),
+        seed=seed,
+        sealed=sealed,
+    )
+    return answers, tasks
+
+
+def _is_open(item: Item, of: Sequence[str], busy: set[str | None], votes: dict[str, Any]) -> bool:
+    if of:
+        return item.round in of and item.id not in busy
+    written = any(association.intent for association in item.associations)
+    return written and item.id not in busy and not any(map(sum, votes[item.id]))

@@ -1,0 +1,207 @@
+"""``curation rounds exclude`` and ``withdraw``: people whose answers do not count any more."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from curation.campaign import Campaign, open_campaign
+from curation.cli import console, platform, round_files
+from curation.cli.options import Json, Where
+from curation.cli.pipeline import STEPS, bring_up_to_date, last_run
+from curation.cli.reading import read_items, read_labels
+from curation.files import CurationError, dump_json, dump_line, now, read_json, writing
+from curation.manifest import MANIFEST, read_manifest
+from curation.records import Cat, Decision, Manifest, Standing
+from curation.rounds import people, standing
+
+Who = Annotated[
+    str,
+    typer.Argument(help="A pseudonym, or the person's id on the platform.", metavar="PERSON"),
+]
+Word = Literal["exclude", "readmit", "withdraw", "erase"]
+
+
+def exclude(
+    person: Who,
+    campaign: Where = Path(),
+    reason: Annotated[str, typer.Option(help="Why; it is kept.", metavar="TEXT")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Let the person in again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Count a person's answers no more, and say what that changes. --undo takes it back.
+
+    Everything is computed anew: the person's labels, the items that they wrote and the labels on
+    these, decisions, agreement, split and release. The raw answers stay.
+    """
+    if not undo and not reason.strip():
+        raise CurationError("an exclusion needs a reason", "say it with --reason")
+    word: Word = "readmit" if undo else "exclude"
+    _decide(campaign, person, word, reason.strip() or "taken back", as_json=as_json)
+
+
+def withdraw(
+    person: Who,
+    campaign: Where = Path(),
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Erase the answers from the raw archive, too.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Take a person out who wishes it, and say what that changes. It cannot be taken back.
+
+    With --erase their answers are erased from the raw archive: a tombstone stays in the place of
+    each, so that a later pull does not bring it in again. What stands elsewhere, on the platform,
+    in backups and in releases that are out, is named at the end.
+    """
+    word: Word = "erase" if erase else "withdraw"
+    _decide(campaign, person, word, "the person's own wish", as_json=as_json)
+
+
+def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> None:
+    opened = open_campaign(root)
+    with opened.lock():
+        if not opened.round_names():
+            raise CurationError("there are no answers yet, and so nobody to name", "")
+        last = _last_made(opened)
+        bring_up_to_date(opened, last)
+        person = _pseudonym(opened, who)
+        lines = round_files.read_standing(opened)
+        state = standing.out(lines).get(person, ("", ""))[0]
+        again = word == "erase" and state == "withdrawn"
+        if (word == "readmit") == (state != "excluded") and not again:
+            _say_it_is_so(person, word, state)
+        if word in ("exclude", "readmit") and state == "withdrawn":
+            raise CurationError(f"{person} withdrew", "a withdrawal cannot be taken back")
+        before, cats = _figures(opened), _cats(opened)
+        lines.append(Standing(person=person, action=word, reason=reason, at=now()))
+        with writing(round_files.standing_file(opened)) as file:
+            file.writelines(map(dump_line, lines))
+        erased = _erase(opened) if word == "erase" else 0
+        bring_up_to_date(opened, last)
+        after, lost = _figures(opened), cats - _cats(opened)
+        won = _cats(opened) - cats
+    summary = {
+        "person": person,
+        "action": word,
+        "erased": erased,
+        "changed": {k: [before[k], after[k]] for k in before if before[k] != after[k]},
+        "cats_lost": sorted(lost),
+        "cats_won": sorted(won),
+        "released_in": _releases_with(opened, lost),
+    }
+    if as_json:
+        console.say_json(summary)
+        return
+    _tell(opened, summary, before, after)
+
+
+def _say_it_is_so(person: str, word: Word, state: str) -> None:
+    if word == "readmit" and state != "withdrawn":
+        raise CurationError(f"{person} is not excluded", "there is nothing to take back")
+
+
+def _tell(
+    campaign: Campaign, summary: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    done = {
+        "exclude": "is excluded",
+        "readmit": "counts again",
+        "withdraw": "has withdrawn",
+        "erase": "has withdrawn and is erased",
+    }
+    console.say(f"{summary['person']} {done[summary['action']]}.")
+    rows = [[name.replace("_", " "), before[name], after[name]] for name in before]
+    console.table("What it changes", ["", "before", "now"], rows)
+    if summary["cats_lost"]:
+        console.say(f"CATs lost: {', '.join(summary['cats_lost'])}")
+    if summary["cats_won"]:
+        console.say(f"CATs won: {', '.join(summary['cats_won'])}")
+    for version in summary["released_in"]:
+        console.warn(f"7-release/{version} still holds CATs that are lost; publish a new version")
+    if summary["action"] == "erase":
+        console.say(f"{summary['erased']} raw answers were erased here. Not here, and yours to do:")
+        console.say("  the account and its answers on the platform, backups, exported tables")
+
+
+def _last_made(campaign: Campaign) -> str:
+    """The last step that has results: so far everything is computed anew."""
+    made = [step.name for step in STEPS if last_run(campaign, step)]
+    return made[-1] if made and made[-1] != "select" else "fold"
+
+
+def _pseudonym(campaign: Campaign, who: str) -> str:
+    """Whom a pseudonym or a platform's id names.
+
+    Raises:
+        CurationError: nobody here has answered under that name.
+    """
+    name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    known = {line.person for line in round_files.read_standing(campaign)}
+    known |= set(read_labels(campaign)["annotator"].unique())
+    known |= {item.writer for item in read_items(campaign) if item.writer}
+    for round in round_files.planned_rounds(campaign):
+        known |= {answer.annotator for answer in round_files.read_answers(campaign, round)}
+    for candidate in (who, name(who), name(who.lower())):
+        if candidate in known:
+            return candidate
+    raise CurationError(
+        f"nobody here has answered under the name {who!r}",
+        "pseudonyms stand in «curation decisions agreement --by annotator» and in people.jsonl",
+    )
+
+
+def _figures(campaign: Campaign) -> dict[str, Any]:
+    """What is counted of a campaign: to be compared before and after."""
+    runs = {step.name: last_run(campaign, step) for step in STEPS}
+    fold, decided = runs["fold"], runs["filter"]
+    found: dict[str, Any] = {
+        "items": fold.counts["items"] if fold else 0,
+        "labels": fold.counts["labels"] if fold else 0,
+        "CATs": decided.counts["items_kept"] if decided else 0,
+        "items_without_enough_labels": decided.counts.get("too_few_labels", 0) if decided else 0,
+    }
+    if runs["agreement"]:
+        report = read_json(campaign.decisions / "agreement.json")
+        for row in report["measures"]:
+            if row["by"] == "overall" and row["measure"] == "alpha":
+                found[f"alpha, {row['scope']}, {row['classes']}"] = row["value"]
+    return found
+
+
+def _cats(campaign: Campaign) -> set[str]:
+    from curation.files import read_records
+
+    path = campaign.decisions / "decisions.jsonl"
+    decisions: Sequence[Decision] = read_records(path, Decision) if path.exists() else []
+    return {decision.item for decision in decisions if decision.kept}
+
+
+def _releases_with(campaign: Campaign, lost: set[str]) -> list[str]:
+    """Released versions that still hold one of these CATs."""
+    from curation.stereoset import read_cats
+
+    found = []
+    for folder in sorted(path for path in campaign.releases.glob("*") if path.is_dir()):
+        files = [folder / name for name in ("dev.json", "test.json")]
+        cats: list[Cat] = [cat for file in files if file.exists() for cat in read_cats(file)]
+        if lost & {cat.id for cat in cats}:
+            found.append(folder.name)
+    return found
+
+
+def _erase(campaign: Campaign) -> int:
+    """Erase from every archive what erased people sent. Killed half-way, it can be said again."""
+    from curation.rounds import archive
+
+    gone = platform.erased(campaign)
+    manifest = read_manifest(campaign.rounds)
+    # Before the first segment changes: the step that made items of it is no longer vouched for.
+    steps = {name: run for name, run in manifest.steps.items() if name != "fold"}
+    with writing(campaign.rounds / MANIFEST) as file:
+        file.write(dump_json(Manifest(steps=steps).model_dump()))
+    erased = 0
+    for raw in sorted(campaign.rounds.glob("*/raw")):
+        erased += archive.erase(raw, gone)
+    return erased

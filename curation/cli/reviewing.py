@@ -1,0 +1,79 @@
+"""What reviewers of terms say becomes people's word on them: lines of ``edits.csv``."""
+
+import csv
+import io
+from collections import Counter, defaultdict
+
+from curation.campaign import Campaign
+from curation.cli import reading
+from curation.cli.console import warn
+from curation.files import read_records, read_text, writing
+from curation.records import Review, Round
+
+
+def apply_reviews(campaign: Campaign, round: Round) -> list[dict[str, str]]:
+    """Add what most reviewers of a term say to ``edits.csv``; what stands there stays as it is.
+
+    Returns:
+        The lines added. A term without a majority gets none, and is named in a warning.
+    """
+    from curation.terms.edits import COLUMNS
+
+    path = campaign.rounds / round.name / "reviews.jsonl"
+    reviews = read_records(path, Review) if path.exists() else []
+    terms = reading.read_terms(campaign)
+    by_term: dict[str, list[Review]] = defaultdict(list)
+    for review in reviews:
+        by_term[review.term].append(review)
+    spoken = {(edit.domain, edit.term) for edit in reading.read_edits(campaign)}
+    added: list[dict[str, str]] = []
+    undecided = []
+    for id, said in by_term.items():
+        term = terms.get(id)
+        if term is None or (term.domain, term.text) in spoken:
+            continue
+        words = Counter((r.action, r.into) for r in said)
+        (action, into), votes = words.most_common(1)[0]
+        if votes <= len(said) / 2 or (action == "merge" and into not in terms):
+            undecided.append(term.text)
+            continue
+        names = Counter(r.name for r in said if r.name)
+        name = next((n for n, times in names.items() if times > len(said) / 2), None)
+        renamed = action == "keep" and name is not None and name != term.text
+        line = dict.fromkeys(COLUMNS, "")
+        line |= {"domain": term.domain, "term": term.text, "action": action}
+        line["note"] = f"{round.name}: {votes} of {len(said)} reviewers"
+        if action == "merge" and into:
+            line["into"] = terms[into].text
+        elif renamed and name:
+            line |= {"action": "rename", "into": name}
+        elif action == "keep":
+            continue  # it stands in the list as it is
+        added.append(line)
+    if undecided:
+        warn(f"reviewers are divided on {', '.join(sorted(undecided))}; say it in edits.csv")
+    if added:
+        _append(campaign, COLUMNS, added)
+    return added
+
+
+def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, str]]) -> None:
+    """Add lines in the form that the file has: its columns, its delimiter."""
+    from curation.terms.edits import ALIASES
+
+    path = campaign.terms / "edits.csv"
+    text = read_text(path) if path.exists() and path.read_bytes().strip() else ",".join(columns)
+    head = text.splitlines()[0]
+    delimiter = max(",;\t|", key=head.count)
+    names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
+    called = {ALIASES.get(name.casefold(), name.casefold()): name for name in names}
+    called = {column: called.get(column, column) for column in columns}
+    names += [name for name in called.values() if name not in names]
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(
+        out, names, delimiter=delimiter, extrasaction="ignore", lineterminator="\n"
+    )
+    writer.writerows({called[c]: value for c, value in line.items()} for line in lines)
+    body = "\n".join([delimiter.join(names), *text.rstrip("\r\n").splitlines()[1:]])
+    with writing(path) as file:
+        file.write((body + "\n" + out.getvalue()).encode())

@@ -1,0 +1,121 @@
+"""A round's own files in a campaign: ``round.json``, tasks, what was asked for, answers."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from curation.campaign import Campaign
+from curation.files import (
+    CurationError,
+    dump_json,
+    dump_line,
+    read_bytes,
+    read_json,
+    read_records,
+    writing,
+)
+from curation.records import Answer, Round, Standing, Task
+
+
+def planned_rounds(campaign: Campaign) -> list[str]:
+    """The rounds that were opened here, whether or not they have answers, oldest first."""
+    found = [read_round(campaign, p.parent.name) for p in campaign.rounds.glob("*/round.json")]
+    return [r.name for r in sorted(found, key=lambda r: (r.opened_at or "9", r.name))]
+
+
+def read_round(campaign: Campaign, name: str) -> Round:
+    """How a round was planned, and where it stands.
+
+    Raises:
+        CurationError: there is no such round, or the file is damaged.
+    """
+    path = campaign.rounds / name / "round.json"
+    if not path.exists():
+        known = sorted(p.parent.name for p in campaign.rounds.glob("*/round.json"))
+        raise CurationError(
+            f"no round {name!r} was opened here",
+            f"rounds: {', '.join(known)}" if known else "«curation rounds open KIND» opens one",
+        )
+    try:
+        return Round.model_validate_json(read_bytes(path))
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise CurationError(
+            f"{path}, field {where!r}: {error.errors()[0]['msg']}", "put the file back as it was"
+        ) from None
+
+
+def write_round(campaign: Campaign, round: Round) -> None:
+    """Write a round's state."""
+    with writing(campaign.rounds / round.name / "round.json") as file:
+        file.write(dump_json(round.model_dump()))
+
+
+def the_round(campaign: Campaign, name: str | None) -> Round:
+    """The named round, or the only one that is open.
+
+    Raises:
+        CurationError: none is named and there is none, or there are several.
+    """
+    if name:
+        return read_round(campaign, name)
+    live = [r for r in map_rounds(campaign) if r.state != "closed"]
+    if len(live) != 1:
+        names = ", ".join(r.name for r in live)
+        raise CurationError(
+            f"several rounds are open: {names}" if live else "no round is open",
+            "name one of them" if live else "«curation rounds open KIND» opens one",
+        )
+    return live[0]
+
+
+def map_rounds(campaign: Campaign) -> list[Round]:
+    """All rounds that were opened here, oldest first."""
+    return [read_round(campaign, name) for name in planned_rounds(campaign)]
+
+
+def task_files(campaign: Campaign) -> list[Path]:
+    """Every round's tasks and state."""
+    return sorted(
+        path for name in ("tasks.jsonl", "round.json") for path in campaign.rounds.glob(f"*/{name}")
+    )
+
+
+def read_tasks(campaign: Campaign, name: str) -> list[Task]:
+    """A round's tasks."""
+    return read_records(campaign.rounds / name / "tasks.jsonl", Task)
+
+
+def write_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
+    """Write a round's tasks, and that each is asked for as often as it says."""
+    with writing(campaign.rounds / name / "tasks.jsonl") as file:
+        file.writelines(map(dump_line, tasks))
+    write_asked(campaign, name, {task.id: task.wanted for task in tasks})
+
+
+def read_asked(campaign: Campaign, name: str) -> dict[str, int]:
+    """How many answers each task was asked for in all."""
+    return dict(read_json(campaign.rounds / name / "asked.json"))
+
+
+def write_asked(campaign: Campaign, name: str, asked: dict[str, int]) -> None:
+    """Write how many answers each task was asked for in all."""
+    with writing(campaign.rounds / name / "asked.json") as file:
+        file.write(dump_json(asked))
+
+
+def read_answers(campaign: Campaign, name: str) -> list[Answer]:
+    """What became of each answer to a round's tasks; nothing before the first."""
+    path = campaign.rounds / name / "answers.jsonl"
+    return read_records(path, Answer) if path.exists() else []
+
+
+def standing_file(campaign: Campaign) -> Path:
+    """Where it stands who is excluded and who withdrew."""
+    return campaign.rounds / "standing.jsonl"
+
+
+def read_standing(campaign: Campaign) -> list[Standing]:
+    """What was decided of people, in order."""
+    path = standing_file(campaign)
+    return read_records(path, Standing) if path.exists() else []

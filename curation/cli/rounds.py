@@ -1,0 +1,303 @@
+"""``curation rounds``: open a round of people's work, see how it goes, pull, top up, close."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from curation.campaign import Campaign, open_campaign
+from curation.cli import console, people, platform, round_files, serving, sheets
+from curation.cli.importing import check_name, refusals, show_refused
+from curation.cli.opening import fresh_name, plan_round
+from curation.cli.options import Json, Where
+from curation.cli.pipeline import bring_up_to_date
+from curation.files import CurationError, now
+from curation.records import ROUND_KINDS, Round
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help=(
+        "Rounds of people's work: review terms, write items, label them; on Label Studio, or on "
+        "any platform that takes and gives tables. docs/rounds.md is the guide."
+    ),
+)
+Name = Annotated[
+    str | None,
+    typer.Argument(help="The round; may be left out where only one is open.", metavar="ROUND"),
+]
+Url = Annotated[
+    str,
+    typer.Option(
+        envvar="LABEL_STUDIO_URL",
+        help="Address of a Label Studio; its key is read from LABEL_STUDIO_API_KEY.",
+    ),
+]
+
+
+@app.command("open")
+def open_(
+    kind: Annotated[
+        str, typer.Argument(help="review, intrasentence, intersentence or validation.")
+    ],
+    campaign: Where = Path(),
+    name: Annotated[str, typer.Option(help="The round's name; else KIND-1, KIND-2, …")] = "",
+    platform_: Annotated[
+        str, typer.Option("--platform", help="label_studio, or files for any other.")
+    ] = "label_studio",
+    url: Url = "",
+    domain: Annotated[
+        list[str] | None, typer.Option(help="Only terms or items of this domain; repeatable.")
+    ] = None,
+    term: Annotated[
+        list[str] | None, typer.Option(help="Only this term or items on it; repeatable.")
+    ] = None,
+    of: Annotated[
+        list[str] | None,
+        typer.Option("--of", help="Validate the items of this round; repeatable.", metavar="ROUND"),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Open a round: plan its tasks and put them where people work.
+
+    review asks people to keep, merge or drop each term; intrasentence and intersentence ask
+    writers for items on each kept term; validation asks for labels on the items that still lack
+    them. How many, and for what pay, stands in [rounds] of campaign.toml.
+
+    A command that was stopped half-way is simply given again: no task is put there twice. A
+    closed round is opened again by its name.
+    """
+    opened = open_campaign(campaign)
+    if kind not in ROUND_KINDS:
+        raise CurationError(f"no kind of round {kind!r}", f"kinds: {', '.join(ROUND_KINDS)}")
+    if platform_ not in ("label_studio", "files"):
+        raise CurationError(f"no platform {platform_!r}", "platforms: label_studio, files")
+    with opened.lock():
+        taken = set(round_files.planned_rounds(opened)) | set(opened.round_names())
+        name = name or fresh_name(opened, kind, taken)
+        check_name(name)
+        if (opened.rounds / name / "round.json").exists():
+            round = round_files.read_round(opened, name)
+            if round.kind != kind:
+                raise CurationError(
+                    f"round {name} is one of {round.kind}", "name another, or leave --name out"
+                )
+        else:
+            if name in taken:
+                raise CurationError(f"round {name} has imported answers", "choose another --name")
+            round = plan_round(opened, name, kind, platform_, domain or [], term or [], of or [])
+        tasks = round_files.read_tasks(opened, round.name)
+        address = ""
+        if round.platform == "label_studio":
+            round, address = platform.publish(opened, round, tasks, url)
+        again = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
+        round = round.model_copy(update=again)
+        round_files.write_round(opened, round)
+    asked = sum(round_files.read_asked(opened, round.name).values())
+    summary = {
+        "round": round.name,
+        "kind": kind,
+        "platform": round.platform,
+        "tasks": len(tasks),
+        "answers_asked": asked,
+        "address": address,
+    }
+    if as_json:
+        console.say_json(summary)
+        return
+    console.say(f"round {round.name} is open: {len(tasks)} tasks, {asked} answers asked for.")
+    if address:
+        console.say(f"for annotators: {address}")
+        console.say(f"next: curation rounds status {round.name} --watch 60")
+    else:
+        console.say(f"next: curation rounds export {round.name}")
+
+
+@app.command("status")
+def status(
+    round: Name = None,
+    campaign: Where = Path(),
+    watch: Annotated[
+        int,
+        typer.Option(help="Pull and show again every so many seconds, until Ctrl-C.", metavar="S"),
+    ] = 0,
+    as_json: Json = False,
+) -> None:
+    """Say how rounds go: people, items decided, labels per item, pace, end, cost so far."""
+    opened = open_campaign(campaign)
+    names = [round] if round else round_files.planned_rounds(opened)
+    rounds = [round_files.read_round(opened, name) for name in names]
+    if not rounds:
+        raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
+    if as_json:
+        console.say_json([platform.progress(opened, r)._asdict() for r in rounds])
+        return
+    if not watch:
+        show_progress(opened, rounds)
+        return
+    while True:
+        with opened.lock():
+            for one in rounds:
+                if one.platform == "label_studio" and one.state == "open":
+                    platform.pull(opened, one)
+            if opened.round_names():
+                bring_up_to_date(opened, "fold")
+        console.out.clear()
+        show_progress(opened, rounds)
+        console.say(f"{now()}; again in {watch} seconds, Ctrl-C ends it")
+        time.sleep(watch)
+
+
+def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
+    """Print how rounds stand, and what each of them waits for."""
+    currency = campaign.settings.rounds.currency
+    found = [platform.progress(campaign, round) for round in rounds]
+    rows = [
+        [
+            *(p.round, p.state, p.people, p.answers, p.refused),
+            f"{p.decided} of {p.tasks}",
+            *(p.labels_per_item, p.remaining, p.per_day, p.done_at and p.done_at[:10]),
+            f"{p.cost:,.2f} of {p.cost_in_all:,.2f}" if p.cost_in_all else None,
+        ]
+        for p in found
+    ]
+    heads = ["round", "state", "people", "answers", "refused", "decided", "labels/item"]
+    heads += ["still to come", "a day", "done about", currency]
+    console.table("Rounds", heads, rows)
+    for round, p in zip(rounds, found, strict=True):
+        console.say(f"{round.name}: {platform.advice(campaign, round, p)}")
+
+
+@app.command("pull")
+def pull(
+    round: Name = None,
+    campaign: Where = Path(),
+    full: Annotated[
+        bool, typer.Option("--full", help="Fetch everything anew, and not only what changed.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Bring in what people answered on Label Studio since the last pull.
+
+    Every answer goes to the append-only archive before anything reads it. Edited answers come in
+    as new versions; answers that were deleted there stay in the archive and are refused with the
+    reason deleted. A pull that was stopped is simply given again.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        one = round_files.the_round(opened, round)
+        if one.platform != "label_studio":
+            raise CurationError(
+                f"round {one.name} does not run on Label Studio",
+                f"«curation rounds import {one.name} FILE» brings its answers in",
+            )
+        before = refusals(opened)
+        pulled = platform.pull(opened, one, full=full)
+        if opened.round_names():
+            bring_up_to_date(opened, "fold")
+        refused = Counter(code for code, *_ in (refusals(opened) - before).elements())
+    tell_delivery(opened, one, pulled, refused, as_json=as_json)
+
+
+def tell_delivery(
+    campaign: Campaign,
+    round: Round,
+    counts: dict[str, int],
+    refused: Counter[str],
+    *,
+    as_json: bool,
+) -> None:
+    """Say what came in and what of it was refused."""
+    if as_json:
+        console.say_json({"round": round.name, **counts, "refused": dict(sorted(refused.items()))})
+        return
+    said = ", ".join(f"{n} {name}" for name, n in counts.items() if n) or "nothing new"
+    console.say(f"{round.name}: {said}")
+    if counts.get("deleted"):
+        console.warn(
+            f"{counts['deleted']} answers were deleted on the platform; they stay in the archive"
+        )
+    if refused:
+        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
+    console.say(platform.advice(campaign, round, platform.progress(campaign, round)))
+
+
+@app.command("top-up")
+def top_up(
+    round: Name = None,
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """Ask for the answers that are still missing, and for no more.
+
+    Where answers were refused or, with labels = "needed", where an item is still open, the task is
+    asked for again; on Label Studio in place. Given twice it asks once.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        one = round_files.the_round(opened, round)
+        if one.state != "open":
+            raise CurationError(
+                f"round {one.name} is {one.state}",
+                f"«curation rounds open {one.kind} --name {one.name}» opens it",
+            )
+        if opened.round_names():
+            bring_up_to_date(opened, "fold")
+        asks = platform.top_up(opened, one)
+    more = sum(asks.values())
+    if as_json:
+        console.say_json({"round": one.name, "tasks": len(asks), "answers": more})
+        return
+    if not asks:
+        console.say(f"{one.name}: nothing more to ask for")
+        return
+    console.say(f"{one.name}: {more} answers more asked for, on {len(asks)} tasks")
+    if one.platform == "files":
+        console.say(f"next: curation rounds export {one.name}")
+
+
+@app.command("close")
+def close(
+    round: Name = None,
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """Close a round: bring in what is there and ask for no more.
+
+    On Label Studio its tasks are no longer served. Of a review, what most reviewers of a term say
+    goes into 1-terms/edits.csv, where nothing stands on that term yet. A closed round opens again
+    with «curation rounds open KIND --name ROUND».
+    """
+    from curation.cli.reviewing import apply_reviews
+
+    opened = open_campaign(campaign)
+    with opened.lock():
+        one = round_files.the_round(opened, round)
+        if one.platform == "label_studio" and one.project is not None:
+            platform.pull(opened, one, full=True)
+        if opened.round_names():
+            bring_up_to_date(opened, "fold")
+        added = apply_reviews(opened, one) if one.kind == "review" else []
+        if one.platform == "label_studio" and one.project is not None:
+            platform.stop_serving(opened, one)
+        closed = one.model_copy(update={"state": "closed", "closed_at": now()})
+        round_files.write_round(opened, closed)
+    if as_json:
+        console.say_json({"round": one.name, "state": "closed", "edits": added})
+        return
+    console.say(f"round {one.name} is closed")
+    if added:
+        console.table(
+            "Added to 1-terms/edits.csv", list(added[0]), [list(a.values()) for a in added]
+        )
+    show_progress(opened, [closed])
+
+
+app.command("export")(sheets.export)
+app.command("import")(sheets.import_)
+app.command("serve")(serving.serve)
+app.command("exclude")(people.exclude)
+app.command("withdraw")(people.withdraw)

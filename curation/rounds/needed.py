@@ -1,0 +1,96 @@
+"""Only the labels that are needed: how many more an item gets, and who always gets them all.
+
+An item is asked for as many answers as can decide it at best; where they do not, it is topped up
+until it is decided or has all the labels that count. Which items are kept stays exactly as it
+would be with all labels. Agreement does not: an item stops early where people agree, so it is
+computed from a random part of the items that always gets all labels.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations_with_replacement, count, product
+
+from curation.records import GOLDS, Gold
+from curation.rules import Votes, decide, stable_id
+
+
+def first(*, needed: int = 3, count_writer: bool = False) -> int:
+    """How many answers an item is asked for to begin with: with fewer none can be kept.
+
+    >>> first(), first(needed=4, count_writer=True)
+    (3, 3)
+    """
+    return max(needed - count_writer, 1)
+
+
+def further(
+    votes: Sequence[Votes],
+    *,
+    needed: int = 3,
+    of: int = 5,
+    intents: Sequence[Gold | None] | None = None,
+) -> int:
+    """The fewest further answers after which an item can be decided.
+
+    An answer labels all three associations; it counts where an association has less than ``of``
+    labels. Takes the arguments of ``decide``, whose word it is whether an item is decided.
+
+    Returns:
+        The number of answers; 0 where the item is decided.
+
+    >>> further([(3, 0, 0, 0), (0, 3, 0, 0), (0, 1, 2, 0)])
+    1
+    >>> further([(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)])
+    2
+    >>> further([(3, 0, 0, 0), (3, 0, 0, 0), (0, 0, 1, 0)])  # two stereotypes: it cannot be kept
+    0
+    """
+    meant = None if intents is None else tuple(intents)
+    return _further(tuple(votes), needed, of, meant)
+
+
+@lru_cache(maxsize=1 << 16)
+def _further(
+    votes: tuple[Votes, ...], needed: int, of: int, intents: tuple[Gold | None, ...] | None
+) -> int:
+    def decidable(more: int) -> bool:
+        ways = [_ahead(v, more, needed, of) for v in votes]
+        outcomes = (decide(w, needed=needed, of=of, intents=intents) for w in product(*ways))
+        return any(outcome.reason != "too_few_labels" for outcome in outcomes)
+
+    return next(filter(decidable, count()))  # it ends: with all labels in, an item is decided
+
+
+def _ahead(votes: Votes, more: int, needed: int, of: int) -> list[Votes]:
+    """What an association's votes can be after so many more answers, one of each that differ.
+
+    Two differ for the decision where another label has a majority, or can still get one.
+    """
+    found: dict[tuple[int, ...], Votes] = {}
+    for s, a, u, r in _sums(votes, min(more, of - sum(votes))):
+        left = of - (s + a + u + r)
+        key = tuple((n >= needed) + (n + left >= needed) for n in (s, a, u))
+        found.setdefault(key, (s, a, u, r))
+    return list(found.values())
+
+
+def _sums(votes: Votes, more: int) -> Iterator[Votes]:
+    values = range(len(GOLDS) + 1)
+    for added in combinations_with_replacement(values, more):
+        s, a, u, r = (n + added.count(value) for value, n in enumerate(votes))
+        yield s, a, u, r
+
+
+def sample(ids: Collection[str], *, share: float, seed: int) -> set[str]:
+    """The random part of a round's items that always gets all labels; agreement is theirs.
+
+    Args:
+        ids: the items' ids; their order does not matter.
+        share: which part of them, at least one.
+        seed: the round's seed.
+
+    >>> sorted(sample(["a", "b", "c", "d"], share=0.5, seed=1))
+    ['b', 'c']
+    """
+    drawn = sorted(set(ids), key=lambda item: stable_id("sample", str(seed), item))
+    return set(drawn[: max(round(share * len(drawn)), 1)])

@@ -1,0 +1,284 @@
+"""What annotators see: texts in their language, forms, instructions, and what of a task leaves us.
+
+Every string that people read stands in ``annotation_configs/text/<language>.toml``; a campaign
+changes single ones in a file of its own. The forms in ``annotation_configs/label_studio`` hold no
+words, only where the words go: ``{section.key}``.
+"""
+
+import difflib
+import hashlib
+import html
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from curation.files import CurationError, read_text, shipped
+from curation.records import KINDS, RoundKind, Task
+
+Texts = dict[str, dict[str, Any]]  # section, key: a text, or a list of lines
+
+FIRST = "en"  # the language whose file says which texts there are
+OTHER = "other"  # alias of the choice to merge into a term that is not offered
+MADE = "made"  # the section of what is put together here
+WARNINGS: dict[RoundKind, str] = {
+    "review": "review",
+    "intrasentence": "write",
+    "intersentence": "write",
+    "validation": "label",
+}
+_DIGITS = 6  # hexadecimal digits of a consent text's digest
+_PLACE = re.compile(r"\{(\w+)\.(\w+)\}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")  # what XML cannot hold
+_FACT = re.compile(r"\{(\w*)\}")
+_MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"), r"<i>\1</i>"))
+
+
+# --- the texts ------------------------------------------------------------------------------
+
+
+def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = None) -> Texts:
+    """All that people read, in one language, with what is known of the study filled in.
+
+    Args:
+        language: the campaign's language code; ``en-GB`` takes ``en`` where it has no file.
+        own: the campaign's own texts; they stand in for the shipped ones key by key. Need not
+            exist where the language is shipped.
+        study: what the settings say for ``[study]``; the campaign's own file has the last word.
+
+    Returns:
+        Texts by section and key; a line that names an unknown fact of the study is left out.
+
+    Raises:
+        CurationError: no texts in this language, or some missing; a key that is unknown, of
+            another kind, or empty; a placeholder that nothing stands behind.
+    """
+    folder = shipped("annotation_configs", "text")
+    known = _read(folder / f"{FIRST}.toml")
+    there = [folder / f"{name}.toml" for name in (language, language.split("-")[0])]
+    base = next((path for path in there if path.exists()), None)
+    mine = _own(own, known) if own is not None and own.exists() else {}
+    begun = f"copy {folder / f'{FIRST}.toml'} to {own or '2-rounds/text.toml'} and translate it"
+    if base is None and not mine:
+        raise CurationError(f"no texts in the language {language!r} are shipped", begun)
+    given = _read(base) if base else {}
+    merged = {section: {**given.get(section, {}), **mine.get(section, {})} for section in known}
+    missing = [f"{s}.{key}" for s, keys in known.items() for key in keys if key not in merged[s]]
+    if missing:
+        raise CurationError(f"{own or base}: no {', '.join(missing)}", begun)
+    where = own if mine else base
+    if merged["page"]["direction"] not in ("ltr", "rtl"):
+        raise CurationError(f"{where}, page.direction: neither ltr nor rtl", 'write "ltr" or "rtl"')
+    for key, value in (study or {}).items():
+        if value and not mine.get("study", {}).get(key):
+            merged["study"][key] = value
+    return _filled(merged, str(where))
+
+
+def unsaid(texts: Texts) -> list[str]:
+    """The facts of the study that nobody has filled in: keys of ``[study]``, in their order."""
+    return [key for key, value in texts["study"].items() if not value.strip()]
+
+
+def _read(path: Path) -> Texts:
+    try:
+        return tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise CurationError(f"{path}: {error}", "see the shipped file for the form") from None
+
+
+def _own(path: Path, known: Texts) -> Texts:
+    """A campaign's own texts, each held against the shipped one of its name."""
+    mine = _read(path)
+    for section, keys in mine.items():
+        if section not in known:
+            raise CurationError(f"{path}, {section}: no such section", _near(section, known))
+        if not isinstance(keys, dict):
+            raise CurationError(f"{path}, {section}: no section", f"write [{section}] above it")
+        for key, value in keys.items():
+            if key not in known[section]:
+                mend = _near(key, known[section])
+                raise CurationError(f"{path}, {section}.{key}: no such text", mend)
+            lines = isinstance(known[section][key], list)
+            parts = value if isinstance(value, list) else [value]
+            if isinstance(value, list) is not lines or not all(isinstance(p, str) for p in parts):
+                form = '["one line", "another"]' if lines else '"text"'
+                raise CurationError(f"{path}, {section}.{key}: of another kind", f"write {form}")
+            if any(_CONTROL.search(part) for part in parts):
+                mend = "take it out; a line ends with \\n"
+                raise CurationError(f"{path}, {section}.{key}: holds a control character", mend)
+            if section != "study" and not all(part.strip() for part in parts):
+                raise CurationError(
+                    f"{path}, {section}.{key}: is empty", "write a text, or leave the key out"
+                )
+    return mine
+
+
+def _near(name: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+
+
+def _filled(merged: Texts, where: str) -> Texts:
+    study = merged["study"]
+
+    def fill(name: str, text: str) -> str:
+        for fact in _FACT.findall(text):
+            if fact not in study:
+                raise CurationError(
+                    f"{where}, {name}: nothing is known as {{{fact}}}", _near(fact, study)
+                )
+        return _FACT.sub(lambda found: str(study[found[1]]), text)
+
+    def whole(line: str) -> bool:
+        return all(study.get(fact, "?").strip() for fact in _FACT.findall(line))
+
+    def one(name: str, value: str | list[str]) -> str | list[str]:
+        if isinstance(value, str):
+            return fill(name, value)
+        return [fill(name, line) for line in value if whole(line)]
+
+    return {
+        section: keys
+        if section == "study"
+        else {key: one(f"{section}.{key}", value) for key, value in keys.items()}
+        for section, keys in merged.items()
+    }
+
+
+# --- consent --------------------------------------------------------------------------------
+
+
+def consent_text(texts: Texts) -> str:
+    """What people agree to, in Markdown: kept with a round, it shows what was agreed to."""
+    said = texts["consent"]
+    return "\n\n".join([f"## {said['title']}", *said["lines"], f"[ ] {said['box']}", ""])
+
+
+def consent_version(texts: Texts) -> str:
+    """The consent text's version: what the team calls it, and a digest of the text.
+
+    So an answer always names the very text that was agreed to, though nobody raised the version.
+    """
+    digest = hashlib.sha256(consent_text(texts).encode()).hexdigest()[:_DIGITS]
+    return f"{texts['consent']['version']}-{digest}"
+
+
+# --- forms and instructions -----------------------------------------------------------------
+
+
+def config(kind: RoundKind, texts: Texts) -> str:
+    """Label Studio's labeling config of a round, with all texts filled in."""
+    folder = shipped("annotation_configs", "label_studio")
+    style = _PLACE.sub(lambda p: texts[p[1]][p[2]], read_text(folder / "style.css"))
+    lines = [
+        f"**{heading}**\n\n{body}" if heading else body for heading, body in _panel(kind, texts)
+    ]
+    made = {
+        "instruction": "\n\n".join(lines),
+        "consent": "\n\n".join(texts["consent"]["lines"]),
+        "version": consent_version(texts),
+    }
+
+    def put(place: re.Match[str]) -> str:
+        section, key = place.groups()
+        if (section, key) == (MADE, "style"):
+            return escape(style)
+        return _attribute(made[key] if section == MADE else texts[section][key])
+
+    return _PLACE.sub(put, read_text(folder / f"{kind}.xml"))
+
+
+def _attribute(text: str) -> str:
+    """A text as an XML attribute's value.
+
+    Label Studio takes a dollar sign and the word behind it for a field of the task's data, and
+    shows « undefined »; an invisible joiner keeps them apart.
+    """
+    return escape(_apart(text), {'"': "&quot;", "\n": "&#10;"})
+
+
+def _apart(text: str) -> str:
+    return text.replace("$", "$\u2060")
+
+
+def instruction(kind: RoundKind, texts: Texts) -> str:
+    """What people read before they begin, as plain HTML: the task, its rules, consent."""
+    warning = texts["content_warning"][WARNINGS[kind]]
+    consent = texts["consent"]
+    parts = [_html("", [warning]), *(_html(head, lines) for head, lines in _parts(kind, texts))]
+    parts.append(_html(consent["title"], consent["lines"]))
+    return f'<div dir="{texts["page"]["direction"]}">\n' + "\n".join(parts) + "\n</div>\n"
+
+
+def _panel(kind: RoundKind, texts: Texts) -> Iterator[tuple[str, str]]:
+    for heading, lines in _parts(kind, texts):
+        yield heading, "\n".join(f"- {line}" for line in lines) if heading else "\n\n".join(lines)
+
+
+def _parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
+    """An instruction's headings, and the lines under each; the first has no heading."""
+    own, heads = texts[kind], texts["instruction"]
+    shared = texts["writing"]["rules"] if kind in KINDS else []
+    parts = [
+        ("", [*own["intro"], heads["purpose"]]),
+        (heads["labels_title"], own.get("labels", [])),
+        (heads["rules_title"], [*shared, *own["rules"]]),
+        (heads["examples_title"], own["examples"]),
+        (heads["pay_title"], heads["pay"]),
+        (heads["upset_title"], texts["content_warning"]["upset"]),
+    ]
+    return [(heading, lines) for heading, lines in parts if lines]
+
+
+def _html(heading: str, lines: Sequence[str]) -> str:
+    said = [html.escape(line, quote=False) for line in lines]
+    for mark, tag in _MARKS:
+        said = [mark.sub(tag, line) for line in said]
+    if not heading:
+        return "\n".join(f"<p>{line}</p>" for line in said)
+    items = "\n".join(f"<li>{line}</li>" for line in said)
+    return f"<h4>{html.escape(heading, quote=False)}</h4>\n<ul>\n{items}\n</ul>"
+
+
+# --- a task's data --------------------------------------------------------------------------
+
+
+def task_data(
+    task: Task,
+    kind: RoundKind,
+    *,
+    texts: Texts,
+    info: str = "",
+    choices: Sequence[tuple[str, str]] = (),
+) -> dict[str, Any]:
+    """What leaves us of a task; all of it can be read by whoever answers.
+
+    The writer, what the writer meant, gold labels, the item's id and the associations' own ids
+    stay here.
+
+    Args:
+        task: the task.
+        kind: its round's kind.
+        texts: the campaign's texts.
+        info: in a review, what is told of the term.
+        choices: in a review, id and shown text of the terms into which it may merge.
+    """
+    data: dict[str, Any] = {"task_id": task.id, "consent_version": consent_version(texts)}
+    if kind == "review":
+        offered = [{"value": _apart(shown), "alias": term} for term, shown in choices]
+        offered.append({"value": _apart(texts["review"]["into_other"]), "alias": OTHER})
+        return data | {
+            "term": task.target,
+            "domain": task.domain,
+            "info": info,
+            "choices": offered,
+        }
+    data |= {"target": task.target, "domain": task.domain}
+    if kind == "validation":
+        data["context"] = task.context or ""
+        for number, shown in enumerate(task.shown, 1):
+            data |= {f"id_{number}": shown.id, f"text_{number}": shown.text}
+    return data

@@ -1,0 +1,127 @@
+"""What a round asks: its tasks, planned from terms or items. Deterministic, given seed and key.
+
+Task ids and the ids of what is shown are keyed, so that nobody who sees a task can try out which
+item, and so which intent, stands behind it.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from random import Random
+from typing import TypeVar
+
+from curation.records import Item, Kind, Shown, Task, Term
+
+T = TypeVar("T")
+Sealed = Callable[..., str]
+CHOICES = 8  # terms offered to merge into: as many as one looks through
+
+
+def writing(
+    terms: Sequence[Term], *, round: str, kind: Kind, items: int, seed: int, sealed: Sealed
+) -> list[Task]:
+    """One task an item to be written, each term in turn, so that nobody meets one twice in a row.
+
+    Args:
+        terms: the terms to write about.
+        round: the round's name.
+        kind: intrasentence or intersentence.
+        items: items on each term.
+        seed: of the shuffling.
+        sealed: from a prefix and parts to an opaque id, as from ``people.sealed``.
+    """
+    tasks = []
+    for turn in range(items):
+        for term in _shuffled(terms, f"{seed}/{round}/{turn}"):
+            tasks.append(
+                Task(
+                    id=sealed("t", round, kind, term.id, str(turn)),
+                    term=term.id,
+                    domain=term.domain,
+                    target=term.text,
+                    wanted=1,
+                )
+            )
+    return tasks
+
+
+def review(
+    terms: Sequence[Term], *, round: str, reviewers: int, seed: int, sealed: Sealed
+) -> list[Task]:
+    """One task a term, with the terms of its domain whose texts are nearest to merge into.
+
+    Args:
+        terms: the terms under review.
+        round: the round's name.
+        reviewers: people who look at each.
+        seed: of the shuffling.
+        sealed: from a prefix and parts to an opaque id.
+    """
+    from rapidfuzz import fuzz, process
+
+    tasks = []
+    for term in _shuffled(terms, f"{seed}/{round}"):
+        others = {t.id: t.text for t in terms if t.domain == term.domain and t.id != term.id}
+        near = process.extract(term.text, others, scorer=fuzz.WRatio, limit=CHOICES)
+        kin = [t.id for t in terms if term.family and t.family == term.family and t.id in others]
+        tasks.append(
+            Task(
+                id=sealed("t", round, "review", term.id),
+                term=term.id,
+                domain=term.domain,
+                target=term.text,
+                choices=tuple(dict.fromkeys([*kin, *(id for _, _, id in near)]))[:CHOICES],
+                wanted=reviewers,
+            )
+        )
+    return tasks
+
+
+def validation(
+    items: Sequence[Item],
+    terms: dict[str, Term],
+    *,
+    round: str,
+    answers: int,
+    first: int,
+    full: Collection[str],
+    seed: int,
+    sealed: Sealed,
+) -> list[Task]:
+    """One task an item, its associations shuffled, without what the writer meant by them.
+
+    Args:
+        items: the items to label.
+        terms: the campaign's terms by id.
+        round: the round's name.
+        answers: how many a full task gets.
+        first: how many another task is asked for to begin with.
+        full: ids of the items that get all answers anyway.
+        seed: of the shuffling; the order within a task also hangs on its keyed id.
+        sealed: from a prefix and parts to an opaque id.
+    """
+    tasks = []
+    for item in _shuffled(items, f"{seed}/{round}"):
+        id, term = sealed("t", round, "validation", item.id), terms[item.term]
+        shown = [
+            Shown(id=sealed("a", round, a.id), text=a.sentence, association=a.id)
+            for a in item.associations
+        ]
+        one, two, three = _shuffled(shown, f"{seed}/{id}")
+        tasks.append(
+            Task(
+                id=id,
+                term=term.id,
+                domain=term.domain,
+                target=term.text,
+                item=item.id,
+                context=item.context,
+                shown=(one, two, three),
+                wanted=answers if item.id in full else first,
+                full=item.id in full,
+                barred=item.writer,
+            )
+        )
+    return tasks
+
+
+def _shuffled(things: Sequence[T], seed: str) -> list[T]:
+    return Random(seed).sample(list(things), len(things))  # noqa: S311

@@ -1,0 +1,148 @@
+"""Where a round stands: what each task still lacks, what to ask for, pace, end and cost."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from curation.files import timestamp
+from curation.records import Answer, Round, Task
+from curation.rounds.needed import further
+from curation.rules import Votes, decide
+
+PACE_DAYS = 7.0  # over which the pace is taken, or as long as the round runs
+NO_SLOT = ("skipped", "superseded", "deleted", "withdrawn")
+"""Codes of what takes no place among the answers that a task was asked for."""
+
+
+class Progress(NamedTuple):
+    """A round's figures. ``per_day`` and ``done_at`` are null before there is a pace."""
+
+    round: str
+    kind: str
+    state: str
+    tasks: int
+    done: int
+    decided: int
+    people: int
+    answers: int
+    refused: int
+    labels_per_item: float | None
+    asked: int
+    remaining: int
+    per_day: float | None
+    done_at: str | None
+    cost: float
+    cost_in_all: float
+
+
+def lacking(
+    round: Round,
+    tasks: Sequence[Task],
+    answers: Iterable[Answer],
+    *,
+    votes: Mapping[str, Sequence[Votes]],
+    needed: int,
+    of: int,
+) -> dict[str, int]:
+    """How many valid answers each task still lacks.
+
+    Args:
+        round: the round.
+        tasks: its tasks.
+        answers: what came in.
+        votes: counted votes of the three associations by item, for a round of validation.
+        needed: votes that make a gold label.
+        of: labels that count.
+    """
+    taken = Counter(answer.task for answer in answers if answer.code is None)
+    lack = {}
+    for task in tasks:
+        three = votes.get(task.item or "")
+        if three is None:
+            lack[task.id] = max(task.wanted - taken[task.id], 0)
+        elif round.labels == "needed" and not task.full:
+            lack[task.id] = further(three, needed=needed, of=of)
+        else:
+            lack[task.id] = max(of - sum(v) for v in three)
+    return lack
+
+
+def received(answers: Iterable[Answer]) -> Counter[str]:
+    """How many answers a task got of those it was asked for, valid or not."""
+    return Counter(answer.task for answer in answers if answer.code not in NO_SLOT)
+
+
+def to_ask(
+    lack: Mapping[str, int], asked: Mapping[str, int], got: Mapping[str, int]
+) -> dict[str, int]:
+    """The tasks that need more than is on its way, each with how many are asked for in all.
+
+    Said twice before an answer comes, it is the same: what was asked for is not asked for again.
+    """
+    wanted = {id: got.get(id, 0) + n for id, n in lack.items() if n}
+    return {id: n for id, n in wanted.items() if n > asked.get(id, 0)}
+
+
+def progress(
+    round: Round,
+    tasks: Sequence[Task],
+    answers: Sequence[Answer],
+    *,
+    lack: Mapping[str, int],
+    asked: Mapping[str, int],
+    votes: Mapping[str, Sequence[Votes]],
+    needed: int,
+    of: int,
+    now: str,
+) -> Progress:
+    """A round's figures at a moment; takes what ``lacking`` takes, and its result.
+
+    Pace is answers a day over the last seven days, or since the first answer; the end is where
+    what is lacking comes in at that pace. Cost is pay for every answer that took a place.
+    """
+    came = [a for a in answers if a.code not in NO_SLOT]
+    remaining = sum(lack.values())
+    times = sorted(a.submitted_at for a in came if a.submitted_at)
+    per_day, done_at = _pace(times, remaining, now)
+    three = [votes[t.item] for t in tasks if t.item and t.item in votes]
+    given = sum(sum(map(sum, v)) / 3 for v in three)
+    undecided = sum(decide(v, needed=needed, of=of).reason == "too_few_labels" for v in three)
+    is_validation = round.kind == "validation"
+    done = sum(not n for n in lack.values())
+    cost = round.pay * len(came)
+    return Progress(
+        round=round.name,
+        kind=round.kind,
+        state=round.state,
+        tasks=len(tasks),
+        done=done,
+        decided=len(three) - undecided if is_validation else done,
+        people=len({a.annotator for a in came}),
+        answers=len(came),
+        refused=sum(a.code is not None for a in came),
+        labels_per_item=given / len(tasks) if is_validation and tasks else None,
+        asked=sum(asked.values()),
+        remaining=remaining,
+        per_day=per_day,
+        done_at=done_at,
+        cost=cost,
+        cost_in_all=cost + round.pay * remaining,
+    )
+
+
+def _pace(times: Sequence[str], remaining: int, now: str) -> tuple[float | None, str | None]:
+    if not times:
+        return None, None
+    moment = datetime.fromisoformat(now)
+    begin = max(datetime.fromisoformat(times[0]), moment - timedelta(days=PACE_DAYS))
+    days = (moment - begin) / timedelta(days=1)
+    recent = sum(datetime.fromisoformat(time) >= begin for time in times)
+    if days <= 0 or not recent:
+        return None, None
+    per_day = recent / days
+    wait = remaining / per_day
+    if not math.isfinite(wait) or wait > 36_500:
+        return per_day, None
+    return per_day, timestamp(moment + timedelta(days=wait)) if remaining else None

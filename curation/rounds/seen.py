@@ -1,0 +1,66 @@
+"""What the archive of a round on Label Studio already has, so that a pull fetches only the rest.
+
+The index is a cache beside the archive: it says which segments it covers, and is made anew from
+the archive where it does not cover them all.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.files import dump_json, read_json, writing
+from curation.rounds import archive
+
+Known = dict[str, dict[int, str]]
+"""By task id: the annotations that the archive has alive, each with its last change."""
+
+
+class Seen(NamedTuple):
+    """Up to when the server's changes were fetched (null: never), and what is known."""
+
+    since: str | None
+    known: Known
+
+
+def read(raw: Path, index: Path) -> Seen:
+    """What the archive has.
+
+    Args:
+        raw: the archive's folder.
+        index: the cache's path.
+    """
+    names = [path.name for path in archive.segments(raw)]
+    if not index.exists():
+        return Seen(None, _known(raw) if names else {})
+    cached = read_json(index)
+    if cached["segments"] != names:  # a pull was killed between archive and index
+        return Seen(cached["since"] if set(cached["segments"]) <= set(names) else None, _known(raw))
+    known = {task: {int(id): at for id, at in ids.items()} for task, ids in cached["known"].items()}
+    return Seen(cached["since"], known)
+
+
+def _known(raw: Path) -> Known:
+    known: Known = {}
+    for _, event in archive.read(raw):
+        note(known, event.payload)
+    return known
+
+
+def note(known: Known, payload: dict[str, object]) -> None:
+    """Take one more payload into account."""
+    annotation, deleted = payload.get("annotation"), payload.get("deleted")
+    task = known.setdefault(str(payload.get("task")), {})
+    if isinstance(annotation, dict):
+        task[int(annotation["id"])] = str(annotation.get("updated_at"))
+    elif isinstance(deleted, int):
+        task.pop(deleted, None)
+
+
+def keep(raw: Path, index: Path, found: Seen) -> None:
+    """Write the index."""
+    content = {
+        "segments": [path.name for path in archive.segments(raw)],
+        "since": found.since,
+        "known": {t: {str(id): at for id, at in ids.items()} for t, ids in found.known.items()},
+    }
+    with writing(index) as file:
+        file.write(dump_json(content))

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Back both servers up into a folder of the day: ./backup.sh [FOLDER]
+# Databases and data folders, checked and with checksums; older than KEEP_DAYS (30) are deleted.
+set -eu
+umask 077
+home=${1:-$(dirname "$0")/backups}
+mkdir -p "$home"
+home=$(cd "$home" && pwd)
+cd "$(dirname "$0")"
+today=$(date -u +%Y-%m-%dT%H%M%SZ)
+made=$home/.$today # gets its name at the end, so that no half backup bears one
+mkdir "$made"
+trap 'rm -rf "$made"' EXIT
+for role in writers validators; do
+	docker compose exec -T "$role-db" \
+		pg_dump --username=labelstudio --format=custom labelstudio >"$made/$role.dump"
+	docker compose exec -T "$role-db" pg_restore --list <"$made/$role.dump" >/dev/null
+	docker compose exec -T "$role" tar -C /label-studio/data -cf - . >"$made/$role.tar"
+done
+(cd "$made" && sha256sum ./*.dump ./*.tar >SHA256SUMS)
+mv "$made" "$home/$today"
+find "$home" -mindepth 1 -maxdepth 1 -type d -name '20??-*' -mtime "+${KEEP_DAYS:-30}" \
+	-exec rm -r {} +
+echo "$home/$today"

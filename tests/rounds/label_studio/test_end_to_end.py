@@ -1,0 +1,211 @@
+"""Rounds on a real server with people in a real browser, by the commands alone, to decisions."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files import read_records
+from curation.records import Decision, Item, Label, Rejection, Task
+
+GOLD = ("stereotype", "anti-stereotype", "unrelated")
+WORDS = {
+    "intrasentence": ("The baker starts BLANK.", "early", "late", "hexagonal"),
+    "intersentence": ("A baker came in.", "Her hands were floury.", "Her suit was spotless.",
+                      "Comets have long tails."),
+}  # fmt: skip
+MEANT = {
+    text: label
+    for words in (
+        ("The baker starts early.", "The baker starts late.", "The baker starts hexagonal."),
+        WORDS["intersentence"][1:],
+    )
+    for text, label in zip(words, GOLD, strict=True)
+}
+SUBMIT = re.compile("^Submit$")
+Say = Callable[..., Any]
+
+
+@pytest.fixture
+def root(campaign: Any) -> Path:
+    """A campaign with one term, one item of each kind on it, and labels as they are needed."""
+    path = campaign.root / "campaign.toml"
+    text = path.read_text("utf-8")
+    for before, after in (
+        ("items = 5", "items = 1"),
+        ('labels = "all"', 'labels = "needed"'),
+        ("write_seconds = 10.0", "write_seconds = 1.0"),  # the browser's hand is quick
+        ("label_seconds = 3.0", "label_seconds = 1.0"),
+    ):
+        assert before in text
+        text = text.replace(before, after)
+    path.write_text(text, "utf-8")
+    campaign.terms.mkdir()
+    campaign.rounds.mkdir()
+    study = '[study]\ninstitution = "the Academy"\ncontact = "ask@example.invalid"\n'
+    (campaign.rounds / "text.toml").write_text(study, "utf-8")
+    (campaign.terms / "edits.csv").write_text("domain,term,action\nprofession,baker,add\n", "utf-8")
+    return Path(campaign.root)
+
+
+@pytest.fixture
+def say(cli: Any, root: Path, server: Any) -> Say:
+    """Runs a command of the campaign and gives what it says as JSON."""
+
+    def run(*args: str) -> Any:
+        done = cli(
+            *args, "-c", root, "--json",
+            LABEL_STUDIO_URL=server.url, LABEL_STUDIO_API_KEY=server.key,
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+    return run
+
+
+class Seat:
+    """Somebody at a browser: signs up by the invite link, opens the stream, fills forms."""
+
+    def __init__(self, browser: Any, link: str, email: str) -> None:
+        self.email = email
+        self.page = browser.new_context().new_page()
+        self.page.goto(link)
+        self.page.fill("input[name=email]", email)
+        self.page.fill("input[name=password]", "a-long-enough-1")
+        self.page.locator("form button[type=submit], form input[type=submit]").first.click()
+        self.page.wait_for_url(re.compile("/(projects|$)"))
+
+    def open(self, address: str) -> None:
+        """Go to a round's stream and put its instructions away."""
+        self.page.goto(address)
+        self.away(".lsf-modal-ls__body")
+        self.page.locator(".cur").wait_for()
+
+    def away(self, what: str) -> None:
+        """Close what lies over the page; while it still appears, it does not hear a key."""
+        self.page.locator(what).wait_for()
+        while self.page.locator(what).count():
+            self.page.keyboard.press("Escape")
+            self.page.wait_for_timeout(200)
+
+    def submit(self) -> str:
+        """Press Submit; gives what the form objects to."""
+        self.page.locator("button", has_text=SUBMIT).click()
+        self.page.wait_for_timeout(1500)
+        objection = self.page.locator(".ant-modal-confirm-content")
+        if not objection.count():
+            return ""
+        said = str(objection.inner_text())
+        self.away(".ant-modal-confirm-content")
+        return said
+
+    def tick(self, text: str, number: int = 0) -> None:
+        self.page.locator(".cur label", has_text=re.compile(text)).nth(number).click()
+
+
+def labels_of(task: dict[str, Any], choices: Any) -> list[dict[str, Any]]:
+    """A right answer to a task of validation, with consent."""
+    data = task["data"]
+    marks = [choices(f"label_{n}", f"text_{n}", MEANT[data[f"text_{n}"]]) for n in (1, 2, 3)]
+    return [*marks, choices("consent", "target", data["consent_version"])]
+
+
+def test_from_sign_up_to_decisions(
+    root: Path, say: Say, sign_up: Any, browser: Any, choices: Any, invite: str
+) -> None:
+    email, link = f"writer-{root.parent.name}@example.invalid", invite
+    seat = None
+    for kind, words in WORDS.items():
+        opened = say("rounds", "open", kind, "--name", kind, "--term", "baker")
+        assert (opened["tasks"], opened["answers_asked"]) == (1, 1)
+        assert say("rounds", "open", kind, "--name", kind)["address"] == opened["address"]
+        seat = seat or Seat(browser, link, email)
+        seat.open(opened["address"])
+        assert seat.submit(), "an empty form was taken"
+        for field, text in zip(
+            seat.page.locator("[data-testid=textarea-input]").all(), words, strict=True
+        ):
+            field.fill(text)
+        seat.tick("agree to take part")
+        assert seat.submit() == ""
+        assert say("rounds", "pull", kind)["new"] == 1
+        assert say("rounds", "pull", kind)["new"] == 0
+    items = [i for kind in WORDS for i in read_records(root / f"2-rounds/{kind}/items.jsonl", Item)]
+    assert {i.kind for i in items} == set(WORDS)
+    assert {a.sentence: a.intent for i in items for a in i.associations} == MEANT
+
+    opened = say("rounds", "open", "validation", "--name", "v")
+    # One of the two is of the sample and asked for five, the other for three.
+    assert (opened["tasks"], opened["answers_asked"]) == (2, 8)
+    project = int(opened["address"].split("/projects/")[1].split("/")[0])
+    tasks = {t.id: t for t in read_records(root / "2-rounds/v/tasks.jsonl", Task)}
+    (short,) = (t.id for t in tasks.values() if not t.full)
+
+    # The writer is served nothing, though two items lie there.
+    assert seat is not None
+    seat.page.goto(opened["address"])
+    seat.page.get_by_text(re.compile("No (more|tasks)", re.IGNORECASE)).first.wait_for()
+
+    # A validator in the browser labels both; the form refuses the first try without labels.
+    who = Seat(browser, link, f"validator-{root.parent.name}@example.invalid")
+    who.open(opened["address"])
+    assert who.submit(), "an empty form was taken"
+    for _ in tasks:
+        body = who.page.locator(".cur")
+        body.wait_for()
+        said = str(body.inner_text())
+        mine = sorted((said.index(text), label) for text, label in MEANT.items() if text in said)
+        assert len(mine) == 3
+        for number, (_, label) in enumerate(mine):
+            name = {"stereotype": "^Stereotype", "unrelated": "^Unrelated"}.get(label, "^Anti")
+            who.tick(name, number)
+        who.tick("agree to take part")
+        assert who.submit() == ""
+        who.page.wait_for_timeout(1000)
+
+    # Two more: one answers twice through the API. The short item has its three, one disagrees.
+    second, third = sign_up(), sign_up()
+    for person in (second, third):
+        while task := person.next(project):
+            result = labels_of(task, choices)
+            if person is third and task["data"]["task_id"] == short:
+                for mark in result[:3]:
+                    mark["value"]["choices"] = ["unrelated"]
+            person.answer(task["id"], result)
+            if person is second and task["data"]["task_id"] == short:
+                person.answer(task["id"], result)
+    pulled = say("rounds", "pull", "v")
+    assert pulled["refused"] == {"second_answer": 1}
+    (status,) = say("rounds", "status", "v")
+    # The short item: 3 of 3 say unrelated of one association, 2 of 3 are split on the others.
+    assert (status["people"], status["decided"], status["remaining"]) == (3, 1, 3)
+
+    topped = say("rounds", "top-up", "v")
+    assert topped == {"round": "v", "tasks": 1, "answers": 1}
+    assert say("rounds", "top-up", "v")["answers"] == 0
+    for person in (sign_up(), sign_up()):
+        while task := person.next(project):
+            person.answer(task["id"], labels_of(task, choices))
+    say("rounds", "pull", "v")
+    (status,) = say("rounds", "status", "v")
+    assert (status["decided"], status["remaining"]) == (2, 0)
+    say("rounds", "close", "v")
+
+    say("decisions", "filter")
+    decisions = read_records(root / "3-decisions/decisions.jsonl", Decision)
+    assert [d.kept for d in decisions] == [True, True]
+    golds = {v.id: v.gold for d in decisions for v in d.verdicts}
+    assert golds == {a.id: MEANT[a.sentence] for i in items for a in i.associations}
+    labels = read_records(root / "2-rounds/v/labels.jsonl", Label)
+    by_task = {t.item: 0 for t in tasks.values()}
+    for label in labels:
+        by_task[label.item] += 1
+    assert by_task == {tasks[short].item: 12, **{t.item: 15 for t in tasks.values() if t.full}}
+    refused = read_records(root / "2-rounds/v/rejected.jsonl", Rejection)
+    assert [r.code for r in refused] == ["second_answer"]
+    # Accounts stand in the private archive alone.
+    told = [p for p in (root / "2-rounds").rglob("*.jsonl") if p.parent.name != "raw"]
+    assert not [p for p in told if "@example.invalid" in p.read_text("utf-8")]

@@ -1,0 +1,342 @@
+"""Texts, forms, instructions, and what of a task leaves us."""
+
+import json
+import re
+import tomllib
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.files import CurationError, shipped
+from curation.records import FLAGS, GOLDS, ROUND_KINDS, RoundKind, Shown, Task
+from curation.rounds import pages
+from curation.rounds.forms import FIELDS
+
+SHIPPED = shipped("annotation_configs", "text")
+LANGUAGES = sorted(path.stem for path in SHIPPED.glob("*.toml"))
+ENGLISH = tomllib.loads((SHIPPED / "en.toml").read_text("utf-8"))
+STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example", "pay": "1 €"}
+SEEN = {"value", "hint", "placeholder", "requiredMessage", "title"}  # attributes that people read
+
+
+def own(folder: Path, text: str) -> Path:
+    path = folder / "text.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def toml(texts: dict[str, dict[str, Any]]) -> str:
+    """As TOML; JSON's strings and lists of strings are TOML's too."""
+    return "\n".join(
+        "\n".join([f"[{name}]", *(f"{key} = {json.dumps(said)}" for key, said in keys.items())])
+        for name, keys in texts.items()
+    )
+
+
+def marked() -> dict[str, dict[str, Any]]:
+    """The shipped texts, each replaced by a mark of its own."""
+
+    def mark(name: str, said: Any) -> Any:
+        return (
+            [f"«{name}.{n}»" for n in range(len(said))] if isinstance(said, list) else f"«{name}»"
+        )
+
+    marks = {s: {k: mark(f"{s}.{k}", v) for k, v in keys.items()} for s, keys in ENGLISH.items()}
+    return marks | {"page": {"direction": "ltr"}}
+
+
+def controls(kind: RoundKind, texts: pages.Texts) -> dict[str, ET.Element]:
+    root = ET.fromstring(pages.config(kind, texts))
+    return {e.attrib["name"]: e for e in root.iter() if "toName" in e.attrib}
+
+
+def aliases(control: ET.Element) -> list[str]:
+    return [choice.attrib["alias"] for choice in control.iter("Choice")]
+
+
+# --- the texts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_shipped_language_is_whole(language: str) -> None:
+    said = pages.texts(language, None, study=STUDY)
+    assert {s: set(keys) for s, keys in said.items()} == {s: set(k) for s, k in ENGLISH.items()}
+    assert not pages.unsaid(said)
+
+
+def test_a_campaigns_own_texts_stand_in_key_by_key(tmp_path: Path) -> None:
+    path = own(tmp_path, '[review]\nkeep = "Hold"\nrules = ["One."]\n[study]\nlicence = "CC0"')
+    said = pages.texts("en", path, study={"licence": "MIT", "contact": "me"})
+    assert said["review"]["keep"] == "Hold"
+    assert said["review"]["rules"] == ["One."]
+    assert said["review"]["drop"] == ENGLISH["review"]["drop"]
+    assert said["study"]["licence"] == "CC0", "the team's file has the last word"
+    assert said["study"]["contact"] == "me"
+    assert any("CC0" in line for line in said["consent"]["lines"])
+
+
+def test_a_file_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
+    assert pages.texts("en", tmp_path / "text.toml") == pages.texts("en", None)
+
+
+def test_a_variety_of_a_language_takes_the_languages_texts() -> None:
+    assert pages.texts("en-GB", None) == pages.texts("en", None)
+
+
+def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
+    said = pages.texts("en", None)
+    assert pages.unsaid(said) == ["institution", "ethics", "contact", "pay"]
+    every = json.dumps({s: keys for s, keys in said.items() if s != "study"})
+    assert not re.search(r"\{\w*\}", every)
+    assert "carried out by" not in every
+    assert "Pay" not in re.findall(r"<h4>(.*?)</h4>", pages.instruction("review", said))
+    whole = pages.texts("en", None, study=STUDY)
+    for kind in ROUND_KINDS:
+        assert all(fact in pages.instruction(kind, whole) for fact in STUDY.values()), kind
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "mends"),
+    [
+        ("[reviews]\nkeep = 'x'", "reviews: no such section", "did you mean 'review'?"),
+        ("[review]\nkeeep = 'x'", "review.keeep: no such text", "did you mean 'keep'?"),
+        ("[review]\nzzz = 'x'", "review.zzz: no such text", "known are intro, rules"),
+        ("review = 'x'", "review: no section", "write [review] above it"),
+        ("[review]\nkeep = ['x']", "review.keep: of another kind", 'write "text"'),
+        ("[review]\nrules = 'x'", "review.rules: of another kind", 'write ["one line", "another"]'),
+        ("[review]\nrules = [1]", "review.rules: of another kind", "write ["),
+        ("[consent]\nversion = 2", "consent.version: of another kind", 'write "text"'),
+        ("[review]\nkeep = ' '", "review.keep: is empty", "leave the key out"),
+        ('[review]\nkeep = "a\\u0001"', "review.keep: holds a control character", "take it out"),
+        ("[review]\nkeep = 'by {contakt}'", "as {contakt}", "did you mean 'contact'?"),
+        ("[review]\nkeep = '{}'", "as {}", "known are institution"),
+        ("[page]\ndirection = 'left'", "page.direction: neither ltr nor rtl", '"rtl"'),
+        ("[review]\nkeep = ", "text.toml: ", "see the shipped file"),
+    ],
+)
+def test_a_wrong_text_is_named_and_mended(tmp_path: Path, text: str, says: str, mends: str) -> None:
+    with pytest.raises(CurationError) as caught:
+        pages.texts("en", own(tmp_path, text))
+    assert says in caught.value.what
+    assert "text.toml" in caught.value.what
+    assert mends in caught.value.mend
+
+
+def test_another_language_needs_every_text(tmp_path: Path) -> None:
+    with pytest.raises(CurationError, match="no texts in the language 'id' are shipped") as caught:
+        pages.texts("id", None)
+    assert "en.toml" in caught.value.mend
+    with pytest.raises(CurationError) as caught:
+        pages.texts("id", own(tmp_path, toml({"review": ENGLISH["review"]})))
+    assert "consent.box" in caught.value.what
+    assert "review.keep" not in caught.value.what
+    assert "en.toml" in caught.value.mend
+    said = pages.texts("id", own(tmp_path, toml(marked())))
+    assert said["review"]["keep"] == "«review.keep»"
+
+
+# --- consent --------------------------------------------------------------------------------
+
+
+def test_the_consents_version_follows_its_text(tmp_path: Path) -> None:
+    plain = pages.consent_version(pages.texts("en", None))
+    assert re.fullmatch(r"1-[0-9a-f]{6}", plain)
+    assert pages.consent_version(pages.texts("en", None)) == plain
+    changed = {
+        text: pages.consent_version(pages.texts("en", own(tmp_path, text)))
+        for text in (
+            '[consent]\nlines = ["Other."]',
+            '[consent]\nbox = "Yes"',
+            '[study]\ncontact = "me"',
+            '[consent]\nversion = "2"',
+        )
+    }
+    assert len({plain, *changed.values()}) == 5
+    assert changed['[consent]\nversion = "2"'] == "2" + plain[1:]
+    same = own(tmp_path, '[study]\npay = "5 €"\n[review]\nkeep = "Hold"')
+    assert pages.consent_version(pages.texts("en", same)) == plain, "it is no part of the consent"
+
+
+def test_the_consent_can_be_kept_as_it_was_read() -> None:
+    said = pages.texts("en", None, study=STUDY)
+    kept = pages.consent_text(said)
+    assert all(line in kept for line in said["consent"]["lines"])
+    assert "a@b.example" in kept
+
+
+# --- forms and instructions -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ROUND_KINDS)
+def test_a_forms_controls_are_the_fields_of_its_answers(kind: RoundKind) -> None:
+    said = pages.texts("en", None)
+    there = controls(kind, said)
+    assert set(there) == {*FIELDS[kind], "consent"}
+    assert aliases(there["consent"]) == [pages.consent_version(said)]
+    assert {name for name, c in there.items() if c.attrib.get("required") != "true"} == {
+        "review": {"rename"},
+        "validation": {"flags"},
+    }.get(kind, set())
+    assert all("requiredMessage" in c.attrib for c in there.values() if "required" in c.attrib)
+
+
+def test_a_forms_choices_are_the_values_of_its_answers() -> None:
+    said = pages.texts("en", None)
+    validation, review = controls("validation", said), controls("review", said)
+    assert all(aliases(validation[f"label_{n}"]) == list(GOLDS) for n in (1, 2, 3))
+    assert aliases(validation["flags"]) == list(FLAGS)
+    assert aliases(review["decision"]) == ["keep", "merge", "drop"]
+
+
+@pytest.mark.parametrize("kind", ROUND_KINDS)
+def test_no_key_is_given_twice(kind: RoundKind) -> None:
+    root = ET.fromstring(pages.config(kind, pages.texts("en", None)))
+    keys = [e.attrib["hotkey"] for e in root.iter() if "hotkey" in e.attrib]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("kind", ROUND_KINDS)
+def test_every_word_of_a_form_comes_from_the_texts(kind: RoundKind, tmp_path: Path) -> None:
+    root = ET.fromstring(pages.config(kind, pages.texts("en", own(tmp_path, toml(marked())))))
+    for element in root.iter():
+        words = [element.attrib.get(name, "") for name in SEEN]
+        words += [] if element.tag == "Style" else [element.text or "", element.tail or ""]
+        for word in words:
+            left = re.sub(r"«[^»]*»", "", word)
+            assert re.fullmatch(r"[\s*-]*|\$\w+", left), f"{element.tag}: {left!r}"
+
+
+def test_every_text_is_read_somewhere(tmp_path: Path) -> None:
+    said = pages.texts("en", own(tmp_path, toml(marked())))
+    task = Task(id="t", term="x", domain="d", target="x", wanted=1)
+    outputs = [json.dumps(pages.task_data(task, "review", texts=said), ensure_ascii=False)]
+    outputs += [f(kind, said) for f in (pages.config, pages.instruction) for kind in ROUND_KINDS]
+    outputs.append(said["content_warning"]["release"])  # for a release's card
+    marks = set(re.findall("«[^»]*»", json.dumps(marked(), ensure_ascii=False)))
+    unread = {mark for mark in marks if not any(mark in output for output in outputs)}
+    assert {mark for mark in unread if not mark.startswith("«study.")} == set()
+
+
+@pytest.mark.parametrize("kind", ROUND_KINDS)
+def test_a_form_calls_nothing_from_outside(kind: RoundKind) -> None:
+    texts = pages.texts("en", None)
+    assert not re.search(r"https?:|//|@import|url\(", pages.config(kind, texts))
+    assert not re.search(r"https?:|src=|href=", pages.instruction(kind, texts))
+
+
+AWKWARD = st.text(
+    st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="{}\ufffe\uffff"), min_size=1
+).filter(str.strip) | st.sampled_from(
+    ['a "b" <c> & d', "costs $5 or $target", "$", "]]>", "'", "\\"]
+)
+
+
+@given(text=AWKWARD)
+def test_any_text_arrives_in_a_form_as_it_is(text: str) -> None:
+    said = pages.texts("en", None)
+    said["review"]["keep"] = text
+    choice = next(ET.fromstring(pages.config("review", said)).iter("Choice"))
+    assert choice.attrib["value"].replace("$\u2060", "$") == text
+    assert not re.search(r"\$\w", choice.attrib["value"]), "Label Studio would fill it in"
+
+
+@given(text=AWKWARD)
+def test_any_text_arrives_in_the_instructions_as_it_is(text: str) -> None:
+    class Words(HTMLParser):
+        words = ""
+
+        def handle_data(self, data: str) -> None:
+            self.words += data
+
+    said = pages.texts("en", None)
+    said["review"]["intro"] = [text]
+    parser = Words()
+    parser.feed(pages.instruction("review", said))
+    parser.close()
+    assert text.replace("*", "") in parser.words.replace("*", "")
+
+
+def test_stars_make_bold_and_italics() -> None:
+    said = pages.texts("en", None)
+    said["review"]["intro"] = ["**a** *b* <i>"]
+    assert "<p><b>a</b> <i>b</i> &lt;i&gt;</p>" in pages.instruction("review", said)
+
+
+def test_a_script_from_right_to_left_turns_form_and_instructions(tmp_path: Path) -> None:
+    said = pages.texts("en", own(tmp_path, '[page]\ndirection = "rtl"'))
+    assert "direction: rtl" in pages.config("validation", said)
+    assert pages.instruction("validation", said).startswith('<div dir="rtl">')
+
+
+# --- a task's data --------------------------------------------------------------------------
+
+KEYS = {
+    "review": {"task_id", "consent_version", "term", "domain", "info", "choices"},
+    "intrasentence": {"task_id", "consent_version", "target", "domain"},
+    "intersentence": {"task_id", "consent_version", "target", "domain"},
+    "validation": {
+        *("task_id", "consent_version", "target", "domain", "context"),
+        *("id_1", "id_2", "id_3", "text_1", "text_2", "text_3"),
+    },
+}
+
+
+def hidden(name: str) -> st.SearchStrategy[str]:
+    """An id that stays with us, and cannot be part of another text by chance."""
+    return st.integers(0, 10**6).map(lambda n: f"⟦{name} {n}⟧")
+
+
+SHOWN = st.builds(Shown, id=st.uuids().map(str), text=st.text(min_size=1), association=hidden("a"))
+TASKS = st.builds(
+    Task,
+    id=st.uuids().map(str),
+    term=hidden("term"),
+    domain=st.text(min_size=1),
+    target=st.text(min_size=1),
+    item=hidden("item"),
+    context=st.text() | st.none(),
+    shown=st.tuples(SHOWN, SHOWN, SHOWN),
+    choices=st.tuples(hidden("choice")),
+    wanted=st.integers(1, 9),
+    full=st.booleans(),
+    barred=hidden("writer"),
+)
+ENGLISH_TEXTS = pages.texts("en", None)
+
+
+@given(task=TASKS, kind=st.sampled_from(ROUND_KINDS))
+def test_what_leaves_us_never_says_who_wrote_it_or_what_was_meant(
+    task: Task, kind: RoundKind
+) -> None:
+    data = pages.task_data(task, kind, texts=ENGLISH_TEXTS)
+    assert set(data) == KEYS[kind]
+    assert "⟦" not in json.dumps(data, ensure_ascii=False)
+    assert data["task_id"] == task.id
+    assert data["consent_version"] == pages.consent_version(ENGLISH_TEXTS)
+    if kind == "validation":
+        assert [data[f"id_{n}"] for n in (1, 2, 3)] == [shown.id for shown in task.shown]
+        assert [data[f"text_{n}"] for n in (1, 2, 3)] == [shown.text for shown in task.shown]
+
+
+@pytest.mark.parametrize("kind", ROUND_KINDS)
+def test_a_task_has_all_that_its_form_shows(kind: RoundKind) -> None:
+    fields = set(re.findall(r"\"\$(\w+)\"", pages.config(kind, pages.texts("en", None))))
+    assert fields <= KEYS[kind]
+
+
+def test_a_review_offers_terms_and_another() -> None:
+    task = Task(id="t", term="x", domain="jobs", target="pastry baker", wanted=3)
+    data = pages.task_data(
+        task, "review", texts=ENGLISH_TEXTS, info="bakes", choices=[("t-1", "baker"), ("t-2", "$5")]
+    )
+    assert data["info"] == "bakes"
+    assert data["choices"] == [
+        {"value": "baker", "alias": "t-1"},
+        {"value": "$\u20605", "alias": "t-2"},
+        {"value": ENGLISH["review"]["into_other"], "alias": "other"},
+    ]

@@ -1,0 +1,103 @@
+"""Tasks: who is asked what, in which order, and what of it leaves us."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.records import Association, Item, Term
+from curation.rounds.people import sealed
+from curation.rounds.plan import review, validation, writing
+
+SEAL = sealed(b"k" * 32)
+
+
+def term(n: int, text: str = "", family: str | None = None) -> Term:
+    return Term(id=f"term-{n}", text=text or f"word{n}", domain="d", family=family)
+
+
+def item(n: int, writer: str = "p-1") -> Item:
+    a, b, c = (
+        Association(id=f"a-{n}-{intent}", sentence=f"{intent} {n}", intent=intent)
+        for intent in ("stereotype", "anti-stereotype", "unrelated")
+    )
+    return Item(
+        id=f"item-{n}", kind="intersentence", term="term-1", context=f"A word1, {n}.",
+        associations=(a, b, c), round="w", writer=writer,
+    )  # fmt: skip
+
+
+def plan(items: list[Item], **knobs: Any) -> Any:
+    knobs = {"answers": 5, "first": 3, "full": [], "seed": 1, "round": "v", **knobs}
+    return validation(items, {"term-1": term(1)}, sealed=SEAL, **knobs)
+
+
+def test_every_term_gets_as_many_tasks_as_items_are_wanted_and_never_two_in_a_row() -> None:
+    tasks = writing(
+        [term(n) for n in range(7)], round="w", kind="intrasentence", items=4, seed=1, sealed=SEAL
+    )
+    assert sorted(t.term for t in tasks) == sorted(f"term-{n}" for n in range(7) for _ in range(4))
+    assert len({t.id for t in tasks}) == 28
+    for turn in range(4):  # each term once before any comes again
+        assert len({t.term for t in tasks[7 * turn : 7 * turn + 7]}) == 7
+
+
+def test_both_kinds_of_writing_in_one_round_name_have_other_ids() -> None:
+    one, two = (
+        writing([term(1)], round="w", kind=kind, items=1, seed=1, sealed=SEAL)
+        for kind in ("intrasentence", "intersentence")
+    )
+    assert one[0].id != two[0].id
+
+
+def test_a_task_bars_the_writer_and_shows_the_three_associations() -> None:
+    (task,) = plan([item(1, writer="p-9")])
+    assert task.barred == "p-9"
+    assert {s.association for s in task.shown} == {a.id for a in item(1).associations}
+    assert {s.text for s in task.shown} == {a.sentence for a in item(1).associations}
+    assert (task.wanted, task.full) == (3, False)
+    (task,) = plan([item(1)], full=["item-1"])
+    assert (task.wanted, task.full) == (5, True)
+
+
+def test_all_six_orders_occur_about_equally_often() -> None:
+    # 600 tasks, six orders: 100 each expected, standard deviation about 9.
+    orders: dict[tuple[int, ...], int] = {}
+    for task in plan([item(n) for n in range(600)]):
+        meant = ("stereotype", "anti-stereotype", "unrelated")
+        order = tuple(meant.index(s.association.split("-", 2)[2]) for s in task.shown)
+        orders[order] = orders.get(order, 0) + 1
+    assert len(orders) == 6
+    assert all(60 < times < 140 for times in orders.values()), orders
+
+
+@given(st.integers(0, 50), st.integers(1, 30))
+def test_the_seed_decides_the_order_and_nothing_else(seed: int, n: int) -> None:
+    items = [item(k) for k in range(n)]
+    one, again = (plan(items, seed=seed) for _ in range(2))
+    assert one == again
+    other = plan(items, seed=seed + 1)
+    assert {t.id for t in one} == {t.id for t in other}
+
+
+def test_ids_tell_nothing_without_the_key() -> None:
+    (one,) = plan([item(1)])
+    (other,) = validation(
+        [item(1)], {"term-1": term(1)}, round="v", answers=5, first=3, full=[], seed=1,
+        sealed=sealed(b"x" * 32),
+    )  # fmt: skip
+    assert one.id != other.id
+    assert not {s.id for s in one.shown} & {s.id for s in other.shown}
+    assert not {s.id for s in one.shown} & {a.id for a in item(1).associations}
+
+
+def test_reviewers_may_merge_into_what_is_near() -> None:
+    terms = [
+        term(1, "baker"), term(2, "pastry baker"), term(3, "smith"),
+        term(4, "Laos", family="Laos"), term(5, "Laotian", family="Laos"),
+    ]  # fmt: skip
+    tasks = {t.term: t for t in review(terms, round="r", reviewers=3, seed=1, sealed=SEAL)}
+    assert tasks["term-1"].choices[0] == "term-2"
+    assert tasks["term-4"].choices[0] == "term-5"
+    assert all(t.id not in t.choices and t.term not in t.choices for t in tasks.values())
+    assert tasks["term-3"].wanted == 3
