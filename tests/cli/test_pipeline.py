@@ -180,7 +180,8 @@ def test_more_answers_rerun_what_follows(
     forked: Any, example_data: Path, finished: Path, tmp_path: Path
 ) -> None:
     rows = (example_data / "validators.csv").read_text("utf-8-sig").splitlines()
-    item = rows[1].split(";")
+    cats = (finished / "3-decisions" / "cats.jsonl").read_text("utf-8")
+    item = next(row.split(";") for row in rows[1:] if f'"{row.split(";")[1]}"' in cats)
     item[0], item[2], item[9] = "late-1", "validator-99", "2026-05-01T00:00:00Z"
     (tmp_path / "more.csv").write_text("\n".join([rows[0], ";".join(item)]) + "\n", "utf-8")
     done = forked("import", "answers", tmp_path / "more.csv", "--json", "-c", finished)

@@ -634,7 +634,7 @@ def answers(path: Path, *items: tuple[str, str]) -> Path:
     """A writers' table: (item, target)."""
     places = ("in town", "at sea", "on a hill", "under a bridge", "by train", "without shoes")
     rows = [
-        f"{name},w,profession,{target},A {target} goes {places[int(name[1:])]} BLANK.,"
+        f"{name},w,profession,{target},A {target} goes {places[int(name[1:]) % 6]} BLANK.,"
         "early,late,octal\n"
         for name, target in items
     ]

@@ -12,7 +12,7 @@ from curation.rounds import pages
 from curation.rounds.label_studio import connect
 
 SUBMIT = re.compile("^Submit$")
-FIELD = "[data-testid=textarea-input]"
+FIELD = "[data-testid=textarea-input]:visible"
 STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example", "pay": "$1"}
 TEXTS = pages.texts("en", None, study=STUDY)
 WORDS = ("The librarian is BLANK, they say: $5.", "quiet", "boisterous", "rectangular")
