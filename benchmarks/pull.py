@@ -25,6 +25,7 @@ import requests
 from curation.cli.serving import home
 from curation.records import Shown, Task
 from curation.rounds import archive, label_studio, local, pages, seen
+from curation.rounds.connection import OVERLAP
 
 PEOPLE, EDITS, BATCH = 5, 50, 500
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -119,13 +120,13 @@ def pull(server: label_studio.LabelStudio, project: int, folder: Path) -> tuple[
     return time.perf_counter() - start, fetched.new + fetched.changed
 
 
-def edit(url: str, key: str, project: int) -> None:
-    """Change one answer on each of fifty tasks."""
+def edit(url: str, key: str, project: int, number: int) -> None:
+    """Change one answer on each of so many tasks."""
     session = requests.Session()
     session.headers["Authorization"] = f"Token {key}"
     rng = random.Random(2)
     page = session.get(
-        f"{url}/api/tasks", params={"project": project, "page_size": EDITS, "fields": "all"},
+        f"{url}/api/tasks", params={"project": project, "page_size": number, "fields": "all"},
         timeout=600,
     ).json()  # fmt: skip
     for task in page["tasks"]:
@@ -162,7 +163,11 @@ def main() -> None:
             theirs, size = export(instance.url, instance.key, project)
             ours, answers = pull(server, project, folder)
             assert answers == len(planned) * PEOPLE
-            edit(instance.url, instance.key, project)
+            # A pull looks a minute back from the last change: here that is the whole filling.
+            time.sleep(OVERLAP.total_seconds() + 1)
+            edit(instance.url, instance.key, project, 1)
+            pull(server, project, folder)
+            edit(instance.url, instance.key, project, EDITS)
             few, changed = pull(server, project, folder)
             assert changed == EDITS
         finally:

@@ -119,6 +119,8 @@ def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
         sheets.import_("validate-2", filled, folder)
     step("rounds status")
     rounds.status(None, folder)
+    step("rounds close validate-2")
+    rounds.close("validate-2", folder)
 
 
 def _written(table: Path, answers: Path) -> Path:

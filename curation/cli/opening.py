@@ -60,8 +60,10 @@ def plan_round(
         tasks = plan.writing(
             found, round=name, kind=which, items=knobs.items, seed=seed, sealed=sealed
         )
-    named = iter([(task.domain, task.target) for task in tasks if kind != "review"])
-    register_terms(campaign, reading.selection(campaign), named, known_only=True)
+    if kind != "review":  # what people write about keeps its id, whatever becomes of the list
+        named = iter([(task.domain, task.target) for task in tasks])
+        register_terms(campaign, reading.selection(campaign), named, known_only=True)
+        bring_up_to_date(campaign, "select")
     round = Round(
         name=name,
         kind=_kind(kind),

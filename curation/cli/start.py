@@ -1,18 +1,22 @@
 """``curation init``, ``status``, ``run`` and ``demo``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic import ValidationError
 
 from curation.campaign import Campaign, create_campaign, open_campaign
-from curation.cli import console
+from curation.cli import console, platform, round_files
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import STEPS, Step, bring_up_to_date, current, last_run
 from curation.cli.reading import facts_files
 from curation.files import CurationError, count_lines
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
+
+if TYPE_CHECKING:
+    from curation.records import Round
+    from curation.rounds.progress import Progress
 
 ASKED = {
     "name": "the benchmark's name, as it is published",
@@ -74,18 +78,42 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
     """Say where the campaign stands, and what to do next."""
     opened = open_campaign(campaign)
     steps = [_state(opened, step) for step in STEPS]
-    rounds = [_round(opened, name) for name in opened.round_names()]
-    after = _next(opened, steps)
+    names = sorted({*opened.round_names(), *round_files.planned_rounds(opened)})
+    rounds = [_round(opened, name) for name in names]
+    going = _going(opened, steps)
+    after = _next(opened, steps, going)
     if as_json:
-        console.say_json({"steps": steps, "rounds": rounds, "next": after})
+        work = [one._asdict() for _, one in going]
+        console.say_json({"steps": steps, "rounds": rounds, "work": work, "next": after})
         return
     console.say(f"{opened.settings.campaign.name} ({opened.root.resolve()})")
     if rounds:
         rows = [list(r.values()) for r in rounds]
         console.table("Rounds", ["round", "items", "labels", "refused"], rows)
+    currency = opened.settings.rounds.currency
+    for _, one in going:
+        console.say(f"{one.round}: {_where_it_stands(one, currency)}")
     rows = [[s["step"], s["state"], _counts(s["counts"])] for s in steps]
     console.table("Steps", ["step", "state", "counts"], rows)
     console.say(f"next: {after}")
+
+
+def _where_it_stands(one: "Progress", currency: str) -> str:
+    """A round in one line: what is decided, what it costs, when it ends."""
+    parts = [f"{one.state}, {one.decided:,} of {one.tasks:,} decided"]
+    if one.cost_in_all:
+        parts.append(f"{one.cost:,.0f} of {one.cost_in_all:,.0f} {currency}")
+    if one.done_at and one.state == "open":
+        parts.append(f"done about {one.done_at[:10]}")
+    return ", ".join(parts)
+
+
+def _going(campaign: Campaign, steps: list[dict[str, Any]]) -> "list[tuple[Round, Progress]]":
+    """How the opened rounds stand; none where items and labels are not as the answers say."""
+    fold = next(step for step in steps if step["step"] == "fold")
+    if campaign.round_names() and fold["state"] != "up to date":
+        return []
+    return [(r, platform.progress(campaign, r)) for r in round_files.map_rounds(campaign)]
 
 
 def _state(campaign: Campaign, step: Step) -> dict[str, Any]:
@@ -120,15 +148,21 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items() if n)
 
 
-def _next(campaign: Campaign, steps: list[dict[str, Any]]) -> str:
+def _next(
+    campaign: Campaign, steps: list[dict[str, Any]], going: "list[tuple[Round, Progress]]"
+) -> str:
+    for round, stands in going:
+        if round.state != "closed":
+            return f"{round.name}: {platform.advice(campaign, round, stands)}"
     imports = "curation import answers FILE, or curation import stereoset FILE"
+    people = "curation rounds open KIND; or, with answers from elsewhere, " + imports
     if not campaign.round_names():
         wikidata = any(knobs.properties for knobs in campaign.settings.domains.values())
         if wikidata and not all(path.exists() for path in facts_files(campaign)):
             return f"curation terms query, or curation terms scan FILE; or {imports}"
         if steps[0]["state"] != "up to date":
             return "curation terms select"
-        return f"go through 1-terms/candidates.csv, correct in 1-terms/edits.csv; then {imports}"
+        return f"go through 1-terms/candidates.csv, correct in 1-terms/edits.csv; then {people}"
     stuck = [step["mend"] for step in steps if step["mend"]]
     if stuck:
         return str(stuck[0])
@@ -143,7 +177,10 @@ def _next(campaign: Campaign, steps: list[dict[str, Any]]) -> str:
         return "curation run"
     missing = decided["counts"].get("too_few_labels", 0)
     if missing:
-        return f"more labels for {missing} items, then curation import answers FILE"
+        return (
+            f"more labels for {missing} items: curation rounds open validation, or "
+            "curation import answers FILE"
+        )
     test = campaign.releases / campaign.settings.release.version / "test.json"
     return f"curation scores predictions --gold {test} --predictions FILE"
 
