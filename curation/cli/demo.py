@@ -126,10 +126,13 @@ def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
 def _written(table: Path, answers: Path) -> Path:
     """Made-up writers fill in the exported table; one names a task that is not there."""
     tasks: dict[str, list[str]] = defaultdict(list)
+    version = ""
     for row in _read(table):
         tasks[row["target"]].append(row["task_id"])
+        version = row["consent_version"]
     given = []
     for row in _read(answers):
+        row["consent"] = version if row["consent"] else ""
         of_target, slot = tasks.get(row.pop("target"), []), int(row.pop("slot"))
         given.append({"task_id": of_target[slot - 1] if of_target else "t-unknown", **row})
     return _write(table.with_name("write-2-answered.csv"), given)
@@ -152,6 +155,7 @@ def _labelled(tasks: Path, wave: str, answers: Path) -> Path:
         here[task["task_id"]] += not extra
         said = words[row.pop("context")]
         means = {fill(said["template"], said[name]): row.pop(name) for name in MEANT}
+        row["consent"] = task["consent_version"]
         marks = {f"label_{n}": means[task[f"text_{n}"]] for n in (1, 2, 3)}
         given.append({"task_id": task["task_id"], **marks, **row})
     return _write(tasks / wave / "validate-2-answered.csv", given)

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.cli import platform, reading, round_files
+from curation.cli import platform, reading, reckoning, round_files
 from curation.cli.console import warn
 from curation.cli.importing import register_terms
 from curation.cli.pipeline import bring_up_to_date
-from curation.files import CurationError, writing
-from curation.records import ROUND_KINDS, Item, Round, RoundKind, Task, Term
+from curation.files import CurationError, dump_json, writing
+from curation.records import ROUND_KINDS, Round, RoundKind, Task, Term
+from curation.rules import decide
+from curation.settings import DecisionSettings
 
 
 def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:
@@ -76,6 +78,8 @@ def plan_round(
         pay=pay,
     )
     round_files.write_tasks(campaign, name, tasks)
+    with writing(campaign.rounds / name / "texts.json") as file:
+        file.write(dump_json(texts))
     with writing(campaign.rounds / name / f"consent-{round.consent}.md") as file:
         file.write(pages.consent_text(texts).encode())
     round_files.write_round(campaign, round)
@@ -133,39 +137,54 @@ def _validation(
         raise CurationError(f"round {min(unknown)!r} has no items", f"rounds with answers: {known}")
     items = reading.read_items(campaign) if campaign.round_names() else []
     votes = reading.votes(campaign, items)
-    busy = {
-        task.item
-        for round in round_files.map_rounds(campaign)
-        if round.kind == "validation" and round.name != name
-        for task in round_files.read_tasks(campaign, round.name)
-    }
+    busy = _in_other_rounds(campaign, name)
     mine = {term.id for term in terms}
-    chosen = [item for item in items if item.term in mine and _is_open(item, of, busy, votes)]
+    chosen = [
+        item
+        for item in items
+        if item.term in mine
+        and item.id not in busy
+        and (item.round in of if of else any(a.intent for a in item.associations))
+        and _is_undecided(votes[item.id], decisions)
+    ]
     if not chosen:
         raise CurationError(
-            "there is no item that lacks labels",
-            "open a round of writing first, or name the items' round with --of",
+            "there is no item that lacks labels and is in no open round",
+            "open a round of writing first; a closed round goes on with --name ROUND",
         )
-    writer = int(decisions.count_writer)
-    answers = decisions.of - writer
-    everything = knobs.labels == "all"
-    share, seed = knobs.sample, campaign.settings.campaign.seed
+    if decisions.rounds and name not in decisions.rounds:
+        warn(f"[decisions] rounds does not name {name}: its labels will not count; add it there")
     ids = [item.id for item in chosen]
+    share, seed = knobs.sample, campaign.settings.campaign.seed
+    full = ids if knobs.labels == "all" else needed.sample(ids, share=share, seed=seed)
+    wanted = {
+        id: max(decisions.of - sum(v) for v in votes[id])
+        if id in full
+        else needed.further(votes[id], needed=decisions.needed, of=decisions.of)
+        for id in ids
+    }
     tasks = plan.validation(
         chosen,
         reading.read_terms(campaign),
         round=name,
-        answers=answers,
-        first=decisions.needed - writer,
-        full=ids if everything else needed.sample(ids, share=share, seed=seed),
+        wanted=wanted,
+        full=full,
         seed=seed,
         sealed=sealed,
     )
-    return answers, tasks
+    return decisions.of - int(decisions.count_writer), tasks
 
 
-def _is_open(item: Item, of: Sequence[str], busy: set[str | None], votes: dict[str, Any]) -> bool:
-    if of:
-        return item.round in of and item.id not in busy
-    written = any(association.intent for association in item.associations)
-    return written and item.id not in busy and not any(map(sum, votes[item.id]))
+def _is_undecided(votes: Any, decisions: DecisionSettings) -> bool:
+    outcome = decide(votes, needed=decisions.needed, of=decisions.of)
+    return outcome.reason == "too_few_labels"
+
+
+def _in_other_rounds(campaign: Campaign, name: str) -> set[str]:
+    """The items that another round of validation is asking for, with the words they have now."""
+    found = set()
+    for round in round_files.map_rounds(campaign):
+        if round.kind == "validation" and round.name != name and round.state != "closed":
+            stands = reckoning.stand(campaign, round)
+            found |= {t.item for t in stands.tasks if t.item and t.id not in stands.void}
+    return found

@@ -13,13 +13,14 @@ from curation.cli.pipeline import STEPS, bring_up_to_date, last_run
 from curation.cli.reading import read_items, read_labels
 from curation.files import CurationError, dump_json, dump_line, now, read_json, writing
 from curation.manifest import MANIFEST, read_manifest
-from curation.records import Cat, Decision, Manifest, Standing
+from curation.records import Cat, Decision, Manifest, Standing, Task
 from curation.rounds import people, standing
 
 Who = Annotated[
     str,
     typer.Argument(help="A pseudonym, or the person's id on the platform.", metavar="PERSON"),
 ]
+ERASED = "(erased)"
 Word = Literal["exclude", "readmit", "withdraw", "erase"]
 
 
@@ -68,17 +69,12 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
         bring_up_to_date(opened, last)
         person = _pseudonym(opened, who)
         lines = round_files.read_standing(opened)
-        state = standing.out(lines).get(person, ("", ""))[0]
-        again = word == "erase" and state == "withdrawn"
-        if (word == "readmit") == (state != "excluded") and not again:
-            _say_it_is_so(person, word, state)
-        if word in ("exclude", "readmit") and state == "withdrawn":
-            raise CurationError(f"{person} withdrew", "a withdrawal cannot be taken back")
+        _check_word(person, word, standing.out(lines).get(person, ("", ""))[0])
         before, cats = _figures(opened), _cats(opened)
         lines.append(Standing(person=person, action=word, reason=reason, at=now()))
         with writing(round_files.standing_file(opened)) as file:
             file.writelines(map(dump_line, lines))
-        erased = _erase(opened) if word == "erase" else 0
+        erased = _erase(opened, person) if word == "erase" else 0
         bring_up_to_date(opened, last)
         after, lost = _figures(opened), cats - _cats(opened)
         won = _cats(opened) - cats
@@ -97,9 +93,16 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
     _tell(opened, summary, before, after)
 
 
-def _say_it_is_so(person: str, word: Word, state: str) -> None:
-    if word == "readmit" and state != "withdrawn":
+def _check_word(person: str, word: Word, state: str) -> None:
+    """Whether a word can be said of somebody who is "", "excluded" or "withdrawn"."""
+    if word == "erase":
+        return  # also of who withdrew, and again where it was broken off
+    if state == "withdrawn":
+        raise CurationError(f"{person} withdrew", "that cannot be taken back, or said again")
+    if word == "readmit" and state != "excluded":
         raise CurationError(f"{person} is not excluded", "there is nothing to take back")
+    if word == "exclude" and state == "excluded":
+        raise CurationError(f"{person} is excluded already", "--undo lets the person in again")
 
 
 def _tell(
@@ -121,8 +124,9 @@ def _tell(
     for version in summary["released_in"]:
         console.warn(f"7-release/{version} still holds CATs that are lost; publish a new version")
     if summary["action"] == "erase":
-        console.say(f"{summary['erased']} raw answers were erased here. Not here, and yours to do:")
-        console.say("  the account and its answers on the platform, backups, exported tables")
+        console.say(f"{summary['erased']} answers were erased. Yours to do, if it is there:")
+        console.say("  the account on the platform, backups, tables in tasks/ and where they went,")
+        console.say("  what others quote of the person's words in answers of their own")
 
 
 def _last_made(campaign: Campaign) -> str:
@@ -191,8 +195,8 @@ def _releases_with(campaign: Campaign, lost: set[str]) -> list[str]:
     return found
 
 
-def _erase(campaign: Campaign) -> int:
-    """Erase from every archive what erased people sent. Killed half-way, it can be said again."""
+def _erase(campaign: Campaign, person: str) -> int:
+    """Erase what erased people sent: archives, tasks, servers. Killed, it can be said again."""
     from curation.rounds import archive
 
     gone = platform.erased(campaign)
@@ -201,7 +205,24 @@ def _erase(campaign: Campaign) -> int:
     steps = {name: run for name, run in manifest.steps.items() if name != "fold"}
     with writing(campaign.rounds / MANIFEST) as file:
         file.write(dump_json(Manifest(steps=steps).model_dump()))
-    erased = 0
-    for raw in sorted(campaign.rounds.glob("*/raw")):
-        erased += archive.erase(raw, gone)
+    writers = standing.erased(round_files.read_standing(campaign))
+    for round in round_files.planned_rounds(campaign):
+        tasks = round_files.read_tasks(campaign, round)
+        if any(task.barred in writers for task in tasks):
+            kept = [_emptied(task) if task.barred in writers else task for task in tasks]
+            round_files.rewrite_tasks(campaign, round, kept)
+    erased = sum(archive.erase(raw, gone) for raw in sorted(campaign.rounds.glob("*/raw")))
+    for one in round_files.map_rounds(campaign):
+        try:
+            if one.platform == "label_studio":
+                platform.erase(campaign, one, person)
+        except CurationError as error:
+            console.warn(f"{one.name}: not erased on its server: {error.what}")
+            console.warn("say it again when the server can be reached, or erase it there")
     return erased
+
+
+def _emptied(task: Task) -> Task:
+    """A task without the words of the item's writer."""
+    shown = tuple(text.model_copy(update={"text": ERASED}) for text in task.shown)
+    return task.model_copy(update={"context": ERASED, "shown": shown})

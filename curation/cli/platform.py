@@ -3,13 +3,14 @@
 import os
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.cli import reading, round_files, serving
+from curation.cli import reading, reckoning, round_files, serving
 from curation.cli.console import note, tracked
-from curation.files import CurationError, now
+from curation.files import CurationError, read_json, timestamp
 from curation.records import Round, Task
 from curation.rounds import people, seen, standing
 from curation.rules import stable_id
@@ -17,7 +18,6 @@ from curation.rules import stable_id
 if TYPE_CHECKING:
     from curation.rounds.archive import Sent
     from curation.rounds.label_studio import LabelStudio
-    from curation.rounds.progress import Progress
 
 KEY = "LABEL_STUDIO_API_KEY"  # as label-studio-sdk has it
 
@@ -27,10 +27,16 @@ def own_texts(campaign: Campaign) -> Path:
     return campaign.rounds / "text.toml"
 
 
-def texts(campaign: Campaign) -> dict[str, Any]:
-    """Every string that annotators see: those that ship, and the team's own before them."""
+def texts(campaign: Campaign, round: Round | None = None) -> dict[str, Any]:
+    """Every string that annotators see: those that ship, and the team's own before them.
+
+    A round keeps those with which it was planned, so that all its people read the same.
+    """
     from curation.rounds import pages
 
+    frozen = campaign.rounds / round.name / "texts.json" if round else None
+    if frozen is not None and frozen.exists():
+        return dict(read_json(frozen))
     settings = campaign.settings
     study = {"licence": settings.release.licence}
     return pages.texts(settings.campaign.language, own_texts(campaign), study=study)
@@ -40,26 +46,38 @@ def connection(campaign: Campaign, round: Round, url: str = "") -> "LabelStudio"
     """The Label Studio on which a round runs, or is to run.
 
     Raises:
-        CurationError: no address or no key is known, or the server does not answer as it should.
+        CurationError: no address or no key is known, the server does not answer as it should, or
+            what it has under the round's number is not the round.
     """
     from curation.rounds import label_studio
 
-    address = round.server or url
-    if not address:
-        address = serving.address(campaign, round.kind)
+    own = serving.address(campaign, round.kind)
+    address = (url or round.server or own).rstrip("/")
     if not address:
         raise CurationError(
             "no Label Studio is named",
             "name one with --url and its key in LABEL_STUDIO_API_KEY, or start one of the "
             "campaign's own with «curation rounds serve»; or take --platform files",
         )
-    key = os.environ.get(KEY) or serving.key(campaign, address)
+    key = serving.key(campaign, round.kind) if address == own else _key(round)
     if not key:
         raise CurationError(
             f"no key for {address}",
             f"set {KEY} to the key that «Account & Settings» shows there",
         )
-    return label_studio.connect(address, key, tell=note)
+    server = label_studio.connect(address, key, tell=note)
+    if round.project is not None and server.project(_title(campaign, round)) != round.project:
+        raise CurationError(
+            f"{address} has no project {round.project} of round {round.name}",
+            "is it the right server? If the project is gone: curation rounds close --offline",
+        )
+    return server
+
+
+def _key(round: Round) -> str:
+    """The key of a server that is not the campaign's own; there may be one for each role."""
+    role = serving.role(round.kind)
+    return os.environ.get(f"{KEY}_{role.upper()}") or os.environ.get(KEY, "")
 
 
 def publish(campaign: Campaign, round: Round, tasks: Sequence[Task], url: str) -> tuple[Round, str]:
@@ -70,7 +88,7 @@ def publish(campaign: Campaign, round: Round, tasks: Sequence[Task], url: str) -
     """
     from curation.rounds import pages
 
-    server, said = connection(campaign, round, url), texts(campaign)
+    server, said = connection(campaign, round, url), texts(campaign, round)
     project = round.project
     if project is None:
         project = server.make_project(
@@ -79,8 +97,8 @@ def publish(campaign: Campaign, round: Round, tasks: Sequence[Task], url: str) -
             instruction=pages.instruction(round.kind, said),
             answers=min((task.wanted for task in tasks), default=1),
         )
-        round = round.model_copy(update={"server": server.url, "project": project})
-        round_files.write_round(campaign, round)
+    round = round.model_copy(update={"server": server.url, "project": project})
+    round_files.write_round(campaign, round)
     data = sent(campaign, round, tasks, said)
     with tracked("putting tasks", len(data)) as advance:
         bars = _barred(campaign, server, tasks)
@@ -175,9 +193,19 @@ def pull(campaign: Campaign, round: Round, *, full: bool = False) -> dict[str, i
             for payload in batch:
                 seen.note(before.known, payload)
             advance(len(batch))
-    seen.keep(raw, index, seen.Seen(fetched.since, before.known))
-    _bar(campaign, server, round.project, round_files.read_tasks(campaign, round.name))
+    accounts = frozenset(server.people())
+    if accounts - before.accounts:  # who is new may be the writer of an item
+        _bar(campaign, server, round.project, round_files.read_tasks(campaign, round.name))
+    seen.keep(raw, index, seen.Seen(fetched.since, before.known, accounts))
     return {"new": fetched.new, "changed": fetched.changed, "deleted": fetched.deleted}
+
+
+def pulled_at(campaign: Campaign, round: Round) -> str:
+    """When a round on Label Studio was last pulled; empty for others."""
+    index = campaign.rounds / round.name / "pulled.json"
+    if not index.exists():
+        return ""
+    return timestamp(datetime.fromtimestamp(index.stat().st_mtime, UTC))
 
 
 def erased(campaign: Campaign) -> "Callable[[Sent], bool]":
@@ -191,89 +219,57 @@ def erased(campaign: Campaign) -> "Callable[[Sent], bool]":
     return lambda event: (person := person_of(event)) is not None and name(person) in out
 
 
-def lacking(campaign: Campaign, round: Round) -> dict[str, int]:
-    """How many valid answers each task of a round still lacks."""
-    from curation.rounds import progress
+def top_up(campaign: Campaign, stands: reckoning.Standing) -> dict[str, int]:
+    """Ask for what is lacking; returns how many answers more by task.
 
-    knobs = campaign.settings.decisions
-    return progress.lacking(
-        round,
-        round_files.read_tasks(campaign, round.name),
-        round_files.read_answers(campaign, round.name),
-        votes=_votes(campaign, round),
-        needed=knobs.needed,
-        of=knobs.of,
-    )
-
-
-def _votes(campaign: Campaign, round: Round) -> dict[str, list[tuple[int, int, int, int]]]:
-    if round.kind != "validation":
-        return {}
-    return reading.votes(campaign, reading.read_items(campaign) if campaign.round_names() else [])
-
-
-def progress(campaign: Campaign, round: Round) -> "Progress":
-    """How a round stands, by the answers that are here."""
-    from curation.rounds import progress as stage
-
-    knobs = campaign.settings.decisions
-    return stage.progress(
-        round,
-        round_files.read_tasks(campaign, round.name),
-        round_files.read_answers(campaign, round.name),
-        lack=lacking(campaign, round),
-        asked=round_files.read_asked(campaign, round.name),
-        votes=_votes(campaign, round),
-        needed=knobs.needed,
-        of=knobs.of,
-        now=now(),
-    )
-
-
-def advice(campaign: Campaign, round: Round, stands: "Progress") -> str:
-    """What to do next about a round, as a sentence."""
-    if round.state == "planned":
-        return f"not all of it is out; curation rounds open {round.kind} --name {round.name}"
-    if round.state == "closed":
-        return "closed"
-    if not stands.remaining:
-        return f"nothing is lacking; curation rounds close {round.name}"
-    if asks(campaign, round):
-        return f"{stands.remaining} answers lacking; curation rounds top-up {round.name}"
-    on_files = round.platform == "files"
-    bring = f"import {round.name} FILE" if on_files else f"pull {round.name}"
-    return f"{stands.remaining} answers to come; curation rounds {bring}"
-
-
-def asks(campaign: Campaign, round: Round) -> dict[str, int]:
-    """The tasks that lack more than is on its way: how many they are to be asked for in all."""
-    from curation.rounds import progress as stage
-
-    return stage.to_ask(
-        lacking(campaign, round),
-        round_files.read_asked(campaign, round.name),
-        stage.received(round_files.read_answers(campaign, round.name)),
-    )
-
-
-def top_up(campaign: Campaign, round: Round) -> dict[str, int]:
-    """Ask for what is lacking; returns how many answers more by task."""
+    A platform of its own mind is asked what it has: an answer that we refused, or that was there
+    before its person withdrew, takes a place there.
+    """
     from curation.rounds.progress import received
 
-    asked = round_files.read_asked(campaign, round.name)
-    got = received(round_files.read_answers(campaign, round.name))
-    more = asks(campaign, round)
-    if more and round.platform == "label_studio" and round.project is not None:
-        server = connection(campaign, round)
-        ids = server.tasks(round.project)
-        with tracked("asking", len(more)) as advance:
-            overlaps = {ids[task]: n for task, n in more.items()}
-            server.set_overlap(round.project, overlaps, advance=advance)
-    round_files.write_asked(campaign, round.name, {**asked, **more})
-    return {task: n - max(asked[task], got[task]) for task, n in more.items()}
+    round, asked = stands.round, dict(stands.asked)
+    if round.platform == "files" or round.project is None:
+        more = reckoning.asks(stands)
+        got = received(stands.answers)
+        round_files.write_asked(campaign, round.name, {**asked, **more})
+        return {task: n - max(asked[task], got[task]) for task, n in more.items()}
+    server = connection(campaign, round)
+    there = server.asked(round.project)
+    if lost := [task for task in stands.tasks if task.id not in there]:
+        server.put_tasks(round.project, sent(campaign, round, lost, texts(campaign, round)))
+        there = server.asked(round.project)
+    server.stop_serving(round.project, only={there[id].id for id in stands.void})
+    ways = {id: max(there[id].overlap - there[id].answers, 0) for id in stands.lack}
+    more = {id: n - ways[id] for id, n in stands.lack.items() if n > ways[id]}
+    totals = {id: there[id].answers + stands.lack[id] for id in more}
+    with tracked("asking", len(totals)) as advance:
+        overlaps = {there[id].id: n for id, n in totals.items()}
+        server.set_overlap(round.project, overlaps, advance=advance)
+    round_files.write_asked(campaign, round.name, {**asked, **totals})
+    return more
 
 
 def stop_serving(campaign: Campaign, round: Round) -> None:
     """See to it that a round's server serves none of its tasks any more."""
     if round.project is not None:
         connection(campaign, round).stop_serving(round.project)
+
+
+def erase(campaign: Campaign, round: Round, person: str) -> int:
+    """Erase on a round's server a person's answers, and their words from tasks; says how many."""
+    from curation.rounds import pages
+
+    if round.project is None:
+        return 0
+    server = connection(campaign, round)
+    name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    users = [user for user, email in server.people().items() if name(email) == person]
+    erased = server.erase(round.project, users) if users else 0
+    theirs = [t for t in round_files.read_tasks(campaign, round.name) if t.barred == person]
+    if theirs:
+        ids, said = server.tasks(round.project), texts(campaign, round)
+        for task in theirs:  # their words are gone from our tasks already
+            if task.id in ids:
+                server.replace(ids[task.id], pages.task_data(task, round.kind, texts=said))
+        server.stop_serving(round.project, only={ids[t.id] for t in theirs if t.id in ids})
+    return erased + len(theirs)

@@ -130,13 +130,16 @@ def stopped_early(campaign: Campaign) -> set[str]:
     return found
 
 
-def read_counted(campaign: Campaign, items: Sequence[Item], *, alone: bool = False) -> "Counted":
+def read_counted(
+    campaign: Campaign, items: Sequence[Item], *, alone: bool = False, also: str = ""
+) -> "Counted":
     """Which labels count, under the campaign's settings.
 
     Args:
         campaign: the campaign.
         items: its items.
         alone: they are only some of the campaign's, and the labels on others are left out.
+        also: a round whose labels are counted, whether or not the settings name it.
     """
     from curation.decisions.filter import count
 
@@ -150,15 +153,21 @@ def read_counted(campaign: Campaign, items: Sequence[Item], *, alone: bool = Fal
         of=knobs.of,
         count_writer=knobs.count_writer,
         count_repeats=knobs.count_repeats,
-        rounds=knobs.rounds,
+        rounds=(*knobs.rounds, also) if knobs.rounds and also else knobs.rounds,
     )
 
 
-def votes(campaign: Campaign, items: Sequence[Item]) -> "dict[str, list[Votes]]":
-    """The counted votes of each item's three associations, by item."""
+def votes(campaign: Campaign, items: Sequence[Item], *, also: str = "") -> "dict[str, list[Votes]]":
+    """The counted votes of each item's three associations, by item.
+
+    Args:
+        campaign: the campaign.
+        items: all its items.
+        also: a round whose labels are counted, whether or not the settings name it.
+    """
     if not items:
         return {}
-    counted = read_counted(campaign, items).votes.reshape(-1, 3, len(VALUES)).tolist()
+    counted = read_counted(campaign, items, also=also).votes.reshape(-1, 3, len(VALUES)).tolist()
     return {
         item.id: [(s, a, u, r) for s, a, u, r in three]
         for item, three in zip(items, counted, strict=True)

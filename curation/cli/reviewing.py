@@ -3,12 +3,16 @@
 import csv
 import io
 from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
 
 from curation.campaign import Campaign
 from curation.cli import reading
 from curation.cli.console import warn
 from curation.files import read_records, read_text, writing
 from curation.records import Review, Round
+
+if TYPE_CHECKING:
+    from curation.terms.edits import Edit
 
 
 def apply_reviews(campaign: Campaign, round: Round) -> list[dict[str, str]]:
@@ -25,24 +29,30 @@ def apply_reviews(campaign: Campaign, round: Round) -> list[dict[str, str]]:
     by_term: dict[str, list[Review]] = defaultdict(list)
     for review in reviews:
         by_term[review.term].append(review)
-    spoken = {(edit.domain, edit.term) for edit in reading.read_edits(campaign)}
+    spoken = {(edit.domain, edit.term): edit for edit in reading.read_edits(campaign)}
     added: list[dict[str, str]] = []
     undecided = []
+    most = max(round.answers, 1) / 2
+    heads = {id: Counter((r.action, r.into) for r in said) for id, said in by_term.items()}
+    leads = {id: words.most_common(1)[0] for id, words in heads.items()}
+    goes = {id for id, ((action, _), votes) in leads.items() if action != "keep" and votes > most}
+    goes |= {t.id for t in terms.values() if _goes(spoken.get((t.domain, t.text)))}
     for id, said in by_term.items():
         term = terms.get(id)
         if term is None or (term.domain, term.text) in spoken:
             continue
-        words = Counter((r.action, r.into) for r in said)
-        (action, into), votes = words.most_common(1)[0]
-        if votes <= len(said) / 2 or (action == "merge" and into not in terms):
+        (action, into), votes = leads[id]
+        # What it would merge into must stay itself.
+        lost = action == "merge" and (into not in terms or into in goes)
+        if votes <= most or lost:
             undecided.append(term.text)
             continue
         names = Counter(r.name for r in said if r.name)
-        name = next((n for n, times in names.items() if times > len(said) / 2), None)
+        name = next((n for n, times in names.items() if times > most), None)
         renamed = action == "keep" and name is not None and name != term.text
         line = dict.fromkeys(COLUMNS, "")
         line |= {"domain": term.domain, "term": term.text, "action": action}
-        line["note"] = f"{round.name}: {votes} of {len(said)} reviewers"
+        line["note"] = f"{round.name}: {votes} of {round.answers} reviewers"
         if action == "merge" and into:
             line["into"] = terms[into].text
         elif renamed and name:
@@ -55,6 +65,10 @@ def apply_reviews(campaign: Campaign, round: Round) -> list[dict[str, str]]:
     if added:
         _append(campaign, COLUMNS, added)
     return added
+
+
+def _goes(edit: "Edit | None") -> bool:
+    return edit is not None and edit.action in ("merge", "drop")
 
 
 def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, str]]) -> None:

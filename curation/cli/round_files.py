@@ -14,7 +14,7 @@ from curation.files import (
     read_records,
     writing,
 )
-from curation.records import Answer, Round, Standing, Task
+from curation.records import Answer, Flag, Round, Standing, Task
 
 
 def planned_rounds(campaign: Campaign) -> list[str]:
@@ -88,9 +88,14 @@ def read_tasks(campaign: Campaign, name: str) -> list[Task]:
 
 def write_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
     """Write a round's tasks, and that each is asked for as often as it says."""
+    rewrite_tasks(campaign, name, tasks)
+    write_asked(campaign, name, {task.id: task.wanted for task in tasks})
+
+
+def rewrite_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
+    """Write a round's tasks and leave what was asked for."""
     with writing(campaign.rounds / name / "tasks.jsonl") as file:
         file.writelines(map(dump_line, tasks))
-    write_asked(campaign, name, {task.id: task.wanted for task in tasks})
 
 
 def read_asked(campaign: Campaign, name: str) -> dict[str, int]:
@@ -108,6 +113,17 @@ def read_answers(campaign: Campaign, name: str) -> list[Answer]:
     """What became of each answer to a round's tasks; nothing before the first."""
     path = campaign.rounds / name / "answers.jsonl"
     return read_records(path, Answer) if path.exists() else []
+
+
+def read_flags(campaign: Campaign, name: str) -> list[Flag]:
+    """What validators remarked on a round's items; nothing before the first answer."""
+    path = campaign.rounds / name / "flags.jsonl"
+    return read_records(path, Flag) if path.exists() else []
+
+
+def consents(campaign: Campaign) -> set[str]:
+    """The versions of the consent text that this campaign's rounds have shown."""
+    return {round.consent for round in map_rounds(campaign)}
 
 
 def standing_file(campaign: Campaign) -> Path:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import console, people, platform, round_files, serving, sheets
+from curation.cli import console, people, platform, reckoning, round_files, serving, sheets
 from curation.cli.importing import check_name, refusals, show_refused
 from curation.cli.opening import fresh_name, plan_round
 from curation.cli.options import Json, Where
@@ -25,6 +25,7 @@ app = typer.Typer(
         "any platform that takes and gives tables. docs/rounds.md is the guide."
     ),
 )
+SHOWN = 5  # items named in a line
 Name = Annotated[
     str | None,
     typer.Argument(help="The round; may be left out where only one is open.", metavar="ROUND"),
@@ -41,13 +42,15 @@ Url = Annotated[
 @app.command("open")
 def open_(
     kind: Annotated[
-        str, typer.Argument(help="review, intrasentence, intersentence or validation.")
+        str,
+        typer.Argument(help="review, intrasentence, intersentence or validation.", metavar="KIND"),
     ],
     campaign: Where = Path(),
     name: Annotated[str, typer.Option(help="The round's name; else KIND-1, KIND-2, …")] = "",
     platform_: Annotated[
-        str, typer.Option("--platform", help="label_studio, or files for any other.")
-    ] = "label_studio",
+        str,
+        typer.Option("--platform", help="label_studio (unless said), or files for any other."),
+    ] = "",
     url: Url = "",
     domain: Annotated[
         list[str] | None, typer.Option(help="Only terms or items of this domain; repeatable.")
@@ -73,7 +76,7 @@ def open_(
     opened = open_campaign(campaign)
     if kind not in ROUND_KINDS:
         raise CurationError(f"no kind of round {kind!r}", f"kinds: {', '.join(ROUND_KINDS)}")
-    if platform_ not in ("label_studio", "files"):
+    if platform_ not in ("", "label_studio", "files"):
         raise CurationError(f"no platform {platform_!r}", "platforms: label_studio, files")
     with opened.lock():
         taken = set(round_files.planned_rounds(opened)) | set(opened.round_names())
@@ -81,9 +84,15 @@ def open_(
         check_name(name)
         if (opened.rounds / name / "round.json").exists():
             round = round_files.read_round(opened, name)
-            if round.kind != kind:
+            if round.kind != kind or platform_ not in ("", round.platform):
                 raise CurationError(
-                    f"round {name} is one of {round.kind}", "name another, or leave --name out"
+                    f"round {name} is one of {round.kind} on {round.platform}",
+                    "name another, or leave --name out",
+                )
+            if domain or term or of:
+                raise CurationError(
+                    f"round {name} is planned already, on terms and items of its own",
+                    "leave --domain, --term and --of out, or name another round",
                 )
         else:
             if name in taken:
@@ -133,20 +142,25 @@ def status(
     if not rounds:
         raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
     if as_json:
-        console.say_json([platform.progress(opened, r)._asdict() for r in rounds])
+        stands = [reckoning.stand(opened, r) for r in rounds]
+        console.say_json([reckoning.figures(opened, s)._asdict() for s in stands])
         return
     if not watch:
         show_progress(opened, rounds)
         return
     while True:
-        with opened.lock():
-            for one in rounds:
-                if one.platform == "label_studio" and one.state == "open":
-                    platform.pull(opened, one)
-            if opened.round_names():
-                bring_up_to_date(opened, "fold")
+        for name in names:
+            one = round_files.read_round(opened, name)
+            try:
+                with opened.lock():
+                    if one.platform == "label_studio" and one.state == "open":
+                        platform.pull(opened, one)
+                    if opened.round_names():
+                        bring_up_to_date(opened, "fold")
+            except CurationError as error:  # a server that restarts, another command at work
+                console.warn(f"{one.name}: {error.what}")
         console.out.clear()
-        show_progress(opened, rounds)
+        show_progress(opened, [round_files.read_round(opened, name) for name in names])
         console.say(f"{now()}; again in {watch} seconds, Ctrl-C ends it")
         time.sleep(watch)
 
@@ -154,11 +168,12 @@ def status(
 def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
     """Print how rounds stand, and what each of them waits for."""
     currency = campaign.settings.rounds.currency
-    found = [platform.progress(campaign, round) for round in rounds]
+    stands = [reckoning.stand(campaign, round) for round in rounds]
+    found = [reckoning.figures(campaign, one) for one in stands]
     rows = [
         [
             *(p.round, p.state, p.people, p.answers, p.refused),
-            f"{p.decided} of {p.tasks}",
+            f"{p.decided} of {p.tasks - p.void}" + (f", {p.void} void" if p.void else ""),
             *(p.labels_per_item, p.remaining, p.per_day, p.done_at and p.done_at[:10]),
             f"{p.cost:,.2f} of {p.cost_in_all:,.2f}" if p.cost_in_all else None,
         ]
@@ -167,8 +182,13 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
     heads = ["round", "state", "people", "answers", "refused", "decided", "labels/item"]
     heads += ["still to come", "a day", "done about", currency]
     console.table("Rounds", heads, rows)
-    for round, p in zip(rounds, found, strict=True):
-        console.say(f"{round.name}: {platform.advice(campaign, round, p)}")
+    for one, p in zip(stands, found, strict=True):
+        console.say(f"{p.round}: {reckoning.advice(one, p)}")
+        for flag, items in reckoning.flagged(campaign, one.round).items():
+            more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+            console.say(f"  {flag}, say two or more: {', '.join(items[:SHOWN])}{more}")
+        if when := platform.pulled_at(campaign, one.round):
+            console.say(f"  as of the pull at {when}")
 
 
 @app.command("pull")
@@ -222,7 +242,8 @@ def tell_delivery(
         )
     if refused:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
-    console.say(platform.advice(campaign, round, platform.progress(campaign, round)))
+    stands = reckoning.stand(campaign, round)
+    console.say(reckoning.advice(stands, reckoning.figures(campaign, stands)))
 
 
 @app.command("top-up")
@@ -246,7 +267,7 @@ def top_up(
             )
         if opened.round_names():
             bring_up_to_date(opened, "fold")
-        asks = platform.top_up(opened, one)
+        asks = platform.top_up(opened, reckoning.stand(opened, one))
     more = sum(asks.values())
     if as_json:
         console.say_json({"round": one.name, "tasks": len(asks), "answers": more})
@@ -263,6 +284,9 @@ def top_up(
 def close(
     round: Name = None,
     campaign: Where = Path(),
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Its server is gone: close it by what is here.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Close a round: bring in what is there and ask for no more.
@@ -276,12 +300,13 @@ def close(
     opened = open_campaign(campaign)
     with opened.lock():
         one = round_files.the_round(opened, round)
-        if one.platform == "label_studio" and one.project is not None:
+        on_server = one.platform == "label_studio" and one.project is not None and not offline
+        if on_server:
             platform.pull(opened, one, full=True)
         if opened.round_names():
             bring_up_to_date(opened, "fold")
         added = apply_reviews(opened, one) if one.kind == "review" else []
-        if one.platform == "label_studio" and one.project is not None:
+        if on_server:
             platform.stop_serving(opened, one)
         closed = one.model_copy(update={"state": "closed", "closed_at": now()})
         round_files.write_round(opened, closed)

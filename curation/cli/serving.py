@@ -30,31 +30,31 @@ def _folder(campaign: Campaign, role: str) -> Path:
     return home() / campaign.settings.campaign.id / role
 
 
+def role(kind: RoundKind) -> str:
+    """On which of the two servers a kind of round runs."""
+    return "validators" if kind == "validation" else "writers"
+
+
 def address(campaign: Campaign, kind: RoundKind) -> str:
     """Where the campaign's own server for a kind of round was last started; empty if never."""
-    role = "validators" if kind == "validation" else "writers"
-    path = _folder(campaign, role) / "address"
+    path = _folder(campaign, role(kind)) / "address"
     return path.read_text("utf-8").strip() if path.exists() else ""
 
 
-def key(campaign: Campaign, url: str) -> str:
-    """The owner's key of a server of the campaign's own; empty where the address is another's."""
-    for role in ROLES:
-        folder = _folder(campaign, role)
-        path, owner = folder / "address", folder / "owner.json"
-        if path.exists() and owner.exists() and path.read_text("utf-8").strip() == url:
-            return str(read_json(owner)["key"])
-    return ""
+def key(campaign: Campaign, kind: RoundKind) -> str:
+    """The owner's key of the campaign's own server for a kind of round; empty if there is none."""
+    owner = _folder(campaign, role(kind)) / "owner.json"
+    return str(read_json(owner)["key"]) if owner.exists() else ""
 
 
 def serve(
     campaign: Where = Path(),
-    role: Annotated[
+    only: Annotated[
         list[str] | None,
-        typer.Option(help="writers or validators; both unless said.", metavar="ROLE"),
+        typer.Option("--role", help="writers or validators; both unless said.", metavar="ROLE"),
     ] = None,
     port: Annotated[
-        int, typer.Option(help="Port of the first server; the next takes the next.", min=1)
+        int, typer.Option(help="Port of the writers' server; the validators' is the next.", min=1)
     ] = ROLES["writers"],
     host: Annotated[
         str, typer.Option(help="Address to listen on; loopback unless you know what you do.")
@@ -73,11 +73,13 @@ def serve(
     from curation.rounds import label_studio, local
 
     opened = open_campaign(campaign)
-    roles = role or list(ROLES)
+    roles = only or list(ROLES)
     unknown = set(roles) - set(ROLES)
     if unknown:
         raise CurationError(f"no role {min(unknown)!r}", f"roles: {', '.join(ROLES)}")
-    if host not in ("127.0.0.1", "localhost", "::1"):
+    if ":" in host:
+        raise CurationError(f"{host!r} cannot be listened on", "name an IPv4 address or a host")
+    if host not in ("127.0.0.1", "localhost"):
         console.warn(
             f"{host} can be reached by others, and passwords travel in the clear: put TLS in front"
         )
@@ -87,8 +89,8 @@ def serve(
     for end in (signal.SIGINT, signal.SIGTERM):
         signal.signal(end, lambda *_: ended.set())
     try:
-        for number, name in enumerate(roles):
-            place = local.Place(name, _folder(opened, name), port + number)
+        for name in roles:
+            place = local.Place(name, _folder(opened, name), port + list(ROLES).index(name))
             console.note(f"starting the server for {name}; the first time takes a minute")
             instance = local.start(place, executable=executable, host=host, tell=console.note)
             running.append(instance)

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import console, platform, round_files
+from curation.cli import console, platform, reckoning, round_files
 from curation.cli.importing import refusals
 from curation.cli.options import FILE, Json, Where
 from curation.cli.pipeline import bring_up_to_date
@@ -54,8 +56,8 @@ def export(
             )
         if opened.round_names():
             bring_up_to_date(opened, "fold")
-        tasks = round_files.read_tasks(opened, one.name)
-        waiting = _waiting(opened, one)
+        stands = reckoning.stand(opened, one)
+        tasks, waiting = stands.tasks, reckoning.waiting(stands)
         if not waiting:
             raise CurationError(
                 f"round {one.name} waits for no answer", "«curation rounds top-up» asks for more"
@@ -73,15 +75,6 @@ def export(
     console.table("Tables", ["file", "tasks"], rows)
     console.say(f"instructions: {made[0]}")
     console.say(f"next: curation rounds import {one.name} FILE")
-
-
-def _waiting(campaign: Campaign, round: Round) -> dict[str, int]:
-    """How many answers each task was asked for and has not got."""
-    from curation.rounds.progress import received
-
-    asked = round_files.read_asked(campaign, round.name)
-    got = received(round_files.read_answers(campaign, round.name))
-    return {task: n - got[task] for task, n in asked.items() if n > got[task]}
 
 
 def _people(path: Path) -> list[str]:
@@ -118,7 +111,7 @@ def _dealt(
         given[answer.task].add(answer.annotator)
     knobs = campaign.settings.rounds
     found = assign(
-        [task for task in tasks if task.id in waiting],
+        tasks,  # those that wait for nobody, too: who answered them has had as much work
         list(of),
         answers=waiting,
         per_person=knobs.per_person,
@@ -135,8 +128,11 @@ def _write(
 ) -> list[Path]:
     from curation.rounds import pages
 
-    texts = platform.texts(campaign)
+    texts = platform.texts(campaign, round)
     made = [to / f"{round.name}-instructions.html"]
+    for old in to.glob(f"{round.name}*.csv"):  # dealt before; what is still to be done is below
+        if re.fullmatch(re.escape(round.name) + r"(-\d{3}|-who-gets-which)?\.csv", old.name):
+            old.unlink()
     with writing(made[0]) as file:
         file.write(pages.instruction(round.kind, texts).encode())
     for number, share in enumerate(shares.values(), 1):
@@ -149,6 +145,7 @@ def _write(
         made.append(to / f"{round.name}-who-gets-which.csv")
         rows = [[path.name, person] for path, person in zip(made[1:], shares, strict=False)]
         with writing(made[-1]) as file:
+            os.fchmod(file.fileno(), 0o600)  # it names people
             file.write(_csv([["file", "person"], *rows]).encode())
         made = [made[0], *made[1:-1]]
     return made
@@ -200,12 +197,12 @@ def import_(
     """
     from curation.cli.rounds import tell_delivery
     from curation.rounds import archive
-    from curation.rounds.rows import understood
+    from curation.rounds.forms import file_row
     from curation.rounds.tables import read_rows
 
     opened = open_campaign(campaign)
     payloads = [row for _, row in read_rows(file)]
-    first = understood(payloads[0]) if payloads else {}
+    first = file_row(payloads[0]) if payloads else {}
     missing = [name for name in ("task_id", "annotator") if name not in first]
     if missing:
         raise CurationError(
@@ -219,14 +216,19 @@ def import_(
                 f"round {one.name} runs on {one.platform} and is {one.state}",
                 "only an open round of platform files takes tables",
             )
-        if consent:
-            everybody = dict.fromkeys(
-                str(understood(row).get("annotator") or "") for row in payloads
+        shown = round_files.consents(opened)
+        if consent and consent not in shown:
+            raise CurationError(
+                f"no round here has shown a consent text of version {consent!r}",
+                f"versions: {', '.join(sorted(shown))}; in the export it is consent_version",
             )
-            payloads += [{"annotator": p, "consent": consent} for p in everybody if p.strip()]
         before = refusals(opened)
-        raw = opened.rounds / one.name / "raw"
-        delivery = archive.deliver(raw, "forms", payloads, gone=platform.erased(opened))
+        raw, gone = opened.rounds / one.name / "raw", platform.erased(opened)
+        if consent:
+            everybody = dict.fromkeys(str(file_row(row).get("annotator") or "") for row in payloads)
+            agreed = [{"annotator": p, "consent": consent} for p in everybody if p.strip()]
+            archive.deliver(raw, "forms", agreed, gone=gone)
+        delivery = archive.deliver(raw, "forms", payloads, gone=gone)
         bring_up_to_date(opened, "fold")
         refused = Counter(code for code, *_ in (refusals(opened) - before).elements())
     counts = {"new": delivery.added, "known": delivery.known}

@@ -7,7 +7,7 @@ import typer
 from pydantic import ValidationError
 
 from curation.campaign import Campaign, create_campaign, open_campaign
-from curation.cli import console, platform, round_files
+from curation.cli import console, reckoning, round_files
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import STEPS, Step, bring_up_to_date, current, last_run
 from curation.cli.reading import facts_files
@@ -15,7 +15,7 @@ from curation.files import CurationError, count_lines
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
 
 if TYPE_CHECKING:
-    from curation.records import Round
+    from curation.cli.reckoning import Standing
     from curation.rounds.progress import Progress
 
 ASKED = {
@@ -108,12 +108,13 @@ def _where_it_stands(one: "Progress", currency: str) -> str:
     return ", ".join(parts)
 
 
-def _going(campaign: Campaign, steps: list[dict[str, Any]]) -> "list[tuple[Round, Progress]]":
+def _going(campaign: Campaign, steps: list[dict[str, Any]]) -> "list[tuple[Standing, Progress]]":
     """How the opened rounds stand; none where items and labels are not as the answers say."""
     fold = next(step for step in steps if step["step"] == "fold")
     if campaign.round_names() and fold["state"] != "up to date":
         return []
-    return [(r, platform.progress(campaign, r)) for r in round_files.map_rounds(campaign)]
+    stands = [reckoning.stand(campaign, round) for round in round_files.map_rounds(campaign)]
+    return [(one, reckoning.figures(campaign, one)) for one in stands]
 
 
 def _state(campaign: Campaign, step: Step) -> dict[str, Any]:
@@ -149,11 +150,11 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _next(
-    campaign: Campaign, steps: list[dict[str, Any]], going: "list[tuple[Round, Progress]]"
+    campaign: Campaign, steps: list[dict[str, Any]], going: "list[tuple[Standing, Progress]]"
 ) -> str:
-    for round, stands in going:
-        if round.state != "closed":
-            return f"{round.name}: {platform.advice(campaign, round, stands)}"
+    for stands, found in going:
+        if found.state != "closed":
+            return f"{found.round}: {reckoning.advice(stands, found)}"
     imports = "curation import answers FILE, or curation import stereoset FILE"
     people = "curation rounds open KIND; or, with answers from elsewhere, " + imports
     if not campaign.round_names():

@@ -94,12 +94,12 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
     from curation.rounds import archive, content, people, standing
     from curation.rounds import fold as stage
     from curation.rounds.answers import interpret
-    from curation.rounds.said import Said
+    from curation.rounds.said import Consented, Said
 
     rounds, settings = campaign.round_names(), campaign.settings
     total = sum(count_lines(path) for path in raw_files(campaign))
     planned = {r.name: r for r in round_files.map_rounds(campaign)}
-    seen = Counter[str]()
+    seen, shown = Counter[str](), round_files.consents(campaign)
 
     def said() -> Iterator[tuple[str, Said]]:
         for round in rounds:
@@ -110,7 +110,9 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
                 place = f"{round}/raw/{where}"
                 seen[event.source] += 1
                 for what in interpret(event, round=round, where=place, tasks=tasks, kind=kind):
-                    yield round, what
+                    # «no» in a column of that name is no consent; only a version of ours is.
+                    if not isinstance(what, Consented) or what.version in shown:
+                        yield round, what
                 advance()
 
     knobs = settings.rounds.model_dump(include=LETTING_IN - {"near"})

@@ -154,7 +154,8 @@ def read(
     if event.source != "label_studio":
         answer = _Answer(file_row(payload), event.position)
     elif "deleted" in payload:
-        at = time_of(payload, "seen_at")
+        # By the server's clock alone: up to its last change that we know, the answer is gone.
+        at = time_of(payload, "was") or time_of(payload, "seen_at")
         yield Deleted(where=where, id=f"{payload.get('task')}\x1f{payload['deleted']}", at=at)
         return
     else:
@@ -187,6 +188,8 @@ def read(
     consent = text_of(row, "consent")
     if consent and not answer.cancelled:
         yield Consented(where=where, person=person, version=consent, at=sent)
+        if not text_of(row, "task_id"):
+            return
     if task is None or kind is None:
         detail = f"the round has no task {text_of(row, 'task_id')!r}"
         yield Refused(code="unknown_task", detail=detail, **frame)

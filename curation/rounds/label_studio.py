@@ -6,7 +6,7 @@ Whatever is broken off can be run again, and nothing is there twice.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from curation.files import CurationError
 from curation.rounds.connection import LONGER, PAGE, PROJECT, Connection, GoneError, Tell
@@ -21,6 +21,14 @@ def connect(
 ) -> "LabelStudio":
     """Open a connection; see ``Connection``."""
     return LabelStudio(Connection(url, key, tell=tell, timeout=timeout))
+
+
+class Asked(NamedTuple):
+    """A task on the server: its id, how many answers it was asked for, how many it has."""
+
+    id: int
+    overlap: int
+    answers: int
 
 
 @dataclass(frozen=True)
@@ -179,11 +187,18 @@ class LabelStudio:
             advance(1)
         return changed
 
-    def stop_serving(self, project: int, *, advance: Advance = lambda _: None) -> int:
+    def stop_serving(
+        self,
+        project: int,
+        *,
+        only: Collection[int] | None = None,
+        advance: Advance = lambda _: None,
+    ) -> int:
         """Serve none of a project's tasks any more; ``set_overlap`` opens them again.
 
         Args:
             project: the project's id.
+            only: the tasks' ids on the server, where not all are meant.
             advance: told how many more tasks were looked at.
 
         Returns:
@@ -191,11 +206,23 @@ class LabelStudio:
         """
         closed = 0
         for task in self.to.tasks(project, "id,is_labeled"):
-            if not task["is_labeled"]:
+            if not task["is_labeled"] and (only is None or task["id"] in only):
                 self.to.ask("PATCH", f"tasks/{task['id']}/", json={"is_labeled": True})
                 closed += 1
             advance(1)
         return closed
+
+    def asked(self, project: int) -> dict[str, Asked]:
+        """How often each task of ours was asked for there, and how many answers it has."""
+        found: dict[str, Asked] = {}
+        for task in self.to.tasks(project, "id,data,overlap,total_annotations"):
+            there = Asked(task["id"], task["overlap"], task["total_annotations"])
+            found.setdefault(task_id(task), there)
+        return found
+
+    def replace(self, task: int, data: Mapping[str, Any]) -> None:
+        """Show other words in a task."""
+        self.to.ask("PATCH", f"tasks/{task}/", json={"data": dict(data)})
 
     # --- people
 

@@ -14,15 +14,6 @@ from curation.records import GOLDS, Gold
 from curation.rules import Votes, decide, stable_id
 
 
-def first(*, needed: int = 3, count_writer: bool = False) -> int:
-    """How many answers an item is asked for to begin with: with fewer none can be kept.
-
-    >>> first(), first(needed=4, count_writer=True)
-    (3, 3)
-    """
-    return max(needed - count_writer, 1)
-
-
 def further(
     votes: Sequence[Votes],
     *,

@@ -72,10 +72,14 @@ def pseudonyms(key: bytes) -> Callable[[str], str]:
     >>> name = pseudonyms(b"secret")
     >>> name("worker 1") == name(" worker 1 "), name("worker 1") == name("worker 2")
     (True, False)
+    >>> name("Ann@example.org") == name("ann@example.org"), name("A1B") == name("a1b")
+    (True, False)
     """
 
     def pseudonym(person: str) -> str:
-        return "p-" + hmac.digest(key, person.strip().encode(), "sha256").hex()[:16]
+        name = person.strip()
+        name = name.lower() if "@" in name else name  # an address is one however it is written
+        return "p-" + hmac.digest(key, name.encode(), "sha256").hex()[:16]
 
     return pseudonym
 

@@ -4,7 +4,7 @@ Task ids and the ids of what is shown are keyed, so that nobody who sees a task 
 item, and so which intent, stands behind it.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -80,8 +80,7 @@ def validation(
     terms: dict[str, Term],
     *,
     round: str,
-    answers: int,
-    first: int,
+    wanted: Mapping[str, int],
     full: Collection[str],
     seed: int,
     sealed: Sealed,
@@ -92,8 +91,7 @@ def validation(
         items: the items to label.
         terms: the campaign's terms by id.
         round: the round's name.
-        answers: how many a full task gets.
-        first: how many another task is asked for to begin with.
+        wanted: how many answers each item is asked for to begin with.
         full: ids of the items that get all answers anyway.
         seed: of the shuffling; the order within a task also hangs on its keyed id.
         sealed: from a prefix and parts to an opaque id.
@@ -115,7 +113,7 @@ def validation(
                 item=item.id,
                 context=item.context,
                 shown=(one, two, three),
-                wanted=answers if item.id in full else first,
+                wanted=wanted[item.id],
                 full=item.id in full,
                 barred=item.writer,
             )

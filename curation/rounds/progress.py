@@ -2,18 +2,21 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from curation.files import timestamp
-from curation.records import Answer, Round, Task
+from curation.records import Answer, Item, Round, Task
 from curation.rounds.needed import further
 from curation.rules import Votes, decide
 
 PACE_DAYS = 7.0  # over which the pace is taken, or as long as the round runs
+LEAST_DAYS = 1 / 24  # before that there is no pace to speak of
 NO_SLOT = ("skipped", "superseded", "deleted", "withdrawn")
 """Codes of what takes no place among the answers that a task was asked for."""
+NO_PAY = ("skipped", "superseded")
+"""Codes of what nobody worked on, or was paid for as another version."""
 
 
 class Progress(NamedTuple):
@@ -23,6 +26,7 @@ class Progress(NamedTuple):
     kind: str
     state: str
     tasks: int
+    void: int
     done: int
     decided: int
     people: int
@@ -37,6 +41,33 @@ class Progress(NamedTuple):
     cost_in_all: float
 
 
+def voided(
+    round: Round, tasks: Iterable[Task], items: Mapping[str, Item], terms: Collection[str]
+) -> set[str]:
+    """The tasks that no answer can serve any more, by id.
+
+    Their term is no longer kept; or the item is gone, or its writer changed the words that the
+    task shows.
+
+    Args:
+        round: the round.
+        tasks: its tasks.
+        items: the items by id, as they are now.
+        terms: ids of the kept terms.
+    """
+    found = set()
+    for task in tasks:
+        item = items.get(task.item or "")
+        if task.term not in terms or (round.kind == "validation" and item is None):
+            found.add(task.id)
+        elif item is not None:
+            words = {a.id: a.sentence for a in item.associations}
+            same = all(words.get(s.association) == s.text for s in task.shown)
+            if not same or item.context != task.context:
+                found.add(task.id)
+    return found
+
+
 def lacking(
     round: Round,
     tasks: Sequence[Task],
@@ -45,6 +76,7 @@ def lacking(
     votes: Mapping[str, Sequence[Votes]],
     needed: int,
     of: int,
+    void: Collection[str] = (),
 ) -> dict[str, int]:
     """How many valid answers each task still lacks.
 
@@ -55,12 +87,15 @@ def lacking(
         votes: counted votes of the three associations by item, for a round of validation.
         needed: votes that make a gold label.
         of: labels that count.
+        void: tasks that no answer can serve any more; they lack none.
     """
     taken = Counter(answer.task for answer in answers if answer.code is None)
     lack = {}
     for task in tasks:
         three = votes.get(task.item or "")
-        if three is None:
+        if task.id in void:
+            lack[task.id] = 0
+        elif three is None:
             lack[task.id] = max(task.wanted - taken[task.id], 0)
         elif round.labels == "needed" and not task.full:
             lack[task.id] = further(three, needed=needed, of=of)
@@ -96,33 +131,36 @@ def progress(
     needed: int,
     of: int,
     now: str,
+    void: Collection[str] = (),
 ) -> Progress:
     """A round's figures at a moment; takes what ``lacking`` takes, and its result.
 
     Pace is answers a day over the last seven days, or since the first answer; the end is where
-    what is lacking comes in at that pace. Cost is pay for every answer that took a place.
+    what is lacking comes in at that pace. Cost is pay for every answer, refused or not.
     """
     came = [a for a in answers if a.code not in NO_SLOT]
     remaining = sum(lack.values())
     times = sorted(a.submitted_at for a in came if a.submitted_at)
     per_day, done_at = _pace(times, remaining, now)
-    three = [votes[t.item] for t in tasks if t.item and t.item in votes]
+    live = [task for task in tasks if task.id not in void]
+    three = [votes[t.item] for t in live if t.item and t.item in votes]
     given = sum(sum(map(sum, v)) / 3 for v in three)
     undecided = sum(decide(v, needed=needed, of=of).reason == "too_few_labels" for v in three)
     is_validation = round.kind == "validation"
-    done = sum(not n for n in lack.values())
-    cost = round.pay * len(came)
+    done = sum(not n for id, n in lack.items() if id not in void)
+    cost = round.pay * sum(a.code not in NO_PAY for a in answers)
     return Progress(
         round=round.name,
         kind=round.kind,
         state=round.state,
         tasks=len(tasks),
+        void=len(void),
         done=done,
         decided=len(three) - undecided if is_validation else done,
         people=len({a.annotator for a in came}),
         answers=len(came),
         refused=sum(a.code is not None for a in came),
-        labels_per_item=given / len(tasks) if is_validation and tasks else None,
+        labels_per_item=given / len(live) if is_validation and live else None,
         asked=sum(asked.values()),
         remaining=remaining,
         per_day=per_day,
@@ -139,7 +177,7 @@ def _pace(times: Sequence[str], remaining: int, now: str) -> tuple[float | None,
     begin = max(datetime.fromisoformat(times[0]), moment - timedelta(days=PACE_DAYS))
     days = (moment - begin) / timedelta(days=1)
     recent = sum(datetime.fromisoformat(time) >= begin for time in times)
-    if days <= 0 or not recent:
+    if days < LEAST_DAYS or not recent:
         return None, None
     per_day = recent / days
     wait = remaining / per_day

@@ -93,7 +93,9 @@ def _batches(
             "it is another project, or its tasks were deleted: check the server",
         )
     for id in lost:
-        payloads = [_deletion(id, one) for one in sorted(known[id]) if _is_gone(to, one)]
+        payloads = [
+            _deletion(id, one, at) for one, at in sorted(known[id].items()) if _is_gone(to, one)
+        ]
         pulled.deleted += len(payloads)
         if payloads:
             yield payloads
@@ -118,7 +120,7 @@ def _of_task(
     for gone in sorted(had.keys() - {one["id"] for one in task["annotations"]}):
         if _is_gone(to, gone):
             pulled.deleted += 1
-            yield _deletion(id, gone)
+            yield _deletion(id, gone, had[gone])
 
 
 def _is_gone(to: Connection, annotation: int) -> bool:
@@ -130,8 +132,9 @@ def _is_gone(to: Connection, annotation: int) -> bool:
     return False
 
 
-def _deletion(task: str, annotation: int) -> dict[str, Any]:
-    return {"task": task, "deleted": annotation, "seen_at": now()}
+def _deletion(task: str, annotation: int, was: str) -> dict[str, Any]:
+    """That an annotation is gone, as it last was."""
+    return {"task": task, "deleted": annotation, "was": was, "seen_at": now()}
 
 
 def task_id(task: Mapping[str, Any]) -> str:

@@ -15,10 +15,14 @@ Known = dict[str, dict[int, str]]
 
 
 class Seen(NamedTuple):
-    """Up to when the server's changes were fetched (null: never), and what is known."""
+    """Up to when the server's changes were fetched (null: never), and what is known.
+
+    ``accounts`` are those of the server whom to keep from their own items was seen to.
+    """
 
     since: str | None
     known: Known
+    accounts: frozenset[int] = frozenset()
 
 
 def read(raw: Path, index: Path) -> Seen:
@@ -35,7 +39,7 @@ def read(raw: Path, index: Path) -> Seen:
     if cached["segments"] != names:  # a pull was killed between archive and index
         return Seen(cached["since"] if set(cached["segments"]) <= set(names) else None, _known(raw))
     known = {task: {int(id): at for id, at in ids.items()} for task, ids in cached["known"].items()}
-    return Seen(cached["since"], known)
+    return Seen(cached["since"], known, frozenset(cached["accounts"]))
 
 
 def _known(raw: Path) -> Known:
@@ -60,6 +64,7 @@ def keep(raw: Path, index: Path, found: Seen) -> None:
     content = {
         "segments": [path.name for path in archive.segments(raw)],
         "since": found.since,
+        "accounts": sorted(found.accounts),
         "known": {t: {str(id): at for id, at in ids.items()} for t, ids in found.known.items()},
     }
     with writing(index) as file:

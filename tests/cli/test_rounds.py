@@ -184,7 +184,9 @@ def told(content: Any, root: Path) -> dict[str, Any]:
         elif name.endswith("manifest.json"):
             for step in found[name]["steps"].values():
                 # Times are in the one; the other may be that of a round which is planned anew.
-                for each in [n for n in step["inputs"] if n.endswith(("round.json", "tasks.jsonl"))]:
+                for each in [
+                    n for n in step["inputs"] if n.endswith(("round.json", "tasks.jsonl"))
+                ]:
                     del step["inputs"][each]
     return found
 
@@ -455,3 +457,495 @@ def test_a_full_disk(
             assert "the disk is full" in done.err, (errno.EFBIG, done.err)
         check_again(desk, content, stages, stage)
     assert failed
+
+
+# --- only the labels that are needed ------------------------------------------------------------
+
+
+def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterable[Row]:
+    """Without end what people say of a task: right, wrong, in haste, or half."""
+    draw, texts = random.Random(f"{seed}/{task['context']}"), [task[f"text_{n}"] for n in (1, 2, 3)]
+    hard = draw.choice((0.0, 0.25, 0.6))
+    for n in range(99):
+        row = label_row(task, f"s-{n}", golds, n)
+        for text in sorted(texts):  # by text: the order of a task is the campaign's own
+            if draw.random() < hard:
+                place = texts.index(text) + 1
+                row[f"label_{place}"] = draw.choice([*GOLD.values(), "related"])
+        trouble = draw.random()
+        if trouble < 0.1:
+            row["seconds"] = 1
+        elif trouble < 0.15:
+            row["label_2"] = draw.choice(["", "dunno"])
+        elif trouble < 0.2:
+            row |= {"label_1": "", "label_2": "", "label_3": ""}
+        yield row
+
+
+def collect(desk: Desk, seed: int, of: int) -> dict[str, int]:
+    """Answer and top up until nothing is lacking; how many labels each item got."""
+    golds, streams = desk.golds(), {}
+    tasks = {t.id: t for t in desk.records("v/tasks.jsonl", Task)}
+    for _ in range(40):
+        table = desk.export("v")
+        rows = []
+        for row in table:
+            answers = streams.setdefault(row["task_id"], iter(stream(seed, row, golds)))
+            rows += [next(answers) for _ in range(int(row["answers"]))]
+        desk.bring("v", rows, f"wave-{len(streams)}-{random.random()}.csv")
+        said = desk.say("rounds", "top-up", "v")
+        asked = json.loads((desk.rounds / "v" / "asked.json").read_text("utf-8"))
+        codes: dict[str, Counter[Any]] = defaultdict(Counter)
+        for line in (desk.rounds / "v" / "answers.jsonl").read_text("utf-8").splitlines():
+            answer = json.loads(line)
+            codes[answer["task"]][answer["code"]] += 1
+        labels = Counter(label.association for label in desk.records("v/labels.jsonl", Label))
+        for id, n in asked.items():
+            taken = codes[id][None]
+            halves = taken - min(labels[shown.association] for shown in tasks[id].shown)
+            assert n <= of + codes[id].total() - taken + halves, (id, n, codes[id])
+        if not said["answers"] and "waits for no answer" in desk.run("rounds", "export", "v").err:
+            break
+    else:
+        raise AssertionError("it never ends")
+    assert desk.status("v")["remaining"] == 0
+    return Counter(label.item for label in desk.records("v/labels.jsonl", Label))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_needed_labels_keep_what_all_labels_keep(forked: Any, tmp_path: Path, seed: int) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=3, sample=0.2, labels="all")
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben", "cho", "dan"])
+    kept, given = {}, {}
+    for labels in ("all", "needed"):
+        own = desk.copy(tmp_path / labels)
+        path = own.root / "campaign.toml"
+        text = path.read_text("utf-8").replace('labels = "all"', f'labels = "{labels}"')
+        path.write_text(text, "utf-8")
+        own.open("validation", "v")
+        given[labels] = collect(own, seed, 5)
+        own.say("decisions", "agreement")
+        decisions = read_records(own.root / "3-decisions" / "decisions.jsonl", Decision)
+        kept[labels] = {d.item for d in decisions if d.kept}
+        assert "too_few_labels" not in {d.reason for d in decisions}
+        report = json.loads((own.root / "3-decisions" / "agreement.json").read_text("utf-8"))
+        tasks = own.records("v/tasks.jsonl", Task)
+        full = [t.item for t in tasks if t.full]
+        assert len(full) == (21 if labels == "all" else 4)
+        assert report["items"] == {"in": 21, "stopped_early": 21 - len(full)}
+        whole = {t.item: 0 for t in tasks if t.full}
+        for label in own.records("v/labels.jsonl", Label):
+            if label.item in whole:
+                whole[label.item] += 1
+        assert all(n >= 15 for n in whole.values())
+    assert kept["needed"] == kept["all"]
+    assert 3 <= len(kept["all"]) < 21
+    assert sum(given["needed"].values()) < sum(given["all"].values())
+
+
+# --- who gets what ------------------------------------------------------------------------------
+
+
+def dealt(desk: Desk, name: str, people: list[str]) -> dict[str, list[Row]]:
+    """The tables of an export to people, by person."""
+    shutil.rmtree(desk.out)
+    desk.out.mkdir()
+    file = desk.out / "people.txt"
+    file.write_text("# who takes part\n" + "\n".join(people) + "\n", "utf-8")
+    desk.export(name, "--people", file)
+    index = read_csv(desk.out / f"{name}-who-gets-which.csv")
+    return {row["person"]: read_csv(desk.out / row["file"]) for row in index}
+
+
+def test_tasks_are_dealt_out_fairly_and_nobody_gets_their_own(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=3, per_person=18, per_term=3)
+    desk.open("intrasentence", "w")
+    writers = ["ann", "ben", "cho"]
+    wrote = {r["task_id"]: r for r in desk.written("w", writers)}
+    own = {text: row["annotator"] for row in wrote.values() for text in sentences(row)}
+    desk.open("validation", "v")
+    people = [*writers, *(f"val-{n}" for n in range(6))]
+    share = dealt(desk, "v", people)
+    got: dict[str, list[str]] = defaultdict(list)
+    for person, rows in share.items():
+        assert len(rows) <= 18
+        assert max(Counter(row["target"] for row in rows).values()) <= 3
+        for row in rows:
+            got[row["task_id"]].append(person)
+            assert own[row["text_1"]] != person
+    assert {len(people) for people in got.values()} == {5}
+    assert all(len(set(people)) == 5 for people in got.values())
+    loads = [len(rows) for rows in share.values()]
+    assert max(loads) - min(loads) <= 1
+    assert {person: rows for person, rows in dealt(desk, "v", people).items()} == share
+
+    # One answers what is not theirs: their own item, another's task twice, more than the cap.
+    golds = desk.golds()
+    rows = [label_row(r, who, golds, n) for who, rs in share.items() for n, r in enumerate(rs)]
+    mine = next(r for rs in share.values() for r in rs if own[r["text_1"]] == "ann")
+    rows.append(label_row(mine, "ann", golds, 500))
+    rows.append(label_row(share["val-0"][0], "val-0", golds, 501))
+    theirs = {r["task_id"] for r in share["val-1"]}
+    more = [r for rs in share.values() for r in rs if r["task_id"] not in theirs]
+    foreign = list({r["task_id"]: r for r in more}.values())[:6]
+    rows += [label_row(r, "val-1", golds, 600 + n) for n, r in enumerate(foreign)]
+    refused = desk.bring("v", rows)["refused"]
+    assert refused["own_item"] == 1
+    assert refused["second_answer"] == 1
+    over = refused.get("over_person_cap", 0) + refused.get("over_term_cap", 0)
+    assert over >= len(foreign) - (18 - len(share["val-1"]))
+    for task, n in Counter(r["task_id"] for r in rows).items():
+        assert n >= 5, task
+    assert desk.status("v")["remaining"] == 0
+
+
+def sentences(row: Row) -> list[str]:
+    return [str(row["template"]).replace("BLANK", row[name]) for name in MEANT]
+
+
+def test_too_few_people_are_told_so(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=1)
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben"])
+    desk.open("validation", "v")
+    file = tmp_path / "people.txt"
+    file.write_text("ann\nben\nv-1\nv-2\nv-3\n", "utf-8")
+    said = desk.refused("rounds", "export", "v", "--people", file)
+    assert "too few people" in said
+    file.write_text("ann\nben\nv-1\nann\n", "utf-8")
+    assert "'ann' stands twice" in desk.refused("rounds", "export", "v", "--people", file)
+    file.write_text("ann\nben\nv-1\nv-2\nv-3\nv-4\n", "utf-8")
+    desk.export("v", "--people", file)
+    # Fewer people at the next export: no table of the last one may be left to be sent out.
+    desk.bring("v", [label_row(t, f"x-{k}", desk.golds(), k) for t in desk.export("v")
+                     for k in range(4)])  # fmt: skip
+    file.write_text("v-1\nv-2\n", "utf-8")
+    desk.export("v", "--people", file)
+    index = {row["file"] for row in read_csv(desk.out / "v-who-gets-which.csv")}
+    there = {p.name for p in desk.out.glob("v-0*.csv")}
+    assert there == index
+
+
+# --- reviews ------------------------------------------------------------------------------------
+
+
+def reviewed(desk: Desk, said: dict[str, list[Row]], name: str = "r") -> Any:
+    """A round of review in which terms get these words; what its end says."""
+    desk.open("review", name, *(a for term in said for a in ("--term", term)))
+    rows = []
+    for task in desk.export(name):
+        for n, row in enumerate(said[task["term"]]):
+            into = row.pop("into", "")
+            ids = {c.split(": ")[1]: c.split(": ")[0] for c in task["choices"].split(" | ")}
+            rows.append({"task_id": task["task_id"], "annotator": f"r-{n}", "seconds": 9,
+                         "consent": task["consent_version"], "submitted_at": at(n),
+                         "merge_into": ids.get(into, into), **row})  # fmt: skip
+    desk.bring(name, rows, "reviews.csv")
+    return desk.run("rounds", "close", name)
+
+
+KEEP, DROP = {"decision": "keep"}, {"decision": "drop", "reasons": "an insult"}
+
+
+def merge(into: str) -> Row:
+    return {"decision": "merge", "into": into}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "target;bias_type;Action;note\nfiddler;profession;drop;a remark, with a comma",
+        "domain\tterm\taction\tnote\nprofession\tfiddler\tdrop\ta note\n",
+        'domain,term,action,into,family,note\nprofession,fiddler,drop,,,"two\nlines"\r\n',
+        "\ufeffdomain;term;action\nprofession;fiddler;drop\n",
+        "sep=;\ndomain;term;action\nprofession;fiddler;drop\n",
+        'domain,term,action,note\nprofession,fiddler,drop,"one\u2028line"\n',
+        "\ndomain;term;action\nprofession;fiddler;drop\n",
+    ],
+    ids=["semicolons", "tabs", "quoted", "mark", "sep", "separator", "blank line"],
+)
+def test_reviews_join_the_word_that_stands(forked: Any, tmp_path: Path, before: str) -> None:
+    desk = Desk.make(forked, tmp_path / "c")
+    path = desk.root / "1-terms" / "edits.csv"
+    path.write_text(before, "utf-8")
+    desk.say("terms", "select")
+    path.write_text(before.replace("drop", ""), "utf-8")  # under review: nothing stands on it yet
+    done = reviewed(
+        desk,
+        {
+            "baker": [dict(DROP), dict(DROP), dict(KEEP)],
+            "potter": [{**KEEP, "rename": "clay, potter"}, {**KEEP, "rename": "clay, potter"}],
+            "thatcher": [merge("potter"), merge("potter"), merge("baker")],
+            "lamplighter": [dict(KEEP), dict(DROP)],
+        },
+    )
+    assert done.code == 0, done.err
+    assert "reviewers are divided on lamplighter" in done.err
+    desk.say("terms", "select")  # it can still be read
+    rows = read_csv(desk.root / "1-terms" / "candidates.csv")
+    status = {row["term"]: (row["status"], row["into"]) for row in rows}
+    assert status["baker"][0] == "dropped"
+    assert status["thatcher"] == ("merged", "clay, potter")
+    assert status["clay, potter"][0] == "kept"
+    assert status["lamplighter"][0] == "kept"
+    text = path.read_text("utf-8-sig")
+    for part in ("a remark, with a comma", "one\u2028line", '"two\nlines"'):
+        assert (part in text) == (part in before)
+
+
+def test_peoples_own_word_stays_and_what_it_hides_is_said(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c")
+    path = desk.root / "1-terms" / "edits.csv"
+    path.write_text(
+        "domain,term,action,into,family,note\nprofession,baker,keep,,,we know it\n"
+        "profession,lacemaker,add,,,\nprofession,potter,,,Potter,\n"
+        "profession,fiddler,rename,violinist,,\n",
+        "utf-8",
+    )
+    said = {t: [dict(DROP)] * 3 for t in ("baker", "lacemaker", "potter", "violinist", "thatcher")}
+    done = reviewed(desk, {term: [dict(row) for row in rows] for term, rows in said.items()})
+    assert done.code == 0, done.err
+    edits = read_csv(path)
+    words = [(e["term"], e["action"]) for e in edits]
+    assert words[:4] == [("baker", "keep"), ("lacemaker", "add"), ("potter", ""),
+                         ("fiddler", "rename")]  # fmt: skip
+    assert ("thatcher", "drop") in words
+    desk.say("terms", "select")
+    assert ("baker", "drop") not in words  # what stands, stays
+    # All reviewers would drop these; that their word does nothing must be told.
+    for term in ("baker", "lacemaker"):
+        assert term in done.err, done.err
+    # Of the potter only the family stood there: the word on it is new.
+    assert ("potter", "drop") in words
+
+
+@pytest.mark.parametrize("what", ["each other", "one that is dropped"])
+def test_reviews_that_do_not_go_together(forked: Any, tmp_path: Path, what: str) -> None:
+    desk = Desk.make(forked, tmp_path / "c")
+    other = merge("baker") if what == "each other" else DROP
+    done = reviewed(
+        desk,
+        {
+            "baker": [merge("potter") for _ in range(3)],
+            "potter": [dict(other) for _ in range(3)],
+            "lamplighter": [{**merge("other"), "merge_into_other": "lamp"} for _ in range(3)],
+        },
+    )
+    assert done.code == 0, done.err
+    assert "lamplighter" in done.err  # the term into which it should merge is none yet
+    selected = desk.run("terms", "select")  # what the command wrote must be readable
+    assert selected.code == 0, selected.err
+    rows = read_csv(desk.root / "1-terms" / "candidates.csv")
+    status = {row["term"]: row["status"] for row in rows}
+    if what == "each other":  # must not both be gone
+        assert "kept" in (status["baker"], status["potter"]), status
+    assert "baker" in done.err, done.err
+
+
+def test_without_a_majority_nothing_is_said_of_a_term(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", reviewers=4)
+    done = reviewed(
+        desk,
+        {
+            "baker": [dict(DROP), dict(DROP), dict(KEEP), dict(KEEP)],
+            "potter": [merge("baker"), merge("baker"), merge("thatcher"), merge("thatcher")],
+            "thatcher": [dict(KEEP)] + [merge("baker"), dict(DROP), merge("potter")],
+        },
+    )
+    assert "reviewers are divided on baker, potter, thatcher" in done.err
+    path = desk.root / "1-terms" / "edits.csv"
+    assert not path.exists() or read_csv(path) == []
+
+
+# --- bad input ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def begun(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with a round of writing that is open, and one that is closed."""
+    desk = Desk.make(forked, tmp_path_factory.mktemp("begun") / "c")
+    desk.open("intrasentence", "w")
+    desk.open("intersentence", "shut")
+    desk.say("rounds", "close", "shut")
+    return desk.root
+
+
+@pytest.fixture
+def desk(forked: Any, begun: Path, tmp_path: Path) -> Desk:
+    return Desk(forked, Path(shutil.copytree(begun, tmp_path / "c")))
+
+
+OPEN = ("rounds", "open", "intrasentence", "--platform", "files")
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("rounds", "open", "intra"), "no kind of round 'intra'"),
+        (("rounds", "open", "review", "--platform", "mturk"), "no platform 'mturk'"),
+        ((*OPEN, "--name", "a b"), "'a b' cannot be the name of a round"),
+        ((*OPEN, "--name", "../w2"), "'../w2' cannot be the name"),
+        ((*OPEN, "--name", "-x"), "'-x' cannot be the name"),
+        ((*OPEN, "--name", "w\nx"), "cannot be the name"),
+        ((*OPEN, "--name", "n" * 200), "cannot be the name"),
+        ((*OPEN, "--term", "bakker"), "no kept term 'bakker'"),
+        ((*OPEN, "--domain", "race"), "no domain 'race'"),
+        (("rounds", "open", "review", "--name", "w"), "round w is one of intrasentence"),
+        (("rounds", "open", "validation", "--platform", "files"), "no item that lacks labels"),
+        (
+            ("rounds", "open", "validation", "--platform", "files", "--of", "zz"),
+            "round 'zz' has no items",
+        ),
+        (("rounds", "export", "zz"), "no round 'zz' was opened here"),
+        (("rounds", "export", "../w"), "no round '../w' was opened here"),
+        (("rounds", "export", "shut"), "round shut runs on files and is closed"),
+        (("rounds", "top-up", "shut"), "round shut is closed"),
+        (("rounds", "pull", "w"), "round w does not run on Label Studio"),
+        (("rounds", "status", "zz"), "no round 'zz' was opened here"),
+        (("rounds", "close", "zz"), "no round 'zz' was opened here"),
+        (("rounds", "exclude", "ann", "--reason", "x"), "there are no answers yet"),
+        (("rounds", "exclude", "ann"), "an exclusion needs a reason"),
+        (("rounds", "withdraw", "ann"), "there are no answers yet"),
+        (("rounds", "open", "review", "--url", "nowhere", "--name", "x"), "nowhere"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_changes_nothing(
+    desk: Desk, untouched: Any, command: tuple[str, ...], says: str
+) -> None:
+    before = untouched(desk.root)
+    done = desk.run(*command)
+    assert done.code == 1, done.out
+    assert "Traceback" not in done.err
+    assert says in done.err
+    assert "mend:  " in done.err, done.err
+    after = untouched(desk.root)
+    assert {n for n in set(before) ^ set(after) if "/x/" not in n} == set()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "text.toml"),
+        ("[study]\ninstitution = 3\n", "study.institution"),
+        ('[study]\ninstitutions = "x"\n', "study.institutions: no such text"),
+        ('[studies]\nx = "x"\n', "studies: no such section"),
+        ('study = "x"\n', "study: no section"),
+        ('[study]\ninstitution = "x', "text.toml"),
+        ('[study]\ninstitution = "x"\n[consent]\nbox = ""\n', "consent.box: is empty"),
+        ('[study]\ninstitution = "x"\n[consent]\nlines = ["{who}"]\n', "nothing is known as {who}"),
+        (None, "annotators are not told institution and contact"),
+    ],
+)
+def test_texts_that_are_not_whole(
+    forked: Any, tmp_path: Path, content: str | None, says: str
+) -> None:
+    desk = Desk.make(forked, tmp_path / "c")
+    path = desk.rounds / "text.toml"
+    path.unlink()
+    if content is not None:
+        path.write_text(content, "utf-8")
+    said = desk.refused(*OPEN, "--name", "w")
+    assert says in said
+    assert str(path) in said or "text.toml" in said
+    assert not (desk.rounds / "w").exists()
+    path.write_text(STUDY, "utf-8")
+    desk.open("intrasentence", "w")
+
+
+LOOKING = (
+    ("rounds", "status"), ("rounds", "status", "w"), ("status",), ("rounds", "top-up", "w"),
+    ("rounds", "export", "w"), ("rounds", "close", "w"), (*OPEN, "--name", "w"),
+    (*OPEN, "--name", "new"), ("rounds", "import", "w", "FILE"), ("run",),
+    ("rounds", "exclude", "ann", "--reason", "x"), ("decisions", "agreement"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *[("round.json", c) for c in (b"", b"{", b"[]", b"{}", b'{"name": 3}', None)],
+        *[("tasks.jsonl", c) for c in (b"{", b'{"id": "t-1"}\n', b"[]\n", b"\xff\n", None)],
+        *[("asked.json", c) for c in (b"", b"{", b"[]", b"3", b'{"t-1": "x"}', b"{}", None)],
+    ],
+)
+def test_a_damaged_file_of_a_round_is_named(
+    desk: Desk, tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    rows = [item_row(row, "ann", n) for n, row in enumerate(desk.export("w"))]
+    file = write_csv(tmp_path / "answers.csv", rows)
+    desk.bring("w", rows[:3])
+    path = desk.rounds / "w" / name
+    path.unlink() if content is None else path.write_bytes(content)
+    for words in LOOKING:
+        own = desk.copy(tmp_path / f"copy-{len(list(tmp_path.iterdir()))}")
+        done = own.run(*(file if word == "FILE" else word for word in words))
+        assert "Traceback" not in done.err, (words, done.err)
+        if done.code:
+            place = "w/" + name if content is not None else "w"
+            assert (
+                place in done.err
+                or "no round" in done.err
+                or "waits for no" in done.err
+                or ("no CAT" in done.err)
+            ), (words, done.err)
+            assert "mend:  " in done.err, (words, done.err)
+
+
+def test_tables_that_do_not_fit(desk: Desk, tmp_path: Path, untouched: Any) -> None:
+    table = desk.export("w")
+    rows = [item_row(row, "ann", n) for n, row in enumerate(table)]
+    file = tmp_path / "answers.csv"
+    before = untouched(desk.root)
+    for lacking in ("task_id", "annotator"):
+        write_csv(file, [{k: v for k, v in row.items() if k != lacking} for row in rows])
+        said = desk.refused("rounds", "import", "w", file)
+        assert f"{file}: no column {lacking}" in said
+    for content in (b"", b"task_id,annotator\n", b"\xff\xfe\x00", b"{", b'["x"]'):
+        file.write_bytes(content)
+        assert str(file) in desk.refused("rounds", "import", "w", file)
+    assert str(tmp_path) in desk.refused("rounds", "import", "w", tmp_path / "none.csv")
+    write_csv(file, rows)
+    assert "shut" in desk.refused("rounds", "import", "shut", file)
+    assert {k: v for k, v in untouched(desk.root).items() if "/3-" not in k} == before
+    # The table of another round, or of another campaign: each row is refused, by name.
+    desk.open("intrasentence", "other")
+    said = desk.bring("other", rows)
+    assert said["refused"] == {"unknown_task": len(rows)}
+
+
+def test_without_consent_nothing_counts_until_it_is_there(desk: Desk) -> None:
+    rows = [item_row(row, f"p-{n % 2}", n) for n, row in enumerate(desk.export("w"))]
+    version = rows[0]["consent"]
+    bare = [{**row, "consent": ""} for row in rows]
+    said = desk.bring("w", bare, "bare.csv")
+    assert said["refused"] == {"no_consent": len(rows)}
+    assert desk.records("w/items.jsonl", Item) == []
+    late = [{"task_id": "t-x", "annotator": "p-0", "consent": version}]
+    desk.bring("w", late, "late.csv")
+    assert len(desk.records("w/items.jsonl", Item)) == len(rows) / 2
+    desk.bring("w", bare, "bare.csv", "--consent", version)
+    assert len(desk.records("w/items.jsonl", Item)) == len(rows)
+    desk.bring("w", bare, "bare.csv", "--consent", version)  # again: the same
+    assert len(desk.records("w/items.jsonl", Item)) == len(rows)
+
+
+def test_a_results_file_of_mturk_as_it_is(desk: Desk) -> None:
+    turk = []
+    for n, task in enumerate(desk.export("w")):
+        row = item_row(task, f"A{n % 3}", n)
+        turk.append({
+            "HITId": f"H{n}", "HITTypeId": "T", "Title": "Write", "Reward": "$0.40",
+            "AssignmentId": f"AS{n}", "WorkerId": row["annotator"],
+            "AssignmentStatus": "Submitted", "AcceptTime": "Sat May 02 09:00:00 PDT 2026",
+            "SubmitTime": "Sat May 02 10:22:05 PDT 2026", "WorkTimeInSeconds": "61",
+            **{f"Input.{k}": v for k, v in task.items()},
+            **{f"Answer.{k}": row[k] for k in ("template", *MEANT, "consent")},
+        })  # fmt: skip
+    said = desk.bring("w", turk, "Batch_1_results.csv")
+    assert said["refused"] == {}
+    items = desk.records("w/items.jsonl", Item)
+    assert len(items) == len(turk)
+    assert items[0].submitted_at == "2026-05-02T17:22:05.000Z"
+    assert items[0].seconds == 61
+    assert desk.bring("w", turk, "Batch_1_results.csv")["known"] == len(turk)

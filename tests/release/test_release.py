@@ -71,7 +71,9 @@ def test_no_person_and_no_intent_is_in_a_release(example: Path, release: Path) -
         content = path.read_bytes()
         assert not [person for person in people if person in content], path.name
         assert b"intent" not in content.replace(b"what the writer meant", b"")
-    readable = [p for p in example.rglob("*") if p.is_file() and not {"raw", "tasks"} & set(p.parts)]
+    readable = [
+        p for p in example.rglob("*") if p.is_file() and not {"raw", "tasks"} & set(p.parts)
+    ]
     for path in readable:
         assert not [p for p in people if p in path.read_bytes()], path
 

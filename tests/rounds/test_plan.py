@@ -28,7 +28,9 @@ def item(n: int, writer: str = "p-1") -> Item:
 
 
 def plan(items: list[Item], **knobs: Any) -> Any:
-    knobs = {"answers": 5, "first": 3, "full": [], "seed": 1, "round": "v", **knobs}
+    full = knobs.get("full", ())
+    wanted = {i.id: 5 if i.id in full else 3 for i in items}
+    knobs = {"wanted": wanted, "full": full, "seed": 1, "round": "v", **knobs}
     return validation(items, {"term-1": term(1)}, sealed=SEAL, **knobs)
 
 
@@ -83,7 +85,7 @@ def test_the_seed_decides_the_order_and_nothing_else(seed: int, n: int) -> None:
 def test_ids_tell_nothing_without_the_key() -> None:
     (one,) = plan([item(1)])
     (other,) = validation(
-        [item(1)], {"term-1": term(1)}, round="v", answers=5, first=3, full=[], seed=1,
+        [item(1)], {"term-1": term(1)}, round="v", wanted={"item-1": 3}, full=[], seed=1,
         sealed=sealed(b"x" * 32),
     )  # fmt: skip
     assert one.id != other.id

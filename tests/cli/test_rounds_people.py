@@ -1,0 +1,423 @@
+"""People in rounds: excluded, withdrawn, erased; and what of them leaves us."""
+
+import csv
+import io
+import json
+import random
+import runpy
+import shutil
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.records import Answer, Item, Label, Person, Rejection, Task
+from curation.rounds import pages
+from curation.rounds.people import pseudonyms, read_key
+
+# A campaign for tests, made beside this file; by path, since tests are no package.
+_shared = runpy.run_path(str(Path(__file__).with_name("test_rounds.py")))
+Desk, item_row, label_row = _shared["Desk"], _shared["item_row"], _shared["label_row"]
+write_csv, sentences, strike, MEANT = (
+    _shared[name] for name in ("write_csv", "sentences", "strike", "MEANT")
+)
+moments, told = _shared["moments"], _shared["told"]
+Row = dict[str, Any]
+WRITERS = ["Ann W.", "ben@example.invalid", "Chlöe", "dan"]
+VALIDATORS = [f"val-{n}@Example.Invalid" for n in range(6)]
+
+
+@pytest.fixture(scope="module")
+def whole(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with a release: four writers, six validators, items in dev and in test."""
+    desk = Desk.make(forked, tmp_path_factory.mktemp("whole") / "c", items=4)
+    desk.open("intrasentence", "w")
+    rows = []
+    for n, task in enumerate(desk.export("w")):
+        rows.append({**task, **item_row(task, WRITERS[n % 4], n)})  # all columns come back
+    desk.bring("w", rows, "w.csv")
+    desk.open("validation", "v")
+    golds = desk.golds()
+    rows = []
+    for n, task in enumerate(desk.export("v")):
+        rows += [{**task, **label_row(task, VALIDATORS[(n + k) % 6], golds, n)} for k in range(5)]
+    desk.bring("v", rows, "v.csv")
+    desk.say("rounds", "close", "v")
+    done = desk.run("run")
+    assert done.code == 0, done.err
+    return Path(desk.root)
+
+
+@pytest.fixture
+def desk(forked: Any, whole: Path, tmp_path: Path) -> Any:
+    made = Desk(forked, Path(shutil.copytree(whole, tmp_path / "c")))
+    shutil.copytree(whole.parent / "c-out", made.out, dirs_exist_ok=True)
+    return made
+
+
+def name_of(desk: Any, person: str) -> str:
+    (line,) = [
+        line
+        for line in (desk.root / "campaign.toml").read_text("utf-8").splitlines()
+        if line.startswith("id = ")
+    ]
+    return pseudonyms(read_key(line.split('"')[1]))(person)
+
+
+def words_of(desk: Any, person: str) -> list[str]:
+    """What somebody wrote, word by word: each occurs nowhere else."""
+    rows = _shared["read_csv"](desk.out / "w.csv")
+    own = [row for row in rows if row["annotator"] == person]
+    assert own
+    found = [row[name] for row in own for name in MEANT]
+    return found + [row["template"].split()[1] for row in own]
+
+
+def holding(root: Path, *needles: str) -> dict[str, list[str]]:
+    """The files in which some text stands."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(p for p in root.rglob("*") if p.is_file()):
+        data = path.read_bytes()
+        hits = [n for n in needles if n.encode() in data or json.dumps(n)[1:-1].encode() in data]
+        if hits:
+            found[path.relative_to(root).as_posix()] = hits
+    return found
+
+
+# --- exclude, and take it back --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("person", ["Ann W.", "val-0@Example.Invalid"])
+def test_an_exclusion_taken_back_leaves_no_trace(desk: Any, content: Any, person: str) -> None:
+    before = told(content, desk.root)
+    said = desk.say("rounds", "exclude", person, "--reason", "asleep")
+    assert said["person"] == name_of(desk, person)
+    assert said["changed"]["labels"][1] < said["changed"]["labels"][0]
+    during = told(content, desk.root)
+    assert during != before
+    gone = [r for r in desk.records("w/rejected.jsonl", Rejection) if r.code == "excluded"]
+    gone += [r for r in desk.records("v/rejected.jsonl", Rejection) if r.code == "excluded"]
+    assert gone
+    assert all("asleep" in r.detail for r in gone)
+    desk.say("rounds", "exclude", person, "--undo")
+    after = told(content, desk.root)
+    standing = after.pop("2-rounds/standing.jsonl")
+    assert [line["action"] for line in standing] == ["exclude", "readmit"]
+    for each in (before, after):
+        for step in each["2-rounds/manifest.json"]["steps"].values():
+            step["inputs"].pop("2-rounds/standing.jsonl", None)
+    assert after == before
+
+
+def test_said_twice_it_stands_once(desk: Any) -> None:
+    for words in (("exclude", "dan", "--reason", "x"), ("withdraw", "dan"),
+                  ("withdraw", "dan", "--erase")):  # fmt: skip
+        desk.say("rounds", *words)
+        path = desk.rounds / "standing.jsonl"
+        before = path.read_bytes()
+        assert desk.run("rounds", *words).code == 0
+        assert path.read_bytes() == before, words
+    assert "withdrawal cannot be taken back" in desk.refused("rounds", "exclude", "dan", "--undo")
+
+
+def test_items_of_somebody_who_is_out_are_asked_of_nobody(desk: Any) -> None:
+    desk.say("rounds", "open", "validation", "--name", "v")  # again
+    lost = {i.id for i in desk.records("w/items.jsonl", Item) if i.writer == name_of(desk, "dan")}
+    said = desk.say("rounds", "exclude", "dan", "--reason", "all copied")
+    assert len(said["cats_lost"]) == len(lost)
+    tasks = {t.id: t for t in desk.records("v/tasks.jsonl", Task)}
+    assert desk.status("v")["remaining"] == 0  # they need nothing any more
+    assert desk.say("rounds", "top-up", "v")["answers"] == 0
+    # Nor are they exported where a label on them was on its way.
+    asked = json.loads((desk.rounds / "v" / "asked.json").read_text("utf-8"))
+    asked = {id: n + 1 for id, n in asked.items()}
+    (desk.rounds / "v" / "asked.json").write_text(json.dumps(asked), "utf-8")
+    exported = {row["task_id"] for row in desk.export("v")}
+    assert exported
+    assert not {t for t in exported if tasks[t].item in lost}
+
+
+def test_a_person_with_refused_answers_alone_can_be_taken_out(desk: Any) -> None:
+    said = desk.say("rounds", "open", "intrasentence", "--name", "w2", "--platform", "files")
+    assert said["tasks"]
+    row = item_row(desk.export("w2")[0], "eve@example.invalid", 900)
+    for n, bad in enumerate((
+        {**row, "task_id": "t-of-nobody"},
+        {"task_id": "", "annotator": "fay", "consent": row["consent"]},
+    )):  # fmt: skip
+        desk.bring("w2", [bad], f"bad-{n}.csv")
+    known = {p.id for p in desk.records("people.jsonl", Person)}
+    for person in ("eve@example.invalid", "fay"):
+        assert name_of(desk, person) in known
+        desk.say("rounds", "withdraw", person, "--erase")
+        assert holding(desk.root, person) == {}
+
+
+def test_nobody_is_named_who_is_not_there(desk: Any, untouched: Any) -> None:
+    before = untouched(desk.root)
+    for person in ("nobody", "p-0000000000000000", ""):
+        said = desk.refused("rounds", "withdraw", person)
+        assert f"under the name {person!r}" in said
+    assert untouched(desk.root) == before
+
+
+# --- withdraw, and be erased ----------------------------------------------------------------------
+
+
+def counts_add_up(desk: Any) -> None:
+    """Whatever was ever sent is an answer that counts, is refused, or was erased."""
+    for round in ("w", "v"):
+        events = [
+            json.loads(line)
+            for path in sorted((desk.rounds / round / "raw").glob("*.jsonl"))
+            for line in path.read_text("utf-8").splitlines()
+        ]
+        assert [e["position"] for e in events] == list(range(len(events)))
+        assert len({e["id"] for e in events}) == len(events)
+        assert all(e["payload"] == {} for e in events if e["source"] == "erased")
+        there = [e for e in events if e["source"] != "erased" and e["payload"].get("task_id")]
+        answers = desk.records(f"{round}/answers.jsonl", Answer)
+        assert len(answers) == len(there)
+        refused = [a for a in answers if a.code]
+        assert len(desk.records(f"{round}/rejected.jsonl", Rejection)) == len(refused)
+    items = desk.records("w/items.jsonl", Item)
+    labels = desk.records("v/labels.jsonl", Label)
+    counted = [a for a in desk.records("v/answers.jsonl", Answer) if a.code is None]
+    assert len(labels) == 3 * len(counted)
+    assert {label.item for label in labels} <= {item.id for item in items}
+
+
+@pytest.mark.parametrize("erase", [False, True])
+@pytest.mark.parametrize("person", ["Ann W.", "Chlöe", "val-0@Example.Invalid"])
+def test_who_withdraws_is_out_for_good(desk: Any, person: str, erase: bool) -> None:
+    more = ["--erase"] if erase else []
+    said = desk.say("rounds", "withdraw", person, *more)
+    assert bool(said["erased"]) == erase
+    counts_add_up(desk)
+    out = name_of(desk, person)
+    assert out not in {label.annotator for label in desk.records("v/labels.jsonl", Label)}
+    assert out not in {item.writer for item in desk.records("w/items.jsonl", Item)}
+    assert holding(desk.root / "3-decisions", out) == {}
+    assert holding(desk.root / "7-release", out) == {}
+    assert "cannot be taken back" in desk.refused("rounds", "exclude", person, "--undo")
+
+
+def test_nothing_is_left_of_an_erased_validator(desk: Any) -> None:
+    person = VALIDATORS[0]
+    desk.say("rounds", "withdraw", person, "--erase")
+    assert holding(desk.root, person, person.lower()) == {}
+    assert set(holding(desk.root, name_of(desk, person))) == {"2-rounds/standing.jsonl"}
+
+
+def test_nothing_is_left_of_an_erased_writer(desk: Any) -> None:
+    words = words_of(desk, "Chlöe")
+    before = holding(desk.root, *words)
+    assert "7-release/0.1.0/test.json" in before
+    assert "2-rounds/v/tasks.jsonl" in before
+    desk.say("rounds", "withdraw", "Chlöe", "--erase")
+    assert holding(desk.root, "Chlöe") == {}
+    left = holding(desk.root, *words)
+    assert {path: len(found) for path, found in left.items()} == {}
+
+
+def test_nothing_is_left_in_what_validators_sent_back(desk: Any) -> None:
+    # A platform's table has the texts of the task in each validator's row.
+    words = words_of(desk, "Chlöe")
+    desk.say("rounds", "withdraw", "Chlöe", "--erase")
+    left = holding(desk.rounds / "v", *words)
+    assert {p: len(found) for p, found in left.items() if p != "tasks.jsonl"} == {}
+
+
+def test_a_second_delivery_brings_nothing_back(desk: Any, content: Any) -> None:
+    desk.say("rounds", "open", "intrasentence", "--name", "w")
+    desk.say("rounds", "open", "validation", "--name", "v")
+    words = words_of(desk, "Ann W.")
+    for person in ("Ann W.", VALIDATORS[1]):
+        desk.say("rounds", "withdraw", person, "--erase")
+    before = {k: v for k, v in content(desk.root).items() if k.startswith("2-rounds")}
+    for round in ("w", "v"):
+        said = desk.say("rounds", "import", round, desk.out / f"{round}.csv")
+        assert (said["new"], said["refused"]) == (0, {})
+    after = {k: v for k, v in content(desk.root).items() if k.startswith("2-rounds")}
+    assert after == before
+    # With a column more each row is another: kept as a tombstone, and nothing of it.
+    for round in ("w", "v"):
+        rows = _shared["read_csv"](desk.out / f"{round}.csv")
+        desk.bring(round, [{**row, "batch": 2} for row in rows], f"{round}-2.csv")
+    assert holding(desk.root, "Ann W.", VALIDATORS[1]) == {}
+    assert holding(desk.rounds / "w", *words) == {}
+    out = {name_of(desk, "Ann W."), name_of(desk, VALIDATORS[1])}
+    assert not out & {a.annotator for r in "wv" for a in desk.records(f"{r}/answers.jsonl", Answer)}
+
+
+@pytest.mark.parametrize("person", ["Ann W.", "val-0@Example.Invalid"])
+def test_an_erasure_killed_anywhere_and_said_again(
+    forked: Any, desk: Any, content: Any, tmp_path: Path, person: str
+) -> None:
+    command = ("rounds", "withdraw", person, "--erase")
+    done = desk.copy(tmp_path / "done")
+    touched = moments(done, command, done.root)
+    wanted = told(content, done.root)
+    draw = random.Random(person)
+    for moment in sorted(draw.sample(range(1, touched + 1), 9)):
+        own = desk.copy(tmp_path / f"killed-{moment}")
+        died = own.run(*command, before=strike(own.root, at=moment))
+        assert died.code == -signal.SIGKILL
+        own.say(*command)
+        found = told(content, own.root)
+        for each in (found, wanted):
+            each["2-rounds/standing.jsonl"] = each["2-rounds/standing.jsonl"][-1:]
+            for step in each["2-rounds/manifest.json"]["steps"].values():
+                step["inputs"].pop("2-rounds/standing.jsonl", None)
+        assert found == wanted, moment
+        assert holding(own.root, person) == {}
+
+
+WORDS = {"exclude": ("exclude", "--reason", "x"), "withdraw": ("withdraw",),
+         "erase": ("withdraw", "--erase")}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WORDS)
+def test_when_nothing_is_left_to_release(desk: Any, how: str) -> None:
+    word, *more = WORDS[how]
+    words = [word for person in WRITERS for word in words_of(desk, person)]
+    for person in WRITERS:
+        done = desk.run("rounds", word, person, *more)
+        assert done.code == 0, (person, done.err)
+    # What was released is out of date, and an erased person's words are not left in it.
+    if how == "erase":
+        assert holding(desk.root / "7-release", *words) == {}
+
+
+@pytest.mark.parametrize("how", WORDS)
+def test_a_release_whose_dev_part_is_empty(forked: Any, tmp_path: Path, how: str) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker"], items=3, near=1.0)
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben", "cho"])
+    desk.open("validation", "v")
+    golds = desk.golds()
+    desk.bring("v", [label_row(t, f"v-{k}", golds, n) for n, t in enumerate(desk.export("v"))
+                     for k in range(5)])  # fmt: skip
+    assert desk.run("run").code == 0
+    word, *more = WORDS[how]
+    assert len(desk.say("rounds", word, "ben", *more)["cats_lost"]) == 1
+
+
+# --- what leaves us -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """600 written items, and a round of validation on them."""
+    terms = [f"craftsman {_shared['word'](n)}" for n in range(60)]
+    desk = Desk.make(forked, tmp_path_factory.mktemp("many") / "c", terms, items=10, near=1.0)
+    desk.open("intrasentence", "w")
+    desk.written("w", [f"writer-{n}@example.invalid" for n in range(12)])
+    desk.open("validation", "v")
+    desk.export("v")
+    return Path(desk.root)
+
+
+def test_the_order_of_a_task_tells_nothing_of_what_was_meant(forked: Any, many: Path) -> None:
+    desk = Desk(forked, many)
+    golds = desk.golds()
+    tasks = desk.export("v")
+    assert len(tasks) == 600
+    orders = Counter(tuple(golds[task[f"text_{n}"]] for n in (1, 2, 3)) for task in tasks)
+    # Six orders, 100 each; 99.9 % of chi squared with 5 degrees of freedom is 20.5.
+    assert len(orders) == 6
+    assert sum((n - 100) ** 2 / 100 for n in orders.values()) < 20.5
+    # Nor do the ids: sorted by them, the first is each as often.
+    first = Counter(
+        min((task[f"id_{n}"], golds[task[f"text_{n}"]]) for n in (1, 2, 3))[1] for task in tasks
+    )
+    assert sum((n - 200) ** 2 / 200 for n in first.values()) < 13.8  # 2 degrees of freedom
+    # Nor the order of the tasks: whose items stand beside each other is chance.
+    writers = {i.id: i.writer for i in desk.records("w/items.jsonl", Item)}
+    order = [writers[str(t.item)] for t in desk.records("v/tasks.jsonl", Task)]
+    same = sum(a == b for a, b in zip(order, order[1:], strict=False))
+    assert same < 90  # 600 / 12 are 50
+
+
+def test_nothing_of_what_was_meant_or_who_wrote_leaves(forked: Any, many: Path) -> None:
+    desk = Desk(forked, many)
+    items = desk.records("w/items.jsonl", Item)
+    secret = {i.id for i in items} | {a.id for i in items for a in i.associations}
+    secret |= {str(i.writer) for i in items} | {f"writer-{n}@" for n in range(12)}
+    secret |= {t.barred for t in desk.records("v/tasks.jsonl", Task)}
+    tasks = desk.records("v/tasks.jsonl", Task)
+    texts = pages.texts("en", desk.rounds / "text.toml")
+    data = json.dumps([pages.task_data(t, "validation", texts=texts) for t in tasks])
+    form = pages.config("validation", texts) + pages.instruction("validation", texts)
+    table = (desk.out / "v.csv").read_text("utf-8")
+    page = (desk.out / "v-instructions.html").read_text("utf-8")
+    for sent in (data, table, page, form):
+        assert [s for s in secret if s in sent] == []
+    heads = list(csv.DictReader(io.StringIO(table)).fieldnames or [])
+    assert heads == ["task_id", "consent_version", "target", "domain", "context", "id_1", "text_1",
+                     "id_2", "text_2", "id_3", "text_3", "answers"]  # fmt: skip
+    assert "stereotype" not in data
+
+
+def test_ids_say_nothing_without_the_key(forked: Any, whole: Path, tmp_path: Path) -> None:
+    from curation.rules import stable_id
+
+    desk = Desk(forked, whole)
+    tasks = desk.records("v/tasks.jsonl", Task)
+    shown = {s.id for t in tasks for s in t.shown} | {t.id for t in tasks}
+    items = desk.records("w/items.jsonl", Item)
+    tries = set()
+    for item in items:
+        for association in item.associations:
+            for parts in ((association.sentence,), (item.id, association.sentence),
+                          (item.id, str(association.intent)), (association.id,), ("v", association.id)):  # fmt: skip
+                for prefix in ("t", "a", "association", "task", "item"):
+                    tries.add(stable_id(prefix, *parts)[-20:][:16])
+                    tries.add(pseudonyms(b"")("\x1f".join(("sealed", prefix, *parts)))[2:])
+    assert not {id.partition("-")[2][:16] for id in shown} & tries
+    # The same item under another key has another id.
+    other = Desk.make(forked, tmp_path / "other", items=4)
+    other.open("intrasentence", "w")
+    assert not {row["task_id"] for row in other.export("w")} & {
+        t.id for t in desk.records("w/tasks.jsonl", Task)
+    }
+
+
+def test_a_release_names_nobody_and_tells_no_intent(forked: Any, desk: Any) -> None:
+    release = desk.root / "7-release" / "0.1.0"
+    writers = [name_of(desk, person) for person in WRITERS]
+    assert holding(release, *WRITERS, *VALIDATORS, *writers) == {}
+    # Where validators saw it otherwise than the writer, the order must not tell what was meant.
+    desk.say("rounds", "open", "intrasentence", "--name", "w2", "--platform", "files")
+    desk.written("w2", ["eve", "fay"])
+    desk.say("rounds", "open", "validation", "--name", "v2", "--platform", "files")
+    golds = desk.golds()
+    swap = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype"}
+    other = {text: swap.get(gold, gold) for text, gold in golds.items()}
+    rows = [label_row(t, f"v-{k}", other, n) for n, t in enumerate(desk.export("v2"))
+            for k in range(5)]  # fmt: skip
+    desk.bring("v2", rows)
+    assert desk.run("run").code == 0
+    orders = Counter()
+    for name in ("dev.json", "test.json"):
+        data = json.loads((release / name).read_text("utf-8"))["data"]
+        for items in data.values():
+            for item in items:
+                said = tuple(s["gold_label"] for s in item["sentences"])
+                first = item["sentences"][0]["sentence"]
+                orders[said, golds[first] != item["sentences"][0]["gold_label"]] += 1
+    swapped = Counter(order for (order, other), n in orders.items() if other for _ in range(n))
+    straight = Counter(order for (order, other), n in orders.items() if not other for _ in range(n))
+    assert not (len(swapped) == 1 and len(straight) == 1), (swapped, straight)
+
+
+def test_no_personal_datum_is_in_a_file_that_git_would_take(desk: Any) -> None:
+    people = [*WRITERS, *VALIDATORS, *(v.lower() for v in VALIDATORS)]
+    kept = {p for p in holding(desk.root, *people) if "/raw/" not in p}
+    assert kept == set()
+    raw = {p for p in holding(desk.root, *people)}
+    assert raw
+    for folder in desk.rounds.glob("*/raw"):
+        assert folder.stat().st_mode & 0o077 == 0
