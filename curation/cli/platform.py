@@ -239,8 +239,7 @@ def top_up(campaign: Campaign, stands: reckoning.Standing) -> dict[str, int]:
         server.put_tasks(round.project, sent(campaign, round, lost, texts(campaign, round)))
         there = server.asked(round.project)
     server.stop_serving(round.project, only={there[id].id for id in stands.void})
-    ways = {id: max(there[id].overlap - there[id].answers, 0) for id in stands.lack}
-    more = {id: n - ways[id] for id, n in stands.lack.items() if n > ways[id]}
+    more = {id: n - there[id].coming for id, n in stands.lack.items() if n > there[id].coming}
     totals = {id: there[id].answers + stands.lack[id] for id in more}
     with tracked("asking", len(totals)) as advance:
         overlaps = {there[id].id: n for id, n in totals.items()}

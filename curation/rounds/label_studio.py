@@ -24,11 +24,12 @@ def connect(
 
 
 class Asked(NamedTuple):
-    """A task on the server: its id, how many answers it was asked for, how many it has."""
+    """A task on the server: how many answers it was asked for, has, and is still served for."""
 
     id: int
     overlap: int
     answers: int
+    coming: int
 
 
 @dataclass(frozen=True)
@@ -215,9 +216,10 @@ class LabelStudio:
     def asked(self, project: int) -> dict[str, Asked]:
         """How often each task of ours was asked for there, and how many answers it has."""
         found: dict[str, Asked] = {}
-        for task in self.to.tasks(project, "id,data,overlap,total_annotations"):
-            there = Asked(task["id"], task["overlap"], task["total_annotations"])
-            found.setdefault(task_id(task), there)
+        for task in self.to.tasks(project, "id,data,overlap,total_annotations,is_labeled"):
+            has = task["total_annotations"]
+            coming = 0 if task["is_labeled"] else max(task["overlap"] - has, 0)
+            found.setdefault(task_id(task), Asked(task["id"], task["overlap"], has, coming))
         return found
 
     def replace(self, task: int, data: Mapping[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """Rounds by their commands on a platform of tables: repeated, killed, on a full disk, dealt out."""
 
 import csv
-import errno
 import json
 import os
 import random
@@ -11,7 +10,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -152,8 +151,6 @@ def item_row(task: Row, who: str, n: int) -> Row:
     row: Row = {"task_id": task["task_id"], "annotator": who, "consent": task["consent_version"]}
     words = {name: word(who, n, name) for name in MEANT}
     here = word(who, n)
-    if "text_1" in task:
-        raise AssertionError("a task of validation is not written")
     row |= {"template": f"In {here} the {task['target']} is BLANK.", **words}
     return row | {"submitted_at": at(n), "seconds": 60}
 
@@ -183,7 +180,7 @@ def told(content: Any, root: Path) -> dict[str, Any]:
             found[name] = lines
         elif name.endswith("manifest.json"):
             for step in found[name]["steps"].values():
-                # Times are in the one; the other may be that of a round which is planned anew.
+                # Times are in two; the other may be that of a round which is planned anew.
                 for each in [
                     n for n in step["inputs"] if n.endswith(("round.json", "tasks.jsonl"))
                 ]:
@@ -234,7 +231,6 @@ def stages(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, S
         nonlocal desk
         before, desk = desk, desk.copy(folder / str(len(found) + 1))
         said = desk.say(*command)
-        # What it says is left out: the folder stays as it is only where a copy is worked on.
         found[name] = Stage(name, command, before.root, desk.root)
         return said
 
@@ -305,6 +301,10 @@ def test_the_whole_way_says_what_it_should(stages: dict[str, Stage]) -> None:
     assert given == {i: 15 if t.full else 12 if i == wrong else 9 for i, t in tasks.items()}
 
 
+REPEATED = {"exclude": "is excluded already", "undo": "is not excluded", "withdraw": "withdrew"}
+"""What is said where a word on a person was said before; what it changes is brought about."""
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_command_again_changes_nothing(
     forked: Any, content: Any, stages: dict[str, Stage], tmp_path: Path, name: str
@@ -312,11 +312,8 @@ def test_a_command_again_changes_nothing(
     stage = stages[name]
     desk = Desk(forked, Path(shutil.copytree(stage.after, tmp_path / "again")))
     done = desk.run(*stage.command)
+    assert done.code == 0 or REPEATED.get(name, "-") in done.err, done.err
     assert "Traceback" not in done.err
-    if name == "undo":
-        assert "there is nothing to take back" in done.err
-    else:
-        assert done.code == 0, done.err
     check_same(desk, content, stages, stage)
 
 
@@ -330,10 +327,8 @@ def check_same(desk: Desk, content: Any, stages: dict[str, Stage], stage: Stage)
     for each in (found, wanted):
         if stage.name == "close-review":
             del each["2-rounds/manifest.json"]
-        if stage.name in ("exclude", "undo", "withdraw", "erase"):  # what was said twice
+        if stage.name == "erase":  # what can be said twice
             each["2-rounds/standing.jsonl"] = each["2-rounds/standing.jsonl"][-1:]
-            for step in each["2-rounds/manifest.json"]["steps"].values():
-                step["inputs"].pop("2-rounds/standing.jsonl", None)
     assert found == wanted
 
 
@@ -406,10 +401,7 @@ def check_again(desk: Desk, content: Any, stages: dict[str, Stage], stage: Stage
         looked = desk.run(*words)
         assert looked.code == 0 or "no round was opened here" in looked.err, looked.err
     done = desk.run(*stage.command)
-    # An exclusion that was taken back before the end is one that needs no taking back.
-    assert done.code == 0 or (stage.name == "undo" and "is not excluded" in done.err), done.err
-    if stage.name == "undo":
-        assert desk.run("run").code == 0
+    assert done.code == 0 or REPEATED.get(stage.name, "-") in done.err, done.err
     check_same(desk, content, stages, stage)
     assert list(desk.root.rglob(".*.tmp")) == []
 
@@ -450,11 +442,14 @@ def test_a_full_disk(
     stage, failed = stages[name], 0
     for size in (1, 300, 900, 2500, 6000):
         desk = Desk(forked, Path(shutil.copytree(stage.before, tmp_path / f"room-{size}")))
-        limit = lambda size=size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+        def limit(size: int = size) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
         done = desk.run(*stage.command, before=limit)
         if done.code:
             failed += 1
-            assert "the disk is full" in done.err, (errno.EFBIG, done.err)
+            assert "the disk is full" in done.err, done.err
         check_again(desk, content, stages, stage)
     assert failed
 
@@ -462,7 +457,7 @@ def test_a_full_disk(
 # --- only the labels that are needed ------------------------------------------------------------
 
 
-def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterable[Row]:
+def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterator[Row]:
     """Without end what people say of a task: right, wrong, in haste, or half."""
     draw, texts = random.Random(f"{seed}/{task['context']}"), [task[f"text_{n}"] for n in (1, 2, 3)]
     hard = draw.choice((0.0, 0.25, 0.6))
@@ -484,15 +479,14 @@ def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterable[Row]:
 
 def collect(desk: Desk, seed: int, of: int) -> dict[str, int]:
     """Answer and top up until nothing is lacking; how many labels each item got."""
-    golds, streams = desk.golds(), {}
+    golds, streams = desk.golds(), dict[str, Iterator[Row]]()
     tasks = {t.id: t for t in desk.records("v/tasks.jsonl", Task)}
     for _ in range(40):
-        table = desk.export("v")
         rows = []
-        for row in table:
-            answers = streams.setdefault(row["task_id"], iter(stream(seed, row, golds)))
+        for row in desk.export("v"):
+            answers = streams.setdefault(row["task_id"], stream(seed, row, golds))
             rows += [next(answers) for _ in range(int(row["answers"]))]
-        desk.bring("v", rows, f"wave-{len(streams)}-{random.random()}.csv")
+        desk.bring("v", rows)
         said = desk.say("rounds", "top-up", "v")
         asked = json.loads((desk.rounds / "v" / "asked.json").read_text("utf-8"))
         codes: dict[str, Counter[Any]] = defaultdict(Counter)
@@ -542,6 +536,37 @@ def test_needed_labels_keep_what_all_labels_keep(forked: Any, tmp_path: Path, se
     assert kept["needed"] == kept["all"]
     assert 3 <= len(kept["all"]) < 21
     assert sum(given["needed"].values()) < sum(given["all"].values())
+
+
+def test_what_a_writer_changed_is_asked_for_anew(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=1)
+    desk.open("intrasentence", "w", "--term", "baker", "--term", "potter")
+    rows = [{**item_row(task, "ann", n), "answer_id": f"a-{n}", "updated_at": at(n)}
+            for n, task in enumerate(desk.export("w"))]  # fmt: skip
+    desk.bring("w", rows)
+    desk.open("validation", "v")
+    golds, table = desk.golds(), desk.export("v")
+    later = {**rows[0], "stereotype": "quite other", "updated_at": at(5, 3)}
+    desk.bring("w", [later], "later.csv")
+    # What is out shows the old words; it comes back, and none of it counts for the new ones.
+    given = [label_row(t, f"v-{k}", golds, n) for n, t in enumerate(table) for k in range(5)]
+    assert desk.bring("v", given)["refused"] == {"text_changed": 5}
+    # In that round nothing of it is asked for again: it would be in vain.
+    assert desk.status("v")["remaining"] == 0
+    assert desk.say("rounds", "top-up", "v")["answers"] == 0
+    assert "waits for no answer" in desk.refused("rounds", "export", "v")
+    desk.say("rounds", "close", "v")
+    desk.open("validation", "v2")
+    golds, table = desk.golds(), desk.export("v2")
+    assert {t[f"text_{n}"] for t in table for n in (1, 2, 3)} == {
+        sentence for sentence in golds if rows[0]["template"][:12] in sentence
+    }
+    given = [label_row(t, f"u-{k}", golds, n) for n, t in enumerate(table)
+             for k in range(int(t["answers"]))]  # fmt: skip
+    assert desk.bring("v2", given)["refused"] == {}
+    assert desk.run("decisions", "filter").code == 0
+    decisions = read_records(desk.root / "3-decisions" / "decisions.jsonl", Decision)
+    assert [d.kept for d in decisions] == [True, True]
 
 
 # --- who gets what ------------------------------------------------------------------------------
