@@ -1,8 +1,9 @@
 """``curation rounds exclude`` and ``withdraw``: people whose answers do not count any more."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -10,16 +11,27 @@ from curation.campaign import Campaign, open_campaign
 from curation.cli import console, platform, round_files
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import STEPS, bring_up_to_date, last_run
-from curation.cli.reading import read_items, read_labels
-from curation.files import CurationError, dump_json, dump_line, now, read_json, writing
+from curation.cli.reading import read_labels
+from curation.files import (
+    CurationError,
+    dump_json,
+    dump_line,
+    now,
+    read_json,
+    read_records,
+    writing,
+)
 from curation.manifest import MANIFEST, read_manifest
-from curation.records import Cat, Decision, Manifest, Standing, Task
+from curation.records import Decision, Manifest, Person, Standing, Task
 from curation.rounds import people, standing
 
 Who = Annotated[
     str,
     typer.Argument(help="A pseudonym, or the person's id on the platform.", metavar="PERSON"),
 ]
+if TYPE_CHECKING:
+    from curation.rounds.archive import Sent
+
 ERASED = "(erased)"
 Word = Literal["exclude", "readmit", "withdraw", "erase"]
 
@@ -64,7 +76,10 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
     opened = open_campaign(root)
     with opened.lock():
         if not opened.round_names():
-            raise CurationError("there are no answers yet, and so nobody to name", "")
+            raise CurationError(
+                "there are no answers yet, and so nobody to name",
+                "bring answers in first: «curation rounds pull», or import",
+            )
         last = _last_made(opened)
         bring_up_to_date(opened, last)
         person = _pseudonym(opened, who)
@@ -75,14 +90,20 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
         with writing(round_files.standing_file(opened)) as file:
             file.writelines(map(dump_line, lines))
         erased = _erase(opened, person) if word == "erase" else 0
-        bring_up_to_date(opened, last)
+        unmade = ""
+        try:
+            bring_up_to_date(opened, last)
+        except CurationError as error:  # with nothing left there is no release; it is said, below
+            unmade = error.what
         after, lost = _figures(opened), cats - _cats(opened)
         won = _cats(opened) - cats
+    if unmade:
+        console.warn(f"not everything could be made anew: {unmade}; what is in 7-release/ is old")
     summary = {
         "person": person,
         "action": word,
         "erased": erased,
-        "changed": {k: [before[k], after[k]] for k in before if before[k] != after[k]},
+        "changed": {k: [before[k], after.get(k)] for k in before if before[k] != after.get(k)},
         "cats_lost": sorted(lost),
         "cats_won": sorted(won),
         "released_in": _releases_with(opened, lost),
@@ -115,7 +136,7 @@ def _tell(
         "erase": "has withdrawn and is erased",
     }
     console.say(f"{summary['person']} {done[summary['action']]}.")
-    rows = [[name.replace("_", " "), before[name], after[name]] for name in before]
+    rows = [[name.replace("_", " "), before[name], after.get(name)] for name in before]
     console.table("What it changes", ["", "before", "now"], rows)
     if summary["cats_lost"]:
         console.say(f"CATs lost: {', '.join(summary['cats_lost'])}")
@@ -142,11 +163,10 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
         CurationError: nobody here has answered under that name.
     """
     name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
-    known = {line.person for line in round_files.read_standing(campaign)}
-    known |= set(read_labels(campaign)["annotator"].unique())
-    known |= {item.writer for item in read_items(campaign) if item.writer}
-    for round in round_files.planned_rounds(campaign):
-        known |= {answer.annotator for answer in round_files.read_answers(campaign, round)}
+    met = campaign.rounds / "people.jsonl"
+    known = {person.id for person in read_records(met, Person)} if met.exists() else set()
+    known |= {line.person for line in round_files.read_standing(campaign)}
+    known |= set(read_labels(campaign)["annotator"].unique())  # published ones, too
     for candidate in (who, name(who), name(who.lower())):
         if candidate in known:
             return candidate
@@ -175,8 +195,6 @@ def _figures(campaign: Campaign) -> dict[str, Any]:
 
 
 def _cats(campaign: Campaign) -> set[str]:
-    from curation.files import read_records
-
     path = campaign.decisions / "decisions.jsonl"
     decisions: Sequence[Decision] = read_records(path, Decision) if path.exists() else []
     return {decision.item for decision in decisions if decision.kept}
@@ -184,13 +202,11 @@ def _cats(campaign: Campaign) -> set[str]:
 
 def _releases_with(campaign: Campaign, lost: set[str]) -> list[str]:
     """Released versions that still hold one of these CATs."""
-    from curation.stereoset import read_cats
-
     found = []
     for folder in sorted(path for path in campaign.releases.glob("*") if path.is_dir()):
         files = [folder / name for name in ("dev.json", "test.json")]
-        cats: list[Cat] = [cat for file in files if file.exists() for cat in read_cats(file)]
-        if lost & {cat.id for cat in cats}:
+        text = "".join(file.read_text("utf-8") for file in files if file.exists())
+        if any(f'"{id}"' in text for id in lost):
             found.append(folder.name)
     return found
 
@@ -211,7 +227,13 @@ def _erase(campaign: Campaign, person: str) -> int:
         if any(task.barred in writers for task in tasks):
             kept = [_emptied(task) if task.barred in writers else task for task in tasks]
             round_files.rewrite_tasks(campaign, round, kept)
-    erased = sum(archive.erase(raw, gone) for raw in sorted(campaign.rounds.glob("*/raw")))
+    erased = 0
+    for raw in sorted(campaign.rounds.glob("*/raw")):
+        round = raw.parent.name
+        planned = (raw.parent / "tasks.jsonl").exists()
+        tasks = round_files.read_tasks(campaign, round) if planned else []
+        theirs = {task.id for task in tasks if task.barred in writers}
+        erased += archive.erase(raw, gone, blank=partial(_unquoted, theirs=theirs))
     for one in round_files.map_rounds(campaign):
         try:
             if one.platform == "label_studio":
@@ -226,3 +248,16 @@ def _emptied(task: Task) -> Task:
     """A task without the words of the item's writer."""
     shown = tuple(text.model_copy(update={"text": ERASED}) for text in task.shown)
     return task.model_copy(update={"context": ERASED, "shown": shown})
+
+
+QUOTED = {"context", "text_1", "text_2", "text_3"}  # columns that a platform gives back
+
+
+def _unquoted(sent: "Sent", *, theirs: set[str]) -> dict[str, Any] | None:
+    """Another's row of a table without the words that its task showed; None where it has none."""
+    from curation.rounds.forms import file_row
+
+    if sent.source != "forms" or not theirs or file_row(sent.payload).get("task_id") not in theirs:
+        return None
+    shows = {k for k in sent.payload if k.casefold().removeprefix("input.") in QUOTED}
+    return {key: ERASED if key in shows else value for key, value in sent.payload.items()}

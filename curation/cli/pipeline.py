@@ -150,11 +150,11 @@ STEPS: tuple[Step, ...] = (
             "language": c.settings.campaign.language,
             "domains": tuple(c.settings.domains),
             "key": _key_fingerprint(c),
+            **round_files.what_counts(c),
         },
         lambda c: [
             c.terms / "targets.jsonl",
             *round_files.task_files(c),
-            round_files.standing_file(c),
             *reading.raw_files(c),
         ],
         work.fold,
@@ -178,6 +178,7 @@ STEPS: tuple[Step, ...] = (
             **c.settings.agreement.model_dump(),
             "decisions": c.settings.decisions.model_dump(),
             "seed": c.settings.campaign.seed,
+            "needed": [r.name for r in round_files.map_rounds(c) if r.labels == "needed"],
         },
         lambda c: [
             c.terms / "targets.jsonl",

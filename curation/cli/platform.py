@@ -63,7 +63,8 @@ def connection(campaign: Campaign, round: Round, url: str = "") -> "LabelStudio"
     if not key:
         raise CurationError(
             f"no key for {address}",
-            f"set {KEY} to the key that «Account & Settings» shows there",
+            f"set {KEY}, or {KEY}_{serving.role(round.kind).upper()}, to the key that "
+            "«Account & Settings» shows there",
         )
     server = label_studio.connect(address, key, tell=note)
     if round.project is not None and server.project(_title(campaign, round)) != round.project:
@@ -103,9 +104,10 @@ def publish(campaign: Campaign, round: Round, tasks: Sequence[Task], url: str) -
     with tracked("putting tasks", len(data)) as advance:
         bars = _barred(campaign, server, tasks)
         ids = server.put_tasks(project, data, bars=bars, advance=advance)
-    asked = round_files.read_asked(campaign, round.name)
-    with tracked("asking", len(tasks)) as advance:
-        server.set_overlap(project, {ids[t.id]: asked[t.id] for t in tasks}, advance=advance)
+    stands = reckoning.stand(campaign, round)
+    wanted = {ids[id]: n for id, n in stands.asked.items() if id not in stands.void}
+    with tracked("asking", len(wanted)) as advance:
+        server.set_overlap(project, wanted, advance=advance)
     _bar(campaign, server, project, tasks)
     note(f"sign-up: {server.invite()}")
     return round, f"{server.url}/projects/{project}/data?labeling=1"
@@ -236,7 +238,8 @@ def top_up(campaign: Campaign, stands: reckoning.Standing) -> dict[str, int]:
     server = connection(campaign, round)
     there = server.asked(round.project)
     if lost := [task for task in stands.tasks if task.id not in there]:
-        server.put_tasks(round.project, sent(campaign, round, lost, texts(campaign, round)))
+        data = sent(campaign, round, lost, texts(campaign, round))
+        server.put_tasks(round.project, data, bars=_barred(campaign, server, lost))
         there = server.asked(round.project)
     server.stop_serving(round.project, only={there[id].id for id in stands.void})
     more = {id: n - there[id].coming for id, n in stands.lack.items() if n > there[id].coming}

@@ -74,8 +74,8 @@ Stamps = tuple[tuple[Path, int, int], ...]
 
 
 def _stamps(paths: Sequence[Path]) -> Stamps:
-    """What tells whether files are still those that were read."""
-    stats = [(path, path.stat()) for path in paths]
+    """What tells whether files are still those that were read; none of what is not made yet."""
+    stats = [(path, path.stat()) for path in paths if path.exists()]
     return tuple((path, stat.st_mtime_ns, stat.st_ino) for path, stat in stats)
 
 

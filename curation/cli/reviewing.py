@@ -29,9 +29,11 @@ def apply_reviews(campaign: Campaign, round: Round) -> list[dict[str, str]]:
     by_term: dict[str, list[Review]] = defaultdict(list)
     for review in reviews:
         by_term[review.term].append(review)
-    spoken = {(edit.domain, edit.term): edit for edit in reading.read_edits(campaign)}
+    edits = [edit for edit in reading.read_edits(campaign) if edit.action]
+    spoken = {(edit.domain, edit.term): edit for edit in edits}
+    spoken |= {(edit.domain, edit.into): edit for edit in edits if edit.action == "rename"}
     added: list[dict[str, str]] = []
-    undecided = []
+    undecided, hidden = [], []
     most = max(round.answers, 1) / 2
     heads = {id: Counter((r.action, r.into) for r in said) for id, said in by_term.items()}
     leads = {id: words.most_common(1)[0] for id, words in heads.items()}
@@ -39,9 +41,13 @@ def apply_reviews(campaign: Campaign, round: Round) -> list[dict[str, str]]:
     goes |= {t.id for t in terms.values() if _goes(spoken.get((t.domain, t.text)))}
     for id, said in by_term.items():
         term = terms.get(id)
-        if term is None or (term.domain, term.text) in spoken:
+        if term is None:
             continue
         (action, into), votes = leads[id]
+        if (term.domain, term.text) in spoken:
+            if votes > most and action != spoken[term.domain, term.text].action:
+                hidden.append(f"{term.text} ({action})")
+            continue
         # What it would merge into must stay itself.
         lost = action == "merge" and (into not in terms or into in goes)
         if votes <= most or lost:
@@ -60,6 +66,8 @@ def apply_reviews(campaign: Campaign, round: Round) -> list[dict[str, str]]:
         elif action == "keep":
             continue  # it stands in the list as it is
         added.append(line)
+    if hidden:
+        warn(f"edits.csv has a word of its own on, and so stays: {', '.join(sorted(hidden))}")
     if undecided:
         warn(f"reviewers are divided on {', '.join(sorted(undecided))}; say it in edits.csv")
     if added:
@@ -73,21 +81,25 @@ def _goes(edit: "Edit | None") -> bool:
 
 def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, str]]) -> None:
     """Add lines in the form that the file has: its columns, its delimiter."""
+    from curation.rounds.tables import DELIMITERS
     from curation.terms.edits import ALIASES
 
     path = campaign.terms / "edits.csv"
     text = read_text(path) if path.exists() and path.read_bytes().strip() else ",".join(columns)
-    head = text.splitlines()[0]
-    delimiter = max(",;\t|", key=head.count)
+    lines_there = text.split("\n")
+    top = next(n for n, line in enumerate(lines_there) if line.strip() and line[:4] != "sep=")
+    head = lines_there[top].rstrip("\r")
+    delimiter = max(DELIMITERS, key=head.count)
     names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
     called = {ALIASES.get(name.casefold(), name.casefold()): name for name in names}
     called = {column: called.get(column, column) for column in columns}
     names += [name for name in called.values() if name not in names]
+    lines_there[top] = delimiter.join(names)
     out = io.StringIO(newline="")
     writer = csv.DictWriter(
         out, names, delimiter=delimiter, extrasaction="ignore", lineterminator="\n"
     )
     writer.writerows({called[c]: value for c, value in line.items()} for line in lines)
-    body = "\n".join([delimiter.join(names), *text.rstrip("\r\n").splitlines()[1:]])
+    body = "\n".join(lines_there).rstrip("\r\n")
     with writing(path) as file:
-        file.write((body + "\n" + out.getvalue()).encode())
+        file.write(f"{body}\n{out.getvalue()}".encode())

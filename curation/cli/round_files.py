@@ -1,7 +1,10 @@
 """A round's own files in a campaign: ``round.json``, tasks, what was asked for, answers."""
 
+import hashlib
 from pathlib import Path
+from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from curation.campaign import Campaign
@@ -75,10 +78,25 @@ def map_rounds(campaign: Campaign) -> list[Round]:
 
 
 def task_files(campaign: Campaign) -> list[Path]:
-    """Every round's tasks and state."""
-    return sorted(
-        path for name in ("tasks.jsonl", "round.json") for path in campaign.rounds.glob(f"*/{name}")
-    )
+    """The tasks of every round that has answers."""
+    found = (campaign.rounds / name / "tasks.jsonl" for name in campaign.round_names())
+    return [path for path in found if path.exists()]
+
+
+def what_counts(campaign: Campaign) -> dict[str, Any]:
+    """What of rounds and people decides which answers count, beside tasks and settings.
+
+    People's standing only as a digest: a manifest is read by others.
+    """
+    from curation.rounds.standing import out
+
+    standing = orjson.dumps(out(read_standing(campaign)), option=orjson.OPT_SORT_KEYS)
+    names = set(campaign.round_names())
+    return {
+        "kinds": {r.name: r.kind for r in map_rounds(campaign) if r.name in names},
+        "consents": sorted(consents(campaign)),
+        "standing": hashlib.sha256(standing).hexdigest()[:16],
+    }
 
 
 def read_tasks(campaign: Campaign, name: str) -> list[Task]:
@@ -99,8 +117,23 @@ def rewrite_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
 
 
 def read_asked(campaign: Campaign, name: str) -> dict[str, int]:
-    """How many answers each task was asked for in all."""
-    return dict(read_json(campaign.rounds / name / "asked.json"))
+    """How many answers each task was asked for in all.
+
+    Raises:
+        CurationError: the file is damaged.
+    """
+    path = campaign.rounds / name / "asked.json"
+    asked = {task.id: task.wanted for task in read_tasks(campaign, name)}
+    if not path.exists():
+        return asked
+    said = read_json(path)
+    whole = isinstance(said, dict) and asked.keys() <= said.keys()
+    if not whole or not all(type(n) is int and n >= 0 for n in said.values()):
+        raise CurationError(
+            f"{path}: does not say how many answers each task was asked for",
+            "delete it: what tasks.jsonl says is then taken, and top-up asks for the rest",
+        )
+    return dict(said)
 
 
 def write_asked(campaign: Campaign, name: str, asked: dict[str, int]) -> None:

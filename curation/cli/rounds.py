@@ -34,7 +34,8 @@ Url = Annotated[
     str,
     typer.Option(
         envvar="LABEL_STUDIO_URL",
-        help="Address of a Label Studio; its key is read from LABEL_STUDIO_API_KEY.",
+        help="Address of a Label Studio; its key is read from LABEL_STUDIO_API_KEY_WRITERS or "
+        "_VALIDATORS, else LABEL_STUDIO_API_KEY.",
     ),
 ]
 
@@ -102,9 +103,10 @@ def open_(
         address = ""
         if round.platform == "label_studio":
             round, address = platform.publish(opened, round, tasks, url)
-        again = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
-        round = round.model_copy(update=again)
-        round_files.write_round(opened, round)
+        if round.state != "open":
+            again = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
+            round = round.model_copy(update=again)
+            round_files.write_round(opened, round)
     asked = sum(round_files.read_asked(opened, round.name).values())
     summary = {
         "round": round.name,
@@ -267,6 +269,10 @@ def top_up(
             )
         if opened.round_names():
             bring_up_to_date(opened, "fold")
+        if one.platform == "label_studio":  # or what has just come in is asked for again
+            platform.pull(opened, one)
+            if opened.round_names():
+                bring_up_to_date(opened, "fold")
         asks = platform.top_up(opened, reckoning.stand(opened, one))
     more = sum(asks.values())
     if as_json:
@@ -301,6 +307,7 @@ def close(
     with opened.lock():
         one = round_files.the_round(opened, round)
         on_server = one.platform == "label_studio" and one.project is not None and not offline
+        on_server = on_server and one.state != "closed"
         if on_server:
             platform.pull(opened, one, full=True)
         if opened.round_names():
@@ -308,8 +315,9 @@ def close(
         added = apply_reviews(opened, one) if one.kind == "review" else []
         if on_server:
             platform.stop_serving(opened, one)
-        closed = one.model_copy(update={"state": "closed", "closed_at": now()})
-        round_files.write_round(opened, closed)
+        if one.state != "closed":
+            one = one.model_copy(update={"state": "closed", "closed_at": now()})
+            round_files.write_round(opened, one)
     if as_json:
         console.say_json({"round": one.name, "state": "closed", "edits": added})
         return
@@ -318,7 +326,7 @@ def close(
         console.table(
             "Added to 1-terms/edits.csv", list(added[0]), [list(a.values()) for a in added]
         )
-    show_progress(opened, [closed])
+    show_progress(opened, [one])
 
 
 app.command("export")(sheets.export)

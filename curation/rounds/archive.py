@@ -109,7 +109,12 @@ def read(raw: Path) -> Iterator[tuple[str, Sent]]:
             yield f"{name} line {number}", sent
 
 
-def erase(raw: Path, gone: Callable[[Sent], bool]) -> int:
+def erase(
+    raw: Path,
+    gone: Callable[[Sent], bool],
+    *,
+    blank: Callable[[Sent], dict[str, Any] | None] = lambda sent: None,
+) -> int:
     """Make tombstones of answers; their segments keep their names.
 
     A segment is rewritten whole or not at all, so that a killed erasure is simply repeated.
@@ -117,21 +122,25 @@ def erase(raw: Path, gone: Callable[[Sent], bool]) -> int:
     Args:
         raw: the archive's folder.
         gone: whether an answer is to be erased; not asked of what is erased already.
+        blank: another's answer that quotes what is erased, without it; None where it does not.
 
     Returns:
         How many answers became tombstones.
     """
     count = 0
     for segment in segments(raw):
-        hit = 0
+        hit, changed = 0, False
         lines: list[bytes] = []
         for line, sent in _lines(segment):
             if sent.source != "erased" and gone(sent):
                 hit += 1
                 lines.append(_line(_tombstone(sent)))
+            elif (payload := blank(sent)) is not None:
+                changed = True
+                lines.append(_line(msgspec.structs.replace(sent, payload=payload)))
             else:
                 lines.append(line)
-        if hit:
+        if hit or changed:
             with writing(segment) as file:
                 file.writelines(lines)
         count += hit

@@ -88,15 +88,6 @@ def test_a_lost_index_is_made_anew_from_the_archive(tmp_path: Path, seed: int) -
     assert after.since is None  # so all is fetched again, and nothing is missed
 
 
-def test_an_answer_that_a_backup_brought_back(place: tuple[Path, Path]) -> None:
-    pull(place, [answer(1)], "a")
-    pull(place, [gone(1)], "b")
-    pull(place, [answer(1)], "c")  # just as it was
-    by_index = alive(read(*place).known)
-    place[1].unlink()
-    assert alive(read(*place).known) == by_index == {"t-1": {1: "2026-05-01T10:00:00.000000Z"}}
-
-
 def test_a_pull_that_was_killed_before_the_index(place: tuple[Path, Path]) -> None:
     pull(place, [answer(1)], "first")
     deliver(place[0], "label_studio", [answer(2), gone(1)])
