@@ -54,7 +54,10 @@ def plan_round(
     answers = 1
     if kind == "review":
         answers = knobs.reviewers
-        tasks = plan.review(found, round=name, reviewers=answers, seed=seed, sealed=sealed)
+        everybody = _terms(campaign, (), ())
+        tasks = plan.review(
+            found, among=everybody, round=name, reviewers=answers, seed=seed, sealed=sealed
+        )
     elif kind == "validation":
         answers, tasks = _validation(campaign, name, found, of, sealed)
     else:

@@ -1,5 +1,6 @@
 """``curation rounds exclude`` and ``withdraw``: people whose answers do not count any more."""
 
+import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -95,10 +96,13 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
             bring_up_to_date(opened, last)
         except CurationError as error:  # with nothing left there is no release; it is said, below
             unmade = error.what
+            if word == "erase":  # the last release is of answers that may not be kept
+                shutil.rmtree(opened.releases / opened.settings.release.version, ignore_errors=True)
         after, lost = _figures(opened), cats - _cats(opened)
         won = _cats(opened) - cats
     if unmade:
-        console.warn(f"not everything could be made anew: {unmade}; what is in 7-release/ is old")
+        old = "is deleted" if word == "erase" else "is old"
+        console.warn(f"not all could be made anew: {unmade}; the release of this version {old}")
     summary = {
         "person": person,
         "action": word,

@@ -267,12 +267,10 @@ def top_up(
                 f"round {one.name} is {one.state}",
                 f"«curation rounds open {one.kind} --name {one.name}» opens it",
             )
-        if opened.round_names():
-            bring_up_to_date(opened, "fold")
         if one.platform == "label_studio":  # or what has just come in is asked for again
             platform.pull(opened, one)
-            if opened.round_names():
-                bring_up_to_date(opened, "fold")
+        if opened.round_names():
+            bring_up_to_date(opened, "fold")
         asks = platform.top_up(opened, reckoning.stand(opened, one))
     more = sum(asks.values())
     if as_json:

@@ -44,12 +44,19 @@ def writing(
 
 
 def review(
-    terms: Sequence[Term], *, round: str, reviewers: int, seed: int, sealed: Sealed
+    terms: Sequence[Term],
+    *,
+    among: Sequence[Term],
+    round: str,
+    reviewers: int,
+    seed: int,
+    sealed: Sealed,
 ) -> list[Task]:
     """One task a term, with the terms of its domain whose texts are nearest to merge into.
 
     Args:
         terms: the terms under review.
+        among: the terms into which they may merge.
         round: the round's name.
         reviewers: people who look at each.
         seed: of the shuffling.
@@ -59,9 +66,9 @@ def review(
 
     tasks = []
     for term in _shuffled(terms, f"{seed}/{round}"):
-        others = {t.id: t.text for t in terms if t.domain == term.domain and t.id != term.id}
+        others = {t.id: t.text for t in among if t.domain == term.domain and t.id != term.id}
         near = process.extract(term.text, others, scorer=fuzz.WRatio, limit=CHOICES)
-        kin = [t.id for t in terms if term.family and t.family == term.family and t.id in others]
+        kin = [t.id for t in among if term.family and t.family == term.family and t.id in others]
         tasks.append(
             Task(
                 id=sealed("t", round, "review", term.id),

@@ -5,9 +5,9 @@ the archive where it does not cover them all.
 """
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from curation.files import dump_json, read_json, writing
+from curation.files import CurationError, dump_json, read_json, writing
 from curation.rounds import archive
 
 Known = dict[str, dict[int, str]]
@@ -33,13 +33,23 @@ def read(raw: Path, index: Path) -> Seen:
         index: the cache's path.
     """
     names = [path.name for path in archive.segments(raw)]
-    if not index.exists():
+    cached = _cached(index)
+    if cached is None:
         return Seen(None, _known(raw) if names else {})
-    cached = read_json(index)
     if cached["segments"] != names:  # a pull was killed between archive and index
         return Seen(cached["since"] if set(cached["segments"]) <= set(names) else None, _known(raw))
     known = {task: {int(id): at for id, at in ids.items()} for task, ids in cached["known"].items()}
     return Seen(cached["since"], known, frozenset(cached["accounts"]))
+
+
+def _cached(index: Path) -> dict[str, Any] | None:
+    """The index, or None where there is none that can be used: it is made anew."""
+    try:
+        found = read_json(index)
+    except CurationError:
+        return None
+    whole = isinstance(found, dict) and {"segments", "since", "accounts", "known"} <= found.keys()
+    return found if whole else None
 
 
 def _known(raw: Path) -> Known:

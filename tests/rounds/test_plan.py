@@ -98,8 +98,11 @@ def test_reviewers_may_merge_into_what_is_near() -> None:
         term(1, "baker"), term(2, "pastry baker"), term(3, "smith"),
         term(4, "Laos", family="Laos"), term(5, "Laotian", family="Laos"),
     ]  # fmt: skip
-    tasks = {t.term: t for t in review(terms, round="r", reviewers=3, seed=1, sealed=SEAL)}
+    knobs: dict[str, Any] = {"round": "r", "reviewers": 3, "seed": 1, "sealed": SEAL}
+    tasks = {t.term: t for t in review(terms, among=terms, **knobs)}
     assert tasks["term-1"].choices[0] == "term-2"
     assert tasks["term-4"].choices[0] == "term-5"
     assert all(t.id not in t.choices and t.term not in t.choices for t in tasks.values())
     assert tasks["term-3"].wanted == 3
+    (alone,) = review(terms[:1], among=terms, **knobs)
+    assert alone.choices == tasks["term-1"].choices
