@@ -26,6 +26,7 @@ from curation.settings import (
     TermSettings,
     new_id,
 )
+from support.strike import strike, times
 
 NOBODY = 65534
 Command = tuple[str | Path, ...]
@@ -78,52 +79,6 @@ def leftovers(folder: Path) -> list[Path]:
 
 
 # --- kill -9 ----------------------------------------------------------------------------------
-
-
-def strike(*folders: Path, at: int = 0, tell: int | None = None) -> Callable[[], None]:
-    """Prepare a process to die at the ``at``-th time that it touches the disk under folders.
-
-    Args:
-        folders: where opening for writing, making, renaming, linking, removing and fsync count.
-        at: which of these times; 0: none.
-        tell: a file handle; the count so far is written there.
-    """
-    under, met = tuple(map(str, folders)), 0
-    writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-    events = {"os.rename", "os.link", "os.remove", "os.mkdir"}
-    fsync = os.fsync
-
-    def meet() -> None:
-        nonlocal met
-        met += 1
-        if tell is not None:
-            os.pwrite(tell, str(met).encode(), 0)
-        if met == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def hook(event: str, args: tuple[Any, ...]) -> None:
-        harms = event in events or (event == "open" and args[2] & writes)
-        if harms and str(args[0]).startswith(under):
-            meet()
-
-    def struck(handle: int) -> None:
-        meet()
-        fsync(handle)
-
-    def prepare() -> None:
-        os.fsync = struck
-        sys.addaudithook(hook)
-
-    return prepare
-
-
-def times(forked: Any, command: Command, *folders: Path) -> int:
-    """How often a command touches the disk under folders."""
-    with tempfile.TemporaryFile() as tell:
-        done = forked(*command, before=strike(*folders, tell=tell.fileno()))
-        assert done.code == 0, done.err
-        tell.seek(0)
-        return int(tell.read())
 
 
 def check_after_death(

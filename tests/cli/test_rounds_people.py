@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import random
-import runpy
 import shutil
 import signal
 from collections import Counter
@@ -17,15 +16,9 @@ import pytest
 from curation.records import Answer, Item, Label, Person, Rejection, Task
 from curation.rounds import pages
 from curation.rounds.people import pseudonyms, read_key
+from support.desk import MEANT, Desk, item_row, label_row, read_csv, told, word
+from support.strike import strike, times
 
-# A campaign for tests, made beside this file; by path, since tests are no package.
-_shared = runpy.run_path(str(Path(__file__).with_name("test_rounds.py")))
-Desk, item_row, label_row = _shared["Desk"], _shared["item_row"], _shared["label_row"]
-write_csv, sentences, strike, MEANT = (
-    _shared[name] for name in ("write_csv", "sentences", "strike", "MEANT")
-)
-moments, told = _shared["moments"], _shared["told"]
-Row = dict[str, Any]
 WRITERS = ["Ann W.", "ben@example.invalid", "Chlöe", "dan"]
 VALIDATORS = [f"val-{n}@Example.Invalid" for n in range(6)]
 
@@ -69,7 +62,7 @@ def name_of(desk: Any, person: str) -> str:
 
 def words_of(desk: Any, person: str) -> list[str]:
     """What somebody wrote, word by word: each occurs nowhere else."""
-    rows = _shared["read_csv"](desk.out / "w.csv")
+    rows = read_csv(desk.out / "w.csv")
     own = [row for row in rows if row["annotator"] == person]
     assert own
     found = [row[name] for row in own for name in MEANT]
@@ -246,7 +239,7 @@ def test_a_second_delivery_brings_nothing_back(desk: Any, content: Any) -> None:
     assert after == before
     # With a column more each row is another: kept as a tombstone, and nothing of it.
     for round in ("w", "v"):
-        rows = _shared["read_csv"](desk.out / f"{round}.csv")
+        rows = read_csv(desk.out / f"{round}.csv")
         desk.bring(round, [{**row, "batch": 2} for row in rows], f"{round}-2.csv")
     assert holding(desk.root, "Ann W.", VALIDATORS[1]) == {}
     assert holding(desk.rounds / "w", *words) == {}
@@ -260,7 +253,7 @@ def test_an_erasure_killed_anywhere_and_said_again(
 ) -> None:
     command = ("rounds", "withdraw", person, "--erase")
     done = desk.copy(tmp_path / "done")
-    touched = moments(done, command, done.root)
+    touched = times(done.run, command, done.root)
     wanted = told(content, done.root)
     draw = random.Random(person)
     for moment in sorted(draw.sample(range(1, touched + 1), 9)):
@@ -311,7 +304,7 @@ def test_a_release_whose_dev_part_is_empty(forked: Any, tmp_path: Path, how: str
 @pytest.fixture(scope="module")
 def many(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """600 written items, and a round of validation on them."""
-    terms = [f"craftsman {_shared['word'](n)}" for n in range(60)]
+    terms = [f"craftsman {word(n)}" for n in range(60)]
     desk = Desk.make(forked, tmp_path_factory.mktemp("many") / "c", terms, items=10, near=1.0)
     desk.open("intrasentence", "w")
     desk.written("w", [f"writer-{n}@example.invalid" for n in range(12)])

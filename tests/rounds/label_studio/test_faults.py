@@ -3,7 +3,6 @@
 import json
 import os
 import resource
-import runpy
 import signal
 import socket
 from collections import Counter
@@ -17,13 +16,9 @@ import pytest
 from curation.records import Answer, Item, Task
 from curation.rounds import local
 from curation.rounds.local import Place
-
-# By path: tests are no package.
-_here = Path(__file__)
-_desk = runpy.run_path(str(_here.parents[2] / "cli" / "test_rounds.py"))
-_people = runpy.run_path(str(_here.with_name("conftest.py")))
-Desk, free_port, Meddler = _desk["Desk"], _people["free_port"], _people["Meddler"]
-new_person, choices = _people["new_person"], _people["choices"]
+from support.desk import MEANT, Desk, item_row
+from support.label_studio import Meddler, choices, free_port, new_person, text
+from support.strike import strike, times
 
 
 class Own:
@@ -219,11 +214,11 @@ def test_a_full_disk(desk: Any, own: Own, wanted: dict[str, Any], tmp_path: Path
 
 def test_a_pull_that_is_killed(desk: Any, own: Own, wanted: dict[str, Any], tmp_path: Path) -> None:
     count = desk.copy(tmp_path / "count")
-    moments = _desk["moments"](count, ("rounds", "pull", "v"), count.root)
+    moments = times(count.run, ("rounds", "pull", "v"), count.root)
     for moment in range(moments // 4, moments, moments // 3):
         root = desk.copy(tmp_path / f"killed-{moment}")
-        strike = _desk["strike"](root.root, at=moment)
-        died = root.run("rounds", "pull", "v", before=lambda s=strike: (impatient(), s()))
+        end = strike(root.root, at=moment)
+        died = root.run("rounds", "pull", "v", before=lambda s=end: (impatient(), s()))
         assert died.code == -signal.SIGKILL
         looked = root.run("rounds", "status")
         assert looked.code == 0, looked.err
@@ -374,8 +369,8 @@ def test_nobody_who_wrote_an_item_is_served_it(written: Any, own: Own, tmp_path:
     for n in range(3):
         task = ann.next(project)
         assert task is not None
-        row = _desk["item_row"](task["data"], ann.email, n)
-        said = [_people["text"](key, "target", row[key]) for key in ("template", *_desk["MEANT"])]
+        row = item_row(task["data"], ann.email, n)
+        said = [text(key, "target", row[key]) for key in ("template", *MEANT)]
         consent = choices("consent", "target", task["data"]["consent_version"])
         ann.answer(task["id"], [*said, consent])
     desk.say("rounds", "pull", name)

@@ -1,0 +1,208 @@
+"""Only the labels that are needed, and who gets what, by the commands."""
+
+import json
+import random
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files import read_records
+from curation.records import Decision, Label, Task
+from support.desk import GOLD, Desk, Row, at, item_row, label_row, read_csv, sentences
+
+# --- only the labels that are needed ------------------------------------------------------------
+
+
+def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterator[Row]:
+    """Without end what people say of a task: right, wrong, in haste, or half."""
+    draw, texts = random.Random(f"{seed}/{task['context']}"), [task[f"text_{n}"] for n in (1, 2, 3)]
+    hard = draw.choice((0.0, 0.25, 0.6))
+    for n in range(99):
+        row = label_row(task, f"s-{n}", golds, n)
+        for text in sorted(texts):  # by text: the order of a task is the campaign's own
+            if draw.random() < hard:
+                place = texts.index(text) + 1
+                row[f"label_{place}"] = draw.choice([*GOLD.values(), "related"])
+        trouble = draw.random()
+        if trouble < 0.1:
+            row["seconds"] = 1
+        elif trouble < 0.15:
+            row["label_2"] = draw.choice(["", "dunno"])
+        elif trouble < 0.2:
+            row |= {"label_1": "", "label_2": "", "label_3": ""}
+        yield row
+
+
+def collect(desk: Desk, seed: int, of: int) -> dict[str, int]:
+    """Answer and top up until nothing is lacking; how many labels each item got."""
+    golds, streams = desk.golds(), dict[str, Iterator[Row]]()
+    tasks = {t.id: t for t in desk.records("v/tasks.jsonl", Task)}
+    for _ in range(40):
+        rows = []
+        for row in desk.export("v"):
+            answers = streams.setdefault(row["task_id"], stream(seed, row, golds))
+            rows += [next(answers) for _ in range(int(row["answers"]))]
+        desk.bring("v", rows)
+        said = desk.say("rounds", "top-up", "v")
+        asked = json.loads((desk.rounds / "v" / "asked.json").read_text("utf-8"))
+        codes: dict[str, Counter[Any]] = defaultdict(Counter)
+        for line in (desk.rounds / "v" / "answers.jsonl").read_text("utf-8").splitlines():
+            answer = json.loads(line)
+            codes[answer["task"]][answer["code"]] += 1
+        labels = Counter(label.association for label in desk.records("v/labels.jsonl", Label))
+        for id, n in asked.items():
+            taken = codes[id][None]
+            halves = taken - min(labels[shown.association] for shown in tasks[id].shown)
+            assert n <= of + codes[id].total() - taken + halves, (id, n, codes[id])
+        if not said["answers"] and "waits for no answer" in desk.run("rounds", "export", "v").err:
+            break
+    else:
+        raise AssertionError("it never ends")
+    assert desk.status("v")["remaining"] == 0
+    return Counter(label.item for label in desk.records("v/labels.jsonl", Label))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_needed_labels_keep_what_all_labels_keep(forked: Any, tmp_path: Path, seed: int) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=3, sample=0.2, labels="all")
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben", "cho", "dan"])
+    kept, given = {}, {}
+    for labels in ("all", "needed"):
+        own = desk.copy(tmp_path / labels)
+        path = own.root / "campaign.toml"
+        text = path.read_text("utf-8").replace('labels = "all"', f'labels = "{labels}"')
+        path.write_text(text, "utf-8")
+        own.open("validation", "v")
+        given[labels] = collect(own, seed, 5)
+        own.say("decisions", "agreement")
+        decisions = read_records(own.root / "3-decisions" / "decisions.jsonl", Decision)
+        kept[labels] = {d.item for d in decisions if d.kept}
+        assert "too_few_labels" not in {d.reason for d in decisions}
+        report = json.loads((own.root / "3-decisions" / "agreement.json").read_text("utf-8"))
+        tasks = own.records("v/tasks.jsonl", Task)
+        full = [t.item for t in tasks if t.full]
+        assert len(full) == (21 if labels == "all" else 4)
+        assert report["items"] == {"in": 21, "stopped_early": 21 - len(full)}
+        whole = {t.item: 0 for t in tasks if t.full}
+        for label in own.records("v/labels.jsonl", Label):
+            if label.item in whole:
+                whole[label.item] += 1
+        assert all(n >= 15 for n in whole.values())
+    assert kept["needed"] == kept["all"]
+    assert 3 <= len(kept["all"]) < 21
+    assert sum(given["needed"].values()) < sum(given["all"].values())
+
+
+def test_what_a_writer_changed_is_asked_for_anew(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=1)
+    desk.open("intrasentence", "w", "--term", "baker", "--term", "potter")
+    rows = [{**item_row(task, "ann", n), "answer_id": f"a-{n}", "updated_at": at(n)}
+            for n, task in enumerate(desk.export("w"))]  # fmt: skip
+    desk.bring("w", rows)
+    desk.open("validation", "v")
+    golds, table = desk.golds(), desk.export("v")
+    later = {**rows[0], "stereotype": "quite other", "updated_at": at(5, 3)}
+    desk.bring("w", [later], "later.csv")
+    # What is out shows the old words; it comes back, and none of it counts for the new ones.
+    given = [label_row(t, f"v-{k}", golds, n) for n, t in enumerate(table) for k in range(5)]
+    assert desk.bring("v", given)["refused"] == {"text_changed": 5}
+    # In that round nothing of it is asked for again: it would be in vain.
+    assert desk.status("v")["remaining"] == 0
+    assert desk.say("rounds", "top-up", "v")["answers"] == 0
+    assert "waits for no answer" in desk.refused("rounds", "export", "v")
+    desk.say("rounds", "close", "v")
+    desk.open("validation", "v2")
+    golds, table = desk.golds(), desk.export("v2")
+    assert {t[f"text_{n}"] for t in table for n in (1, 2, 3)} == {
+        sentence for sentence in golds if rows[0]["template"][:12] in sentence
+    }
+    given = [label_row(t, f"u-{k}", golds, n) for n, t in enumerate(table)
+             for k in range(int(t["answers"]))]  # fmt: skip
+    assert desk.bring("v2", given)["refused"] == {}
+    assert desk.run("decisions", "filter").code == 0
+    decisions = read_records(desk.root / "3-decisions" / "decisions.jsonl", Decision)
+    assert [d.kept for d in decisions] == [True, True]
+
+
+# --- who gets what ------------------------------------------------------------------------------
+
+
+def dealt(desk: Desk, name: str, people: list[str]) -> dict[str, list[Row]]:
+    """The tables of an export to people, by person."""
+    shutil.rmtree(desk.out)
+    desk.out.mkdir()
+    file = desk.out / "people.txt"
+    file.write_text("# who takes part\n" + "\n".join(people) + "\n", "utf-8")
+    desk.export(name, "--people", file)
+    index = read_csv(desk.out / f"{name}-who-gets-which.csv")
+    return {row["person"]: read_csv(desk.out / row["file"]) for row in index}
+
+
+def test_tasks_are_dealt_out_fairly_and_nobody_gets_their_own(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=3, per_person=18, per_term=3)
+    desk.open("intrasentence", "w")
+    writers = ["ann", "ben", "cho"]
+    wrote = {r["task_id"]: r for r in desk.written("w", writers)}
+    own = {text: row["annotator"] for row in wrote.values() for text in sentences(row)}
+    desk.open("validation", "v")
+    people = [*writers, *(f"val-{n}" for n in range(6))]
+    share = dealt(desk, "v", people)
+    got: dict[str, list[str]] = defaultdict(list)
+    for person, rows in share.items():
+        assert len(rows) <= 18
+        assert max(Counter(row["target"] for row in rows).values()) <= 3
+        for row in rows:
+            got[row["task_id"]].append(person)
+            assert own[row["text_1"]] != person
+    assert {len(people) for people in got.values()} == {5}
+    assert all(len(set(people)) == 5 for people in got.values())
+    loads = [len(rows) for rows in share.values()]
+    assert max(loads) - min(loads) <= 1
+    assert dealt(desk, "v", people) == share
+
+    # One answers what is not theirs: their own item, another's task twice, more than the cap.
+    golds = desk.golds()
+    rows = [label_row(r, who, golds, n) for who, rs in share.items() for n, r in enumerate(rs)]
+    mine = next(r for rs in share.values() for r in rs if own[r["text_1"]] == "ann")
+    rows.append(label_row(mine, "ann", golds, 500))
+    rows.append(label_row(share["val-0"][0], "val-0", golds, 501))
+    theirs = {r["task_id"] for r in share["val-1"]}
+    more = [r for rs in share.values() for r in rs if r["task_id"] not in theirs]
+    foreign = list({r["task_id"]: r for r in more}.values())[:6]
+    rows += [label_row(r, "val-1", golds, 600 + n) for n, r in enumerate(foreign)]
+    refused = desk.bring("v", rows)["refused"]
+    assert refused["own_item"] == 1
+    assert refused["second_answer"] == 1
+    over = refused.get("over_person_cap", 0) + refused.get("over_term_cap", 0)
+    assert over >= len(foreign) - (18 - len(share["val-1"]))
+    for task, n in Counter(r["task_id"] for r in rows).items():
+        assert n >= 5, task
+    assert desk.status("v")["remaining"] == 0
+
+
+def test_too_few_people_are_told_so(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=1)
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben"])
+    desk.open("validation", "v")
+    file = tmp_path / "people.txt"
+    file.write_text("ann\nben\nv-1\nv-2\nv-3\n", "utf-8")
+    said = desk.refused("rounds", "export", "v", "--people", file)
+    assert "too few people" in said
+    file.write_text("ann\nben\nv-1\nann\n", "utf-8")
+    assert "'ann' stands twice" in desk.refused("rounds", "export", "v", "--people", file)
+    file.write_text("ann\nben\nv-1\nv-2\nv-3\nv-4\n", "utf-8")
+    desk.export("v", "--people", file)
+    # Fewer people at the next export: no table of the last one may be left to be sent out.
+    desk.bring("v", [label_row(t, f"x-{k}", desk.golds(), k) for t in desk.export("v")
+                     for k in range(4)])  # fmt: skip
+    file.write_text("v-1\nv-2\n", "utf-8")
+    desk.export("v", "--people", file)
+    index = {row["file"] for row in read_csv(desk.out / "v-who-gets-which.csv")}
+    there = {p.name for p in desk.out.glob("v-0*.csv")}
+    assert there == index

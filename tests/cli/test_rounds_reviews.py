@@ -1,0 +1,138 @@
+"""What reviewers say of terms, on its way into edits.csv."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.desk import Desk, Row, at, read_csv
+
+# --- reviews ------------------------------------------------------------------------------------
+
+
+def reviewed(desk: Desk, said: dict[str, list[Row]], name: str = "r") -> Any:
+    """A round of review in which terms get these words; what its end says."""
+    desk.open("review", name, *(a for term in said for a in ("--term", term)))
+    rows = []
+    for task in desk.export(name):
+        for n, row in enumerate(said[task["term"]]):
+            into = row.pop("into", "")
+            ids = {c.split(": ")[1]: c.split(": ")[0] for c in task["choices"].split(" | ")}
+            rows.append({"task_id": task["task_id"], "annotator": f"r-{n}", "seconds": 9,
+                         "consent": task["consent_version"], "submitted_at": at(n),
+                         "merge_into": ids.get(into, into), **row})  # fmt: skip
+    desk.bring(name, rows, "reviews.csv")
+    return desk.run("rounds", "close", name)
+
+
+KEEP, DROP = {"decision": "keep"}, {"decision": "drop", "reasons": "an insult"}
+
+
+def merge(into: str) -> Row:
+    return {"decision": "merge", "into": into}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "target;bias_type;Action;note\nfiddler;profession;drop;a remark, with a comma",
+        "domain\tterm\taction\tnote\nprofession\tfiddler\tdrop\ta note\n",
+        'domain,term,action,into,family,note\nprofession,fiddler,drop,,,"two\nlines"\r\n',
+        "\ufeffdomain;term;action\nprofession;fiddler;drop\n",
+        "sep=;\ndomain;term;action\nprofession;fiddler;drop\n",
+        'domain,term,action,note\nprofession,fiddler,drop,"one\u2028line"\n',
+        "\ndomain;term;action\nprofession;fiddler;drop\n",
+    ],
+    ids=["semicolons", "tabs", "quoted", "mark", "sep", "separator", "blank line"],
+)
+def test_reviews_join_the_word_that_stands(forked: Any, tmp_path: Path, before: str) -> None:
+    desk = Desk.make(forked, tmp_path / "c")
+    path = desk.root / "1-terms" / "edits.csv"
+    path.write_text(before, "utf-8")
+    desk.say("terms", "select")
+    path.write_text(before.replace("drop", ""), "utf-8")  # under review: nothing stands on it yet
+    done = reviewed(
+        desk,
+        {
+            "baker": [dict(DROP), dict(DROP), dict(KEEP)],
+            "potter": [{**KEEP, "rename": "clay, potter"}, {**KEEP, "rename": "clay, potter"}],
+            "thatcher": [merge("potter"), merge("potter"), merge("baker")],
+            "lamplighter": [dict(KEEP), dict(DROP)],
+        },
+    )
+    assert done.code == 0, done.err
+    assert "reviewers are divided on lamplighter" in done.err
+    desk.say("terms", "select")  # it can still be read
+    rows = read_csv(desk.root / "1-terms" / "candidates.csv")
+    status = {row["term"]: (row["status"], row["into"]) for row in rows}
+    assert status["baker"][0] == "dropped"
+    assert status["thatcher"] == ("merged", "clay, potter")
+    assert status["clay, potter"][0] == "kept"
+    assert status["lamplighter"][0] == "kept"
+    text = path.read_text("utf-8-sig")
+    for part in ("a remark, with a comma", "one\u2028line", '"two\nlines"'):
+        assert (part in text) == (part in before)
+
+
+def test_peoples_own_word_stays_and_what_it_hides_is_said(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c")
+    path = desk.root / "1-terms" / "edits.csv"
+    path.write_text(
+        "domain,term,action,into,family,note\nprofession,baker,keep,,,we know it\n"
+        "profession,lacemaker,add,,,\nprofession,potter,,,Potter,\n"
+        "profession,fiddler,rename,violinist,,\n",
+        "utf-8",
+    )
+    said = {t: [dict(DROP)] * 3 for t in ("baker", "lacemaker", "potter", "violinist", "thatcher")}
+    done = reviewed(desk, {term: [dict(row) for row in rows] for term, rows in said.items()})
+    assert done.code == 0, done.err
+    edits = read_csv(path)
+    words = [(e["term"], e["action"]) for e in edits]
+    assert words[:4] == [("baker", "keep"), ("lacemaker", "add"), ("potter", ""),
+                         ("fiddler", "rename")]  # fmt: skip
+    assert ("thatcher", "drop") in words
+    desk.say("terms", "select")
+    assert ("baker", "drop") not in words  # what stands, stays
+    # All reviewers would drop these; that their word does nothing must be told.
+    for term in ("baker", "lacemaker"):
+        assert term in done.err, done.err
+    # Of the potter only the family stood there: the word on it is new.
+    assert ("potter", "drop") in words
+
+
+@pytest.mark.parametrize("what", ["each other", "one that is dropped"])
+def test_reviews_that_do_not_go_together(forked: Any, tmp_path: Path, what: str) -> None:
+    desk = Desk.make(forked, tmp_path / "c")
+    other = merge("baker") if what == "each other" else DROP
+    done = reviewed(
+        desk,
+        {
+            "baker": [merge("potter") for _ in range(3)],
+            "potter": [dict(other) for _ in range(3)],
+            "lamplighter": [{**merge("other"), "merge_into_other": "lamp"} for _ in range(3)],
+        },
+    )
+    assert done.code == 0, done.err
+    assert "lamplighter" in done.err  # the term into which it should merge is none yet
+    selected = desk.run("terms", "select")  # what the command wrote must be readable
+    assert selected.code == 0, selected.err
+    rows = read_csv(desk.root / "1-terms" / "candidates.csv")
+    status = {row["term"]: row["status"] for row in rows}
+    if what == "each other":  # must not both be gone
+        assert "kept" in (status["baker"], status["potter"]), status
+    assert "baker" in done.err, done.err
+
+
+def test_without_a_majority_nothing_is_said_of_a_term(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", reviewers=4)
+    done = reviewed(
+        desk,
+        {
+            "baker": [dict(DROP), dict(DROP), dict(KEEP), dict(KEEP)],
+            "potter": [merge("baker"), merge("baker"), merge("thatcher"), merge("thatcher")],
+            "thatcher": [dict(KEEP), merge("baker"), dict(DROP), merge("potter")],
+        },
+    )
+    assert "reviewers are divided on baker, potter, thatcher" in done.err
+    path = desk.root / "1-terms" / "edits.csv"
+    assert not path.exists() or read_csv(path) == []

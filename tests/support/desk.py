@@ -1,0 +1,183 @@
+"""A campaign for tests whose rounds run on tables: its commands, and people who fill them in."""
+
+import csv
+import json
+import random
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from curation.campaign import create_campaign
+from curation.files import read_records
+from curation.records import Item
+from curation.settings import (
+    AgreementSettings,
+    CampaignSettings,
+    DomainSettings,
+    RoundSettings,
+    Settings,
+    new_id,
+)
+
+MEANT = ("stereotype", "anti_stereotype", "unrelated")
+GOLD = dict(zip(MEANT, ("stereotype", "anti-stereotype", "unrelated"), strict=True))
+STUDY = """[study]
+institution = "the Academy"
+ethics = "none needed"
+contact = "ask@example.invalid"
+pay = "nothing"
+"""
+TERMS = ("baker", "court jester", "lamplighter", "wheelwright", "fiddler", "potter", "thatcher")
+Row = dict[str, Any]
+
+
+class Desk:
+    """A campaign whose terms are a word list, the commands on it, and people who fill tables in."""
+
+    def __init__(self, forked: Any, root: Path) -> None:
+        self.forked, self.root = forked, root
+        self.rounds, self.out = root / "2-rounds", root.parent / f"{root.name}-out"
+        self.out.mkdir(exist_ok=True)
+
+    @classmethod
+    def make(cls, forked: Any, root: Path, terms: Iterable[str] = TERMS, **knobs: Any) -> "Desk":
+        said = {"items": 2, "consent": True, **knobs}
+        decisions = said.pop("decisions", {})
+        settings = Settings(
+            campaign=CampaignSettings(id=new_id()),
+            domains={"profession": DomainSettings(words=("jobs.txt",))},
+            rounds=RoundSettings(**said),
+            agreement=AgreementSettings(resamples=100),
+            decisions=decisions,
+        )
+        made = create_campaign(root, settings)
+        made.terms.mkdir()
+        made.rounds.mkdir()
+        (made.terms / "jobs.txt").write_text("\n".join(["# language: en", *terms, ""]), "utf-8")
+        (made.rounds / "text.toml").write_text(STUDY, "utf-8")
+        return cls(forked, root)
+
+    def copy(self, to: Path) -> "Desk":
+        return Desk(self.forked, Path(shutil.copytree(self.root, to)))
+
+    def run(self, *args: Any, **how: Any) -> Any:
+        """A command, however it ends."""
+        return self.forked(*args, "-c", self.root, **how)
+
+    def say(self, *args: Any) -> Any:
+        """A command that does its work, and what it says as JSON."""
+        done = self.run(*args, "--json")
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+    def refused(self, *args: Any) -> str:
+        """A command that is refused in two lines, with its mend; what it says."""
+        done = self.run(*args)
+        assert (done.code, done.out) == (1, ""), (done.out, done.err)
+        assert "Traceback" not in done.err, done.err
+        first, *mends = done.err.splitlines()
+        assert first.startswith("error: "), done.err
+        assert mends, done.err
+        assert mends[-1].startswith("mend:  "), done.err
+        assert len(mends[-1]) > len("mend:  ") + 5
+        return str(done.err)
+
+    def open(self, kind: str, name: str, *more: Any) -> Any:
+        return self.say("rounds", "open", kind, "--name", name, "--platform", "files", *more)
+
+    def export(self, name: str, *more: Any) -> list[Row]:
+        """A round's table; of several, all their rows."""
+        made = self.say("rounds", "export", name, "--to", self.out, *more)["files"]
+        return [row for path in made[1:] for row in read_csv(Path(path))]
+
+    def bring(self, name: str, rows: list[Row], file: str = "answers.csv", *more: Any) -> Any:
+        return self.say("rounds", "import", name, write_csv(self.out / file, rows), *more)
+
+    def records(self, path: str, kind: Any) -> list[Any]:
+        return read_records(self.rounds / path, kind)
+
+    def status(self, name: str) -> Any:
+        (said,) = self.say("rounds", "status", name)
+        return said
+
+    def written(self, name: str, people: list[str], *more: Any) -> list[Row]:
+        """Writers answer a round of writing: everybody in turn."""
+        rows = [
+            item_row(row, people[n % len(people)], n) for n, row in enumerate(self.export(name))
+        ]
+        self.bring(name, rows, f"{name}.csv", *more)
+        return rows
+
+    def golds(self) -> dict[str, str]:
+        """By sentence what its writer meant."""
+        items = [i for path in self.rounds.glob("*/items.jsonl") for i in read_records(path, Item)]
+        return {a.sentence: str(a.intent) for item in items for a in item.associations}
+
+
+def read_csv(path: Path) -> list[Row]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_csv(path: Path, rows: list[Row]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        heads = list(dict.fromkeys(key for row in rows for key in row))
+        writer = csv.DictWriter(file, heads, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def word(*parts: Any) -> str:
+    """A word that occurs nowhere else and tells nothing."""
+    return "w" + "".join(random.Random("/".join(map(str, parts))).choices("bdfgklmnprstvz", k=10))
+
+
+def at(minute: int, day: int = 1) -> str:
+    return f"2026-05-{day:02d}T{minute // 60:02d}:{minute % 60:02d}:00Z"
+
+
+def item_row(task: Row, who: str, n: int) -> Row:
+    """What somebody writes for a task of writing."""
+    row: Row = {"task_id": task["task_id"], "annotator": who, "consent": task["consent_version"]}
+    words = {name: word(who, n, name) for name in MEANT}
+    here = word(who, n)
+    row |= {"template": f"In {here} the {task['target']} is BLANK.", **words}
+    return row | {"submitted_at": at(n), "seconds": 60}
+
+
+def label_row(task: Row, who: str, golds: dict[str, str], n: int, *, wrong: str = "") -> Row:
+    """What somebody says of a task of validation; ``wrong``: the same of all three."""
+    row: Row = {"task_id": task["task_id"], "annotator": who, "consent": task["consent_version"]}
+    for place in (1, 2, 3):
+        row[f"label_{place}"] = wrong or golds[task[f"text_{place}"]]
+    return row | {"submitted_at": at(n, 2), "seconds": 30}
+
+
+def told(content: Any, root: Path) -> dict[str, Any]:
+    """What a campaign holds, without the times at which commands were given."""
+    found: dict[str, Any] = dict(content(root))
+    for name in list(found):
+        path = root / name
+        if name.endswith(("round.json", "edits.csv")) or "standing" in name:
+            text = path.read_text("utf-8")
+            lines = [json.loads(text)] if name.endswith(".json") else text.splitlines()
+            if name.endswith(".jsonl"):
+                lines = [json.loads(line) for line in lines]
+            for line in lines:
+                for key in ("opened_at", "closed_at", "at"):
+                    if isinstance(line, dict) and line.get(key):
+                        line[key] = "then"
+            found[name] = lines
+        elif name.endswith("manifest.json"):
+            for step in found[name]["steps"].values():
+                # Times are in two; the other may be that of a round which is planned anew.
+                timed = ("round.json", "tasks.jsonl", "standing.jsonl")
+                for each in [name for name in step["inputs"] if name.endswith(timed)]:
+                    del step["inputs"][each]
+    return found
+
+
+def sentences(row: Row) -> list[str]:
+    return [str(row["template"]).replace("BLANK", row[name]) for name in MEANT]
