@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.cli import reading, reckoning, round_files, serving
-from curation.cli.console import note, tracked
+from curation.cli.console import note, tracked, warn
 from curation.files import CurationError, read_json, timestamp
-from curation.records import Round, Task
+from curation.records import KINDS, Round, Task
 from curation.rounds import people, seen, standing
 from curation.rules import stable_id
 
@@ -90,6 +90,7 @@ def publish(campaign: Campaign, round: Round, tasks: Sequence[Task], url: str) -
     from curation.rounds import pages
 
     server, said = connection(campaign, round, url), texts(campaign, round)
+    _warn_of_neighbours(campaign, round, server.url)
     project = round.project
     if project is None:
         project = server.make_project(
@@ -111,6 +112,20 @@ def publish(campaign: Campaign, round: Round, tasks: Sequence[Task], url: str) -
     _bar(campaign, server, project, tasks)
     note(f"sign-up: {server.invite()}")
     return round, f"{server.url}/projects/{project}/data?labeling=1"
+
+
+def _warn_of_neighbours(campaign: Campaign, round: Round, url: str) -> None:
+    """Label Studio knows no roles: who validates on a server can read what was written there."""
+    wrote = [
+        r.name
+        for r in round_files.map_rounds(campaign)
+        if r.server == url and r.kind in KINDS and round.kind == "validation"
+    ]
+    if wrote:
+        warn(
+            f"{url} holds {', '.join(wrote)} as well: whoever validates there can look up what "
+            "writers meant. Take another server for validation, or people whom you trust"
+        )
 
 
 def _title(campaign: Campaign, round: Round) -> str:

@@ -308,15 +308,6 @@ class LabelStudio:
         return pull(self.to, project, since=since, known=known, people=self.people)
 
 
-def is_bar(annotation: Mapping[str, Any]) -> bool:
-    """Whether ``bar`` made this: passed on in somebody's name, but not by that person."""
-    return (
-        bool(annotation.get("was_cancelled"))
-        and not annotation.get("result")
-        and annotation.get("updated_by") != person(annotation)
-    )
-
-
 def _drafter(user: Any) -> Any:
     """Who wrote a draft: an id, or as 1.23 has it, an e-mail address."""
     said = user.get("id") if isinstance(user, dict) else user

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ MEANT = {
     for text, label in zip(words, GOLD, strict=True)
 }
 SUBMIT = re.compile("^Submit$")
-Say = Callable[..., Any]
+Say = Any
 
 
 @pytest.fixture
@@ -61,8 +60,11 @@ def say(cli: Any, root: Path, server: Any) -> Say:
             LABEL_STUDIO_URL=server.url, LABEL_STUDIO_API_KEY=server.key,
         )  # fmt: skip
         assert done.code == 0, done.err
+        warnings.append(done.err)
         return json.loads(done.out)
 
+    warnings: list[str] = []
+    run.warnings = warnings  # type: ignore[attr-defined]
     return run
 
 
@@ -138,6 +140,7 @@ def test_from_sign_up_to_decisions(
     assert {a.sentence: a.intent for i in items for a in i.associations} == MEANT
 
     opened = say("rounds", "open", "validation", "--name", "v")
+    assert "holds intrasentence, intersentence as well" in say.warnings[-1]
     # One of the two is of the sample and asked for five, the other for three.
     assert (opened["tasks"], opened["answers_asked"]) == (2, 8)
     project = int(opened["address"].split("/projects/")[1].split("/")[0])

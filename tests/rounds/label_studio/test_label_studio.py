@@ -9,13 +9,22 @@ import pytest
 
 from curation.files import CurationError
 from curation.rounds.connection import Connection
-from curation.rounds.label_studio import LabelStudio, connect, is_bar
+from curation.rounds.label_studio import LabelStudio, connect
 
 CONFIG = """<View><Text name="t" value="$target"/><Choices name="d" toName="t">
 <Choice value="a"/><Choice value="b"/></Choices></View>"""
 TITLES = itertools.count(1)
 Payload = dict[str, Any]
 Seen = dict[str, dict[int, str]]
+
+
+def is_bar(annotation: dict[str, Any]) -> bool:
+    """Whether ``bar`` made this: passed on in somebody's name, but not by that person."""
+    return (
+        bool(annotation.get("was_cancelled"))
+        and not annotation.get("result")
+        and annotation.get("updated_by") != annotation["completed_by"]
+    )
 
 
 def said(label: str) -> list[dict[str, Any]]:
