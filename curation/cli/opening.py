@@ -9,7 +9,7 @@ from curation.cli.console import warn
 from curation.cli.importing import register_terms
 from curation.cli.pipeline import bring_up_to_date
 from curation.files import CurationError, dump_json, writing
-from curation.records import ROUND_KINDS, Round, RoundKind, Task, Term
+from curation.records import Round, RoundKind, Task, Term
 from curation.rules import decide
 from curation.settings import DecisionSettings
 
@@ -26,7 +26,7 @@ def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:
 def plan_round(
     campaign: Campaign,
     name: str,
-    kind: str,
+    kind: RoundKind,
     on: str,
     domains: Sequence[str],
     wanted: Sequence[str],
@@ -61,9 +61,8 @@ def plan_round(
     elif kind == "validation":
         answers, tasks = _validation(campaign, name, found, of, sealed)
     else:
-        which: Any = kind
         tasks = plan.writing(
-            found, round=name, kind=which, items=knobs.items, seed=seed, sealed=sealed
+            found, round=name, kind=kind, items=knobs.items, seed=seed, sealed=sealed
         )
     if kind != "review":  # what people write about keeps its id, whatever becomes of the list
         named = iter([(task.domain, task.target) for task in tasks])
@@ -71,7 +70,7 @@ def plan_round(
         bring_up_to_date(campaign, "fold" if has_answers else "select")
     round = Round(
         name=name,
-        kind=_kind(kind),
+        kind=kind,
         platform="files" if on == "files" else "label_studio",
         state="planned",
         seed=seed,
@@ -100,10 +99,6 @@ def _check_study(campaign: Campaign, empty: Sequence[str]) -> None:
         )
     if empty:
         warn(f"{place}: annotators are not told {', '.join(empty)}")
-
-
-def _kind(kind: str) -> RoundKind:
-    return next(known for known in ROUND_KINDS if known == kind)
 
 
 def _terms(campaign: Campaign, domains: Sequence[str], wanted: Sequence[str]) -> list[Term]:
@@ -188,6 +183,6 @@ def _in_other_rounds(campaign: Campaign, name: str) -> set[str]:
     found = set()
     for round in round_files.map_rounds(campaign):
         if round.kind == "validation" and round.name != name and round.state != "closed":
-            stands = reckoning.stand(campaign, round)
+            stands = reckoning.reckon(campaign, round)
             found |= {t.item for t in stands.tasks if t.item and t.id not in stands.void}
     return found

@@ -14,3 +14,7 @@ Where = Annotated[
 # Whether a file can be read is said by whoever reads it, with the mend.
 FILE: dict[str, Any] = {"readable": False, "metavar": "FILE"}
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a script, and nothing else.")]
+RoundArgument = Annotated[
+    str | None,
+    typer.Argument(help="The round; may be left out where only one is open.", metavar="ROUND"),
+]

@@ -26,13 +26,13 @@ from curation.manifest import MANIFEST, read_manifest
 from curation.records import Decision, Manifest, Person, Standing, Task
 from curation.rounds import people, standing
 
+if TYPE_CHECKING:
+    from curation.rounds.archive import Sent
+
 Who = Annotated[
     str,
     typer.Argument(help="A pseudonym, or the person's id on the platform.", metavar="PERSON"),
 ]
-if TYPE_CHECKING:
-    from curation.rounds.archive import Sent
-
 ERASED = "(erased)"
 Word = Literal["exclude", "readmit", "withdraw", "erase"]
 
@@ -65,9 +65,10 @@ def withdraw(
 ) -> None:
     """Take a person out who wishes it, and say what that changes. It cannot be taken back.
 
-    With --erase their answers are erased from the raw archive: a tombstone stays in the place of
-    each, so that a later pull does not bring it in again. What stands elsewhere, on the platform,
-    in backups and in releases that are out, is named at the end.
+    With --erase their answers are erased from the raw archive, their words from tasks, and both
+    from the rounds' Label Studio where it can be reached: a tombstone stays in the place of each
+    answer, so that a later pull does not bring it in again. What stands elsewhere, such as in
+    backups and in releases that are out, is named at the end.
     """
     word: Word = "erase" if erase else "withdraw"
     _decide(campaign, person, word, "the person's own wish", as_json=as_json)

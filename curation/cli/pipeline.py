@@ -100,6 +100,12 @@ def bring_up_to_date(
     return run
 
 
+def fold_answers(campaign: Campaign) -> None:
+    """Bring items and labels up to date where there are answers. Only under the campaign's lock."""
+    if campaign.round_names():
+        bring_up_to_date(campaign, "fold")
+
+
 def _warn_of_changes(before: StepRun, after: StepRun) -> None:
     changed = [n for n, sha in after.outputs.items() if before.outputs.get(n, sha) != sha]
     if changed:

@@ -1,4 +1,4 @@
-"""What a round's platform is asked to do, and how the round stands by the answers here."""
+"""What a round's platform is asked to do: put tasks, pull answers, ask for more, stop, erase."""
 
 import os
 from collections import defaultdict
@@ -105,7 +105,7 @@ def publish(campaign: Campaign, round: Round, tasks: Sequence[Task], url: str) -
     with tracked("putting tasks", len(data)) as advance:
         bars = _barred(campaign, server, tasks)
         ids = server.put_tasks(project, data, bars=bars, advance=advance)
-    stands = reckoning.stand(campaign, round)
+    stands = reckoning.reckon(campaign, round)
     wanted = {ids[id]: n for id, n in stands.asked.items() if id not in stands.void}
     with tracked("asking", len(wanted)) as advance:
         server.set_overlap(project, wanted, advance=advance)
@@ -236,7 +236,7 @@ def erased(campaign: Campaign) -> "Callable[[Sent], bool]":
     return lambda event: (person := person_of(event)) is not None and name(person) in out
 
 
-def top_up(campaign: Campaign, stands: reckoning.Standing) -> dict[str, int]:
+def top_up(campaign: Campaign, stands: reckoning.Reckoning) -> dict[str, int]:
     """Ask for what is lacking; returns how many answers more by task.
 
     A platform of its own mind is asked what it has: an answer that we refused, or that was there

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
+from curation.cli import round_files
 from curation.files import (
     CurationError,
     digest,
@@ -16,7 +17,7 @@ from curation.files import (
     shipped,
 )
 from curation.manifest import read_manifest
-from curation.records import VALUES, Count, Entity, Item, Label, Task, Term
+from curation.records import VALUES, Count, Entity, Item, Label, Term
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,9 +124,9 @@ def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
 def stopped_early(campaign: Campaign) -> set[str]:
     """The items that were to get no more labels than decide them."""
     found = set()
-    for path in campaign.rounds.glob("*/round.json"):
-        if read_json(path)["labels"] == "needed":
-            tasks = read_records(path.with_name("tasks.jsonl"), Task)
+    for round in round_files.map_rounds(campaign):
+        if round.labels == "needed":
+            tasks = round_files.read_tasks(campaign, round.name)
             found |= {task.item for task in tasks if task.item and not task.full}
     return found
 

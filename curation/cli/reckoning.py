@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from curation.rules import Votes
 
 
-class Standing(NamedTuple):
+class Reckoning(NamedTuple):
     """A round with all that its figures are made of."""
 
     round: Round
@@ -25,7 +25,7 @@ class Standing(NamedTuple):
     lack: dict[str, int]
 
 
-def stand(campaign: Campaign, round: Round) -> Standing:
+def reckon(campaign: Campaign, round: Round) -> Reckoning:
     """How a round stands, by the answers that are here."""
     from curation.rounds import progress
 
@@ -41,11 +41,11 @@ def stand(campaign: Campaign, round: Round) -> Standing:
     lack = progress.lacking(
         round, tasks, answers, votes=votes, needed=knobs.needed, of=knobs.of, void=void
     )
-    asked = round_files.read_asked(campaign, round.name)
-    return Standing(round, tasks, answers, asked, votes, void, lack)
+    asked = round_files.read_asked(campaign, round.name, tasks)
+    return Reckoning(round, tasks, answers, asked, votes, void, lack)
 
 
-def figures(campaign: Campaign, stands: Standing) -> "Progress":
+def figures(campaign: Campaign, stands: Reckoning) -> "Progress":
     """A round's figures now."""
     from curation.rounds import progress
 
@@ -63,14 +63,14 @@ def figures(campaign: Campaign, stands: Standing) -> "Progress":
     )
 
 
-def asks(stands: Standing) -> dict[str, int]:
+def asks(stands: Reckoning) -> dict[str, int]:
     """The tasks that lack more than is on its way: how many they are to be asked for in all."""
     from curation.rounds import progress
 
     return progress.to_ask(stands.lack, stands.asked, progress.received(stands.answers))
 
 
-def waiting(stands: Standing) -> dict[str, int]:
+def waiting(stands: Reckoning) -> dict[str, int]:
     """How many answers each task was asked for and has not got; void ones wait for none."""
     from curation.rounds.progress import received
 
@@ -95,7 +95,7 @@ def flagged(campaign: Campaign, round: Round, *, by: int = 2) -> Mapping[str, li
     return lists
 
 
-def advice(stands: Standing, found: "Progress") -> str:
+def advice(stands: Reckoning, found: "Progress") -> str:
     """What to do next about a round, as a sentence."""
     round = stands.round
     if round.state == "planned":

@@ -1,6 +1,7 @@
 """A round's own files in a campaign: ``round.json``, tasks, what was asked for, answers."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,14 +117,14 @@ def rewrite_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
         file.writelines(map(dump_line, tasks))
 
 
-def read_asked(campaign: Campaign, name: str) -> dict[str, int]:
+def read_asked(campaign: Campaign, name: str, tasks: Sequence[Task]) -> dict[str, int]:
     """How many answers each task was asked for in all.
 
     Raises:
         CurationError: the file is damaged.
     """
     path = campaign.rounds / name / "asked.json"
-    asked = {task.id: task.wanted for task in read_tasks(campaign, name)}
+    asked = {task.id: task.wanted for task in tasks}
     if not path.exists():
         return asked
     said = read_json(path)

@@ -12,8 +12,8 @@ from curation.campaign import Campaign, open_campaign
 from curation.cli import console, people, platform, reckoning, round_files, serving, sheets
 from curation.cli.importing import check_name, refusals, show_refused
 from curation.cli.opening import fresh_name, plan_round
-from curation.cli.options import Json, Where
-from curation.cli.pipeline import bring_up_to_date
+from curation.cli.options import Json, RoundArgument, Where
+from curation.cli.pipeline import fold_answers
 from curation.files import CurationError, now
 from curation.records import ROUND_KINDS, Round
 
@@ -26,10 +26,6 @@ app = typer.Typer(
     ),
 )
 SHOWN = 5  # items named in a line
-Name = Annotated[
-    str | None,
-    typer.Argument(help="The round; may be left out where only one is open.", metavar="ROUND"),
-]
 Url = Annotated[
     str,
     typer.Option(
@@ -75,7 +71,8 @@ def open_(
     closed round is opened again by its name.
     """
     opened = open_campaign(campaign)
-    if kind not in ROUND_KINDS:
+    known = next((k for k in ROUND_KINDS if k == kind), None)
+    if known is None:
         raise CurationError(f"no kind of round {kind!r}", f"kinds: {', '.join(ROUND_KINDS)}")
     if platform_ not in ("", "label_studio", "files"):
         raise CurationError(f"no platform {platform_!r}", "platforms: label_studio, files")
@@ -98,7 +95,7 @@ def open_(
         else:
             if name in taken:
                 raise CurationError(f"round {name} has imported answers", "choose another --name")
-            round = plan_round(opened, name, kind, platform_, domain or [], term or [], of or [])
+            round = plan_round(opened, name, known, platform_, domain or [], term or [], of or [])
         tasks = round_files.read_tasks(opened, round.name)
         address = ""
         if round.platform == "label_studio":
@@ -107,7 +104,7 @@ def open_(
             again = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
             round = round.model_copy(update=again)
             round_files.write_round(opened, round)
-    asked = sum(round_files.read_asked(opened, round.name).values())
+    asked = sum(round_files.read_asked(opened, round.name, tasks).values())
     summary = {
         "round": round.name,
         "kind": kind,
@@ -129,7 +126,7 @@ def open_(
 
 @app.command("status")
 def status(
-    round: Name = None,
+    round: RoundArgument = None,
     campaign: Where = Path(),
     watch: Annotated[
         int,
@@ -144,7 +141,7 @@ def status(
     if not rounds:
         raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
     if as_json:
-        stands = [reckoning.stand(opened, r) for r in rounds]
+        stands = [reckoning.reckon(opened, r) for r in rounds]
         console.say_json([reckoning.figures(opened, s)._asdict() for s in stands])
         return
     if not watch:
@@ -157,8 +154,7 @@ def status(
                 with opened.lock():
                     if one.platform == "label_studio" and one.state == "open":
                         platform.pull(opened, one)
-                    if opened.round_names():
-                        bring_up_to_date(opened, "fold")
+                    fold_answers(opened)
             except CurationError as error:  # a server that restarts, another command at work
                 console.warn(f"{one.name}: {error.what}")
         console.out.clear()
@@ -170,7 +166,7 @@ def status(
 def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
     """Print how rounds stand, and what each of them waits for."""
     currency = campaign.settings.rounds.currency
-    stands = [reckoning.stand(campaign, round) for round in rounds]
+    stands = [reckoning.reckon(campaign, round) for round in rounds]
     found = [reckoning.figures(campaign, one) for one in stands]
     rows = [
         [
@@ -195,7 +191,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
 
 @app.command("pull")
 def pull(
-    round: Name = None,
+    round: RoundArgument = None,
     campaign: Where = Path(),
     full: Annotated[
         bool, typer.Option("--full", help="Fetch everything anew, and not only what changed.")
@@ -218,8 +214,7 @@ def pull(
             )
         before = refusals(opened)
         pulled = platform.pull(opened, one, full=full)
-        if opened.round_names():
-            bring_up_to_date(opened, "fold")
+        fold_answers(opened)
         refused = Counter(code for code, *_ in (refusals(opened) - before).elements())
     tell_delivery(opened, one, pulled, refused, as_json=as_json)
 
@@ -244,13 +239,13 @@ def tell_delivery(
         )
     if refused:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
-    stands = reckoning.stand(campaign, round)
+    stands = reckoning.reckon(campaign, round)
     console.say(reckoning.advice(stands, reckoning.figures(campaign, stands)))
 
 
 @app.command("top-up")
 def top_up(
-    round: Name = None,
+    round: RoundArgument = None,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -269,9 +264,8 @@ def top_up(
             )
         if one.platform == "label_studio":  # or what has just come in is asked for again
             platform.pull(opened, one)
-        if opened.round_names():
-            bring_up_to_date(opened, "fold")
-        asks = platform.top_up(opened, reckoning.stand(opened, one))
+        fold_answers(opened)
+        asks = platform.top_up(opened, reckoning.reckon(opened, one))
     more = sum(asks.values())
     if as_json:
         console.say_json({"round": one.name, "tasks": len(asks), "answers": more})
@@ -286,7 +280,7 @@ def top_up(
 
 @app.command("close")
 def close(
-    round: Name = None,
+    round: RoundArgument = None,
     campaign: Where = Path(),
     offline: Annotated[
         bool, typer.Option("--offline", help="Its server is gone: close it by what is here.")
@@ -308,8 +302,7 @@ def close(
         on_server = on_server and one.state != "closed"
         if on_server:
             platform.pull(opened, one, full=True)
-        if opened.round_names():
-            bring_up_to_date(opened, "fold")
+        fold_answers(opened)
         added = apply_reviews(opened, one) if one.kind == "review" else []
         if on_server:
             platform.stop_serving(opened, one)

@@ -14,19 +14,14 @@ import typer
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console, platform, reckoning, round_files
 from curation.cli.importing import refusals
-from curation.cli.options import FILE, Json, Where
-from curation.cli.pipeline import bring_up_to_date
+from curation.cli.options import FILE, Json, RoundArgument, Where
+from curation.cli.pipeline import fold_answers
 from curation.files import CurationError, read_text, writing
 from curation.records import Round, Task
 
-Name = Annotated[
-    str | None,
-    typer.Argument(help="The round; may be left out where only one is open.", metavar="ROUND"),
-]
-
 
 def export(
-    round: Name = None,
+    round: RoundArgument = None,
     campaign: Where = Path(),
     to: Annotated[
         Path | None,
@@ -54,9 +49,8 @@ def export(
                 f"round {one.name} runs on {one.platform} and is {one.state}",
                 "only an open round of platform files is exported",
             )
-        if opened.round_names():
-            bring_up_to_date(opened, "fold")
-        stands = reckoning.stand(opened, one)
+        fold_answers(opened)
+        stands = reckoning.reckon(opened, one)
         tasks, waiting = stands.tasks, reckoning.waiting(stands)
         if not waiting:
             raise CurationError(
@@ -129,6 +123,8 @@ def _write(
     from curation.rounds import pages
 
     texts = platform.texts(campaign, round)
+    tasks = list({task.id: task for share in shares.values() for task, _ in share}.values())
+    sent = {row["task_id"]: row for row in platform.sent(campaign, round, tasks, texts)}
     made = [to / f"{round.name}-instructions.html"]
     for old in to.glob(f"{round.name}*.csv"):  # dealt before; what is still to be done is below
         if re.fullmatch(re.escape(round.name) + r"(-\d{3}|-who-gets-which)?\.csv", old.name):
@@ -140,27 +136,23 @@ def _write(
         part = f"-{number:03d}" if len(shares) > 1 else ""
         made.append(to / f"{round.name}{part}.csv")
         with writing(made[-1]) as file:
-            file.write(_table(campaign, round, share, texts).encode())
+            file.write(_table([{**sent[task.id], "answers": n} for task, n in share]).encode())
     if len(shares) > 1:
-        made.append(to / f"{round.name}-who-gets-which.csv")
-        rows = [[path.name, person] for path, person in zip(made[1:], shares, strict=False)]
-        with writing(made[-1]) as file:
+        rows = [[path.name, person] for path, person in zip(made[1:], shares, strict=True)]
+        with writing(to / f"{round.name}-who-gets-which.csv") as file:
             os.fchmod(file.fileno(), 0o600)  # it names people
             file.write(_csv([["file", "person"], *rows]).encode())
-        made = [made[0], *made[1:-1]]
     return made
 
 
-def _table(
-    campaign: Campaign, round: Round, share: Sequence[tuple[Task, int]], texts: dict[str, Any]
-) -> str:
-    rows = platform.sent(campaign, round, [task for task, _ in share], texts)
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     flat: list[dict[str, Any]] = []
-    for row, (_, answers) in zip(rows, share, strict=True):
+    for row in rows:
         plain = {k: v for k, v in row.items() if not isinstance(v, list)}
         if "choices" in row:
             plain["choices"] = " | ".join(f"{c['alias']}: {c['value']}" for c in row["choices"])
-        flat.append({**plain, "answers": answers})
+        plain["answers"] = plain.pop("answers")  # last, and so after the choices
+        flat.append(plain)
     heads = list(flat[0])
     return _csv([heads, *([row[head] for head in heads] for row in flat)])
 
@@ -229,7 +221,7 @@ def import_(
             agreed = [{"annotator": p, "consent": consent} for p in everybody if p.strip()]
             archive.deliver(raw, "forms", agreed, gone=gone)
         delivery = archive.deliver(raw, "forms", payloads, gone=gone)
-        bring_up_to_date(opened, "fold")
+        fold_answers(opened)
         refused = Counter(code for code, *_ in (refusals(opened) - before).elements())
     counts = {"new": delivery.added, "known": delivery.known}
     tell_delivery(opened, one, counts, refused, as_json=as_json)

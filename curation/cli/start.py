@@ -15,7 +15,7 @@ from curation.files import CurationError, count_lines
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
 
 if TYPE_CHECKING:
-    from curation.cli.reckoning import Standing
+    from curation.cli.reckoning import Reckoning
     from curation.rounds.progress import Progress
 
 ASKED = {
@@ -108,12 +108,12 @@ def _where_it_stands(one: "Progress", currency: str) -> str:
     return ", ".join(parts)
 
 
-def _going(campaign: Campaign, steps: list[dict[str, Any]]) -> "list[tuple[Standing, Progress]]":
+def _going(campaign: Campaign, steps: list[dict[str, Any]]) -> "list[tuple[Reckoning, Progress]]":
     """How the opened rounds stand; none where items and labels are not as the answers say."""
     fold = next(step for step in steps if step["step"] == "fold")
     if campaign.round_names() and fold["state"] != "up to date":
         return []
-    stands = [reckoning.stand(campaign, round) for round in round_files.map_rounds(campaign)]
+    stands = [reckoning.reckon(campaign, round) for round in round_files.map_rounds(campaign)]
     return [(one, reckoning.figures(campaign, one)) for one in stands]
 
 
@@ -150,7 +150,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _next(
-    campaign: Campaign, steps: list[dict[str, Any]], going: "list[tuple[Standing, Progress]]"
+    campaign: Campaign, steps: list[dict[str, Any]], going: "list[tuple[Reckoning, Progress]]"
 ) -> str:
     for stands, found in going:
         if found.state != "closed":
