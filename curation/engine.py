@@ -26,7 +26,41 @@ def map_shards(
     workers: int | None = None,
     tell: Callable[[int], None] | None = None,
 ) -> list[T]:
-    """What ``work`` makes of each shard.
+    """What ``work`` makes of each shard, all of it together.
+
+    Args:
+        work: see ``each_shard``, as for the other arguments.
+        shards: what to work on.
+        engine: «local» or «ray».
+        workers: how many shards at once.
+        tell: told the index of each shard as it ends, in any order.
+
+    Returns:
+        The results in the order of the shards.
+
+    Raises:
+        CurationError: as ``each_shard``.
+
+    >>> map_shards(len, ["a", "bcd"], workers=1)
+    [1, 3]
+    """
+    found = {}
+    for index, result in each_shard(work, shards, engine=engine, workers=workers):
+        found[index] = result
+        if tell:
+            tell(index)
+    return [found[index] for index in range(len(shards))]
+
+
+def each_shard(
+    work: Callable[[S], T],
+    shards: Sequence[S],
+    *,
+    engine: Engine = "local",
+    workers: int | None = None,
+    gpus: float = 0,
+) -> Iterator[tuple[int, T]]:
+    """What ``work`` makes of each shard, as it comes.
 
     One shard, or one worker, is worked on in this process, whatever the engine.
 
@@ -37,41 +71,30 @@ def map_shards(
             or where none is named for one that is started here and ended again.
         workers: how many shards at once; if not given as many as there are processors, on a
             cluster of one's own as many as it takes.
-        tell: told the index of each shard as it ends, in any order.
+        gpus: how many each worker of Ray is given.
 
-    Returns:
-        The results in the order of the shards.
+    Yields:
+        The index of a shard and its result, in the order in which they end.
 
     Raises:
         CurationError: a worker died, Ray is not there, or ``workers`` is no number of workers.
         Exception: whatever ``work`` raised first, as it was; what is still running is ended.
-
-    >>> map_shards(len, ["a", "bcd"], workers=1)
-    [1, 3]
     """
     if workers is not None and workers < 1:
         raise CurationError(f"{workers} workers can do nothing", "take 1 or more")
-    tell = tell or (lambda _: None)
     if len(shards) < 2 or workers == 1:
-        return [result for _, result in _here(work, shards, tell)]
-    run = {"local": _in_processes, "ray": _on_ray}[engine]
-    found = dict(run(work, shards, workers, tell))
-    return [found[index] for index in range(len(shards))]
-
-
-def _here(
-    work: Callable[[S], T], shards: Sequence[S], tell: Callable[[int], None]
-) -> Iterator[tuple[int, T]]:
-    for index, shard in enumerate(shards):
-        yield index, work(shard)
-        tell(index)
+        yield from ((index, work(shard)) for index, shard in enumerate(shards))
+    elif engine == "ray":
+        yield from _on_ray(work, shards, workers, gpus)
+    else:
+        yield from _in_processes(work, shards, workers)
 
 
 # --- processes of this machine --------------------------------------------------------------
 
 
 def _in_processes(
-    work: Callable[[S], T], shards: Sequence[S], workers: int | None, tell: Callable[[int], None]
+    work: Callable[[S], T], shards: Sequence[S], workers: int | None
 ) -> Iterator[tuple[int, T]]:
     workers = min(workers or os.cpu_count() or 1, len(shards))
     others = set(mp.active_children())
@@ -83,7 +106,6 @@ def _in_processes(
             for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                 index = waiting.pop(future)
                 yield index, _result(future)
-                tell(index)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in set(mp.active_children()) - others:  # what they do is of no use any more
@@ -110,26 +132,24 @@ def _died() -> CurationError:
 
 
 def _on_ray(
-    work: Callable[[S], T], shards: Sequence[S], workers: int | None, tell: Callable[[int], None]
+    work: Callable[[S], T], shards: Sequence[S], workers: int | None, gpus: float
 ) -> Iterator[tuple[int, T]]:
     with _cluster(min(workers or os.cpu_count() or 1, len(shards))) as ray:
 
         def run(shard: S) -> T:  # Ray takes plain functions only, no partial() or builtin
             return work(shard)
 
-        task = ray.remote(num_cpus=1)(run)
+        task = ray.remote(num_cpus=1, num_gpus=gpus)(run)
         waiting: dict[Any, int] = {}
         for index, shard in enumerate(shards):
             if workers and len(waiting) >= workers:
-                yield from _next(ray, waiting, tell)
+                yield from _next(ray, waiting)
             waiting[task.remote(shard)] = index
         while waiting:
-            yield from _next(ray, waiting, tell)
+            yield from _next(ray, waiting)
 
 
-def _next(
-    ray: Any, waiting: dict[Any, int], tell: Callable[[int], None]
-) -> Iterator[tuple[int, Any]]:
+def _next(ray: Any, waiting: dict[Any, int]) -> Iterator[tuple[int, Any]]:
     for done in ray.wait(list(waiting))[0]:
         try:
             result = ray.get(done)
@@ -139,7 +159,6 @@ def _next(
             raise _died() from None
         index = waiting.pop(done)
         yield index, result
-        tell(index)
 
 
 @contextmanager

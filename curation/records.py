@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from curation.reasons import REASONS
+
 Kind = Literal["intrasentence", "intersentence"]
 Gold = Literal["stereotype", "anti-stereotype", "unrelated"]
 Value = Literal["stereotype", "anti-stereotype", "unrelated", "related"]
@@ -30,70 +32,6 @@ GOLDS: tuple[Gold, ...] = get_args(Gold)
 VALUES: tuple[Value, ...] = get_args(Value)
 ROUND_KINDS: tuple[RoundKind, ...] = get_args(RoundKind)
 FLAGS: tuple[FlagName, ...] = get_args(FlagName)
-
-REASONS: dict[str, str] = {
-    # what does not become a term (terms)
-    "unreadable_line": "a line of the dump cannot be read",
-    "no_label": "the item has no label in the campaign's language",
-    "odd_label": "the label looks vandalised or mistaken",
-    "generic_term": "the item is too general: a root of its domain, above one, or named generic",
-    "outside_roots": "the item lies under none of the domain's roots",
-    "excluded_class": "the item lies under what the domain excludes",
-    "is_place": "the item is a place, and the domain lets none in",
-    "no_demonym": "the item is a place without a demonym, and the domain takes demonyms",
-    "too_rare": "fewer statements than the domain's thresholds ask for",
-    "same_label": "merged: another item of the domain has the same label",
-    "variant": "merged: a plural, capital or spelling variant of another term",
-    "other_form": "merged: another demonym of the same item",
-    "too_fine": "merged: too fine-grained a kind of another term",
-    "edited": "people said so in edits.csv",
-    "unknown_term": "edits.csv names a term that is not there",
-    # an answer that does not become an item or a label (rounds)
-    "missing_field": "a field that the record needs is not there",
-    "bad_value": "a field holds something that cannot be read: an unknown kind, a time, a number",
-    "unknown_domain": "the domain is not one of the campaign's",
-    "unknown_target": "the target is not among the campaign's terms",
-    "wrong_association_count": "an item has not exactly three associations",
-    "empty_text": "a text is empty or only white space",
-    "blank_missing": "an intrasentence context without BLANK",
-    "blank_twice": "an intrasentence context with more than one BLANK",
-    "blank_glued": "BLANK is glued to a letter, so that no word can fill it",
-    "target_missing": "the context does not name the target",
-    "template_not_reproduced": "a sentence is not the context with BLANK filled",
-    "same_text_twice": "two associations of one item have the same text",
-    "duplicate_item": "an item with the same target, context and associations came before",
-    "near_duplicate": "nearly the same as an item on the same term that came before",
-    "meta_text": "a text speaks of the task, or of nothing, and not of the target",
-    "too_fast": "the answer took less time than reading does",
-    "duplicate_label": "the same answer was delivered before",
-    "clashing_id": "the id already stands for something else",
-    "superseded": "the same person later sent another version of this answer",
-    "unknown_label": "the label is outside the vocabulary",
-    "unknown_item": "the label is for an item that is not there, or was refused",
-    "unknown_association": "the label is for an association that its item does not have",
-    "text_changed": "the writer changed the words after this label was given",
-    "own_item": "the validator wrote the item",
-    "skipped": "the person passed the task on without an answer",
-    "unknown_task": "the answer is for a task that its round does not have",
-    "second_answer": "the same person had already answered this task",
-    "over_person_cap": "the person had already given as many answers as one may in a round",
-    "over_term_cap": "the person had already given as many answers on this term as one may",
-    "edited_by_other": "somebody else changed the answer on the platform",
-    "deleted": "the answer was deleted on the platform",
-    "no_consent": "the person has not consented to take part",
-    "excluded": "the person is excluded from the campaign",
-    "withdrawn": "the person withdrew from the campaign",
-    # a label that is not counted (decisions)
-    "round_not_counted": "the label's round is not among the rounds that count",
-    "repeated_annotator": "the same annotator had already labelled this association",
-    "surplus_label": "the association already had all the labels that count",
-    # an item that does not become a CAT (decisions)
-    "too_few_labels": "labels are missing that could still change the outcome",
-    "no_majority": "an association has no label with enough votes",
-    "majority_related": "the majority called an association merely related, which is never gold",
-    "two_of_a_kind": "the gold labels are not one stereotype, one anti-stereotype, one unrelated",
-    "intent_mismatch": "a gold label differs from what the writer meant",
-}
 
 
 class Record(BaseModel):
@@ -359,12 +297,17 @@ class Annotation(Record):
 
 
 class Score(Record):
-    """What one model gave one association under one rule; higher means likelier."""
+    """What one model gave one association under one rule; higher means likelier.
+
+    ``asked`` is a digest of the text that was scored: an association whose words changed later is
+    scored again. It is empty where the text is not known.
+    """
 
     model: Id
     rule: Id
     association: Id
     value: float
+    asked: str = ""
 
 
 class Rejection(Record):

@@ -16,7 +16,7 @@ import typer
 from pydantic_core import PydanticUndefined
 
 from curation.cli import app
-from curation.records import REASONS
+from curation.reasons import REASONS
 from curation.settings import PAPER, DomainSettings, Settings
 
 ROOT = Path(__file__).parent.parent

@@ -22,6 +22,7 @@ NETWORK = {
 MAY_REACH_OUT: set[tuple[str, ...]] = {
     ("terms", "wikidata"),
     ("rounds", "connection"),
+    ("models", "endpoint"),
 }
 
 
@@ -44,7 +45,7 @@ def allowed(module: tuple[str, ...], name: str) -> bool:
         return not heavy and not outside
     target, here = (parts[1] if len(parts) > 1 else ""), module[0]
     if here == "records":
-        return target in {"", "records"}
+        return target in {"", "records", "reasons"}
     if here in STAGES:
         return target not in (STAGES | {"cli"}) - {here}
     if here in {"cli", "__main__"}:

@@ -120,6 +120,28 @@ def tracked(what: str, total: int, *, bytes: bool = False) -> Iterator[Callable[
         yield lambda n=1: progress.advance(task, n)
 
 
+class Counter:
+    """A progress bar whose beginning shows late: what was done before does not count as speed."""
+
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress, self._task = progress, progress.add_task(what, total=None)
+
+    def begin(self, done: int, total: int) -> None:
+        """Say how much there is, and how much of it was done before."""
+        self._progress.reset(self._task, total=total, completed=done)
+
+    def advance(self, n: int = 1) -> None:
+        """Say that so much more is done."""
+        self._progress.advance(self._task, n)
+
+
+@contextmanager
+def counted(what: str) -> Iterator[Counter]:
+    """A progress bar on a terminal for work that can be gone on with."""
+    with _progress(MofNCompleteColumn()) as progress:
+        yield Counter(progress, what)
+
+
 @contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
     """A progress bar for work in stages, whose size shows on the way: (stage, done, total)."""

@@ -12,7 +12,7 @@ from curation.cli import console, work
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import bring_up_to_date
 from curation.files import CurationError, read_json
-from curation.records import REASONS
+from curation.reasons import REASONS
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -181,7 +181,7 @@ def refusals(campaign: Campaign) -> Counter[tuple[str, str, str]]:
 
 def show_refused(title: str, refused: Counter[str]) -> None:
     """Print how many answers fell under each reason."""
-    from curation.records import REASONS
+    from curation.reasons import REASONS
 
     rows = [(code, n, REASONS[code]) for code, n in refused.most_common()]
     console.table(title, ["reason", "count", "meaning"], rows)

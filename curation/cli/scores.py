@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.cli import console
+from curation.cli import comparing, console, scoring
 from curation.cli.options import FILE
 from curation.files import CurationError, dump_json, writing
 from curation.records import Cat
@@ -140,3 +140,9 @@ def show_models(found: Sequence[dict[str, Any]]) -> None:
     """Print several models' overall results."""
     rows = [[result["model"], *cells(result["overall"])] for result in found]
     console.table("Overall", ["model", *HEADS], rows)
+
+
+app.command("models")(scoring.models)
+app.command("rules")(scoring.rules)
+app.command("compare")(comparing.compare)
+app.command("ensemble")(comparing.ensemble)

@@ -15,7 +15,8 @@ from curation.cli.pipeline import bring_up_to_date
 from curation.cli.story import tell
 from curation.files import CurationError, now
 from curation.manifest import Results
-from curation.records import REASONS, Rejection
+from curation.reasons import REASONS
+from curation.records import Rejection
 
 if TYPE_CHECKING:
     from curation.terms.candidates import Candidate

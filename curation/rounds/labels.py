@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable
 
-from curation.records import REASONS, Flag, Item, Task
+from curation.reasons import REASONS
+from curation.records import Flag, Item, Task
 from curation.rounds.gate import Gate
 from curation.rounds.items import Items, Known
 from curation.rounds.lines import LabelRow

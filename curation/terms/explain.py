@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from curation.records import REASONS, Entity, Item
+from curation.reasons import REASONS
+from curation.records import Entity, Item
 from curation.rules import same_text
 from curation.terms.candidates import Candidate
 from curation.terms.edits import Edit

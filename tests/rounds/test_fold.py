@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.records import REASONS, Event
+from curation.reasons import REASONS
+from curation.records import Event
 from curation.rounds import archive, people
 from curation.rounds.answers import Said, interpret
 from curation.rounds.fold import Folded, fold

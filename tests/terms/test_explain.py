@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from curation.records import REASONS, Association, Item
+from curation.reasons import REASONS
+from curation.records import Association, Item
 from curation.terms.edits import Edit
 from curation.terms.explain import named, old_texts, story
 from curation.terms.pool import new_id

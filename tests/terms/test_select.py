@@ -10,7 +10,8 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from curation.files import CurationError
-from curation.records import REASONS, Term
+from curation.reasons import REASONS
+from curation.records import Term
 from curation.rules import stable_id
 from curation.settings import DomainSettings
 from curation.terms.facts import Facts

@@ -1,0 +1,1 @@
+"""Load and run neural models; the only home of torch and transformers."""

@@ -1,0 +1,116 @@
+"""The rules for autoregressive models (the contract is in ``curation.models.rules``)."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from curation.models.forward import Runner, Tell
+from curation.models.packing import Text
+from curation.models.rules import Ask, Refusal, Scored
+from curation.models.tokens import Tokens, start_token, surround, tokenize
+
+
+class Sum(NamedTuple):
+    """A score to be: texts whose reads are added, the last ``less`` taken away, over ``by``."""
+
+    texts: list[Text]
+    less: int = 0
+    by: int = 1
+
+
+def score(
+    runner: Runner, rule: str, asks: Sequence[Ask], *, tell: Tell = lambda _: None
+) -> list[Scored]:
+    """Scores of associations under a rule, in natural logarithms.
+
+    Args:
+        runner: a causal model.
+        rule: one of the contract's for causal models, but nsp.
+        asks: the associations.
+        tell: told how many rows a batch has done.
+
+    Raises:
+        CurationError: the tokenizer lacks what the rule needs, or memory ran out.
+    """
+    plans = _plans(runner, rule, asks)
+    texts = [text for plan in plans if isinstance(plan, Sum) for text in plan.texts]
+    values = iter(runner.log_probs(texts, tell))
+    found: list[Scored] = []
+    for plan in plans:
+        if isinstance(plan, Refusal):
+            found.append(plan)
+            continue
+        sums = [float(next(values).sum()) for _ in plan.texts]
+        kept = len(sums) - plan.less
+        found.append(finite((sum(sums[:kept]) - sum(sums[kept:])) / plan.by))
+    return found
+
+
+def finite(value: float) -> Scored:
+    """A score, or why it is none."""
+    if abs(value) < float("inf"):
+        return value
+    return Refusal("not_finite", f"the model gave {value}; a wider --dtype may help")
+
+
+def _plans(runner: Runner, rule: str, asks: Sequence[Ask]) -> list[Sum | Refusal]:
+    tokenizer, window = runner.loaded.tokenizer, runner.loaded.window
+    before = surround(tokenizer)[0]
+    wholes = tokenize(tokenizer, [ask.text for ask in asks])
+    alone = tokenize(tokenizer, [ask.sentence for ask in asks]) if rule == "ratio" else wholes
+    plans: list[Sum | Refusal] = []
+    for ask, whole, sentence in zip(asks, wholes, alone, strict=True):
+        plan = _plan(tokenizer, before, rule, ask, whole, sentence)
+        if isinstance(plan, Sum):
+            fitted = [_fit(text, window, len(before)) for text in plan.texts]
+            plan = plan._replace(texts=[text for text in fitted if text is not None])
+            if len(plan.texts) < len(fitted):
+                plan = Refusal("too_long", f"{len(whole.ids)} tokens, the window is {window}")
+        plans.append(plan)
+    return plans
+
+
+def _plan(
+    tokenizer: Any, before: list[int], rule: str, ask: Ask, whole: Tokens, sentence: Tokens
+) -> Sum | Refusal:
+    ids, missing = whole.ids, Refusal("nothing_to_score", "no token to score")
+    if rule in ("conditional", "ratio"):
+        first = min(whole.touching([(len(ask.context.rstrip()), len(ask.text))]), default=None)
+        if first is None or not ask.sentence.strip():
+            return missing
+        start = before or ([] if first else [start_token(tokenizer)])
+        texts = [_after(start, ids, first)]
+        if rule == "ratio":
+            texts.append(_after([start_token(tokenizer)], sentence.ids, 0))
+        return Sum(texts, less=len(texts) - 1)
+    if not ids or (rule == "ll-arxiv" and len(ids) < 2):
+        return missing
+    if rule == "ll-bos":
+        return Sum([_after([start_token(tokenizer)], ids, 0)])
+    rest = [_after(before, ids, 1)]
+    if rule == "ll-arxiv":
+        return Sum(rest, by=len(ids) - 1)
+    return Sum(
+        [_after([start_token(tokenizer)], ids[:1], 0), *rest],
+        by=len(ids) if rule == "ll-code" else 1,
+    )
+
+
+def _after(before: list[int], ids: list[int], first: int) -> Text:
+    """A text in which every token from ``first`` is read at the one before it."""
+    whole = before + ids
+    return Text(
+        whole, [(place - 1, whole[place]) for place in range(len(before) + first, len(whole))]
+    )
+
+
+def _fit(text: Text, window: int | None, keep: int) -> Text | None:
+    """The text without what is too much at its left; None where that is scored."""
+    over = max((place for place, _ in text.reads), default=0) + 1 - (window or 10**9)
+    if over <= 0:
+        return text
+    if text.reads[0][0] < keep + over:
+        return None
+    return Text(
+        [*text.ids[:keep], *text.ids[keep + over :]],
+        [(place - over, token) for place, token in text.reads],
+    )

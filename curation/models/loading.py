@@ -1,0 +1,278 @@
+"""Open a language model by its hub name or folder, and say exactly what was opened."""
+
+import hashlib
+import importlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from curation import __version__
+from curation.files import CurationError
+from curation.models.rules import Family
+
+Head = Literal["lm", "next-sentence", "none"]
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+_PACKAGES = ("torch", "transformers", "tokenizers")
+_SAMPLE = 1 << 20  # bytes at either end of a file that its fingerprint reads
+_LEARNT_POSITIONS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
+
+
+@dataclass
+class Loaded:
+    """A model that can be run.
+
+    ``about`` is what a score file says of it; ``notices`` is what the user should be told.
+    """
+
+    name: str
+    family: Family
+    model: Any
+    tokenizer: Any
+    about: dict[str, Any]
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def device(self) -> Any:
+        """Where its inputs go."""
+        return self.model.device
+
+    @property
+    def window(self) -> int | None:
+        """The most tokens that it reads at once; None where there is no such limit."""
+        config = self.model.config.get_text_config()
+        limits = [getattr(config, name, None) for name in _LEARNT_POSITIONS]
+        limits.append(getattr(self.tokenizer, "model_max_length", None))
+        if self.family == "permuted":  # positions are relative
+            limits = limits[-1:]
+        known = [limit for limit in limits if isinstance(limit, int) and 0 < limit < 10**9]
+        return min(known) - position_offset(self.model) if known else None
+
+
+def position_offset(model: Any) -> int:
+    """The position of the first token: models in RoBERTa's manner count from beyond padding."""
+    embeddings: Any = getattr(getattr(model, "base_model", None), "embeddings", None)
+    counts = hasattr(embeddings, "create_position_ids_from_input_ids")
+    return int(embeddings.padding_idx) + 1 if counts else 0
+
+
+def _torch() -> tuple[Any, Any]:
+    try:
+        torch, transformers = (importlib.import_module(name) for name in ("torch", "transformers"))
+    except ImportError as error:
+        raise CurationError(
+            f"models cannot be run: {error}", "pip install 'curation[models]'"
+        ) from None
+    transformers.utils.logging.disable_progress_bar()  # the bars are ours
+    transformers.utils.logging.set_verbosity_error()
+    return torch, transformers
+
+
+def family_of(config: Any) -> Family:
+    """What sort of language model a configuration describes.
+
+    By the architecture it was saved as; without one, by what transformers can build of it.
+
+    Raises:
+        CurationError: it is no language model.
+    """
+    saved = " ".join(getattr(config, "architectures", None) or [])
+    if config.model_type == "xlnet":
+        return "permuted"
+    if getattr(config, "is_encoder_decoder", False):
+        return "seq2seq"
+    if "MaskedLM" in saved or "PreTraining" in saved or "NextSentence" in saved:
+        return "masked"
+    if "CausalLM" in saved or "LMHead" in saved:
+        return "causal"
+    auto = importlib.import_module("transformers.models.auto.modeling_auto")
+    if config.model_type in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+        return "masked"
+    if config.model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        return "causal"
+    raise CurationError(
+        f"a model of type «{config.model_type}» is no language model that transformers knows",
+        "name a causal, masked or encoder-decoder model",
+    )
+
+
+def identity(
+    name: str,
+    *,
+    family: Family | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+) -> dict[str, Any]:
+    """What tells a model's scores from others', known without loading its weights.
+
+    Raises:
+        CurationError: it is not there, or is no language model.
+    """
+    torch, transformers = _torch()
+    told = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
+    config = _fetch(transformers.AutoConfig, name, told)
+    place = _place(torch, device)
+    kind = _dtype(torch, dtype, place)
+    if kind == "auto":
+        kind = getattr(config.get_text_config(), "dtype", None) or torch.float32
+    return {
+        "model": called(name),
+        "family": family or family_of(config),
+        "revision": _revision(config, name),
+        "dtype": str(kind).removeprefix("torch."),
+        "device": place.partition(":")[0],
+        "versions": versions(),
+    }
+
+
+def load(
+    name: str,
+    *,
+    head: Head = "lm",
+    family: Family | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+) -> Loaded:
+    """Load a model and its tokenizer.
+
+    What lies on disk is used without asking the network; only what is not there is fetched.
+
+    Args:
+        name: a folder, or a name on the hub.
+        head: «lm» for the language modelling head, «next-sentence» for BERT's own next-sentence
+            head, «none» for the body alone.
+        family: how to take the model; without it as ``family_of`` says.
+        device: «auto» (a GPU if there is one), «map» (spread over all GPUs and memory), or a
+            device of torch.
+        dtype: «auto» is float32 on a CPU and the model's own elsewhere.
+        revision: a branch, tag or commit on the hub.
+        trust_remote_code: run code that comes with the model.
+
+    Raises:
+        CurationError: it is not there, cannot be read, or lacks the head's weights.
+    """
+    torch, transformers = _torch()
+    told = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
+    config = _fetch(transformers.AutoConfig, name, told)
+    family = family or family_of(config)
+    place = _place(torch, device)
+    kind = _dtype(torch, dtype, place)
+    tokenizer = _fetch(transformers.AutoTokenizer, name, told)
+    auto = _auto(transformers, head, family)
+    spread = {"device_map": "auto"} if place == "map" else {}
+    model, report = _fetch(
+        auto, name, {**told, **spread, "dtype": kind, "config": config, "output_loading_info": True}
+    )
+    missing = sorted(report["missing_keys"])
+    if missing and head != "none":
+        raise CurationError(
+            f"{name}: has no trained weights for {missing[0]} ({len(missing)} such)",
+            "it was saved without this head: name another model"
+            + ("" if head == "lm" else ", or train a head with «curation scores train-nsp»"),
+        )
+    try:
+        model = model.eval() if spread else model.eval().to(place)
+    except (RuntimeError, AssertionError) as error:
+        raise CurationError(
+            f"{name}: cannot be put on {place}: {_first_line(error)}", "take another --device"
+        ) from None
+    model.requires_grad_(False)
+    about = {
+        "model": called(name),
+        "family": family,
+        "architecture": type(model).__name__,
+        "revision": _revision(config, name),
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "device": str(model.device) if not spread else "map",
+        "tokenizer": type(tokenizer).__name__,
+        "vocabulary": len(tokenizer),
+        "versions": versions(),
+    }
+    return Loaded(called(name), family, model, tokenizer, about)
+
+
+def called(name: str) -> str:
+    """What a model is called: its name on the hub, or its folder's own name.
+
+    >>> called("bakery/small-model")
+    'bakery/small-model'
+    """
+    return Path(name).resolve().name if Path(name).exists() else name
+
+
+def versions() -> dict[str, str]:
+    """Of everything that a score may depend on."""
+    found = {name: str(importlib.import_module(name).__version__) for name in _PACKAGES}
+    return {"curation": __version__, **found}
+
+
+def fingerprint(folder: Path) -> str:
+    """What tells a folder's weights and tokenizer from others: sha256 of names, sizes and ends."""
+    digest = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        size = path.stat().st_size
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{size}\0".encode())
+        with path.open("rb") as file:
+            digest.update(file.read(_SAMPLE))
+            file.seek(max(size - _SAMPLE, 0))
+            digest.update(file.read(_SAMPLE))
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _place(torch: Any, device: str) -> str:
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    return device
+
+
+def _revision(config: Any, name: str) -> str:
+    return getattr(config, "_commit_hash", None) or fingerprint(Path(name))
+
+
+def _dtype(torch: Any, name: str, place: str) -> Any:
+    if name not in DTYPES:
+        raise CurationError(f"no dtype «{name}»", f"take one of {', '.join(DTYPES)}")
+    if name == "auto":
+        return torch.float32 if place == "cpu" else "auto"
+    return getattr(torch, name)
+
+
+def _auto(transformers: Any, head: Head, family: Family) -> Any:
+    if head == "none":
+        return transformers.AutoModel
+    if head == "next-sentence":
+        return transformers.AutoModelForNextSentencePrediction
+    return {
+        "causal": transformers.AutoModelForCausalLM,
+        "masked": transformers.AutoModelForMaskedLM,
+        "permuted": transformers.XLNetLMHeadModel,
+        "seq2seq": transformers.AutoModelForSeq2SeqLM,
+    }[family]
+
+
+def _fetch(auto: Any, name: str, told: dict[str, Any]) -> Any:
+    """From disk, else from the hub."""
+    folder = Path(name)
+    if folder.exists() and not (folder / "config.json").exists():
+        raise CurationError(
+            f"{name}: a folder without config.json", "name a folder that save_pretrained has made"
+        )
+    try:
+        try:
+            return auto.from_pretrained(name, local_files_only=True, **told)
+        except OSError:
+            if folder.exists():
+                raise
+            return auto.from_pretrained(name, **told)
+    except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
+        raise CurationError(
+            f"{name}: cannot be loaded: {_first_line(error)}",
+            "check the name or folder; a name on the hub that is not on disk needs the network",
+        ) from None
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), repr(error))

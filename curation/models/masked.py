@@ -1,0 +1,128 @@
+"""The rules for masked models (the contract is in ``curation.models.rules``)."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.files import CurationError
+from curation.models.causal import finite
+from curation.models.forward import Runner, Tell
+from curation.models.packing import Text
+from curation.models.rules import Ask, Refusal, Scored
+from curation.models.tokens import Tokens, surround, tokenize
+
+
+class Frame(NamedTuple):
+    """What stands around a text, and the mask."""
+
+    before: list[int]
+    after: list[int]
+    mask: int
+    window: int | None
+
+
+def score(
+    runner: Runner, rule: str, asks: Sequence[Ask], *, tell: Tell = lambda _: None
+) -> list[Scored]:
+    """Scores of associations under a rule, in natural logarithms.
+
+    Args:
+        runner: a masked model, or XLNet.
+        rule: one of the contract's for masked models, but nsp.
+        asks: the associations.
+        tell: told how many rows a batch has done.
+
+    Raises:
+        CurationError: the tokenizer lacks what the rule needs, or memory ran out.
+    """
+    plans = texts(runner.loaded.tokenizer, rule, asks, window=runner.loaded.window)
+    values = iter(
+        runner.log_probs([t for plan in plans if isinstance(plan, list) for t in plan], tell)
+    )
+    return [
+        plan
+        if isinstance(plan, Refusal)
+        else finite(_combined(rule, np.concatenate([next(values) for _ in plan])))
+        for plan in plans
+    ]
+
+
+def texts(
+    tokenizer: Any, rule: str, asks: Sequence[Ask], *, window: int | None = None
+) -> list[list[Text] | Refusal]:
+    """What the model reads for each association: texts with masks, one position read in each.
+
+    Raises:
+        CurationError: the tokenizer has no mask token, or does not tell what a rule needs.
+    """
+    if tokenizer.mask_token_id is None:
+        raise CurationError("the tokenizer has no mask token", "name a masked model")
+    frame = Frame(*surround(tokenizer), int(tokenizer.mask_token_id), window)
+    attribute = rule.startswith("attribute")
+    tokens = tokenize(tokenizer, [ask.filled if attribute else ask.text for ask in asks])
+    found: list[list[Text] | Refusal] = []
+    for ask, whole in zip(asks, tokens, strict=True):
+        made = _attribute(rule, ask, whole, frame) if attribute else _pll(rule, ask, whole, frame)
+        if window and any(len(text.ids) > window for text in made):
+            found.append(Refusal("too_long", f"{len(whole.ids)} tokens, the window is {window}"))
+        else:
+            found.append(made or Refusal("nothing_to_score", "no token to score"))
+    return found
+
+
+def _combined(rule: str, values: NDArray[np.float64]) -> float:
+    if rule == "attribute-arxiv":
+        return float(values.mean())
+    if rule == "attribute-code":
+        return float(np.logaddexp.reduce(values) - np.log(len(values)))
+    return float(values.sum())
+
+
+def _attribute(rule: str, ask: Ask, whole: Tokens, frame: Frame) -> list[Text]:
+    size = ask.end - ask.start
+    pieces = whole.touching([(ask.at, ask.at + size)])
+    if not pieces or not ask.attribute.strip():
+        return []
+    hidden = set(whole.touching([(at, at + size) for at in ask.also])) - set(pieces)
+    ids = [frame.mask if place in hidden else token for place, token in enumerate(whole.ids)]
+    first, end = pieces[0], pieces[-1] + 1
+    made = []
+    for place in range(first, end):
+        later = [frame.mask] * (end - place) if rule == "attribute-acl" else [frame.mask]
+        row = ids[:place] + later + ids[end:]
+        made.append(_framed(row, place, whole.ids[place], frame))
+    return made
+
+
+def _pll(rule: str, ask: Ask, whole: Tokens, frame: Frame) -> list[Text]:
+    places: Sequence[int] = range(len(whole.ids))
+    if rule == "pll-shared":
+        if ask.kind == "intrasentence":
+            own = set(whole.touching([(ask.start, ask.end)]))
+            places = [place for place in places if place not in own] if own else []
+        else:
+            places = whole.touching(ask.shared)
+    if rule == "pll-word-l2r" and whole.ids and not whole.words:
+        raise CurationError("the tokenizer does not tell words apart", "take the rule «pll»")
+    made = []
+    for place in places:
+        row = list(whole.ids)
+        row[place] = frame.mask
+        if rule == "pll-word-l2r":
+            word = whole.words[place]
+            for later in range(place + 1, len(row)):
+                if word is None or whole.words[later] != word:
+                    break
+                row[later] = frame.mask
+        made.append(_framed(row, place, whole.ids[place], frame, trim=False))
+    return made
+
+
+def _framed(row: list[int], place: int, token: int, frame: Frame, *, trim: bool = True) -> Text:
+    """The row between its special tokens; without what is too much at its left."""
+    over = len(frame.before) + len(row) + len(frame.after) - (frame.window or 10**9)
+    cut = min(max(over, 0), place) if trim else 0
+    ids = [*frame.before, *row[cut:], *frame.after]
+    return Text(ids, [(len(frame.before) + place - cut, token)])

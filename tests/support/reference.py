@@ -1,0 +1,288 @@
+"""A slow, plain reference for every rule of the contract, to hold the quick ways against.
+
+One association, one mask, one forward pass at a time: batch 1, float32, eager attention, nothing
+packed, nothing shared, whole logits, sums in double precision. It is written from the contract in
+``curation.models.rules`` and shares no code with ``curation.models`` but the question asked.
+"""
+
+import importlib
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from curation.models.rules import Ask
+
+_HF: Any = importlib.import_module("transformers")
+_POSITIONS = ("n_positions", "max_position_embeddings")
+
+
+class Opened(NamedTuple):
+    """A model, its tokenizer, and how many tokens it reads at once."""
+
+    model: Any
+    tokenizer: Any
+    window: float
+
+
+def reference(folder: Path, rule: str, ask: Ask) -> float | None:
+    """The score of an association in natural logarithms; None where it must be refused."""
+    if rule == "nsp":
+        return _next_sentence(_open(folder, "AutoModelForNextSentencePrediction"), ask)
+    kind = _HF.AutoConfig.from_pretrained(folder).architectures[0]
+    if kind.endswith("ConditionalGeneration"):
+        opened = _open(folder, "AutoModelForSeq2SeqLM")
+        return _infill(opened, ask) if rule == "infill" else _answer(opened, ask)
+    if kind == "XLNetLMHeadModel":
+        opened = _open(folder, "XLNetLMHeadModel")
+    elif rule.startswith(("attribute", "pll")):
+        opened = _open(folder, "AutoModelForMaskedLM")
+    else:
+        return _left_to_right(_open(folder, "AutoModelForCausalLM"), rule, ask)
+    if rule.startswith("attribute"):
+        return _attribute(opened, rule, ask)
+    return _pseudo(opened, rule, ask)
+
+
+@lru_cache(maxsize=4)
+def _open(folder: Path, auto: str) -> Opened:
+    model = getattr(_HF, auto).from_pretrained(
+        folder, dtype=torch.float32, attn_implementation="eager"
+    )
+    limits = [getattr(model.config, name, None) for name in _POSITIONS]
+    window = min((limit for limit in limits if limit), default=math.inf)
+    if "Roberta" in type(model).__name__:  # its first two positions stand for padding
+        window -= 2
+    return Opened(model.eval(), _HF.AutoTokenizer.from_pretrained(folder), window)
+
+
+# --- tokens -------------------------------------------------------------------------------------
+
+
+def _tokens(opened: Opened, text: str) -> list[int]:
+    return list(opened.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def _touching(opened: Opened, text: str, start: int, end: int) -> list[int]:
+    """Which tokens stand for a character from ``start`` up to ``end``."""
+    told = opened.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    return [n for n, (a, b) in enumerate(told["offset_mapping"]) if a < end and b > start]
+
+
+def _around(opened: Opened, text: str) -> tuple[list[int], list[int]]:
+    """The special tokens before and after a text, as its tokenizer puts them."""
+    bare, whole = _tokens(opened, text), list(opened.tokenizer(text)["input_ids"])
+    first = next(n for n in range(len(whole)) if whole[n : n + len(bare)] == bare)
+    return whole[:first], whole[first + len(bare) :]
+
+
+def _log_p(logits: Any, token: int) -> float:
+    """Of one token, from the logits of shape (vocabulary,)."""
+    return float(torch.log_softmax(logits.double(), -1)[token])
+
+
+# --- autoregressive models ----------------------------------------------------------------------
+
+
+def _left_to_right(opened: Opened, rule: str, ask: Ask) -> float | None:
+    ids = _tokens(opened, ask.text)
+    before, _ = _around(opened, "a")
+    tokenizer = opened.tokenizer
+    bos = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if rule in ("conditional", "ratio"):
+        scored = _touching(opened, ask.text, len(ask.context.rstrip()), len(ask.text))
+        if not scored or not ask.sentence.strip():
+            return None
+        start = before if before or scored[0] > 0 else [bos]
+        after_context = _sum(opened, start, ids, scored[0])
+        if rule == "conditional" or after_context is None:
+            return after_context
+        alone = _sum(opened, [bos], _tokens(opened, ask.sentence), 0)
+        return None if alone is None else after_context - alone
+    if not ids or (rule == "ll-arxiv" and len(ids) == 1):
+        return None
+    if rule == "ll-bos":
+        return _sum(opened, [bos], ids, 0)
+    rest = _sum(opened, before, ids, 1)
+    if rest is None:
+        return None
+    if rule == "ll-arxiv":
+        return rest / (len(ids) - 1)
+    first = _sum(opened, [bos], ids[:1], 0)
+    assert first is not None
+    return first + rest if rule == "ll-acl" else (first + rest) / len(ids)
+
+
+def _sum(opened: Opened, before: list[int], ids: list[int], first: int) -> float | None:
+    """Σ log p(xᵢ | before, x₀ … xᵢ₋₁) from i = ``first`` on, each in a forward pass of its own."""
+    while len(before) + len(ids) - 1 > opened.window:  # the last token need not be read
+        if first < 2 - min(len(before), 1):
+            return None
+        ids, first = ids[1:], first - 1
+    total = 0.0
+    for place in range(first, len(ids)):
+        row = torch.tensor([before + ids[:place]])
+        with torch.no_grad():
+            logits = opened.model(row, use_cache=False).logits[0, -1]
+        total += _log_p(logits, ids[place])
+    return total
+
+
+# --- masked models, XLNet -----------------------------------------------------------------------
+
+
+def _attribute(opened: Opened, rule: str, ask: Ask) -> float | None:
+    size = len(ask.attribute)
+    pieces = _touching(opened, ask.filled, ask.at, ask.at + size)
+    if not pieces or not ask.attribute.strip():
+        return None
+    ids = _tokens(opened, ask.filled)
+    others = {
+        place
+        for at in ask.also
+        for place in _touching(opened, ask.filled, at, at + size)
+        if place not in pieces
+    }
+    found = []
+    for k, place in enumerate(pieces):
+        row, hidden = list(ids), others | {place}
+        if rule == "attribute-acl":
+            hidden |= set(pieces[k:])
+        else:  # later pieces are absent: the other places move to the left
+            gone = len(pieces) - k - 1
+            del row[place + 1 : pieces[-1] + 1]
+            hidden = {place if n == place else n - gone * (n > place) for n in hidden}
+        found.append(_read(opened, row, hidden, place, ids[place]))
+    if any(one is None for one in found):
+        return None
+    values = [one for one in found if one is not None]
+    if rule == "attribute-acl":
+        return sum(values)
+    if rule == "attribute-arxiv":
+        return sum(values) / len(values)
+    return math.log(sum(math.exp(one) for one in values) / len(values))
+
+
+def _pseudo(opened: Opened, rule: str, ask: Ask) -> float | None:
+    ids = _tokens(opened, ask.text)
+    places: Sequence[int] = range(len(ids))
+    if rule == "pll-shared" and ask.kind == "intrasentence":
+        own = _touching(opened, ask.text, ask.start, ask.end)
+        places = [n for n in places if n not in own] if own else []
+    elif rule == "pll-shared":
+        places = _touching(opened, ask.text, 0, len(ask.context))
+    words = opened.tokenizer(ask.text, add_special_tokens=False).word_ids(0)
+    total = 0.0
+    for place in places:
+        hidden = {place}
+        if rule == "pll-word-l2r" and words[place] is not None:
+            hidden |= {n for n in range(place, len(ids)) if words[n] == words[place]}
+        found = _read(opened, ids, hidden, place, ids[place], whole=True)
+        if found is None:
+            return None
+        total += found
+    return total if places else None
+
+
+def _read(
+    opened: Opened, row: list[int], hidden: set[int], place: int, token: int, *, whole: bool = False
+) -> float | None:
+    """log p of a token at one place of a row, some of whose places are hidden.
+
+    A row that is too long loses what is left of the place, unless its ``whole`` is scored.
+    """
+    before, after = _around(opened, "a")
+    ids = [opened.tokenizer.mask_token_id if n in hidden else id for n, id in enumerate(row)]
+    gone = max(0, len(before) + len(ids) + len(after) - int(min(opened.window, 10**6)))
+    if gone > place or (gone and whole):
+        return None
+    ids = [*before, *ids[gone:], *after]
+    at = len(before) + place - gone
+    with torch.no_grad():
+        if "XLNet" not in type(opened.model).__name__:
+            logits = opened.model(torch.tensor([ids])).logits[0, at]
+        else:
+            sight = torch.zeros(1, len(ids), len(ids))
+            for n in hidden:
+                sight[0, :, n] = 1  # nobody sees it
+            target = torch.zeros(1, 1, len(ids))
+            target[0, 0, at] = 1
+            types = torch.tensor([[0] * (len(ids) - 1) + [2]])  # <cls> is a segment of its own
+            logits = opened.model(
+                torch.tensor([ids]), perm_mask=sight, target_mapping=target, token_type_ids=types
+            ).logits[0, 0]
+    return _log_p(logits, token)
+
+
+# --- encoder-decoder models ---------------------------------------------------------------------
+
+
+def _infill(opened: Opened, ask: Ask) -> float | None:
+    """The attribute's tokens are taken out of the filled context, and asked of the decoder."""
+    size = len(ask.attribute)
+    if not ask.attribute.strip():
+        return None
+    ids = _tokens(opened, ask.filled)
+    blanks = [_touching(opened, ask.filled, at, at + size) for at in sorted([ask.at, *ask.also])]
+    first = blanks[0]
+    if not first:
+        return None
+    known = opened.tokenizer.get_vocab()
+    marks = [known.get(f"<extra_id_{n}>", opened.tokenizer.mask_token_id) for n in range(9)]
+    shown: list[int] = []
+    for place, token in enumerate(ids):
+        blank = next((n for n, blank in enumerate(blanks) if place in blank), None)
+        if blank is None:
+            shown.append(token)
+        elif place == blanks[blank][0]:
+            shown.append(marks[blank])
+    if "<extra_id_0>" in known:
+        answer = [marks[0], *(ids[n] for n in first)]
+        return _decoded(opened, shown, answer, 1, keep=shown.index(marks[0]))
+    before, _ = _around(opened, "a")
+    answer = [*before, *_tokens(opened, ask.sentence)]
+    return _decoded(opened, shown, answer, len(before), keep=shown.index(marks[0]))
+
+
+def _answer(opened: Opened, ask: Ask) -> float | None:
+    if not _tokens(opened, ask.sentence) or not ask.sentence.strip():
+        return None
+    before, _ = _around(opened, "a")
+    context = _tokens(opened, ask.context)
+    answer = [*before, *_tokens(opened, ask.sentence)]
+    return _decoded(opened, context, answer, len(before), keep=len(context))
+
+
+def _decoded(
+    opened: Opened, shown: list[int], answer: list[int], first: int, *, keep: int
+) -> float | None:
+    """Σ log p of the decoder's tokens from ``first`` on; ``keep`` tokens shown may be cut away."""
+    before, after = _around(opened, "a")
+    gone = max(0, len(before) + len(shown) + len(after) - int(min(opened.window, 10**6)))
+    if gone > keep or len(answer) > opened.window:
+        return None
+    shown = [*before, *shown[gone:], *after]
+    start = opened.model.config.decoder_start_token_id
+    total = 0.0
+    for place in range(first, len(answer)):
+        with torch.no_grad():
+            logits = opened.model(
+                input_ids=torch.tensor([shown]),
+                decoder_input_ids=torch.tensor([[start, *answer[:place]]]),
+            ).logits[0, -1]
+        total += _log_p(logits, answer[place])
+    return total
+
+
+# --- next sentence ------------------------------------------------------------------------------
+
+
+def _next_sentence(opened: Opened, ask: Ask) -> float:
+    """Under BERT's own head: its first output says that the second text follows the first."""
+    told = opened.tokenizer(ask.context, ask.sentence, return_tensors="pt")
+    with torch.no_grad():
+        logits = opened.model(**told).logits[0]
+    return _log_p(logits, 0)
