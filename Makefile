@@ -22,6 +22,7 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/dump.py
 	$(IN)/python benchmarks/import_labels.py
 	$(IN)/python benchmarks/pull.py
+	$(IN)/python benchmarks/scoring.py
 
 schemas: $(VENV)/test.ready
 	$(IN)/python -c "from curation import files, records; [files.shipped('schemas', files.schema_name(r)).write_bytes(files.schema(r)) for r in records.ON_DISK]"
@@ -30,7 +31,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.ready: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[models,baselines]'
 	touch $@
 
 $(VENV)/test.ready: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -140,10 +140,7 @@ class Runner:
         for n, row in enumerate(rows):
             ids[n, : len(row)] = row.ids
             types[n, : len(row.types)] = row.types
-            if packed:
-                starts = np.repeat(row.starts, np.diff([*row.starts, len(row)]))
-                own = row.positions if row.parents is not None else np.arange(len(row)) - starts
-                positions[n, : len(row)] = own
+            positions[n, : len(row)] = row.positions
         inputs: dict[str, Any] = {"input_ids": torch.from_numpy(ids).to(device)}
         if packed:
             inputs["attention_mask"] = self._mask(rows, length)

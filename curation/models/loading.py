@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +14,6 @@ from curation.models.rules import Family
 Head = Literal["lm", "next-sentence", "none"]
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _PACKAGES = ("torch", "transformers", "tokenizers")
-_SAMPLE = 1 << 20  # bytes at either end of a file that its fingerprint reads
 _LEARNT_POSITIONS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
 
 
@@ -210,22 +210,45 @@ def versions() -> dict[str, str]:
 
 
 def fingerprint(folder: Path) -> str:
-    """What tells a folder's weights and tokenizer from others: sha256 of names, sizes and ends."""
+    """What tells a folder's weights and tokenizer from others: sha256 of names and contents.
+
+    All of each file is read, since fine-tuned weights may differ in a few layers only. Folders
+    below, hidden files and notes do not count: no model is loaded from them.
+
+    Raises:
+        CurationError: a file may not be read.
+    """
     digest = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        size = path.stat().st_size
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{size}\0".encode())
-        with path.open("rb") as file:
-            digest.update(file.read(_SAMPLE))
-            file.seek(max(size - _SAMPLE, 0))
-            digest.update(file.read(_SAMPLE))
+    try:
+        for path in sorted(p for p in folder.iterdir() if p.is_file()):
+            if path.name.startswith(".") or path.suffix == ".md":
+                continue
+            stat = path.stat()
+            found = _digest(path.resolve(), stat.st_size, stat.st_mtime_ns)
+            digest.update(f"{path.name}\0{found}\0".encode())
+    except OSError as error:
+        raise CurationError(
+            f"{error.filename}: cannot be read: {error.strerror}", "give yourself the right to read"
+        ) from None
     return f"sha256:{digest.hexdigest()}"
+
+
+@lru_cache(maxsize=4096)
+def _digest(path: Path, size: int, changed: int) -> str:
+    """A file's sha256; read once as long as it stays as it is."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _place(torch: Any, device: str) -> str:
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    return device
+    try:
+        return device if device == "map" else str(torch.device(device))
+    except RuntimeError:
+        raise CurationError(
+            f"no device «{device}»", "take auto, cpu, cuda, cuda:1 …, or map"
+        ) from None
 
 
 def _revision(config: Any, name: str) -> str:

@@ -134,12 +134,10 @@ def identify(wanted: Wanted) -> dict[str, Any]:
         CurationError: it is not there, or cannot be read.
     """
     if wanted.url:
-        from urllib.parse import urlsplit
+        from curation.models.endpoint import host
 
-        place = urlsplit(wanted.url)
-        host = f"{place.hostname}:{place.port}" if place.port else str(place.hostname)
         name = wanted.label or wanted.name
-        return {"model": name, "family": "endpoint", "url": host, "bos": wanted.bos}
+        return {"model": name, "family": "endpoint", "url": host(wanted.url), "bos": wanted.bos}
     from curation.models.loading import identity
 
     found = identity(

@@ -1,19 +1,15 @@
 """Make a tiny language model from some texts: for the demo and for tests, never for results."""
 
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    PreTrainedTokenizerFast,
-)
+from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
+_HF: Any = importlib.import_module("transformers")  # its types are not all there
 END, PAD, CLS, SEP, MASK, UNKNOWN = "<|end|>", "[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]"
 _HIDDEN = 0.15  # of the tokens that a masked model learns from
 
@@ -44,6 +40,8 @@ def make(
     Returns:
         The folder.
     """
+    _HF.utils.logging.disable_progress_bar()
+    _HF.utils.logging.set_verbosity_error()
     torch.manual_seed(seed)
     tokenizer = (_bpe if family == "causal" else _wordpiece)(texts, vocabulary)
     model = _model(family, len(tokenizer), width, layers)
@@ -66,7 +64,7 @@ def _bpe(texts: Sequence[str], vocabulary: int) -> Any:
         vocab_size=vocabulary, special_tokens=[END], initial_alphabet=alphabet, show_progress=False
     )
     tokenizer.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(
+    return _HF.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token=END, eos_token=END, pad_token=END
     )
 
@@ -84,7 +82,7 @@ def _wordpiece(texts: Sequence[str], vocabulary: int) -> Any:
         pair=f"{CLS} $A {SEP} $B:1 {SEP}:1",
         special_tokens=[(CLS, special.index(CLS)), (SEP, special.index(SEP))],
     )
-    return PreTrainedTokenizerFast(
+    return _HF.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=PAD,
         unk_token=UNKNOWN,

@@ -20,12 +20,61 @@ _HF: Any = importlib.import_module("transformers")
 _POSITIONS = ("n_positions", "max_position_embeddings")
 
 
+LONG = "Clouds drift slowly over the mountains, and nobody minds. " * 2
+INTER = tuple(
+    Ask("intersentence", context, sentence)
+    for context, sentence in (
+        ("My neighbour is a baker.", "He sings at dawn."),
+        ("My neighbour is a baker.", "He sleeps until noon."),
+        ("My neighbour is a baker.", "Clouds drift slowly."),
+        ("The fiddlers arrived.  ", "The bread 🍞 smells good 🌞!"),
+        ("Komşularımızdan birisi öğretmendir.", "Evlerimizdekilerdendir."),
+        ("제 이웃은 친절합니다.", "아침마다 노래를 부릅니다."),
+        (LONG, "He lives by the lake."),
+    )
+)
+"""Questions across sentences: a CAT's three, space at the end, emoji, long words, long context."""
+
+
 class Opened(NamedTuple):
     """A model, its tokenizer, and how many tokens it reads at once."""
 
     model: Any
     tokenizer: Any
     window: float
+
+
+def intra(context: str, attribute: str, *, lower: bool = False) -> Ask:
+    """An intrasentence question; ``lower`` makes the sentence differ from its context in case."""
+    parts = context.split("BLANK")
+    filled = attribute.join(parts)
+    first = len(parts[0])
+    starts = [first]
+    for part in parts[1:-1]:
+        starts.append(starts[-1] + len(attribute) + len(part))
+    sentence = filled.lower() if lower else filled
+    end = first + len(attribute)
+    return Ask("intrasentence", context, sentence, first, end, filled, first, tuple(starts[1:]))
+
+
+INTRA = (
+    intra("The BLANK is kind and patient.", "court jester"),
+    intra("The BLANK is kind and patient.", "potter"),
+    intra("The BLANK is kind and patient.", "lake"),
+    intra("The BLANK asked whether a BLANK, too, can sing.", "wheelwright"),
+    intra("BLANK people are Kind.", "Cheerful", lower=True),
+    intra("She was seen with a BLANK", "señor Núñez"),
+    intra("The bread is BLANK!", "🍞🌞"),
+    intra("Komşularımızınkiler BLANK herkes çalışkandır.", "evlerimizdekilerdendir"),
+    intra("제 이웃은 BLANK이고 친절합니다.", "도예가"),
+)
+"""Questions within a sentence: a CAT's three, two BLANKs, capitals, the edges, other scripts."""
+EMPTY = (
+    intra("The BLANK is kind.", ""),
+    intra("The BLANK is kind.", "  "),
+    Ask("intrasentence", "The BLANK is kind.", "Something else entirely."),
+)
+"""Questions within a sentence that have no attribute: nothing, white space, another sentence."""
 
 
 def reference(folder: Path, rule: str, ask: Ask) -> float | None:
@@ -53,7 +102,7 @@ def _open(folder: Path, auto: str) -> Opened:
         folder, dtype=torch.float32, attn_implementation="eager"
     )
     limits = [getattr(model.config, name, None) for name in _POSITIONS]
-    window = min((limit for limit in limits if limit), default=math.inf)
+    window = min((n for n in limits if n and n > 0), default=math.inf)  # XLNet says −1
     if "Roberta" in type(model).__name__:  # its first two positions stand for padding
         window -= 2
     return Opened(model.eval(), _HF.AutoTokenizer.from_pretrained(folder), window)
@@ -266,6 +315,8 @@ def _decoded(
         return None
     shown = [*before, *shown[gone:], *after]
     start = opened.model.config.decoder_start_token_id
+    if start is None:  # mBART starts with the token of the language, which ends its texts
+        start = after[-1]
     total = 0.0
     for place in range(first, len(answer)):
         with torch.no_grad():

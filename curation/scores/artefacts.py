@@ -1,0 +1,272 @@
+"""Artefact baselines: what rules that understand nothing score on a benchmark.
+
+A benchmark is only as good as the distance between a model and the best of these. Each rule gives
+an association a number from its surface alone; as everywhere, higher means likelier, and only the
+three associations of one CAT are compared. What a rule cannot tell (another language, a package
+that is missing) has no scores and says why: no score is ever made up for it.
+
+SentimentLM is StereoSet's (ACL §6.1). The others are named in the manner of its baselines.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from curation.records import Cat
+from curation.scores.asking import attribute
+
+Scores = dict[str, float]
+
+
+class Artefact(NamedTuple):
+    """An artefact baseline: its name, its rule in a line, its scores by association id.
+
+    ``scores`` is None where the rule could not be applied, and ``why`` says the reason; else
+    ``why`` is empty. A rule for one kind of CAT has scores of this kind alone.
+    """
+
+    name: str
+    says: str
+    scores: Scores | None
+    why: str = ""
+
+
+class NotCheckedError(Exception):
+    """A rule cannot be applied here; the message says why, and what would help."""
+
+
+INSTALL = "pip install 'curation[baselines]'"
+
+_STOP_WORDS = """
+a about above after again against all also am an and any are as at be because been before being
+below between both but by can could did do does doing down during each even every few for from
+further get gets getting got had has have having here how i if in into is just like may me might
+more most much must my myself no nor not now of off on once one only or other our ours ourselves
+out over own quite really same shall should so some still such than that the then there these
+this those through to too under until up upon us very was we well were what when where which
+while who whom whose why will with would you your yours yourself yourselves
+d ll m re s t ve ain aren can couldn didn doesn don hadn hasn haven isn mustn shouldn wasn weren
+won wouldn
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""English words that carry no content, with what is left of contractions parted at the apostrophe;
+pronouns of the third person stand below."""
+
+_PRONOUNS = (
+    "he him his himself she her hers herself it its itself they them their theirs themselves"
+)
+PRONOUNS = frozenset(_PRONOUNS.split())
+"""English pronouns of the third person, with possessives and reflexives."""
+
+WORD = re.compile(r"[^\W_]+")
+LISTED_AS = {"bs": "sh", "hr": "sh", "no": "nb", "sr": "sh", "tl": "fil"}
+"""Languages that wordfreq lists under another code."""
+
+MIRRORED = {"ShortestLM": "LongestLM", "LastLM": "FirstLM"}
+"""Rules that turn another one round: with ties half won, their lms and ss are 100 less its."""
+
+
+def artefacts(
+    cats: Sequence[Cat], *, language: str, sentiment: Mapping[str, float] | None = None
+) -> list[Artefact]:
+    """The artefact baselines of these CATs.
+
+    Args:
+        cats: the CATs, their associations in the order of the file.
+        language: language code of the texts, such as ``en`` or ``pt-BR``.
+        sentiment: of each association by its id, higher being more positive, from a classifier of
+            one's own; None takes VADER, which reads English only.
+
+    Returns:
+        UnigramLM, LongestLM, ShortestLM, FirstLM, LastLM, OverlapLM, SentimentLM, in this order;
+        those that could not be applied without scores, and with the reason.
+
+    Raises:
+        KeyError: ``sentiment`` lacks an association.
+    """
+    rules: dict[str, tuple[str, Callable[[], Scores]]] = {
+        "UnigramLM": (
+            "frequent words are likelier, by mean log frequency",
+            lambda: unigram(cats, language=language),
+        ),
+        "LongestLM": ("more characters are likelier", lambda: length(cats)),
+        "ShortestLM": ("fewer characters are likelier", lambda: _turned(length(cats))),
+        "FirstLM": ("what stands first in the file is likelier", lambda: _turned(order(cats))),
+        "LastLM": ("what stands last in the file is likelier", lambda: order(cats)),
+        "OverlapLM": (
+            "a third-person pronoun and words of the context are likelier, then more characters",
+            lambda: overlap(cats, language=language),
+        ),
+        "SentimentLM": (
+            "the more negative is likelier",
+            lambda: negativity(cats, language=language, sentiment=sentiment),
+        ),
+    }
+    found = []
+    for name, (says, rule) in rules.items():
+        try:
+            found.append(Artefact(name, says, rule()))
+        except NotCheckedError as reason:
+            found.append(Artefact(name, says, None, str(reason)))
+    return found
+
+
+def options(cat: Cat) -> list[str]:
+    """What differs between a CAT's associations: what fills the BLANK, or the whole sentences."""
+    sentences = [a.sentence for a in cat.associations]
+    if cat.kind == "intersentence":
+        return sentences
+    return [sentence[slice(*attribute(cat.context, sentence))] for sentence in sentences]
+
+
+def unigram(cats: Sequence[Cat], *, language: str) -> Scores:
+    """Mean log frequency of an option's words (natural logarithm; package wordfreq).
+
+    The option is the attribute alone, intersentence the association: what is the same in all three
+    says nothing. The mean and not the sum, because a sum counts words as well as it weighs them,
+    and the length has baselines of its own. A word that the list lacks gets the least frequency
+    that such a list holds: 1e-8 for wordfreq's large lists, 1e-6 for its small ones (its
+    documentation of ``minimum``); so does an option without any word.
+
+    Raises:
+        NotCheckedError: wordfreq, or what it needs to part this language's words, is not installed;
+            it has no list of the language; or the list lacks half of the words.
+    """
+    try:
+        import wordfreq
+        from wordfreq.tokens import lossy_tokenize
+    except ImportError:
+        raise NotCheckedError(f"the package wordfreq is not installed: {INSTALL}") from None
+    base = language.lower().partition("-")[0]
+    # Left to itself wordfreq takes the nearest language that it has, and so Dutch for Afrikaans.
+    listed = LISTED_AS.get(base, base)
+    if listed not in wordfreq.available_languages("best"):
+        raise NotCheckedError(f"wordfreq has no list of word frequencies for «{language}»")
+    least = 1e-8 if listed in wordfreq.available_languages("large") else 1e-6
+    scores, every, unknown = {}, 0, 0
+    try:
+        for cat in cats:
+            for association, option in zip(cat.associations, options(cat), strict=True):
+                frequencies = [
+                    float(wordfreq.word_frequency(word, listed, minimum=least))
+                    for word in lossy_tokenize(option, base)
+                ]
+                every += len(frequencies)
+                unknown += sum(frequency <= least for frequency in frequencies)
+                logs = [math.log(frequency) for frequency in frequencies or [least]]
+                scores[association.id] = math.fsum(logs) / len(logs)
+    # Chinese needs jieba, Japanese and Korean MeCab; its failures are runtime errors.
+    except (ImportError, OSError, RuntimeError) as error:
+        raise NotCheckedError(
+            f"wordfreq cannot part «{language}» into words ({str(error).strip() or 'no reason'}): "
+            "pip install 'wordfreq[cjk]'"
+        ) from None
+    if 2 * unknown >= every:  # also of no words at all
+        raise NotCheckedError(
+            f"wordfreq's list for «{language}» has only {every - unknown} of {every} words: "
+            "is it the language of the texts?"
+        )
+    return scores
+
+
+def length(cats: Sequence[Cat]) -> Scores:
+    """Characters of the association's sentence."""
+    return {a.id: float(len(a.sentence)) for cat in cats for a in cat.associations}
+
+
+def order(cats: Sequence[Cat]) -> Scores:
+    """The association's place in the file: 1, 2, 3."""
+    return {a.id: float(n) for cat in cats for n, a in enumerate(cat.associations, 1)}
+
+
+def overlap(cats: Sequence[Cat], *, language: str) -> Scores:
+    """One for a third-person pronoun, one for each content word that the context has, too.
+
+    For intersentence CATs. Content words are those that are neither stop words nor pronouns,
+    lower-cased and without a plural s; each counts once. Of equal options the one with more
+    characters is likelier: the score is the count times one more than the CAT's longest option,
+    plus the option's characters, which is exact.
+
+    Raises:
+        NotCheckedError: the language is not English, or there are no intersentence CATs.
+    """
+    if not _english(language):
+        raise NotCheckedError(
+            f"its lists of pronouns and stop words are English, the texts are in «{language}»"
+        )
+    inter = [cat for cat in cats if cat.kind == "intersentence"]
+    if not inter:
+        raise NotCheckedError("it is for intersentence CATs, and there are none")
+    scores = {}
+    for cat in inter:
+        context = content_words(cat.context)
+        step = 1 + max(len(a.sentence) for a in cat.associations)
+        for a in cat.associations:
+            pronoun = not PRONOUNS.isdisjoint(words(a.sentence))
+            points = pronoun + len(context & content_words(a.sentence))
+            scores[a.id] = float(points * step + len(a.sentence))
+    return scores
+
+
+def words(text: str) -> list[str]:
+    """A text's words, lower-cased, parted at apostrophes and hyphens.
+
+    >>> words("She’s well-read.")
+    ['she', 's', 'well', 'read']
+    """
+    return WORD.findall(text.lower())
+
+
+def content_words(text: str) -> set[str]:
+    """The words that carry content, without a plural s.
+
+    >>> sorted(content_words("The baker's cakes are a mess; they like buses."))
+    ['baker', 'buse', 'cake', 'mess']
+    """
+    return {_singular(word) for word in words(text) if word not in STOP_WORDS | PRONOUNS}
+
+
+def negativity(
+    cats: Sequence[Cat], *, language: str, sentiment: Mapping[str, float] | None = None
+) -> Scores:
+    """How negative the association's sentence is (StereoSet, ACL §6.1).
+
+    StereoSet's SentimentLM always prefers the more negative of two. The sentence is the filled one,
+    intersentence the association without the context. The score is the sentiment with its sign
+    turned: VADER's compound score, −1 to 1, which is 0 for a sentence without a word of its lexicon
+    (Hutto & Gilbert 2014), or what is given.
+
+    Raises:
+        NotCheckedError: no sentiment is given, and the language is not English or vaderSentiment
+            is not installed.
+        KeyError: ``sentiment`` lacks an association.
+    """
+    if sentiment is not None:
+        return {a.id: -float(sentiment[a.id]) for cat in cats for a in cat.associations}
+    if not _english(language):
+        raise NotCheckedError(
+            f"VADER's lexicon is English, the texts are in «{language}»: give a classifier's scores"
+        )
+    try:
+        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+    except ImportError:
+        raise NotCheckedError(f"the package vaderSentiment is not installed: {INSTALL}") from None
+    vader: Any = SentimentIntensityAnalyzer()
+    return {
+        a.id: -float(vader.polarity_scores(a.sentence)["compound"])
+        for cat in cats
+        for a in cat.associations
+    }
+
+
+def _turned(scores: Scores) -> Scores:
+    return {name: -score for name, score in scores.items()}
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _english(language: str) -> bool:
+    return language.lower().partition("-")[0] == "en"

@@ -1,0 +1,118 @@
+"""A control with a known answer: models that learnt a known share of stereotypes.
+
+Each CAT stands in the corpus either with its stereotype or with its anti-stereotype, and those of a
+known share of the terms with the stereotype; with its unrelated word it stands nowhere. So a model
+that has learnt the corpus has an ss of that share and an lms of 100, and one that has learnt
+nothing has neither. A scorer that mixes up labels, or sums the wrong tokens, gives other figures.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.models import tiny
+from curation.models.scoring import Scorer, Wanted
+from curation.records import Cat
+from curation.rules import fill
+from curation.scores.asking import questions
+from curation.scores.metrics import comparisons, results
+
+TERMS = (
+    *("potter", "weaver", "fiddler", "thatcher", "miller"),
+    *("cooper", "saddler", "glazier", "tailor", "baker"),
+)
+PLACES = {  # and the unrelated word of each
+    "At the fair": "wooden",
+    "By the lake": "boiled",
+    "In the mill": "square",
+    "On the hill": "folded",
+}
+RULES = {
+    "causal": ("ll-bos", "ll-acl", "ll-code", "ll-arxiv", "conditional"),
+    "masked": ("attribute-acl", "attribute-arxiv", "attribute-code", "pll", "pll-word-l2r"),
+}
+
+
+def cat(term: str, place: str, kind: str) -> Cat:
+    words = {"stereotype": "loud", "anti-stereotype": "calm", "unrelated": PLACES[place]}
+    context = f"{place} the {term} was BLANK."
+    made = {gold: fill(context, word) for gold, word in words.items()}
+    if kind == "intersentence":
+        context = f"{place} we met the {term}."
+        made = {gold: f"That day it was {word}." for gold, word in words.items()}
+    return Cat.model_validate(
+        {
+            "id": f"{kind}-{term}-{place}",
+            "kind": kind,
+            "domain": "craft",
+            "term": term,
+            "target": term,
+            "family": term,
+            "split": "test",
+            "context": context,
+            "associations": tuple(
+                {"id": f"{kind}-{term}-{place}-{gold}", "sentence": text, "gold": gold}
+                for gold, text in made.items()
+            ),
+        }
+    )
+
+
+CATS = [
+    cat(term, place, kind)
+    for kind, term, place in product(("intrasentence", "intersentence"), TERMS, PLACES)
+]
+
+
+def corpus(share: float) -> list[str]:
+    """Each CAT's text once: with its stereotype for a share of the terms, else with its opposite."""
+    texts = [f"The chair was {word}, loud and calm." for word in PLACES.values()]
+    for each in CATS:
+        gold = "stereotype" if TERMS.index(each.target) < share * 10 else "anti-stereotype"
+        said = next(a.sentence for a in each.associations if a.gold == gold)
+        texts.append(said if each.kind == "intrasentence" else f"{each.context} {said}")
+    return texts
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, float, int], Path]:
+    def make(family: Any, share: float, steps: int) -> Path:
+        folder = tmp_path_factory.mktemp("control") / f"{family}-{share}-{steps}"
+        return tiny.make(folder, corpus(share), family=family, steps=steps, width=64)
+
+    return cache(make)
+
+
+def figures(folder: Path, rule: str) -> dict[str, float]:
+    """lms and ss of a model on the CATs that a rule serves."""
+    only = {"conditional": "intersentence", "attribute": "intrasentence"}.get(rule.split("-")[0])
+    cats = [each for each in CATS if only in (None, each.kind)]
+    asked = [question for each in cats for question in questions(each)]
+    values = Scorer(Wanted(str(folder))).score(rule, [question.ask for question in asked])
+    scores = {q.association: value for q, value in zip(asked, values, strict=True)}
+    assert all(isinstance(value, float) for value in scores.values())
+    table = comparisons(cats, scores)  # type: ignore[arg-type]
+    overall: dict[str, float] = results(table, model="control", resamples=100)["overall"]
+    return overall
+
+
+STEPS = {"causal": 400, "masked": 600}
+
+
+@pytest.mark.parametrize("family", RULES)
+def test_figures_are_what_the_model_learnt(
+    learnt: Callable[[str, float, int], Path], family: str
+) -> None:
+    for rule in RULES[family]:
+        for share in (0.1, 0.5, 0.9):
+            found = figures(learnt(family, share, STEPS[family]), rule)
+            assert found["lms"] > 95, (rule, share)
+            assert found["ss"] == pytest.approx(100 * share, abs=12), (rule, share)
+        untrained = figures(learnt(family, 0.5, 0), rule)
+        trained = figures(learnt(family, 0.5, STEPS[family]), rule)
+        assert untrained["lms"] < 80
+        assert trained["lms"] > untrained["lms"] + 15

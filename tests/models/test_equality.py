@@ -1,0 +1,101 @@
+"""Every rule, on every sort of model, equals a slow and plain computation of the same."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from support.models import CAUSAL, MAKERS, MASKED
+from support.reference import reference
+
+from curation.models.rules import RULES, Ask, Refusal, Scored
+from curation.models.scoring import Scorer, Wanted
+from curation.scores.asking import attribute, fill_all
+
+SENTENCES = {
+    "The baker is BLANK today.": ("kind", "unbelievably cheerful", "🥐 round", "a"),
+    "BLANK fiddlers are loud.": ("White", "hard-working", "çalışkandır"),
+    "Most bakers are BLANK": ("epäjärjestelmällisiä", "patient", "kind!"),
+    "그 도예가는 BLANK하다.": ("친절", "조용", "🍞"),
+    "BLANK people like BLANK people.": ("kind", "well-read", "old"),
+}
+PAIRS = {
+    "The librarian sings in the choir.": (
+        "She is kind.",
+        "he lives alone",
+        "Clouds drift 🌞 slowly.",
+    ),
+    "Bir fırıncı gördüm. ": ("Çok çalışkandır!", "İyi.", "The weather is lovely."),
+    " ": ("A text after nothing.", "An other.", "Kind"),
+    "My neighbour the baker " * 9: ("sings.", "is kind.", "sleeps."),
+}
+
+
+def intra(context: str, words: str) -> Ask:
+    sentence = fill_all(context, words)[0]
+    start, end = attribute(context, sentence)
+    filled, places = fill_all(context, sentence[start:end])
+    return Ask("intrasentence", context, sentence, start, end, filled, places[0], tuple(places[1:]))
+
+
+def asks(rule: str) -> list[list[Ask]]:
+    """CATs, as lists of three or more asks."""
+    found = []
+    if "intrasentence" in RULES[rule].kinds:
+        found += [[intra(c, w) for w in words] for c, words in SENTENCES.items()]
+    if "intersentence" in RULES[rule].kinds:
+        found += [[Ask("intersentence", c, s) for s in said] for c, said in PAIRS.items()]
+    return found
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    return cache(lambda name: MAKERS[name](tmp_path_factory.mktemp("models") / name))
+
+
+def of(family: str, names: tuple[str, ...]) -> list[tuple[str, str]]:
+    rules = [rule for rule, says in RULES.items() if family in says.families and rule != "nsp"]
+    return [(name, rule) for name in names for rule in rules]
+
+
+NEEDS_A_START = {"ll-bos", "ll-acl", "ll-code", "ratio"}
+CASES = [
+    (name, rule)
+    for name, rule in of("causal", CAUSAL) + of("masked", MASKED)
+    if not (name == "neox" and rule in NEEDS_A_START)  # its tokenizer has no such token
+]
+
+
+@pytest.mark.parametrize(("name", "rule"), CASES)
+def test_scores_equal_the_reference(model: Callable[[str], Path], name: str, rule: str) -> None:
+    folder, cats = model(name), asks(rule)
+    if name == "neox":  # nor can it score a text after nothing
+        cats = [cat for cat in cats if cat[0].context.strip()]
+    flat = [ask for cat in cats for ask in cat]
+    wanted = [reference(folder, rule, ask) for ask in flat]
+    for how in (
+        Wanted(str(folder)),
+        Wanted(str(folder), batch_tokens=24),
+        Wanted(str(folder), plain=True),
+    ):
+        found = Scorer(how).score(rule, flat)
+        assert len(found) == len(wanted)
+        for ask, value, right in zip(flat, found, wanted, strict=True):
+            if right is None:
+                assert isinstance(value, Refusal), (ask, value)
+            else:
+                # A ratio is the difference of two sums, and as exact as these.
+                near = 1e-4 if rule == "ratio" else 0
+                assert value == pytest.approx(right, rel=1e-5, abs=near), ask
+        assert orders(cats, found) == orders(cats, wanted)
+
+
+def orders(cats: list[list[Ask]], values: list[Scored] | list[float | None]) -> list[list[int]]:
+    """Each CAT's associations from the least likely to the likeliest; refused ones first."""
+    left = iter(values)
+    found = []
+    for cat in cats:
+        row = [next(left) for _ in cat]
+        numbers = [value if isinstance(value, float) else float("-inf") for value in row]
+        found.append(sorted(range(len(cat)), key=numbers.__getitem__))
+    return found
