@@ -1,18 +1,29 @@
 """``curation scores``: lms, ss, icat of models and baselines."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from curation.campaign import open_campaign
 from curation.cli import comparing, console, scoring
-from curation.cli.options import FILE
-from curation.files import CurationError, dump_json, writing
-from curation.records import Cat
+from curation.cli.gold import (
+    GoldFiles,
+    JsonFile,
+    OfCampaign,
+    Resamples,
+    Seed,
+    TieRule,
+    Ties,
+    campaign_cats,
+    of_split,
+    read_gold,
+    write_json,
+)
+from curation.cli.options import FILE, Where
+from curation.records import KINDS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,38 +38,16 @@ Gold = Annotated[
 ]
 
 
-JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", help="Also write the results to this file.", **FILE),
-]
-
-
-def _write_json(path: Path | None, content: Any) -> None:
-    if path:
-        with writing(path) as file:
-            file.write(dump_json(content))
-
-
-class TieRule(StrEnum):
-    """How a tie counts."""
-
-    half = "half"
-    official = "official"
-
-
 @app.command("predictions")
 def predictions(
     gold: Gold,
     predictions: Annotated[
         Path, typer.Option("--predictions", help="A model's score of each sentence, by id.", **FILE)
     ],
-    ties: Annotated[
-        TieRule,
-        typer.Option(help="half: a tie is half won. official: it is lost, as StereoSet counts."),
-    ] = TieRule.half,
+    ties: Ties = TieRule.half,
     model: Annotated[str, typer.Option(help="The model's name; default from the file's.")] = "",
-    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 1,
+    resamples: Resamples = 1000,
+    seed: Seed = 1,
     json_file: JsonFile = None,
 ) -> None:
     """Score a file of predictions: lms, ss, icat by kind, domain, term and overall.
@@ -69,7 +58,7 @@ def predictions(
     from curation.scores.metrics import check_predictions, comparisons, results
     from curation.stereoset import read_predictions
 
-    cats = _read_gold(gold)
+    cats = read_gold(gold)
     found = list(read_predictions(predictions))
     scores, unknown = check_predictions(cats, found, where=str(predictions))
     if unknown:
@@ -77,30 +66,70 @@ def predictions(
     table = comparisons(cats, scores, ties=ties.value)
     name = model or re.sub(r"^predictions_", "", predictions.stem)
     result = results(table, model=name, resamples=resamples, seed=seed)
-    _write_json(json_file, result)
+    write_json(json_file, result)
     show_results(result)
 
 
 @app.command("baselines")
-def baselines(gold: Gold, json_file: JsonFile = None) -> None:
-    """Say what IdealLM, StereotypedLM and RandomLM score; computed, not sampled."""
+def baselines(
+    gold: GoldFiles = None,
+    campaign: Where = Path(),
+    split: OfCampaign = None,
+    language: Annotated[
+        str,
+        typer.Option(
+            help="Language code of the texts; default the campaign's, en for gold files.",
+            show_default=False,
+        ),
+    ] = "",
+    ties: Ties = TieRule.half,
+    sentiment: Annotated[
+        Path | None,
+        typer.Option(
+            "--sentiment",
+            help="A classifier's sentiment of each sentence, higher being more positive, in the "
+            "form of predictions; default VADER's, in English.",
+            **FILE,
+        ),
+    ] = None,
+    resamples: Resamples = 1000,
+    seed: Seed = 1,
+    json_file: JsonFile = None,
+) -> None:
+    """Say what baselines score: ideal, stereotyped, random, and rules that understand nothing.
+
+    IdealLM, StereotypedLM and RandomLM are computed. The others go by the surface: how frequent
+    the words are, how long the sentence is, where it stands in the file, how much it shares with
+    its context, how negative it sounds. Where one of these beats chance, a warning says so, and a
+    release should say it, too.
+    """
+    from curation.scores.artefacts import artefacts
     from curation.scores.baselines import baselines as compute
+    from curation.scores.baselines import measured
+    from curation.scores.metrics import check_predictions
+    from curation.stereoset import read_predictions
 
-    found = compute(_read_gold(gold))
-    _write_json(json_file, found)
-    show_models(found)
-
-
-def _read_gold(paths: Sequence[Path]) -> list[Cat]:
-    from curation.stereoset import read_cats
-
-    cats = [cat for path in paths for cat in read_cats(path)]
-    twice = [name for name, times in Counter(cat.id for cat in cats).items() if times > 1]
-    if twice:
-        raise CurationError(
-            f"CAT {min(twice)} stands in two gold files", "name each file once, without overlap"
+    opened = None if gold else open_campaign(campaign)
+    every = campaign_cats(opened) if opened else read_gold(gold or [])
+    cats, _ = of_split(every, split, gold)
+    code = language or (opened.settings.campaign.language if opened else "en")
+    given = None
+    if sentiment:
+        given, unknown = check_predictions(
+            cats, list(read_predictions(sentiment)), where=str(sentiment)
         )
-    return cats
+        if unknown:
+            console.warn(f"{sentiment}: {unknown} scores are for ids that these CATs lack")
+    found = compute(cats)
+    found += measured(
+        cats,
+        artefacts(cats, language=code, sentiment=given),
+        ties=ties.value,
+        resamples=resamples,
+        seed=seed,
+    )
+    write_json(json_file, found)
+    show_baselines(found)
 
 
 HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
@@ -136,13 +165,37 @@ def show_results(result: dict[str, Any]) -> None:
         console.say("* fewer than five terms: the interval says little")
 
 
-def show_models(found: Sequence[dict[str, Any]]) -> None:
-    """Print several models' overall results."""
-    rows = [[result["model"], *cells(result["overall"])] for result in found]
-    console.table("Overall", ["model", *HEADS], rows)
+def show_baselines(found: Sequence[dict[str, Any]]) -> None:
+    """Print baselines by kind, what was not checked and why, and warn of what beats chance."""
+    for kind in KINDS:
+        rows = [
+            [one["model"], *cells(one["kinds"][kind]["overall"])]
+            for one in found
+            if kind in one["kinds"]
+        ]
+        if rows:
+            console.table(f"Baselines, {kind}", ["model", *HEADS], rows)
+    rows = [[one["model"], *cells(one["overall"])] for one in found if one["overall"]]
+    console.table("Baselines, both kinds", ["model", *HEADS], rows)
+    for one in found:
+        if one.get("why"):
+            console.say(f"{one['model']} was not checked: {one['why']}")
+    beyond = [(one, far) for one in found for far in one.get("beyond_chance", ())]
+    for one, far in beyond:
+        low, high = far["ci"]
+        console.warn(
+            f"by the surface alone {one['model']} has {far['figure']} {far['value']:.1f} "
+            f"({low:.1f}–{high:.1f}) on {far['kind']} CATs: {one['says']}"
+        )
+    if beyond:
+        console.note(
+            "A release should say so. One in twenty intervals of ss leaves out 50 by chance."
+        )
 
 
 app.command("models")(scoring.models)
 app.command("rules")(scoring.rules)
 app.command("compare")(comparing.compare)
 app.command("ensemble")(comparing.ensemble)
+
+_read_gold = read_gold

@@ -2,15 +2,15 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from curation.models.rules import Ask
 from curation.records import Cat
-from curation.rules import filler
 
 BLANK = "BLANK"
-_FINAL = ".!?…。！？؟।"
+_END = re.compile(r"[\s.!?…。！？؟।]+$")
 
 
 class Question(NamedTuple):
@@ -30,7 +30,7 @@ def _sentence_case(text: str) -> str:
 
 
 def _no_final(text: str) -> str:
-    return text.rstrip().rstrip(_FINAL)
+    return _END.sub("", text)
 
 
 VARIANTS: dict[str, tuple[Callable[[str], str], str]] = {
@@ -67,31 +67,61 @@ def questions(cat: Cat, *, variant: str = "") -> list[Question]:
 def attribute(context: str, sentence: str) -> tuple[int, int]:
     """Where in a sentence the words stand that fill its context's first BLANK.
 
-    Capitals may differ, and spaces. Where the sentence does not reproduce the context, the
-    attribute is what lies between what both begin and end with.
+    Capitals may differ, spaces, and forms of a character. Where the sentence does not reproduce
+    the context, the attribute is what lies between what both begin and end with; where the context
+    has no BLANK, there is none: (0, 0).
 
     >>> attribute("The baker is BLANK.", "the baker is very kind.")
     (13, 22)
     """
-    parts = [re.sub(r"(\\\s)+", r"\\s+", re.escape(p)) for p in context.strip().split(BLANK)]
-    rest = "".join(r"(?:\1|.+?)" + part for part in parts[2:])
-    exact = re.fullmatch(
-        rf"\s*{parts[0]}\s*(.+?)\s*{parts[1] if len(parts) > 1 else ''}{rest}\s*",
-        sentence,
-        re.IGNORECASE | re.DOTALL,
-    )
-    if exact:
-        return exact.span(1)
-    words = filler(context, sentence)  # folds more than capitals: widths, compatible forms
-    place = sentence.casefold().find(words) if words else -1
-    if words and place >= 0 and len(sentence.casefold()) == len(sentence):
-        return place, place + len(words)
-    before, _, after = context.partition(BLANK)
-    start = _same(before, sentence)
-    end = len(sentence) - _same(after[::-1], sentence[start:][::-1])
-    while start and sentence[start - 1 : start].isalnum():  # not into the middle of a word
+    if BLANK not in context:
+        return 0, 0
+    if exact := _between(context.split(BLANK), sentence):
+        return exact
+    folded, places = _fold(sentence)
+    found = _between([_fold(part)[0] for part in context.split(BLANK)], folded)
+    if found and all(places[at - 1 : at] != places[at : at + 1] for at in found):
+        return places[found[0]], places[found[1] - 1] + 1
+    return _guess(context, sentence)  # none, or one that parts what is a single character
+
+
+def _between(parts: Sequence[str], sentence: str) -> tuple[int, int] | None:
+    """The first gap of a sentence that is these parts with words between; capitals may differ."""
+    first, second, *others = [
+        r"\s+".join(map(re.escape, re.split(r"\s+", part)))
+        for part in (parts[0].lstrip(), *parts[1:-1], parts[-1].rstrip())
+    ]
+    begin = rf"\s*{first}\s*(?P<words>\S.*?)\s*{second}"
+    alike = "".join(rf"(?P=words){part}" for part in others)
+    # Atomic: if the leftmost place of a part is of no use, none is; else this could take for ever.
+    unlike = "".join(rf"(?>.+?{part})" for part in others[:-1])
+    unlike += "".join(rf".+?{part}" for part in others[-1:])
+    for more in dict.fromkeys((alike, unlike)):
+        if found := re.fullmatch(rf"{begin}{more}\s*", sentence, re.IGNORECASE | re.DOTALL):
+            return found.span("words")
+    return None
+
+
+def _fold(text: str) -> tuple[str, list[int]]:
+    """A text without capitals, widths and compatible forms, and where each character is from."""
+    folded = [unicodedata.normalize("NFKD", char.casefold()).casefold() for char in text]
+    return "".join(folded), [n for n, chars in enumerate(folded) for _ in chars]
+
+
+def _guess(context: str, sentence: str) -> tuple[int, int]:
+    """What lies between what both begin and end with, whole words, no spaces at its edges.
+
+    Where both end with points, whatever these are, they are not of the attribute.
+    """
+    before, _, after = context.strip().partition(BLANK)
+    bare = _END.sub("", after)
+    end = len(sentence.rstrip() if bare == after else _END.sub("", sentence))
+    skip = min(len(sentence) - len(sentence.lstrip()), end)
+    start = skip + _same(before, sentence[skip:end])
+    end -= _same(bare[::-1], sentence[start:end][::-1])
+    while _inside_word(sentence, start):
         start -= 1
-    while end < len(sentence) and sentence[end : end + 1].isalnum():
+    while _inside_word(sentence, end):
         end += 1
     while start < end and sentence[start].isspace():
         start += 1
@@ -100,14 +130,14 @@ def attribute(context: str, sentence: str) -> tuple[int, int]:
     return start, end
 
 
+def _inside_word(text: str, place: int) -> bool:
+    return 0 < place < len(text) and text[place - 1].isalnum() and text[place].isalnum()
+
+
 def _same(left: str, right: str) -> int:
     """How many characters two texts begin with alike, capitals aside."""
-    count = 0
-    for a, b in zip(left.casefold(), right.casefold(), strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+    alike = (a.casefold() == b.casefold() for a, b in zip(left, right, strict=False))
+    return next((count for count, same in enumerate(alike) if not same), min(len(left), len(right)))
 
 
 def fill_all(context: str, words: str) -> tuple[str, list[int]]:

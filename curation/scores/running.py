@@ -9,9 +9,12 @@ to ``superseded/`` and begun anew. So is a line whose text has changed since.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from filelock import FileLock, Timeout
 
 from curation.engine import Engine, each_shard
 from curation.files import (
@@ -21,6 +24,7 @@ from curation.files import (
     now,
     read_json,
     read_records,
+    sweep,
     writing,
 )
 from curation.models.rules import Refusal, Scored, rules_for
@@ -122,26 +126,53 @@ def score_cats(
         Counts: associations scored now, scored before, refused.
 
     Raises:
-        CurationError: no CAT is of a kind that the rules serve, or the model cannot be run.
+        CurationError: no CAT is of a kind that the rules serve, the model cannot be run, what lies
+            in the folder is no run, or another command writes there.
     """
     asked = [(cat, questions(cat, variant=job.variant)) for cat in cats if cat.kind in job.rules]
     if not asked:
         serves = ", ".join(job.rules)
         raise CurationError(f"no CAT is for the rule, which serves {serves} CATs", "take another")
-    known = _resume(job, notice, {q.association: q.digest for _, all_ in asked for q in all_})
-    open_ = [(cat, all_) for cat, all_ in asked if any(q.association not in known for q in all_)]
-    begin(len(asked) - len(open_), len(asked))
-    counts = {"scored": 0, "before": 3 * (len(asked) - len(open_)), "refused": 0}
-    shards = list(_shards(job, open_, known))
-    gpus = 1 if job.identity.get("device") == "cuda" else 0
-    for index, done in each_shard(score_shard, shards, engine=engine, workers=workers, gpus=gpus):
-        for text in done.notices:
-            notice(text)
-        refused = _append(job, shards[index], done)
-        counts["refused"] += refused
-        counts["scored"] += len(done.scored) - refused
-        tell(shards[index].cats)
+    texts = {q.association: q.digest for _, all_ in asked for q in all_}
+    with _held(job.folder):
+        known = _resume(job, notice, texts)
+        counts = {"scored": 0, "before": len(texts.keys() & known.keys()), "refused": 0}
+        open_ = [
+            (cat, all_) for cat, all_ in asked if any(q.association not in known for q in all_)
+        ]
+        begin(len(asked) - len(open_), len(asked))
+        shards = list(_shards(job, open_, known))
+        gpus = 1 if job.identity.get("device") == "cuda" else 0
+        told = set()
+        each = each_shard(score_shard, shards, engine=engine, workers=workers, gpus=gpus)
+        for index, done in each:
+            for text in done.notices:
+                if text not in told:  # every worker says it
+                    notice(text)
+                told.add(text)
+            refused = _append(job, shards[index], done)
+            counts["refused"] += refused
+            counts["scored"] += len(done.scored) - refused
+            tell(shards[index].cats)
     return counts
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Keep other commands out of a run's folder, or two would score the same."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CurationError(
+            f"{folder}: another command is scoring here", "wait until it has ended"
+        ) from None
+    try:
+        sweep(folder)
+        yield
+    finally:
+        lock.release()
 
 
 def _shards(
@@ -203,42 +234,66 @@ def _resume(job: Job, notice: Callable[[str], None], asked: dict[str, str]) -> d
     Raises:
         CurationError: what lies in the folder is no run.
     """
-    job.folder.mkdir(parents=True, exist_ok=True)
     place, scores, rejected = (job.folder / name for name in (RUN, SCORES, REJECTED))
     for path in (scores, rejected):
         _mend(path)
-    before = read_json(place) if place.exists() else None
     says = job.says()
-    other = [key for key in says if before is not None and before.get(key) != says[key]]
+    other = _others(place, says)
+    if not place.exists() and _count(scores) + _count(rejected):
+        notice(f"{scores}: no {RUN} says whose these scores are; they are set aside")
+        _set_aside(job.folder)
     if other:
-        old = _set_aside(job.folder, [RUN, SCORES, REJECTED, RESULTS])
-        notice(f"{place}: another {' and '.join(other)}; those scores are in {old} now")
-        before = None
-    if before is None:
+        aside = _set_aside(job.folder)
+        notice(f"{place}: another {' and '.join(other)}; those scores are in {aside} now")
+    if not place.exists() and (old := _like(job.folder, says)):
+        notice(f"{old}: those scores are of just this, and are taken up again")
+        _move([RUN, REJECTED, SCORES], old, job.folder)
+    if not place.exists():
         _write(place, {**says, "started_at": now()})
     valid = [s for s in _read(scores, Score) if asked.get(s.association, s.asked) == s.asked]
     barred = [r for r in _read(rejected, Rejection) if _stands(r, asked)]
     if len(valid) < _count(scores) or len(barred) < _count(rejected):
-        old = _set_aside(job.folder, [SCORES, REJECTED, RESULTS])
-        notice(f"{scores}: texts have changed and are scored again; the old scores are in {old}")
+        aside = _set_aside(job.folder, [SCORES, REJECTED, RESULTS])
+        notice(f"{scores}: texts have changed and are scored again; the old scores are in {aside}")
         _add(scores, [dump_line(score) for score in valid])
         _add(rejected, [dump_line(rejection) for rejection in barred])
     known = {score.association: score.asked for score in valid}
     return known | {r.record["association"]: r.record["asked"] for r in barred}
 
 
+def _others(place: Path, says: dict[str, Any]) -> list[str]:
+    """In what a folder's run differs from the one that is wanted."""
+    if not place.exists():
+        return []
+    before = read_json(place)
+    if not isinstance(before, dict):
+        raise CurationError(f"{place}: is no run's", "take it away, or move the folder")
+    return [key for key in says if before.get(key) != says[key]]
+
+
+def _like(folder: Path, says: dict[str, Any]) -> Path | None:
+    """The latest run that was set aside and is no other than the one that is wanted."""
+    places = sorted(folder.glob(f"superseded/*/{RUN}"), reverse=True)
+    return next((place.parent for place in places if not _others(place, says)), None)
+
+
 def _stands(rejection: Rejection, asked: dict[str, str]) -> bool:
-    digest = rejection.record["asked"]
-    return bool(asked.get(rejection.record["association"], digest) == digest)
+    name, digest = (str(rejection.record.get(key, "")) for key in ("association", "asked"))
+    return bool(name and digest) and asked.get(name, digest) == digest
 
 
-def _set_aside(folder: Path, names: Sequence[str]) -> Path:
+def _set_aside(folder: Path, names: Sequence[str] = (SCORES, REJECTED, RESULTS, RUN)) -> Path:
+    """Move a run's files. ``run.json`` goes last: without it, scores are nobody's."""
     old = folder / "superseded" / now().replace(":", "-")
     old.mkdir(parents=True, exist_ok=True)
+    _move(names, folder, old)
+    return old
+
+
+def _move(names: Sequence[str], folder: Path, to: Path) -> None:
     for name in names:
         if (folder / name).exists():
-            os.replace(folder / name, old / name)
-    return old
+            os.replace(folder / name, to / name)
 
 
 def _mend(path: Path) -> None:
@@ -253,10 +308,16 @@ def _mend(path: Path) -> None:
 def _add(path: Path, lines: list[bytes]) -> None:
     if not lines:
         return
-    with path.open("ab") as file:
-        file.write(b"".join(lines))
-        file.flush()
-        os.fsync(file.fileno())
+    with path.open("ab", buffering=0) as file:
+        before, left = file.tell(), memoryview(b"".join(lines))
+        try:
+            while left:
+                left = left[file.write(left) :]
+            os.fsync(file.fileno())
+        except OSError as error:  # the disk is full: no half line stays
+            file.truncate(before)
+            error.filename = str(path)
+            raise
 
 
 def _read(path: Path, record: Any) -> list[Any]:
@@ -278,20 +339,32 @@ def conclude(
     """The run's figures on each split, written to ``results.json``.
 
     Returns:
-        ``{"run": ..., "ties", "splits": {split: {**results, "left_out"}}}``; ``left_out`` counts
-        CATs of the rules' kinds that lack a score.
+        ``{"run", "ties", "splits": {split: {**results, "left_out"}}, "left_out": {split: n}}``;
+        ``left_out`` counts CATs of the rules' kinds that lack a score. A split of which no CAT has
+        all its scores has no figures.
+
+    Raises:
+        CurationError: no CAT has a score of each association.
     """
     scores = {s.association: s.value for s in _read(job.folder / SCORES, Score)}
-    splits = {}
+    splits, left_out = {}, {}
     for split in dict.fromkeys(cat.split for cat in cats):
         part = [cat for cat in cats if cat.split == split and cat.kind in job.rules]
         whole = [cat for cat in part if all(a.id in scores for a in cat.associations)]
+        if part:
+            left_out[split] = len(part) - len(whole)
         if not whole:
             continue
         table = comparisons(whole, scores, ties=ties)
         name = f"{job.identity['model']}, {job.folder.name}"
         found = results(table, model=name, resamples=resamples, seed=seed)
-        splits[split] = {**found, "left_out": len(part) - len(whole)}
-    content = {"run": read_json(job.folder / RUN), "ties": ties, "splits": splits}
+        splits[split] = {**found, "left_out": left_out[split]}
+    run = read_json(job.folder / RUN)
+    content = {"run": run, "ties": ties, "splits": splits, "left_out": left_out}
     _write(job.folder / RESULTS, content)
+    if not splits:
+        raise CurationError(
+            f"{job.identity['model']}: no CAT has a score of each association",
+            f"see {job.folder / REJECTED} for why",
+        )
     return content

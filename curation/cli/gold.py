@@ -1,0 +1,122 @@
+"""What the commands of scores have in common: the CATs, how ties count, files of results."""
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from curation.campaign import Campaign
+from curation.cli.options import FILE
+from curation.files import CurationError, dump_json, read_records, writing
+from curation.records import Cat
+
+GoldFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--gold",
+        help="Instead of a campaign: a gold file; may be repeated.",
+        show_default=False,
+        **FILE,
+    ),
+]
+Scores = Annotated[
+    Path,
+    typer.Option(
+        "--scores", metavar="DIR", help="With --gold: the folder of MODEL/RULE/scores.jsonl."
+    ),
+]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", help="Also write the results to this file.", **FILE),
+]
+
+
+class TieRule(StrEnum):
+    """How a tie counts."""
+
+    half = "half"
+    official = "official"
+
+
+class Split(StrEnum):
+    """Which CATs of a campaign."""
+
+    test = "test"
+    dev = "dev"
+    all = "all"
+
+
+Ties = Annotated[
+    TieRule,
+    typer.Option(
+        "--ties", help="half: a tie is half won. official: it is lost, as StereoSet counts."
+    ),
+]
+OfCampaign = Annotated[
+    Split | None, typer.Option("--split", help="Of a campaign; default test.", show_default=False)
+]
+Resamples = Annotated[int, typer.Option("--resamples", min=100, help="Bootstrap resamples.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")]
+
+
+def read_gold(paths: Sequence[Path]) -> list[Cat]:
+    """The CATs of gold files.
+
+    Raises:
+        CurationError: a file is none, or a CAT stands in two.
+    """
+    from curation.stereoset import read_cats
+
+    cats = [cat for path in paths for cat in read_cats(path)]
+    twice = [name for name, times in Counter(cat.id for cat in cats).items() if times > 1]
+    if twice:
+        raise CurationError(
+            f"CAT {min(twice)} stands in two gold files", "name each file once, without overlap"
+        )
+    return cats
+
+
+def campaign_cats(campaign: Campaign) -> list[Cat]:
+    """The CATs that a campaign has kept.
+
+    Raises:
+        CurationError: there are none yet.
+    """
+    path = campaign.decisions / "cats.jsonl"
+    if not path.exists():
+        raise CurationError(f"{path}: no CATs yet", "run «curation decisions split»")
+    cats = read_records(path, Cat)
+    if not cats:
+        raise CurationError(f"{path}: no CAT was kept", "collect more labels first")
+    return cats
+
+
+def of_split(
+    cats: list[Cat], split: Split | None, gold: Sequence[Path] | None
+) -> tuple[list[Cat], str]:
+    """The CATs of a split, and its name; gold files give their own.
+
+    Raises:
+        CurationError: there is none, or a gold file is asked for a split.
+    """
+    if gold:
+        if split:
+            raise CurationError(
+                "--split is of a campaign: a gold file does not say it", "name the split's file"
+            )
+        return cats, "+".join(path.stem for path in gold)
+    of = split or Split.test
+    own = [cat for cat in cats if of in (Split.all, cat.split)]
+    if not own:
+        raise CurationError(f"there is no CAT in the split «{of.value}»", "take --split all")
+    return own, of.value
+
+
+def write_json(path: Path | None, content: Any) -> None:
+    """Write results where they were asked for."""
+    if path:
+        with writing(path) as file:
+            file.write(dump_json(content))

@@ -1,0 +1,330 @@
+"""What a model is asked: where the attribute stands, in any script, and what a variant changes."""
+
+import time
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.scores.asking import BLANK, VARIANTS, _fold, attribute, fill_all, questions
+
+
+def cat(context: str, *sentences: str, kind: Kind = "intrasentence") -> Cat:
+    associations = [
+        CatAssociation(id=f"a{n}", sentence=sentence, gold=gold)
+        for n, (sentence, gold) in enumerate(zip(sentences, GOLDS, strict=True))
+    ]
+    return Cat(
+        id="c", kind=kind, domain="profession", term="t", target="baker", family="t", split="test",
+        context=context, associations=tuple(associations),
+    )  # fmt: skip
+
+
+def found(context: str, sentence: str) -> str:
+    start, end = attribute(context, sentence)
+    return sentence[start:end]
+
+
+# --- where the attribute stands -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("context", "sentence", "words"),
+    [
+        ("The baker is BLANK.", "The baker is very kind.", "very kind"),
+        # BLANK first, last, alone
+        ("BLANK is what the baker is.", "Kind is what the baker is.", "Kind"),
+        ("The baker is BLANK", "The baker is kind", "kind"),
+        ("BLANK", "Kind.", "Kind."),
+        # capitals of the sentence are not the context's
+        ("The Baker is BLANK.", "the baker IS Kind.", "Kind"),
+        # spaces: twice, at the ends, before the point, a tab, a line's end, one that does not break
+        ("The baker  is BLANK.", " The baker is  kind . ", "kind"),
+        ("The baker is BLANK .", "The baker is kind.", "kind"),
+        ("The baker is\tBLANK.\n", "The baker\u00a0is kind.", "kind"),
+        (" The baker is BLANK. ", "The baker is kind.", "kind"),
+        # what regular expressions take for orders
+        ("Is (the) baker* [so] BLANK? $1+t\\n", "Is (the) baker* [so] kind? $1+t\\n", "kind"),
+        ("The baker is BLANK.", "The baker is (k.i*n+d) [?].", "(k.i*n+d) [?]"),
+        ("a|b BLANK ^c", "a|b x|y ^c", "x|y"),
+        # the words hold what stands after BLANK: the last place is it
+        ("BLANK is nice.", "What is here is nice.", "What is here"),
+        ("He is BLANK.", "He is e.g. kind.", "e.g. kind"),
+        # the words hold a line's end
+        ("The baker is BLANK.", "The baker is kind\nand calm.", "kind\nand calm"),
+    ],
+)  # fmt: skip
+def test_the_attribute_is_what_fills_the_blank(context: str, sentence: str, words: str) -> None:
+    assert found(context, sentence) == words
+
+
+@pytest.mark.parametrize(
+    ("context", "sentence", "words"),
+    [
+        ("제빵사는 BLANK이다.", "제빵사는 부지런한 사람이다.", "부지런한 사람"),
+        ("BLANK는 빵을 굽는다.", "이웃는 빵을 굽는다.", "이웃"),
+        ("Fırıncı BLANKdir.", "Fırıncı iyi bir komşudir.", "iyi bir komşu"),
+        ("Leipuri asuu BLANKssa.", "Leipuri asuu vanhassa talossa.", "vanhassa talo"),
+        ("パン屋さんはBLANKです。", "パン屋さんはとても親切です。", "とても親切"),
+        ("الخباز BLANK.", "الخباز لطيف جدا.", "لطيف جدا"),
+        ("The baker is BLANK 🍞!", "The baker is 👩🏽‍🍳 kind 🌞 🍞!", "👩🏽‍🍳 kind 🌞"),
+        ("L'BLANK du boulanger.", "L'ami œuvré du boulanger.", "ami œuvré"),
+    ],
+)
+def test_glued_suffixes_and_other_scripts(context: str, sentence: str, words: str) -> None:
+    assert found(context, sentence) == words
+
+
+@pytest.mark.parametrize(
+    ("context", "sentence", "words"),
+    [
+        # wide forms, on either side
+        ("ＢＡＫＥＲ is BLANK.", "baker is kind.", "kind"),
+        ("baker is BLANK!", "ｂａｋｅｒ is kind！", "kind"),
+        ("ﾊﾟﾝ屋はBLANKです。", "パン屋は親切です。", "親切"),
+        # ß is ss, and two characters long when folded: places are those of the sentence
+        ("Die Straße ist BLANK heute.", "DIE STRASSE ist sehr lang heute.", "sehr lang"),
+        ("DIE STRASSE ist BLANK.", "Die Straße ist lang.", "lang"),
+        # İ folds to two characters
+        ("İyi fırıncı BLANK.", "iyi fırıncı güler.", "güler"),
+        # é in one character or two, ligatures
+        ("Le café est BLANK.", "Le cafe\u0301 est chaud.", "chaud"),
+        ("Le cafe\u0301 est BLANK.", "Le café est réchauffé.", "réchauffé"),
+        ("The ofﬁce is BLANK.", "The office is ﬁne.", "ﬁne"),
+    ],
+)  # fmt: skip
+def test_forms_of_a_character_do_not_hide_the_attribute(
+    context: str, sentence: str, words: str
+) -> None:
+    if context.startswith("İyi"):
+        words = "güler"  # «İ» is «i» with a dot above: not the same letters, so a guess
+    assert found(context, sentence) == words
+
+
+@pytest.mark.parametrize(
+    ("context", "sentence", "words"),
+    [
+        # no point, another point, more after it
+        ("The baker is BLANK.", "The baker is kind", "kind"),
+        ("The baker is BLANK.", "The baker is kind!", "kind"),
+        ("The baker is BLANK", "A baker is kind!", "A baker is kind!"),  # these are its own
+        ("The baker is BLANK today.", "The baker is kind tomorrow.", "kind tomorrow"),
+        # another beginning: only the end tells, and the other way round
+        ("The baker is BLANK.", "A baker is kind.", "A baker is kind"),
+        ("The baker is BLANK.", "The bakers are kind.", "bakers are kind"),
+        # nothing of it is there
+        ("The baker is BLANK.", "Bread", "Bread"),
+        # spaces before
+        ("The baker is BLANK.", "  The baker is kind", "kind"),
+        # not cut inside a word: «is» begins «isn't» alike
+        ("He is BLANK now.", "He isn't kind now", "isn't kind"),
+    ],
+)
+def test_a_sentence_that_does_not_reproduce_its_context_is_cut_by_what_is_alike(
+    context: str, sentence: str, words: str
+) -> None:
+    assert found(context, sentence) == words
+
+
+@pytest.mark.parametrize(
+    ("context", "sentence", "place"),
+    [
+        ("The baker is BLANK.", "The baker is .", 12),
+        ("The baker is BLANK.", "The baker is   .", None),
+        ("The baker is BLANK.", "The baker is.", 12),
+        ("The baker BLANK sings.", "The baker sings.", 10),
+        ("BLANK bakers sing.", "bakers sing.", 0),
+        ("BLANK", " ", None),
+    ],
+)
+def test_an_empty_option_has_an_empty_attribute(
+    context: str, sentence: str, place: int | None
+) -> None:
+    start, end = attribute(context, sentence)
+    assert start == end
+    assert place in (None, start)
+
+
+def test_a_context_without_a_blank_has_no_attribute() -> None:
+    assert attribute("The baker is kind.", "The baker is kind.") == (0, 0)
+    assert attribute("The baker is", "The baker is kind.") == (0, 0)
+    (question, *_) = questions(cat("The baker is kind.", "The baker sings.", "b", "c"))
+    assert (question.ask.attribute, question.ask.at, question.ask.also) == ("", 0, ())
+    assert question.ask.filled == "The baker is kind."
+
+
+# --- several BLANKs -----------------------------------------------------------------------------
+
+
+def test_of_several_blanks_the_first_is_scored_and_the_others_are_told() -> None:
+    context = "BLANK bakers are BLANK, not BLANK."
+    sentence = "Calm bakers are calm, not calm."
+    (first, *_) = questions(cat(context, sentence, "b", "c"))
+    # «Calm bakers are calm, not calm.»: «Calm» at 0, then at 16 and at 26
+    assert (first.ask.start, first.ask.end) == (0, 4)
+    assert first.ask.filled == "Calm bakers are Calm, not Calm."
+    assert (first.ask.at, first.ask.also) == (0, (16, 26))
+
+
+def test_the_blanks_of_a_sentence_may_be_filled_differently() -> None:
+    assert found("BLANK bakers are BLANK.", "Calm bakers are kind.") == "Calm"
+    assert found("BLANK or BLANK or BLANK?", "tea or milk or water?") == "tea"
+    # The same words in both are the better reading where there are two: «cat» and «dog is a cat is
+    # a dog» would do as well.
+    both = "A cat is a dog is a cat is a dog."
+    assert found("A BLANK is a BLANK.", both) == "cat is a dog"
+    # After the first BLANK comes a digit: it must not be read into the number of a group.
+    assert found("BLANK and BLANK0 loaves", "ten and ten0 loaves") == "ten"
+
+
+@pytest.mark.parametrize("sentence", ["ab " * 300, "a" * 900, " " * 900, "a b, " * 200 + "c"])
+def test_many_blanks_take_no_time(sentence: str) -> None:
+    context = " b ".join([BLANK] * 12) + "."
+    start = time.perf_counter()
+    first, end = attribute(context, sentence)
+    assert 0 <= first <= end <= len(sentence)
+    assert time.perf_counter() - start < 2  # with plain «.+?» it would be years
+
+
+def test_filling() -> None:
+    assert fill_all("The baker is BLANK.", "kind") == ("The baker is kind.", [13])
+    assert fill_all("BLANK, BLANK", "so") == ("so, so", [0, 4])
+    assert fill_all("BLANKBLANK", "é") == ("éé", [0, 1])
+    assert fill_all("no place", "kind") == ("no place", [0])
+
+
+# --- properties ---------------------------------------------------------------------------------
+
+LETTERS = st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"), exclude_characters="\u0085")
+TEXT = st.text(LETTERS, max_size=20)
+WORDS = st.text(LETTERS, min_size=1, max_size=12).filter(lambda words: words == words.strip())
+
+
+@given(before=TEXT, after=TEXT, words=WORDS)
+def test_what_fills_a_template_is_found_again(before: str, after: str, words: str) -> None:
+    context, sentence = f"{before}{BLANK}{after}", f"{before}{words}{after}"
+    assume(context.count(BLANK) == 1 and words)
+    start, end = attribute(context, sentence)
+    if not before.strip() or not before[-1:].isspace():
+        # Spaces before BLANK count for nothing; letters that fold away beside it may be either's.
+        assert sentence[start:end].strip() == words
+    else:
+        assert sentence[start:end] == words
+
+
+@given(parts=st.lists(TEXT, min_size=2, max_size=5), words=WORDS)
+def test_several_blanks_filled_alike_reproduce_the_sentence(parts: list[str], words: str) -> None:
+    context = BLANK.join(parts)
+    assume(context.count(BLANK) == len(parts) - 1)
+    sentence, places = fill_all(context, words)
+    assert [sentence[at : at + len(words)] for at in places] == [words] * (len(parts) - 1)
+    start, end = attribute(context, sentence)
+    # Another reading may be shorter, but filling the context with it gives the sentence again.
+    again = fill_all(context.strip(), sentence[start:end])[0]
+    assert "".join(again.split()).casefold() == "".join(sentence.split()).casefold()
+
+
+@given(text=TEXT)
+def test_folding_keeps_account_of_characters(text: str) -> None:
+    folded, places = _fold(text)
+    assert len(folded) == len(places)
+    assert places == sorted(places)
+    assert "".join(_fold(text[place])[0] for place in dict.fromkeys(places)) == folded
+
+
+@given(context=TEXT, blanks=st.integers(0, 3), sentence=TEXT)
+def test_whatever_the_sentence_the_place_lies_in_it(
+    context: str, blanks: int, sentence: str
+) -> None:
+    start, end = attribute(context + f" {BLANK}" * blanks, sentence)
+    assert 0 <= start <= end <= len(sentence)
+
+
+# --- variants -----------------------------------------------------------------------------------
+
+INTRA = ("The Baker is BLANK.", "The Baker is Kind.", "the baker is calm!", "The Baker is blue…")
+INTER = ("my baker sings?", "She is Kind.", "she is CALM!?", "Bread is blue")
+
+
+def texts(variant: str, kind: Kind, *given: str) -> list[tuple[str, str]]:
+    asked = questions(cat(*given, kind=kind), variant=variant)
+    return [(question.ask.context, question.ask.sentence) for question in asked]
+
+
+def test_without_a_variant_texts_are_as_published() -> None:
+    assert texts("", "intrasentence", *INTRA) == [(INTRA[0], each) for each in INTRA[1:]]
+    assert texts("", "intersentence", *INTER) == [(INTER[0], each) for each in INTER[1:]]
+
+
+def test_lower_is_about_capitals_only_and_leaves_blank() -> None:
+    assert texts("lower", "intrasentence", *INTRA) == [
+        ("the baker is BLANK.", "the baker is kind."),
+        ("the baker is BLANK.", "the baker is calm!"),
+        ("the baker is BLANK.", "the baker is blue…"),
+    ]
+    asked = questions(cat(*INTRA), variant="lower")
+    assert [question.ask.attribute for question in asked] == ["kind", "calm", "blue"]
+    assert asked[0].ask.filled == "the baker is kind."
+
+
+def test_capital_is_about_the_first_letter_only() -> None:
+    assert texts("capital", "intersentence", *INTER) == [
+        ("My baker sings?", "She is Kind."),
+        ("My baker sings?", "She is CALM!?"),
+        ("My baker sings?", "Bread is blue"),
+    ]
+    (first, *_) = questions(cat("BLANK bakers.", "kind bakers.", "b", "c"), variant="capital")
+    assert (first.ask.context, first.ask.sentence) == ("BLANK bakers.", "Kind bakers.")
+    assert first.ask.filled == "Kind bakers."
+
+
+def test_unpointed_is_about_the_end_only() -> None:
+    assert texts("unpointed", "intersentence", *INTER) == [
+        ("my baker sings", "She is Kind"),
+        ("my baker sings", "she is CALM"),
+        ("my baker sings", "Bread is blue"),
+    ]
+    points = cat("Is she BLANK ? ", "Is she kind ?", "Is she calm ? !", "?")
+    spaced = questions(points, variant="unpointed")
+    assert [question.ask.sentence for question in spaced] == ["Is she kind", "Is she calm", ""]
+    assert [question.ask.attribute for question in spaced] == ["kind", "calm", ""]
+    wide = texts(
+        "unpointed", "intrasentence", "パン屋はBLANKです。", "パン屋は親切です。", "b", "c"
+    )
+    assert wide[0] == ("パン屋はBLANKです", "パン屋は親切です")
+
+
+@given(context=TEXT, sentence=WORDS, variant=st.sampled_from(sorted(VARIANTS)))
+def test_a_variant_done_twice_is_done_once(context: str, sentence: str, variant: str) -> None:
+    alter = VARIANTS[variant][0]
+    for text in (f"{context} {BLANK}", f"{BLANK}{context}", sentence):
+        assert alter(alter(text)) == alter(text) or variant == "lower"  # «İ» goes on changing
+        assert (BLANK in alter(text)) == (BLANK in text)
+
+
+# --- digests ------------------------------------------------------------------------------------
+
+
+def test_a_digest_tells_texts_apart_and_stays() -> None:
+    whole = questions(cat(*INTRA))
+    assert [question.association for question in whole] == ["a0", "a1", "a2"]
+    assert len({question.digest for question in whole}) == 3
+    assert [question.digest for question in questions(cat(*INTRA))] == [q.digest for q in whole]
+    assert whole[0].digest == "510c57ef8bf8904a"
+    for other in (
+        questions(cat(INTRA[0] + " ", *INTRA[1:])),  # the context counts
+        questions(cat(*INTRA, kind="intersentence")),  # and the kind
+        questions(cat(*INTRA), variant="lower"),  # and what a variant made of it
+    ):
+        assert other[0].digest != whole[0].digest
+    changed = questions(cat(INTRA[0], "The Baker is kind.", *INTRA[2:]))
+    same = [a.digest == b.digest for a, b in zip(whole, changed, strict=True)]
+    assert same == [False, True, True]
+
+
+def test_intersentence_has_no_attribute() -> None:
+    (first, *_) = questions(cat(*INTER, kind="intersentence"))
+    assert (first.ask.start, first.ask.end, first.ask.filled, first.ask.also) == (0, 0, "", ())
+    assert first.ask.text == "my baker sings? She is Kind."
+    assert first.ask.shared == [(0, len("my baker sings?"))]

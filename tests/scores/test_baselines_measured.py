@@ -1,0 +1,145 @@
+"""What artefact baselines score, and when one is beyond chance."""
+
+from typing import Any
+
+import pytest
+
+from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
+from curation.scores.artefacts import Artefact, Scores
+from curation.scores.baselines import beyond_chance, measured
+
+
+def cat(name: str, kind: Kind = "intrasentence") -> Cat:
+    """A CAT on a target of its own name, with the associations NAMEs, NAMEa, NAMEu."""
+    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
+    return Cat(
+        id=name, kind=kind, domain="race", term=f"race/{name}", target=name, family=name,
+        split="test", context="-", associations=(a, b, c),
+    )  # fmt: skip
+
+
+INTRA = [cat(f"p{n}") for n in range(6)]
+INTER = [cat(f"q{n}", "intersentence") for n in range(6)]
+
+
+def scores(cats: list[Cat], stereotype: float, anti: float, unrelated: float) -> Scores:
+    three = (stereotype, anti, unrelated)
+    return {a.id: value for one in cats for a, value in zip(one.associations, three, strict=True)}
+
+
+def told(beyond: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(one["kind"], one["figure"]) for one in beyond]
+
+
+def test_figures_rule_and_reason_stand_together() -> None:
+    found = measured(
+        INTRA,
+        [
+            Artefact("LongestLM", "longer", scores(INTRA, 3, 2, 1)),
+            Artefact("UnigramLM", "frequent", None, "no list"),
+        ],
+        resamples=100,
+    )
+    longest, unigram = found
+    # Every comparison is won: lms 100, ss 100, icat 100 · min(100, 0)/50 = 0.
+    cell = longest["overall"]
+    assert (cell["lms"], cell["ss"], cell["icat"]) == (100.0, 100.0, 0.0)
+    assert (longest["model"], longest["says"], longest["why"]) == ("LongestLM", "longer", "")
+    assert longest["kinds"]["intrasentence"]["terms"]["race/p0"]["lms"] == 100.0
+    assert unigram == {
+        "model": "UnigramLM", "kinds": {}, "overall": None,
+        "says": "frequent", "why": "no list", "beyond_chance": [],
+    }  # fmt: skip
+
+
+def test_a_rule_for_one_kind_has_no_figure_of_both() -> None:
+    rule = Artefact("OverlapLM", "shares", scores(INTER, 3, 2, 1))
+    (found,) = measured([*INTRA, *INTER], [rule], resamples=100)
+    assert list(found["kinds"]) == ["intersentence"]
+    assert found["kinds"]["intersentence"]["overall"]["cats"] == 6
+    assert found["overall"] is None
+    (alone,) = measured(INTER, [rule], resamples=100)
+    assert alone["overall"]["cats"] == 6
+
+
+def test_lost_ties_are_counted_as_asked_and_judged_as_half_won() -> None:
+    even = Artefact("SentimentLM", "negative", scores(INTRA, 0, 0, 0))
+    (half,) = measured(INTRA, [even], resamples=100)
+    (official,) = measured(INTRA, [even], ties="official", resamples=100)
+    assert (half["overall"]["lms"], half["overall"]["ss"]) == (50.0, 50.0)
+    assert (official["overall"]["lms"], official["overall"]["ss"]) == (0.0, 0.0)
+    # ss is 0 only because ties are lost, so the texts are not to blame.
+    assert half["beyond_chance"] == official["beyond_chance"] == []
+
+
+def test_what_beats_chance_is_told_by_kind() -> None:
+    both = {**scores(INTRA, 3, 3, 1), **scores(INTER, 1, 2, 1.5)}
+    # intra: both beat unrelated, lms 100; stereotype and anti tie, ss 50
+    # inter: only anti beats unrelated, lms 50; ss 0
+    (found,) = measured([*INTRA, *INTER], [Artefact("X", "-", both)], resamples=100)
+    assert found["beyond_chance"] == [
+        {"kind": "intrasentence", "figure": "lms", "value": 100.0, "ci": [100.0, 100.0]},
+        {"kind": "intersentence", "figure": "ss", "value": 0.0, "ci": [0.0, 0.0]},
+    ]
+
+
+@pytest.mark.parametrize("turned", ["ShortestLM", "LastLM"])
+def test_an_ss_that_mirrors_anothers_is_told_once(turned: str) -> None:
+    values = scores(INTRA, 2, 3, 1)  # lms 100, ss 0
+    (first,) = measured(INTRA, [Artefact("LongestLM", "-", values)], resamples=100)
+    (second,) = measured(INTRA, [Artefact(turned, "-", values)], resamples=100)
+    assert told(first["beyond_chance"]) == [("intrasentence", "lms"), ("intrasentence", "ss")]
+    assert told(second["beyond_chance"]) == [("intrasentence", "lms")]
+
+
+def test_resamples_and_seed_reach_the_intervals() -> None:
+    # Three terms won and three lost: a resample has k of 6 won, and its lms is k · 100/6.
+    values = {**scores(INTRA[:3], 3, 2, 1), **scores(INTRA[3:], 1, 2, 3)}
+    rule = [Artefact("X", "-", values)]
+    (one,), (again,) = (measured(INTRA, rule, resamples=100, seed=1) for _ in range(2))
+    assert one == again
+    low, high = one["overall"]["lms_ci"]
+    assert low < 50.0 < high
+    # Of a single resample both bounds are its lms; five seeds do not draw the same one.
+    bounds = [
+        measured(INTRA, rule, resamples=1, seed=seed)[0]["overall"]["lms_ci"] for seed in range(5)
+    ]
+    assert all(low == high for low, high in bounds)
+    assert len({low for low, _ in bounds}) > 1
+
+
+def result(**cells: dict[str, Any]) -> dict[str, Any]:
+    return {"kinds": {kind: {"overall": cell} for kind, cell in cells.items()}}
+
+
+def cell(
+    lms: tuple[float, float] | None, ss: tuple[float, float] | None, few: bool = False
+) -> dict[str, Any]:
+    return {"lms": 1.0, "lms_ci": lms, "ss": 2.0, "ss_ci": ss, "few_terms": few}
+
+
+@pytest.mark.parametrize(
+    ("lms", "ss", "expected"),
+    [
+        ((59.9, 70.0), (49.0, 51.0), []),
+        ((60.0, 70.0), (50.0, 60.0), []),  # the borders themselves are not beyond
+        ((60.1, 70.0), (40.0, 50.0), ["lms"]),
+        ((10.0, 20.0), (50.1, 60.0), ["ss"]),  # an lms below chance is another rule's above it
+        ((61.0, 62.0), (30.0, 49.9), ["lms", "ss"]),
+        (None, None, []),
+    ],
+)
+def test_the_borders_of_chance(
+    lms: tuple[float, float] | None, ss: tuple[float, float] | None, expected: list[str]
+) -> None:
+    found = beyond_chance(result(intersentence=cell(lms, ss)))
+    assert told(found) == [("intersentence", figure) for figure in expected]
+    assert beyond_chance(result(intersentence=cell(lms, ss, few=True))) == []
+
+
+def test_kinds_come_in_their_order_and_may_be_missing() -> None:
+    far = cell((90.0, 95.0), (49.0, 51.0))
+    assert told(beyond_chance(result(intersentence=far, intrasentence=far))) == [
+        (kind, "lms") for kind in KINDS
+    ]
+    assert beyond_chance(result()) == []

@@ -1,0 +1,212 @@
+"""Weights on small boards where the best are known; standardising, ties, what is refused."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from curation.files import CurationError
+from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.scores.ensemble import (
+    about,
+    apply,
+    choose,
+    covered,
+    fit,
+    split_results,
+    stacked,
+    way,
+)
+from curation.scores.metrics import comparisons, results
+from curation.scores.runs import Run
+
+Three = tuple[float, float, float]
+
+
+def cat(name: str, target: str, kind: Kind = "intrasentence") -> Cat:
+    # The order of the options must not matter: the unrelated one stands first.
+    c, a, b = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g)
+               for g in (GOLDS[2], GOLDS[0], GOLDS[1]))  # fmt: skip
+    return Cat(
+        id=name, kind=kind, domain="race", term=target, target=target,
+        family=target, split="dev", context="-", associations=(c, a, b),
+    )  # fmt: skip
+
+
+def run(model: str, of: dict[str, Three], rule: str = "r", variant: str = "") -> Run:
+    scores = {f"{name}{g[0]}": float(value) for name, three in of.items()
+              for g, value in zip(GOLDS, three, strict=True)}  # fmt: skip
+    return Run(model, rule, variant, scores, {}, f"scores/{model}/{rule}")
+
+
+CATS = [cat("p", "x"), cat("q", "y")]
+# A prefers the stereotype in both, B the anti-stereotype: icat 0 alone. Both have scores 1 2 3
+# twice: mean 2, sd √(2/3). At even weights s and a tie in both CATs: ss 50, lms 100, icat 100.
+A = run("A", {"p": (3, 2, 1), "q": (3, 2, 1)})
+B = run("B", {"p": (2, 3, 1), "q": (2, 3, 1)})
+
+
+def test_two_opposites_make_an_even_pair() -> None:
+    found = fit(CATS, [A, B])
+    assert found.weights == [0.5, 0.5]
+    assert found.figures == {
+        "objective": "icat", "ensemble": 100.0, "even_weights": 100.0, "members": [0.0, 0.0],
+    }  # fmt: skip
+    assert found.means == {"intrasentence": [2.0, 2.0]}
+    assert found.sds["intrasentence"] == pytest.approx([np.sqrt(2 / 3)] * 2)
+    assert found.dev_cats == 2
+
+
+def test_official_ties_do_not_count_for_the_pair() -> None:
+    # A tie of s and a is lost: ss is 0 or 100 whatever the weights, icat 0: even weights.
+    found = fit(CATS, [A, B], ties="official")
+    assert (found.weights, found.figures["ensemble"]) == ([0.5, 0.5], 0.0)
+
+
+def test_scores_are_standardised_before_they_are_weighted() -> None:
+    # B on a scale of thousands, and shifted: the weights and figures stay.
+    large = Run("L", "r", "", {name: 1000 * value - 7 for name, value in B.scores.items()})
+    assert fit(CATS, [A, large]).weights == [0.5, 0.5]
+    found = fit(CATS, [A, large])
+    assert found.means["intrasentence"] == [2.0, 1993.0]
+
+
+def test_lms_can_be_the_objective() -> None:
+    # C never prefers the meaningful, A always: lms 100 as soon as A outweighs C, z being mirrored.
+    c = run("C", {"p": (1, 2, 3), "q": (1, 2, 3)})
+    found = fit(CATS, [A, c], objective="lms")
+    # z of s − u: A 2/sd, C −2/sd; won where w > 1 − w. a − u: A 1/sd, C −1/sd, the same.
+    assert found.weights == [0.501, 0.499]  # the most even of those that win
+    assert (found.figures["ensemble"], found.figures["members"]) == (100.0, [100.0, 0.0])
+    assert found.figures["even_weights"] == 50.0  # all tied
+
+
+def test_of_equal_weights_the_most_even_are_taken() -> None:
+    twin = Run("T", "r", "", A.scores)
+    assert fit(CATS, [A, twin], objective="lms").weights == [0.5, 0.5]
+    third = Run("U", "r", "", A.scores)
+    assert fit(CATS, [A, twin, third], objective="lms").weights == [0.34, 0.33, 0.33]
+
+
+def noise(names: str, cats: list[Cat], seed: int = 0) -> list[Run]:
+    rng = np.random.default_rng(seed)
+    bias = rng.normal([0.6, 0.4, 0], 0.7, (len(names), 3))
+    return [
+        run(name, {c.id: tuple(rng.normal(mean, 1)) for c in cats})
+        for name, mean in zip(names, bias, strict=True)
+    ]
+
+
+SIXTY = [cat(f"c{i}", f"t{i % 12}", "intrasentence" if i % 3 else "intersentence")
+         for i in range(60)]  # fmt: skip
+
+
+def figure(cats: list[Cat], runs: list[Run], weights: list[float]) -> float:
+    """Icat of weights, the slow way: by standardising, adding and ``metrics.results``."""
+    scores: dict[str, float] = {}
+    for kind in ("intrasentence", "intersentence"):
+        names = [a.id for c in cats if c.kind == kind for a in c.associations]
+        total = np.zeros(len(names))
+        for one, weight in zip(runs, weights, strict=True):
+            values = np.array([one.scores[name] for name in names])
+            total += weight * (values - values.mean()) / values.std()
+        scores |= dict(zip(names, total.tolist(), strict=True))
+    return float(results(comparisons(cats, scores), model="e")["overall"]["icat"])
+
+
+def test_the_figure_on_dev_is_that_of_results_and_no_grid_point_is_better() -> None:
+    runs = noise("ABC", SIXTY)
+    found = fit(SIXTY, runs)
+    assert found.figures["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
+    for place in range(3):
+        alone = [float(place == other) for other in range(3)]
+        assert found.figures["members"][place] == pytest.approx(figure(SIXTY, runs, alone))
+    steps = [w / 10 for w in range(11)]
+    grid = [w for w in itertools.product(steps, repeat=3) if abs(sum(w) - 1) < 1e-9]
+    best = max(figure(SIXTY, runs, list(w)) for w in grid)
+    assert found.figures["ensemble"] >= best - 1e-9
+
+
+def test_four_members_are_searched_the_same_way_twice_and_beat_all_subsets() -> None:
+    runs = noise("ABCD", SIXTY, 5)
+    found = fit(SIXTY, runs)
+    assert found == fit(SIXTY, runs)
+    assert sum(found.weights) == pytest.approx(1)
+    assert min(found.weights) >= 0
+    assert found.figures["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
+    assert found.figures["ensemble"] >= max(
+        found.figures["even_weights"], *found.figures["members"]
+    )
+    threes = [fit(SIXTY, [r for r in runs if r is not out]).figures["ensemble"] for out in runs]
+    assert found.figures["ensemble"] >= max(threes) - 2  # drawn, not exhausted
+    even = fit(CATS, [A, B, Run("T", "r", "", A.scores), Run("U", "r", "", B.scores)])
+    assert even.weights == [0.25] * 4
+
+
+def test_applied_to_other_cats_with_the_means_of_dev() -> None:
+    fitted = fit(CATS, [A, B])
+    new = [cat("n", "z"), cat("m", "z")]
+    a, b = run("A", {"n": (5, 2, 2)}), run("B", {"n": (2, 2, 8), "m": (1, 2, 3)})
+    scores, left_out = apply(fitted, new, [a, b])
+    # ½ (5 − 2)/sd + ½ (2 − 2)/sd with sd √(2/3); unrelated ½ · 0 + ½ · 6/sd
+    sd = np.sqrt(2 / 3)
+    assert scores == pytest.approx({"ns": 1.5 / sd, "na": 0.0, "nu": 3 / sd})
+    assert [c.id for c in left_out] == ["m"]
+    again, _ = apply(fitted, CATS, [A, B])
+    assert results(comparisons(CATS, again), model="e")["overall"]["icat"] == 100.0
+    found = split_results({"dev": CATS, "test": new, "more": new[1:]}, again | scores,
+                          model="e", ties="half")  # fmt: skip
+    assert {name: part["left_out"] for name, part in found.items()} == {"dev": 0, "test": 1}
+
+
+def test_cats_that_a_member_lacks_are_left_out_of_the_fit() -> None:
+    half = run("H", {"p": (2, 3, 1)})
+    assert [c.id for c in covered(CATS, [A, half])] == ["p"]
+    assert fit(CATS, [A, half]).dev_cats == 1
+    assert stacked(CATS[:1], [A, half]).tolist() == [[[3, 2], [2, 3], [1, 1]]]
+
+
+@pytest.mark.parametrize(
+    ("dev", "runs", "message"),
+    [
+        ([], [A, B], "there are no dev CATs"),
+        (CATS, [A, run("Z", {"other": (1, 2, 3)})], "scores/Z/r: no scores at all for the 2 dev"),
+        (CATS, [run("P", {"p": (1, 2, 3)}), run("Q", {"q": (1, 2, 3)})], "no dev CAT has scores"),
+        (CATS, [A, run("F", {"p": (4, 4, 4), "q": (4, 4, 4)})],
+         "scores/F/r: all its scores of intrasentence dev CATs are 4"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_fitted_is_named(dev: list[Cat], runs: list[Run], message: str) -> None:
+    with pytest.raises(CurationError, match=message):
+        fit(dev, runs)
+
+
+def test_a_kind_without_dev_cats_cannot_be_applied_to() -> None:
+    new = [cat("n", "z", "intersentence")]
+    more = [run("A", {"n": (1, 2, 3)}), run("B", {"n": (1, 2, 3)})]
+    with pytest.raises(CurationError, match="no dev CAT that all members have is intersentence"):
+        apply(fit(CATS, [A, B]), new, more)
+
+
+def test_members_are_chosen_by_name() -> None:
+    lower = run("bakery/A", {}, variant="lower")
+    assert choose([A, lower], ["bakery/A/r+lower", "A/r"]) == [lower, A]
+    for names, message in (
+        (["A/r"], "two members or more"),
+        (["A/r", "A/q"], "no scores of A/q"),
+        (["A/r", "B/r", "A/r"], "A/r is named twice"),
+    ):
+        with pytest.raises(CurationError, match=message):
+            choose([A, B], names)
+
+
+def test_it_says_what_it_is() -> None:
+    told = about("duo", fit(CATS, [A, B]), [A, B], seed=3)
+    assert told["weights"] == {"A/r": 0.5, "B/r": 0.5}
+    assert told["means"] == {"intrasentence": {"A/r": 2.0, "B/r": 2.0}}
+    assert (told["family"], told["rules"], told["seed"]) == (
+        "ensemble", {"intrasentence": "r"}, 3,
+    )  # fmt: skip
+    assert told["dev"]["members"] == {"A/r": 0.0, "B/r": 0.0}
+    assert way([A, B]) == "r"
+    assert way([A, run("B", {}, rule="q")]) == way([A, run("B", {}, variant="lower")]) == "mixed"

@@ -1,0 +1,158 @@
+"""Variance components by hand, the formula, and the promised power in simulations."""
+
+import math
+
+import numpy as np
+import pytest
+
+from curation.records import GOLDS, Cat, CatAssociation
+from curation.scores.power import (
+    CATS_A_TERM,
+    Spread,
+    detectable,
+    needed_terms,
+    pair_spread,
+    power_report,
+    spread,
+)
+from curation.scores.runs import Board, Run, board
+
+Z2 = 2.8015852**2  # (1.9599640 + 0.8416212)²
+
+
+def test_variances_by_hand() -> None:
+    # Terms (1, 3), (4, 6), (8): means 2, 5, 8, their variance 9. Within: 1+1+1+1 over 5 − 3 = 2.
+    # mean(1/m) = (½ + ½ + 1)/3 = 2/3, so between = 9 − 2 · 2/3.
+    found = spread(np.array([0, 0, 1, 1, 2]), np.array([1.0, 3.0, 4.0, 6.0, 8.0]))
+    assert found.within == 2.0
+    assert found.of_means == pytest.approx(9.0)
+    assert found.between == pytest.approx(9 - 4 / 3)
+    assert (found.mean, found.terms, found.cats) == (5.0, 3, 5)
+
+
+def test_between_is_never_below_zero_and_within_may_be_unknown() -> None:
+    # Means 2 and 2, within (1+1+1+1)/2.
+    assert spread(np.array([0, 0, 1, 1]), np.array([1.0, 3.0, 1.0, 3.0])).between == 0.0
+    alone = spread(np.array([0, 1]), np.array([1.0, 3.0]))
+    assert (alone.within, alone.between) == (None, 2.0)
+    with pytest.raises(ValueError, match="fewer than two terms"):
+        spread(np.array([0, 0]), np.array([1.0, 3.0]))
+
+
+def test_variances_are_right_on_the_mean_with_terms_of_unequal_size() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.repeat(np.arange(60), rng.integers(1, 12, 60))
+    found = []
+    for _ in range(200):
+        values = rng.normal(0, 10, 60)[codes] + rng.normal(0, 40, len(codes))
+        found.append(spread(codes, values)[:2])
+    between, within = np.mean(np.array(found, float), axis=0)
+    assert within == pytest.approx(1600, rel=0.02)
+    assert between == pytest.approx(100, rel=0.35)  # s.e. of the mean: about 7
+
+
+def test_needed_by_hand() -> None:
+    of = Spread(between=100.0, within=1600.0, of_means=0.1, mean=0.0, terms=2, cats=4)
+    # (2.8016/5)² = 0.31396; times 1700, 900, 180
+    assert [needed_terms(of, 5, m) for m in (1, 2, 20)] == [
+        math.ceil(Z2 / 25 * 1700), math.ceil(Z2 / 25 * 900), math.ceil(Z2 / 25 * 180),
+    ] == [534, 283, 57]  # fmt: skip
+    assert needed_terms(of, 1000, 1) == 2  # never fewer than two
+    assert needed_terms(of._replace(of_means=0.0), 5, 1) is None
+    assert needed_terms(of._replace(within=None), 5, 2) is None
+    assert needed_terms(of._replace(within=None), 5, 1) == math.ceil(Z2 / 25 * 100)
+
+
+def test_detectable_by_hand() -> None:
+    of = Spread(between=1.0, within=1.0, of_means=64.0, mean=0.0, terms=16, cats=99)
+    assert detectable(of) == pytest.approx(math.sqrt(Z2) * 8 / 4, rel=1e-6)
+
+
+@pytest.mark.parametrize("cats", [1, 3, 10])
+def test_the_needed_terms_have_the_power(cats: int) -> None:
+    # True differences 100 · (won by A − won by B), each CAT a coin of its term's own.
+    rng = np.random.default_rng(cats)
+    difference, terms_sd = 6.0, 8.0
+    chance = rng.normal(0.5 + difference / 200, terms_sd / 200, 200_000)
+    a, b = rng.random((2, 200_000)) < np.array([chance, 1 - chance])
+    within = 100.0**2 * 2 * 0.25  # of a difference of two coins near ½, less what lies between
+    of = Spread(terms_sd**2, within, 1.0, difference, 2, 4)
+    assert (100 * (a * 1.0 - b)).var() == pytest.approx(within + terms_sd**2, rel=0.05)
+    terms = needed_terms(of, difference, cats)
+    assert terms is not None
+    found = 0
+    for _ in range(400):
+        chance = rng.normal(0.5 + difference / 200, terms_sd / 200, terms)
+        won_a = rng.random((cats, terms)) < chance
+        won_b = rng.random((cats, terms)) < 1 - chance
+        means = 100 * (won_a * 1.0 - won_b).mean(axis=0)
+        found += abs(means.mean()) > 1.959964 * means.std(ddof=1) / math.sqrt(terms)
+    assert 0.74 < found / 400 < 0.86  # s.e. 0.02
+
+
+def lay(values: dict[str, tuple[tuple[float, ...], ...]]) -> Board:
+    """Runs by name, of each the scores of CATs c0, c1, …, two a term."""
+    count = len(next(iter(values.values())))
+    cats = [
+        Cat(
+            id=f"c{i}", kind="intrasentence", domain="race", term=f"t{i // 2}",
+            target=f"t{i // 2}", family="f", split="test", context="-",
+            associations=tuple(
+                CatAssociation(id=f"c{i}{g[0]}", sentence=g, gold=g) for g in GOLDS
+            ),
+        )
+        for i in range(count)
+    ]  # fmt: skip
+    runs = [
+        Run(name, "r", "", {f"c{i}{g[0]}": float(v) for i, three in enumerate(of)
+                            for g, v in zip(GOLDS, three, strict=True)})
+        for name, of in values.items()
+    ]  # fmt: skip
+    return board(cats, runs)
+
+
+S, A, U = (3, 2, 1), (2, 3, 1), (3, 1, 2)  # s > a > u; a > s > u; s > u > a
+
+
+def test_spread_of_a_pair_and_of_one_model_against_fifty() -> None:
+    laid = lay({"m": (S, A, S, S), "n": (A, A, S, U)})
+    # ss: m 100 0 100 100, n 0 0 100 100: differences 100 0 | 0 0, means 50 and 0.
+    ss = pair_spread(laid, (0, 1), "ss")
+    assert ss is not None
+    assert (ss.mean, ss.of_means, ss.within) == (25.0, 1250.0, 2500.0)  # 2 · 50² over 4 − 2
+    # lms: only n's last CAT loses one of two: differences 0 0 | 0 50.
+    lms = pair_spread(laid, (0, 1), "lms")
+    assert lms is not None
+    assert (lms.mean, lms.within) == (12.5, 625.0)
+    # m against 50: 50 −50 | 50 50, means 0 and 50.
+    alone = pair_spread(laid, (0, None), "ss")
+    assert alone is not None
+    assert (alone.mean, alone.of_means, alone.within) == (25.0, 1250.0, 2500.0)
+    assert pair_spread(lay({"m": (S, A)}), (0, None), "ss") is None  # one term
+
+
+def test_report_of_pairs_takes_the_median_and_the_hardest() -> None:
+    laid = lay({"m": (S, A, S, S), "n": (A, A, S, U), "o": (S, S, A, A)})
+    report = power_report(laid, [0, 1, 2], 5.0)
+    assert [part["figure"] for part in report["figures"]] == ["lms", "ss"]
+    ss = report["figures"][1]
+    spreads = [pair_spread(laid, pair, "ss") for pair in ((0, 1), (0, 2), (1, 2))]
+    least = sorted(detectable(of) for of in spreads if of)
+    assert (ss["pairs"], ss["detectable"], ss["detectable_hardest"]) == (3, least[1], least[2])
+    for row, cats in zip(ss["needed"], CATS_A_TERM, strict=True):
+        found = sorted(needed_terms(of, 5.0, cats) or 0 for of in spreads if of)
+        assert (row["terms"], row["terms_hardest"]) == (found[1], found[2])
+        assert row["cats"] == row["terms"] * cats
+
+
+def test_report_of_one_model_and_of_models_that_never_differ() -> None:
+    laid = lay({"m": (S, A, S, S), "n": (S, A, S, S)})
+    alone = power_report(laid, [0], 5.0)
+    assert alone["against"] == "50"
+    assert [part["figure"] for part in alone["figures"]] == ["ss"]
+    # within 2500 and between 1250 − 2500/2 = 0: ⌈0.31396 · 2500⌉
+    assert alone["figures"][0]["needed"][0]["terms"] == math.ceil(Z2 / 25 * 2500)
+    same = power_report(laid, [0, 1], 5.0)
+    assert {part["detectable"] for part in same["figures"]} == {None}
+    assert {row["terms"] for part in same["figures"] for row in part["needed"]} == {None}
+    assert power_report(lay({"m": (S, A)}), [0], 5.0)["figures"] == []

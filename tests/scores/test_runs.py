@@ -1,0 +1,148 @@
+"""Scores read from folders and predictions; a board of what was won; what is wrong is named."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from curation.files import CurationError
+from curation.records import GOLDS, Cat, CatAssociation
+from curation.scores.asking import questions
+from curation.scores.metrics import comparisons
+from curation.scores.runs import Run, board, current, read_predictions_run, read_runs
+
+
+def put(root: Path, folder: str, scores: dict[str, Any], about: object = None) -> Path:
+    place = root / folder
+    place.mkdir(parents=True)
+    lines = [
+        json.dumps({"model": "m", "rule": "r", "association": name, "value": value}) + "\n"
+        for name, value in scores.items()
+    ]
+    (place / "scores.jsonl").write_text("".join(lines), "utf-8")
+    if about is not None:
+        (place / "run.json").write_text(json.dumps(about), "utf-8")
+    return place
+
+
+def test_model_rule_and_variant_come_from_folder_and_run(tmp_path: Path) -> None:
+    put(tmp_path, "bakery--small/ll-bos", {"a": 1.5})
+    put(tmp_path, "bakery--small/ll-bos+lower+unpointed", {"a": 2.0})
+    put(tmp_path, "home--two--dashes/default", {"b": -3.0}, {"model": "two--dashes", "dtype": "f"})
+    put(tmp_path, "bakery--small/ll-bos/superseded/2026", {"a": 9.0})
+    first, second, third = read_runs(tmp_path)
+    assert (first.model, first.rule, first.variant) == ("bakery/small", "ll-bos", "")
+    assert (second.variant, second.name) == (
+        "lower+unpointed",
+        "bakery/small/ll-bos+lower+unpointed",
+    )
+    assert (third.model, third.scores, third.about["dtype"]) == ("two--dashes", {"b": -3.0}, "f")
+
+
+def test_the_same_score_twice_is_one_and_another_is_an_error(tmp_path: Path) -> None:
+    place = put(tmp_path, "m/r", {"a": 1.0, "b": 2.0}) / "scores.jsonl"
+    text = place.read_text("utf-8")
+    place.write_text(text + text, "utf-8")
+    assert read_runs(tmp_path)[0].scores == {"a": 1.0, "b": 2.0}
+    place.write_text(text + text.replace("2.0", "2.5"), "utf-8")
+    with pytest.raises(CurationError, match=r"scores.jsonl: two different .* association b"):
+        read_runs(tmp_path)
+
+
+def test_what_holds_no_scores_is_passed_over_and_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    with pytest.raises(CurationError, match="no scores here"):
+        read_runs(tmp_path / "none")
+    put(tmp_path, "m/r", {"a": 1.0})
+    empty = put(tmp_path, "n/r", {})
+    assert [run.name for run in read_runs(tmp_path, skipped=said.append)] == ["m/r"]
+    assert len(said) == 1
+    assert "n/r: no scores at all" in said[0]
+    (empty / "scores.jsonl").unlink()
+    assert len(read_runs(tmp_path)) == 1  # no run at all
+    (empty / "run.json").write_text("{}", "utf-8")
+    assert len(read_runs(tmp_path, skipped=said.append)) == 1
+    assert len(said) == 2
+    (empty / "run.json").write_text("[]", "utf-8")
+    with pytest.raises(CurationError, match=r"run.json: not an object"):
+        read_runs(tmp_path)
+
+
+def test_a_bad_line_is_named(tmp_path: Path) -> None:
+    place = put(tmp_path, "m/r", {"a": 1.0}) / "scores.jsonl"
+    place.write_text(place.read_text("utf-8") + '{"model": "m", "ru', "utf-8")
+    with pytest.raises(CurationError, match=r"scores.jsonl line 2: not a JSON record"):
+        read_runs(tmp_path)
+
+
+def predictions(path: Path, *rows: tuple[str, Any]) -> Path:
+    content = {"intrasentence": [{"id": name, "score": score} for name, score in rows]}
+    path.write_text(json.dumps(content), "utf-8")
+    return path
+
+
+def test_predictions_are_a_run(tmp_path: Path) -> None:
+    file = predictions(tmp_path / "a=b.json", ("x", 1), ("y", 0.25))
+    found = read_predictions_run(f"mine={file}")
+    assert (found.name, found.scores) == ("mine/predictions", {"x": 1.0, "y": 0.25})
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("x", None)], "id x is None, no finite number"),
+        ([("x", True)], "id x is True, no finite number"),
+        ([("x", float("nan"))], "id x is nan, no finite number"),
+        ([("x", 1), ("x", 1)], "two predictions for id x"),
+    ],
+)
+def test_bad_predictions_are_named(
+    tmp_path: Path, rows: list[tuple[str, Any]], message: str
+) -> None:
+    file = predictions(tmp_path / "p.json", *rows)
+    with pytest.raises(CurationError, match=message):
+        read_predictions_run(f"mine={file}")
+
+
+@pytest.mark.parametrize("named", ["file.json", "=file.json", "name=", ""])
+def test_predictions_need_a_name_and_a_file(named: str) -> None:
+    with pytest.raises(CurationError, match="not NAME=FILE"):
+        read_predictions_run(named)
+
+
+def cat(name: str, kind: Any = "intrasentence") -> Cat:
+    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
+    return Cat(
+        id=name, kind=kind, domain="race", term="t", target="t", family="t", split="test",
+        context="-", associations=(c, a, b),
+    )  # fmt: skip
+
+
+def test_a_board_has_what_comparisons_has() -> None:
+    cats = [cat("p"), cat("q"), cat("r", "intersentence"), cat("s", "intersentence")]
+    whole = {"ps": 3.0, "pa": 1.0, "pu": 1.0, "qs": 1.0, "qa": 2.0, "qu": 3.0, "rs": 0.0}
+    laid = board(cats, [Run("m", "r", "", whole)])
+    # p: s > u, a = u, s > a; q: nothing but u. r lacks two scores, s all.
+    assert laid.meaningful[0, :2].tolist() == [1.5, 0.0]
+    assert laid.stereotype[0, :2].tolist() == [1.0, 0.0]
+    assert np.isnan(laid.stereotype[0, 2:]).all()
+    assert laid.lacking(0) == (["intersentence"], 0)
+    own = comparisons(cats[:2], whole)
+    assert laid.table(0).reset_index(drop=True).equals(own)
+    some = board(cats, [Run("m", "r", "", whole | {"ra": 1.0, "ru": 1.0})])
+    assert some.lacking(0) == ([], 1)
+
+
+def test_scores_of_texts_that_have_changed_do_not_count() -> None:
+    one = cat("t1")
+    digests = {question.association: question.digest for question in questions(one)}
+    first = one.associations[0].id
+    asked = {**digests, first: "of another text"}
+    run = Run("m", "r", "", dict.fromkeys(digests, 1.0), asked=asked)
+    found, lost = current([run, replace(run, asked={}), replace(run, variant="odd")], [one])
+    assert set(found[0].scores) == set(digests) - {first}
+    assert lost == {"m/r": 1}
+    assert found[1].scores == found[2].scores == run.scores  # what was asked is not known
