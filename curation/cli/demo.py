@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.campaign import create_campaign
+from curation.campaign import create_campaign, open_campaign
 from curation.cli import console
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.records import KINDS
@@ -86,10 +86,36 @@ def demo(
     baselines([gold])
     step(f"scores predictions --gold {gold} --predictions {path}")
     predictions([gold], path)
+    _models(folder, step)
     report = read_json(made.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
     console.say(f"\n{kept} CATs are released in {release}")
     console.say(f"To look around: cd {folder}; curation status")
+
+
+def _models(folder: Path, step: Callable[[str], None]) -> None:
+    """Two tiny models, made here of the example's own sentences, are scored and compared."""
+    from curation.cli.comparing import compare
+    from curation.cli.gold import campaign_cats
+    from curation.cli.scoring import models
+
+    try:
+        from curation.models import tiny
+    except ImportError:
+        console.say("\nNo models are scored: that needs «pip install 'curation[models]'».")
+        return
+    cats = campaign_cats(open_campaign(folder))
+    texts = [f"{cat.context} {a.sentence}" for cat in cats for a in cat.associations]
+    texts = [text for text in texts if "BLANK" not in text]
+    texts += [a.sentence for cat in cats for a in cat.associations]
+    made = {"tiny-gpt": "causal", "tiny-bert": "masked"}
+    for name, family in made.items():
+        tiny.make(folder / "models" / name, texts, family=family)
+    places = [str(folder / "models" / name) for name in made]
+    step(f"scores models {' '.join(places)}")
+    models(places, folder)
+    step("scores compare")
+    compare(folder)
 
 
 def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import comparing, console, scoring
+from curation.cli import comparing, console, scoring, training
 from curation.cli.gold import (
     GoldFiles,
     JsonFile,
@@ -195,6 +195,7 @@ def show_baselines(found: Sequence[dict[str, Any]]) -> None:
 
 app.command("models")(scoring.models)
 app.command("rules")(scoring.rules)
+app.command("train-nsp")(training.train_nsp)
 app.command("compare")(comparing.compare)
 app.command("ensemble")(comparing.ensemble)
 

@@ -121,8 +121,7 @@ class Endpoint:
             CurationError: nothing answers, the key or the model's name is wrong, or the server
                 gives no log-probabilities of what it is sent.
         """
-        parts, self.model = _address(url), model
-        self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        parts, self.url, self.model = _address(url), host(url), model
         self._query = f"?{parts.query}" if parts.query else ""
         self._say, self._timeout, self._waits = say, timeout, tuple(waits)
         self._ended = threading.Event()
@@ -353,6 +352,12 @@ def open_endpoint(
 ) -> Endpoint:
     """Open a model on a server with the usual patience; arguments and errors as ``Endpoint``'s."""
     return Endpoint(url, model, bos=bos, key=key, say=say)
+
+
+def host(url: str) -> str:
+    """An endpoint's address as it may be told: without credentials and query."""
+    parts = _address(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _address(url: str) -> SplitResult:

@@ -76,7 +76,7 @@ class Runner:
 
     def _run(self, layout: Layout, tell: Tell) -> NDArray[np.float64]:
         values = np.full(layout.size, np.nan)
-        waiting = list(batches(layout.rows, tokens=self.batch_tokens))[::-1]
+        waiting = self._batches(layout.rows)
         vocabulary = self.loaded.model.config.get_text_config().vocab_size
         most = max(1, _VALUES // vocabulary)
         while waiting:
@@ -98,12 +98,16 @@ class Runner:
                     ) from None
                 free_memory()
                 self._halve(len(rows[0]) * len(rows))
-                waiting += [rows[len(rows) // 2 :], rows[: len(rows) // 2]]
+                waiting = self._batches([row for part in (*waiting, rows) for row in part])
                 continue
             self.tokens += sum(map(len, rows))
             self.reads += reads
             tell(len(rows))
         return values
+
+    def _batches(self, rows: Sequence[Row]) -> list[list[Row]]:
+        """What is to be run, the next at the end."""
+        return list(batches(rows, tokens=self.batch_tokens))[::-1]
 
     def _halve(self, tokens: int) -> None:
         self.batch_tokens = max(1, tokens // 2)
@@ -130,7 +134,7 @@ class Runner:
         if logits.dim() == 3:  # not narrowed
             logits = logits.reshape(-1, logits.shape[-1]).index_select(0, index.to(logits.device))
         where, tokens, slots = (np.array(column) for column in zip(*asked, strict=True))
-        values[slots] = _read(logits, where, tokens)
+        values[slots] = read(logits, where, tokens)
 
     def _inputs(self, rows: list[Row], *, packed: bool) -> dict[str, Any]:
         length, device = len(rows[0]), self.loaded.device
@@ -213,7 +217,7 @@ class Runner:
         ids = torch.tensor([list(text.ids)], device=self.loaded.device)
         logits = self.loaded.model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits[0]
         where, tokens = (np.array(column) for column in zip(*text.reads, strict=True))
-        return _read(logits, where, tokens)
+        return read(logits, where, tokens)
 
     def _agrees(self, texts: Sequence[Text], plain: Sequence[Any]) -> bool:
         layout = self._lay(texts, pack=self.pack)
@@ -229,7 +233,7 @@ class Runner:
         return bool(np.abs(found - wanted).max() <= allowed)
 
 
-def _read(logits: Any, where: NDArray[Any], tokens: NDArray[Any]) -> NDArray[np.float64]:
+def read(logits: Any, where: NDArray[Any], tokens: NDArray[Any]) -> NDArray[np.float64]:
     """Log-probabilities of tokens at rows of logits of shape (rows, vocabulary)."""
     step = max(1, _CHUNK // logits.shape[-1])
     norms = torch.cat([torch.logsumexp(part.float(), -1) for part in logits.split(step)])

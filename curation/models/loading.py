@@ -14,6 +14,7 @@ from curation.models.rules import Family
 Head = Literal["lm", "next-sentence", "none"]
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _PACKAGES = ("torch", "transformers", "tokenizers")
+_NO_LIMIT = 10**9  # tokenizers without a limit state a huge one
 _LEARNT_POSITIONS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
 
 
@@ -40,12 +41,15 @@ class Loaded:
     def window(self) -> int | None:
         """The most tokens that it reads at once; None where there is no such limit."""
         config = self.model.config.get_text_config()
-        limits = [getattr(config, name, None) for name in _LEARNT_POSITIONS]
-        limits.append(getattr(self.tokenizer, "model_max_length", None))
+        learnt = [getattr(config, name, None) for name in _LEARNT_POSITIONS]
         if self.family == "permuted":  # positions are relative
-            limits = limits[-1:]
-        known = [limit for limit in limits if isinstance(limit, int) and 0 < limit < 10**9]
-        return min(known) - position_offset(self.model) if known else None
+            learnt = []
+        offset = position_offset(self.model)
+        limits = [n - offset for n in learnt if isinstance(n, int) and n > 0]
+        stated = getattr(self.tokenizer, "model_max_length", None)
+        if isinstance(stated, int) and 0 < stated < _NO_LIMIT:
+            limits.append(stated)
+        return min(limits, default=None)
 
 
 def position_offset(model: Any) -> int:

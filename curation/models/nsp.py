@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from curation.files import CurationError, dump_json, read_json, writing
@@ -32,7 +33,7 @@ from curation.models.rules import Ask, Family, Refusal, Scored
 
 Pool = Literal["first", "last", "mean"]
 POOLS: dict[Family, Pool] = {"masked": "first", "permuted": "last", "causal": "mean"}
-HEAD_JSON, WEIGHTS, UNFINISHED = "head.json", "head.safetensors", "train-nsp.json"
+HEAD_JSON, WEIGHTS, SETTINGS = "head.json", "head.safetensors", "train-nsp.json"
 _FORM = 1
 _OWN_NEXT, TRAINED_NEXT = 0, 1
 # How far pooled states may be off in the probe, relative to their norm: rounding, by precision.
@@ -98,6 +99,12 @@ class NextSentenceModel(torch.nn.Module):
         """The body's precision."""
         return self.body.dtype
 
+    def forward(self, **inputs: Any) -> Any:
+        """All that a layer has a part in, in one row: the body's states, logits of the first one."""
+        hidden = self.body(**inputs)[0]
+        logits = self.head(hidden[:, 0].to(self.place, self.precision))
+        return (torch.cat([hidden.flatten().to(logits), logits.flatten()]),)
+
     def states(self, inputs: dict[str, Any], rows: Sequence[Row]) -> Any:
         """The pooled state of each read of these rows, in order; shape (reads, width).
 
@@ -136,10 +143,14 @@ class PairRunner(Runner):
         """What the user should be told."""
         return self.loaded.notices
 
+    def logits(self, rows: list[Row], *, packed: bool = False) -> Any:
+        """Of each read of rows, longest first, two logits; gradients flow where they are wanted."""
+        model = self.loaded.model
+        return model.head(model.states(self._inputs(rows, packed=packed), rows))
+
     @torch.inference_mode()
     def _batch(self, rows: list[Row], values: NDArray[np.float64], *, packed: bool) -> None:
-        model = self.loaded.model
-        logits = model.head(model.states(self._inputs(rows, packed=packed), rows)).double()
+        logits = self.logits(rows, packed=packed).double()
         found = torch.log_softmax(logits, -1).cpu().numpy()
         reads = [read for row in rows for read in row.reads]
         values[[slot for _, _, slot in reads]] = found[
@@ -290,7 +301,7 @@ def load_next_sentence(
     folder = Path(name)
     if (folder / HEAD_JSON).exists():
         loaded = _trained(folder, told)
-    elif (folder / UNFINISHED).exists():
+    elif (folder / SETTINGS).exists():
         raise CurationError(
             f"{name}: its training has not ended",
             "run the same «curation scores train-nsp» again: it goes on at the last checkpoint",
@@ -335,7 +346,7 @@ def _trained(folder: Path, told: dict[str, Any]) -> Loaded:
     head = Head(loaded.model.config.get_text_config().hidden_size)
     try:
         head.load_state_dict(load_file(folder / WEIGHTS))
-    except (OSError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError, SafetensorError) as error:
         line = str(error).strip().splitlines()[0]
         raise CurationError(f"{folder / WEIGHTS}: cannot be read: {line}", mend) from None
     head.eval().requires_grad_(False)

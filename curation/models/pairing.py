@@ -6,7 +6,7 @@ segment ids where it has them); causal ones read them as one text, with a space 
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from curation.files import CurationError
 from curation.models.loading import Loaded
@@ -14,20 +14,22 @@ from curation.models.packing import Text
 from curation.models.rules import Refusal
 from curation.models.tokens import Tokens, surround, tokenize
 
-Five = tuple[int, int, int, int, int]
-_ONE: Five = (0, 0, 0, 0, 0)
-
 
 class Frame(NamedTuple):
-    """What stands before, between and after two texts, and the five parts' segment ids.
+    """What stands before, between and after two texts.
 
-    ``first`` says whether the model is asked at a text's first token, or at its last.
+    Attributes:
+        before, between, after: tokens.
+        types: their segment ids; none where the model has no segments.
+        of: the two texts' segment ids.
+        first: whether the model is asked at the first token, or at the last.
     """
 
     before: list[int]
     between: list[int]
     after: list[int]
-    types: Five = _ONE
+    types: tuple[int, ...] = ()
+    of: tuple[int, int] = (0, 0)
     first: bool = False
 
     @property
@@ -39,7 +41,11 @@ class Frame(NamedTuple):
         """Two texts' tokens in this frame, a label asked of them."""
         parts = (self.before, first, self.between, second, self.after)
         ids = [token for part in parts for token in part]
-        types = [kind for part, kind in zip(parts, self.types, strict=True) for _ in part]
+        types: list[int] = []
+        if self.types:
+            start, stop = len(self.before), len(self.before) + len(self.between)
+            types = [*self.types[:start], *(self.of[0] for _ in first)]
+            types += [*self.types[start:stop], *(self.of[1] for _ in second), *self.types[stop:]]
         return Text(ids, [(0 if self.first else len(ids) - 1, label)], types)
 
 
@@ -64,13 +70,15 @@ def frame_of(loaded: Loaded) -> Frame:
         first, end = words[0], words[len(words) // 2 - 1] + 1
         second, last = words[len(words) // 2], words[-1] + 1
         kinds = list(made["token_type_ids"])
-        parts = ((0, first), (first, end), (end, second), (second, last), (last, len(ids)))
-        types = tuple(int(max(kinds[start:stop], default=0)) for start, stop in parts)
+        types = (*kinds[:first], *kinds[end:second], *kinds[last:])
+        of = (int(kinds[first]), int(kinds[second]))
+        known = _knows(loaded.model, (*types, *of))
         return Frame(
             ids[:first],
             ids[end:second],
             ids[last:],
-            cast(Five, types) if _knows(loaded.model, types) else _ONE,
+            types if known else (),
+            of if known else (0, 0),
             first=loaded.family == "masked",
         )
     raise CurationError(
@@ -82,7 +90,7 @@ def _knows(model: Any, types: Sequence[int]) -> bool:
     """Whether a model has such segments: tokenizers do not always say (ALBERT, XLNet)."""
     most = getattr(model.config, "type_vocab_size", None)
     takes = "token_type_ids" in inspect.signature(model.base_model.forward).parameters
-    return takes and (most is None or max(types) < most)
+    return takes and any(types) and (most is None or max(types) < most)
 
 
 def texts(

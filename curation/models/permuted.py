@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.models.forward import Runner, Tell, _read
+from curation.models.forward import Runner, Tell, read
 from curation.models.loading import Loaded
 from curation.models.packing import Row, Text
 from curation.models.tokens import surround
@@ -25,7 +25,7 @@ class PermutedRunner(Runner):
     def __init__(self, loaded: Loaded, *, batch_tokens: int | None = None, plain: bool = False):
         self._mask_token = loaded.tokenizer.mask_token_id
         self._end_types = _end_types(loaded.tokenizer)
-        _same_dtype(loaded)
+        mend(loaded)
         super().__init__(loaded, batch_tokens=batch_tokens, plain=plain)
 
     def log_probs(self, texts: Sequence[Text], tell: Tell = lambda _: None) -> list[Any]:
@@ -66,7 +66,7 @@ class PermutedRunner(Runner):
                 strict=True,
             )
         )
-        values[slots] = _read(logits, where, tokens)
+        values[slots] = read(logits, where, tokens)
 
     def _streams(self, rows: list[Row], targets: list[list[int]]) -> dict[str, Any]:
         length, most = max(map(len, rows)), max(map(len, targets))
@@ -119,7 +119,7 @@ class PermutedRunner(Runner):
                 target_mapping=target,
                 use_mems=False,
             ).logits
-            found.append(_read(logits[0], np.array([0]), np.array([token])))
+            found.append(read(logits[0], np.array([0]), np.array([token])))
         return np.concatenate(found)
 
 
@@ -130,11 +130,11 @@ def _end_types(tokenizer: Any) -> list[int]:
     return types[len(types) - count :]
 
 
-def _same_dtype(loaded: Loaded) -> None:
+def mend(loaded: Loaded) -> None:
     """Mend what keeps transformers 5 from running XLNet in another dtype than float32.
 
     A part of the weights stays float32 when they are loaded, and so do the positions where two
-    streams run.
+    streams run. To be called before anything else is done with the model; twice is no harm.
     """
     model, body = loaded.model, loaded.model.transformer
     kind = body.word_embedding.weight.dtype

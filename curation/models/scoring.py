@@ -96,6 +96,10 @@ class Scorer:
             trust_remote_code=wanted.trust_remote_code,
         )
         loaded.notices = self.notices  # what comes up later is told, too
+        if loaded.family == "permuted":
+            from curation.models.permuted import mend
+
+            mend(loaded)
         if not wanted.plain:
             from curation.models.faster import quicken
 
@@ -116,9 +120,16 @@ class Scorer:
     def _endpoint(self) -> Score:
         from curation.models.endpoint import open_endpoint
 
-        endpoint = open_endpoint(self.wanted.url, self.wanted.name, bos=self.wanted.bos)
-        self.about |= endpoint.about()
-        return endpoint.score
+        endpoint = open_endpoint(
+            self.wanted.url, self.wanted.name, bos=self.wanted.bos, say=self.notices.append
+        )
+
+        def score(rule: str, asks: Sequence[Ask]) -> list[Scored]:
+            found = endpoint.score(rule, asks)
+            self.about |= endpoint.about()  # a server may have been changed meanwhile
+            return found
+
+        return score
 
 
 @lru_cache(maxsize=1)

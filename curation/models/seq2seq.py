@@ -22,7 +22,7 @@ from curation.models.forward import (
     BATCH_TOKENS,
     GPU_BATCH_TOKENS,
     Tell,
-    _read,
+    read,
     free_memory,
     out_of_memory,
 )
@@ -202,8 +202,10 @@ class _Batches:
             size = self._fit(waiting[-1], len(batch[-1]))
             part, waiting = waiting[-size:], waiting[:-size]
             try:
-                rows = torch.tensor([places[one.shown] for one in part], device=hidden.device)
-                self._decode(part, hidden.index_select(0, rows), seen.index_select(0, rows))
+                rows = torch.tensor([places[one.shown] for one in part])
+                self._decode(
+                    part, *(of.index_select(0, rows.to(of.device)) for of in (hidden, seen))
+                )
             except (RuntimeError, MemoryError) as error:
                 if not out_of_memory(error):
                     raise
@@ -246,7 +248,7 @@ class _Batches:
         finally:
             hook.remove()
         tokens = np.array([token for _, token in reads])
-        found = _read(logits.reshape(len(reads), -1), np.arange(len(reads)), tokens)
+        found = read(logits.reshape(len(reads), -1), np.arange(len(reads)), tokens)
         ends = np.cumsum([len(one.answer) - one.first for one in part])
         for one, values in zip(part, np.split(found, ends[:-1]), strict=True):
             self.values[one] = float(values.sum())
@@ -264,7 +266,7 @@ class _Batches:
 
     def _halve(self, tokens: int) -> None:
         free_memory()
-        self.budget = max(1, tokens // 2)
+        self.budget = max(1, min(self.budget, tokens) // 2)
         self.loaded.notices.append(f"out of memory: batches of {self.budget} tokens from now")
 
     def _shifted(self, answer: Sequence[int]) -> list[int]:

@@ -5,12 +5,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.models import CAUSAL, MAKERS, MASKED
-from support.reference import reference
 
 from curation.models.rules import RULES, Ask, Refusal, Scored
 from curation.models.scoring import Scorer, Wanted
 from curation.scores.asking import attribute, fill_all
+from support.models import CAUSAL, MAKERS, MASKED
+from support.reference import reference
 
 SENTENCES = {
     "The baker is BLANK today.": ("kind", "unbelievably cheerful", "🥐 round", "a"),
