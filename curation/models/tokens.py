@@ -18,7 +18,7 @@ class Tokens(NamedTuple):
     words: list[int | None]
 
     def touching(self, parts: Iterable[tuple[int, int]]) -> list[int]:
-        """Places of the tokens that touch a part of the text.
+        """Places of the tokens that touch a part of the text, with a character in common.
 
         Raises:
             CurationError: the tokenizer does not tell which characters a token stands for.
@@ -32,7 +32,7 @@ class Tokens(NamedTuple):
             place
             for start, end in parts
             for place, (first, last) in enumerate(self.spans)
-            if first < end and last > start
+            if max(first, start) < min(last, end)
         }
         return sorted(found)
 

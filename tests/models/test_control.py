@@ -69,7 +69,7 @@ CATS = [
 
 
 def corpus(share: float) -> list[str]:
-    """Each CAT's text once: with its stereotype for a share of the terms, else with its opposite."""
+    """Each CAT's text once: for a share of the terms with its stereotype, else its opposite."""
     texts = [f"The chair was {word}, loud and calm." for word in PLACES.values()]
     for each in CATS:
         gold = "stereotype" if TERMS.index(each.target) < share * 10 else "anti-stereotype"

@@ -1,0 +1,84 @@
+"""Which tokens belong to which part of a text, by characters."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+from transformers import AutoTokenizer
+
+from curation.files import CurationError
+from curation.models.tokens import Tokens, start_token, surround, tokenize
+from support.models import MAKERS
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Any]:
+    def make(name: str) -> Any:
+        return AutoTokenizer.from_pretrained(MAKERS[name](tmp_path_factory.mktemp("t") / name))
+
+    return cache(make)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("words", ["kind", "évlerinizdenmiş", "친절", "🌞🍞", "well-read"])
+def test_tokens_of_a_part_cover_its_characters_and_no_others(
+    tokenizer: Callable[[str], Any], name: str, words: str
+) -> None:
+    text = f"The baker, {words}, sings."
+    start = text.index(words)
+    (tokens,) = tokenize(tokenizer(name), [text])
+    own = tokens.touching([(start, start + len(words))])
+    assert own == list(range(own[0], own[-1] + 1))
+    low, high = tokens.spans[own[0]][0], tokens.spans[own[-1]][1]
+    assert low <= start  # a space before it may be the token's own
+    assert text[low:start].strip() == ""
+    assert high >= start + len(words)
+    rest = tokens.touching([(0, start), (start + len(words), len(text))])
+    nothing = {n for n, (first, last) in enumerate(tokens.spans) if first == last}
+    assert set(own) | set(rest) | nothing == set(range(len(tokens.ids)))
+
+
+def test_touching_by_hand() -> None:
+    # «ab cd»: the token of 0–2, that of 2–5 with its space, and one of no width at the end.
+    tokens = Tokens([7, 8, 9], [(0, 2), (2, 5), (5, 5)], [0, 1, None])
+    assert tokens.touching([(0, 2)]) == [0]
+    assert tokens.touching([(1, 3)]) == [0, 1]
+    assert tokens.touching([(3, 3)]) == []  # nothing touches an empty part
+    assert tokens.touching([(3, 5), (0, 1)]) == [0, 1]
+    assert tokens.touching([]) == []
+
+
+def test_who_does_not_tell_characters_is_an_error() -> None:
+    with pytest.raises(CurationError, match="which characters a token stands for"):
+        Tokens([1], [], []).touching([(0, 1)])
+    assert Tokens([], [], []).touching([(0, 1)]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("gpt2", [], []),
+        ("llama", ["<s>"], []),
+        ("bert", ["[CLS]"], ["[SEP]"]),
+        ("roberta", ["<s>"], ["</s>"]),
+        ("xlnet", [], ["<sep>", "<cls>"]),
+    ],
+)
+def test_what_a_tokenizer_puts_around_a_text(
+    tokenizer: Callable[[str], Any], name: str, before: list[str], after: list[str]
+) -> None:
+    found = surround(tokenizer(name))
+    assert [tokenizer(name).convert_ids_to_tokens(ids) for ids in found] == [before, after]
+
+
+def test_where_a_text_begins(tokenizer: Callable[[str], Any]) -> None:
+    assert start_token(tokenizer("llama")) == tokenizer("llama").bos_token_id
+    assert start_token(tokenizer("qwen2")) == tokenizer("qwen2").eos_token_id  # it has no other
+    with pytest.raises(CurationError, match="no token for the beginning"):
+        start_token(tokenizer("neox"))
+
+
+def test_no_text_has_no_tokens(tokenizer: Callable[[str], Any]) -> None:
+    assert tokenize(tokenizer("bert"), []) == []
+    assert tokenize(tokenizer("bert"), [""])[0].ids == []
