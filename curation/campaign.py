@@ -38,6 +38,11 @@ class Campaign:
         return self.root / "3-decisions"
 
     @property
+    def scores(self) -> Path:
+        """Folder of stage 5."""
+        return self.root / "5-scores"
+
+    @property
     def releases(self) -> Path:
         """Folder of stage 7."""
         return self.root / "7-release"

@@ -140,7 +140,7 @@ def _read(
     path = opened.decisions / "agreement.json"
     terms = read_json(path)["terms"] if path.exists() else []
     told = {f"{row['domain']}/{row['term']}": row["stereotype"] for row in terms}
-    return campaign_cats(opened), opened.root / "5-scores", told
+    return campaign_cats(opened), opened.scores, told
 
 
 def _read_runs(root: Path, predictions: Sequence[str], free: bool) -> "list[Run]":
@@ -240,7 +240,7 @@ def ensemble(
     if dev:
         raise CurationError("--dev without --gold", "a campaign knows its dev CATs")
     opened = open_campaign(campaign)
-    cats, root = campaign_cats(opened), opened.root / "5-scores"
+    cats, root = campaign_cats(opened), opened.scores
     splits = {key: [cat for cat in cats if cat.split == key] for key in ("test", "dev")}
     with opened.lock():
         _ensemble(

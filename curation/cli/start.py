@@ -81,10 +81,12 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
     names = sorted({*opened.round_names(), *round_files.planned_rounds(opened)})
     rounds = [_round(opened, name) for name in names]
     going = _going(opened, steps)
+    scored = _scored(opened)
     after = _next(opened, steps, going)
     if as_json:
         work = [one._asdict() for _, one in going]
-        console.say_json({"steps": steps, "rounds": rounds, "work": work, "next": after})
+        told = {"steps": steps, "rounds": rounds, "work": work, "scores": scored, "next": after}
+        console.say_json(told)
         return
     console.say(f"{opened.settings.campaign.name} ({opened.root.resolve()})")
     if rounds:
@@ -95,6 +97,9 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
         console.say(f"{one.round}: {_where_it_stands(one, currency)}")
     rows = [[s["step"], s["state"], _counts(s["counts"])] for s in steps]
     console.table("Steps", ["step", "state", "counts"], rows)
+    if scored:
+        rows = [list(one.values()) for one in scored]
+        console.table("Models", ["model", "rule", "scores", "refused"], rows)
     console.say(f"next: {after}")
 
 
@@ -145,6 +150,20 @@ def _round(campaign: Campaign, name: str) -> dict[str, Any]:
     return counts
 
 
+def _scored(campaign: Campaign) -> list[dict[str, Any]]:
+    """The models' runs, with how many associations have a score."""
+    return [
+        {
+            "model": path.parents[1].name,
+            "rule": path.parent.name,
+            "scores": count_lines(path),
+            "refused": count_lines(refused) if refused.exists() else 0,
+        }
+        for path in sorted(campaign.scores.glob("*/*/scores.jsonl"))
+        for refused in [path.with_name("rejected.jsonl")]
+    ]
+
+
 def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items() if n)
 
@@ -182,8 +201,9 @@ def _next(
             f"more labels for {missing} items: curation rounds open validation, or "
             "curation import answers FILE"
         )
-    test = campaign.releases / campaign.settings.release.version / "test.json"
-    return f"curation scores predictions --gold {test} --predictions FILE"
+    if not _scored(campaign):
+        return "curation scores models MODEL, and curation scores baselines"
+    return "curation scores compare"
 
 
 def run(campaign: Where = Path(), as_json: Json = False) -> None:
