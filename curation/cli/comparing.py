@@ -311,6 +311,3 @@ def _ensemble(
     if left_out:
         console.warn(f"{len(left_out)} CATs are left out: a member lacks a score of them")
     console.say(f"Written to {folder}. The figures on dev are flattered by the fit.")
-
-
-HowTies = TieRule

@@ -108,7 +108,7 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
     texts = [f"{cat.context} {a.sentence}" for cat in cats for a in cat.associations]
     texts = [text for text in texts if "BLANK" not in text]
     texts += [a.sentence for cat in cats for a in cat.associations]
-    made = {"tiny-gpt": "causal", "tiny-bert": "masked"}
+    made: dict[str, Any] = {"tiny-gpt": "causal", "tiny-bert": "masked"}
     for name, family in made.items():
         tiny.make(folder / "models" / name, texts, family=family)
     places = [str(folder / "models" / name) for name in made]

@@ -76,6 +76,12 @@ def read_gold(paths: Sequence[Path]) -> list[Cat]:
         raise CurationError(
             f"CAT {min(twice)} stands in two gold files", "name each file once, without overlap"
         )
+    ids = Counter(a.id for cat in cats for a in cat.associations)
+    if len(ids) < 3 * len(cats):
+        raise CurationError(
+            f"sentence {ids.most_common(1)[0][0]} stands in two gold files",
+            "an id must stand for one sentence: give one of them another",
+        )
     return cats
 
 

@@ -198,5 +198,3 @@ app.command("rules")(scoring.rules)
 app.command("train-nsp")(training.train_nsp)
 app.command("compare")(comparing.compare)
 app.command("ensemble")(comparing.ensemble)
-
-_read_gold = read_gold

@@ -1,7 +1,7 @@
 """``curation scores models``: run language models over the CATs."""
 
+import errno
 from collections.abc import Sequence
-from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,10 +10,13 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.comparing import GoldFiles, HowTies, Scores, Ties
+from curation.cli.gold import GoldFiles, Scores, TieRule, Ties, campaign_cats, read_gold
 from curation.cli.options import Where
-from curation.files import CurationError, read_records
+from curation.files import CurationError
 from curation.records import Cat
+
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS}
+_DISK |= {errno.ENOTDIR, errno.EEXIST, errno.EISDIR}  # of the folder of scores, so of all models
 
 
 class FamilyName(StrEnum):
@@ -66,6 +69,12 @@ def models(
             min=1, help="Tokens of a batch; default what suits the device.", show_default=False
         ),
     ] = None,
+    nsp: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR", help="What train-nsp made of the model: it serves the rule nsp."
+        ),
+    ] = "",
     revision: Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")] = "",
     endpoint: Annotated[
         str,
@@ -88,9 +97,14 @@ def models(
         EngineName, typer.Option(help="local, or ray: the cluster at RAY_ADDRESS.")
     ] = EngineName.local,
     workers: Annotated[
-        int, typer.Option(min=1, help="Processes at once, each with the model.")
-    ] = 1,
-    ties: Ties = HowTies.half,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes at once, each with the model; default 1, on Ray as many as it has.",
+            show_default=False,
+        ),
+    ] = None,
+    ties: Ties = TieRule.half,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 1,
 ) -> None:
@@ -113,23 +127,42 @@ def models(
             trust_remote_code=trust_remote_code,
             batch_tokens=batch_tokens,
             plain=plain,
+            nsp=nsp,
             url=endpoint,
             bos=bos,
         )
         for label, name in map(_labelled, names)
     ]
+    _check_names(wanted)
     how = {"rule": rule, "profile": profile, "variant": variant}
-    where = {"engine": engine.value, "workers": workers}
+    here = 1 if engine is EngineName.local else None
+    where = {"engine": engine.value, "workers": workers or here}
     figures = {"ties": ties.value, "resamples": resamples, "seed": seed}
-    cats, root, lock = _cats(campaign, gold, scores)
-    with lock:
-        _score(wanted, cats, root, how=how, where=where, figures=figures)
+    cats, root = _cats(campaign, gold, scores)
+    _score(wanted, cats, root, how=how, where=where, figures=figures)
 
 
 def _labelled(given: str) -> tuple[str, str]:
-    """The label and the model of LABEL=MODEL."""
+    """The label and the model of LABEL=MODEL; a folder's name may have a «=», too."""
+    if Path(given).exists():
+        return "", given
     label, equals, name = given.partition("=")
     return (label, name) if equals else ("", given)
+
+
+def _check_names(wanted: Sequence[Any]) -> None:
+    """Each model must have a folder of its own."""
+    from curation.models.loading import called
+
+    names = [(model.label or called(model.name)).replace("/", "--") for model in wanted]
+    for name in names:
+        if name in ("", ".", ".."):
+            raise CurationError(f"no model can be called «{name}»", "call it LABEL=MODEL")
+        if names.count(name) > 1:
+            raise CurationError(
+                f"{names.count(name)} models are called «{name}»",
+                "name each once; call those of one name apart: LABEL=MODEL",
+            )
 
 
 def rules() -> None:
@@ -151,20 +184,16 @@ def _kinds(kinds: Sequence[str]) -> str:
     return "both kinds" if len(kinds) == 2 else kinds[0]
 
 
-def _cats(campaign: Path, gold: Sequence[Path] | None, scores: Path) -> tuple[list[Cat], Path, Any]:
-    """The CATs, where their scores lie, and what keeps others out meanwhile."""
+def _cats(campaign: Path, gold: Sequence[Path] | None, scores: Path) -> tuple[list[Cat], Path]:
+    """The CATs, and where their scores lie; a campaign is not held while models are run."""
     from curation.cli.pipeline import bring_up_to_date
-    from curation.cli.scores import _read_gold
 
     if gold:
-        return _read_gold(gold), scores, nullcontext()
+        return read_gold(gold), scores
     opened = open_campaign(campaign)
     with opened.lock():
         bring_up_to_date(opened, "split")
-    cats = read_records(opened.decisions / "cats.jsonl", Cat)
-    if not cats:
-        raise CurationError(f"{opened.decisions}: no CAT was kept", "collect more labels first")
-    return cats, opened.root / "5-scores", opened.lock()
+    return campaign_cats(opened), opened.scores
 
 
 def _score(
@@ -188,17 +217,21 @@ def _score(
             failed.append(model.name)
             continue
         except Exception as error:  # whatever one model does, the others go on
+            if isinstance(error, OSError) and error.errno in _DISK:
+                raise
             what = f"{model.name}: {type(error).__name__}: {error}"
             console.fail(what, "this model may not be supported; --plain takes the plain way")
             failed.append(model.name)
             continue
         _say(work, counts)
+        for split, left in report["left_out"].items():
+            if left:
+                console.warn(
+                    f"{left} CATs of {split} are left out: an association has no score, "
+                    f"see {work.folder / 'rejected.jsonl'}"
+                )
         splits = report["splits"]
         for split, result in splits.items():
-            if left := result["left_out"]:
-                console.warn(
-                    f"{left} CATs are left out: an association has no score (rejected.jsonl)"
-                )
             if split == "test" or len(splits) == 1:
                 show_results(result)
     if failed:

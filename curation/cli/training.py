@@ -44,7 +44,7 @@ def train_nsp(
     accumulate: Annotated[
         int, typer.Option(min=1, help="Run each batch in so many parts, which need less memory.")
     ] = 1,
-    rate: Annotated[float, typer.Option("--lr", min=0.0, help="The highest learning rate.")] = 1e-5,
+    lr: Annotated[float, typer.Option(min=0.0, help="The highest learning rate.")] = 1e-5,
     warmup: Annotated[
         int | None,
         typer.Option(
@@ -94,7 +94,7 @@ def train_nsp(
         length=length,
         batch=batch,
         accumulate=accumulate,
-        rate=rate,
+        lr=lr,
         warmup=warmup,
         epochs=epochs,
         held_out=held_out,

@@ -41,6 +41,7 @@ class Corpus:
         files: name, sha256 and size in bytes of each file.
         single: articles that were left out because they have one sentence.
         repeated: articles that were left out because they stand in the corpus already.
+        identity: tells these sentences in these articles from others, however they were read.
     """
 
     ends: Numbers
@@ -49,6 +50,7 @@ class Corpus:
     files: list[dict[str, Any]]
     single: int
     repeated: int
+    identity: str
     _text: mmap.mmap
 
     @property
@@ -133,6 +135,7 @@ def read_corpus(paths: Sequence[Path], *, running: bool = False) -> Corpus:
         files=files,
         single=single,
         repeated=len(keys) - len(once),
+        identity=hashlib.sha256(np.frombuffer(keys, np.uint64)[once].tobytes()).hexdigest(),
         _text=text,
     )
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import importlib
+import os
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +16,7 @@ from curation.models.rules import Family
 Head = Literal["lm", "next-sentence", "none"]
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _PACKAGES = ("torch", "transformers", "tokenizers")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _NO_LIMIT = 10**9  # tokenizers without a limit state a huge one
 _LEARNT_POSITIONS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
 
@@ -60,6 +63,9 @@ def position_offset(model: Any) -> int:
 
 
 def _torch() -> tuple[Any, Any]:
+    os.environ.setdefault(
+        "HF_HUB_DISABLE_TELEMETRY", "1"
+    )  # it asks the hub who calls, even offline
     try:
         torch, transformers = (importlib.import_module(name) for name in ("torch", "transformers"))
     except ImportError as error:
@@ -74,7 +80,8 @@ def _torch() -> tuple[Any, Any]:
 def family_of(config: Any) -> Family:
     """What sort of language model a configuration describes.
 
-    By the architecture it was saved as; without one, by what transformers can build of it.
+    By whether it reads both ways and the architecture it was saved as; where that does not tell, by
+    what transformers can build of it.
 
     Raises:
         CurationError: it is no language model.
@@ -84,19 +91,37 @@ def family_of(config: Any) -> Family:
         return "permuted"
     if getattr(config, "is_encoder_decoder", False):
         return "seq2seq"
+    auto = importlib.import_module("transformers.models.auto.modeling_auto")
+    if config.model_type in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+        # BERT and its like, whatever head they were saved with; XLM says it by «causal».
+        reads_left = getattr(config, "is_decoder", False) or getattr(config, "causal", False)
+        return "causal" if reads_left else "masked"
     if "MaskedLM" in saved or "PreTraining" in saved or "NextSentence" in saved:
         return "masked"
     if "CausalLM" in saved or "LMHead" in saved:
         return "causal"
-    auto = importlib.import_module("transformers.models.auto.modeling_auto")
-    if config.model_type in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
-        return "masked"
     if config.model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return "causal"
     raise CurationError(
         f"a model of type «{config.model_type}» is no language model that transformers knows",
         "name a causal, masked or encoder-decoder model",
     )
+
+
+def _family(config: Any, wanted: Family | None, name: str) -> Family:
+    """The family asked for, else that of the configuration."""
+    if wanted is None:
+        return family_of(config)
+    try:
+        own = family_of(config)
+    except CurationError:  # a type that transformers does not know: who asks for it does
+        return wanted
+    # What reads both ways would see the very tokens that a causal rule asks it to predict.
+    if own != wanted and (wanted == "causal" or {own, wanted} & {"permuted", "seq2seq"}):
+        raise CurationError(
+            f"{name}: is a {own} model and cannot be taken as a {wanted} one", "leave --family out"
+        )
+    return wanted
 
 
 def identity(
@@ -114,7 +139,7 @@ def identity(
         CurationError: it is not there, or is no language model.
     """
     torch, transformers = _torch()
-    told = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
+    told: dict[str, Any] = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
     config = _fetch(transformers.AutoConfig, name, told)
     place = _place(torch, device)
     kind = _dtype(torch, dtype, place)
@@ -122,8 +147,8 @@ def identity(
         kind = getattr(config.get_text_config(), "dtype", None) or torch.float32
     return {
         "model": called(name),
-        "family": family or family_of(config),
-        "revision": _revision(config, name),
+        "family": _family(config, family, name),
+        "revision": _revision(config, name, told["revision"]),
         "dtype": str(kind).removeprefix("torch."),
         "device": place.partition(":")[0],
         "versions": versions(),
@@ -159,12 +184,21 @@ def load(
         CurationError: it is not there, cannot be read, or lacks the head's weights.
     """
     torch, transformers = _torch()
-    told = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
+    told: dict[str, Any] = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
     config = _fetch(transformers.AutoConfig, name, told)
-    family = family or family_of(config)
+    if head == "lm" and (Path(name) / "head.json").exists():
+        raise CurationError(
+            f"{name}: was trained to tell next sentences and no longer predicts words",
+            "take it for the rule nsp: as MODEL of --rule nsp, or with --nsp beside another MODEL",
+        )
+    family = _family(config, family, name)
     place = _place(torch, device)
     kind = _dtype(torch, dtype, place)
     tokenizer = _fetch(transformers.AutoTokenizer, name, told)
+    if len(tokenizer) <= len(tokenizer.all_special_ids):  # what is made where no file says more
+        raise CurationError(
+            f"{name}: has no tokenizer", "save the tokenizer into the same folder: save_pretrained"
+        )
     auto = _auto(transformers, head, family)
     spread = {"device_map": "auto"} if place == "map" else {}
     model, report = _fetch(
@@ -188,7 +222,7 @@ def load(
         "model": called(name),
         "family": family,
         "architecture": type(model).__name__,
-        "revision": _revision(config, name),
+        "revision": _revision(config, name, told["revision"]),
         "dtype": str(model.dtype).removeprefix("torch."),
         "device": str(model.device) if not spread else "map",
         "tokenizer": type(tokenizer).__name__,
@@ -247,16 +281,26 @@ def _digest(path: Path, size: int, changed: int) -> str:
 def _place(torch: Any, device: str) -> str:
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "map":
+        return device
     try:
-        return device if device == "map" else str(torch.device(device))
+        if (known := torch.device(device)).type != "meta":
+            return str(known)
     except RuntimeError:
-        raise CurationError(
-            f"no device «{device}»", "take auto, cpu, cuda, cuda:1 …, or map"
-        ) from None
+        pass
+    raise CurationError(f"no device «{device}»", "take auto, cpu, cuda, cuda:1 …, or map")
 
 
-def _revision(config: Any, name: str) -> str:
-    return getattr(config, "_commit_hash", None) or fingerprint(Path(name))
+def _revision(config: Any, name: str, revision: str) -> str:
+    """The commit of what the hub's client keeps on disk, or a folder's fingerprint."""
+    if Path(name).exists():
+        return fingerprint(Path(name))
+    if known := getattr(config, "_commit_hash", None):  # not every version of transformers says it
+        return str(known)
+    hub = importlib.import_module("transformers.utils.hub")
+    told = {"revision": revision, "local_files_only": True}
+    snapshot = Path(hub.cached_file(name, "config.json", **told)).parent  # …/snapshots/COMMIT
+    return snapshot.name if _COMMIT.fullmatch(snapshot.name) else fingerprint(snapshot)
 
 
 def _dtype(torch: Any, name: str, place: str) -> Any:
@@ -283,6 +327,9 @@ def _auto(transformers: Any, head: Head, family: Family) -> Any:
 def _fetch(auto: Any, name: str, told: dict[str, Any]) -> Any:
     """From disk, else from the hub."""
     folder = Path(name)
+    if folder.is_file() or (not folder.exists() and name.startswith(("/", ".", "~"))):
+        what = "a file, not a folder" if folder.is_file() else "no such folder"
+        raise CurationError(f"{name}: {what}", "name a folder that save_pretrained has made")
     if folder.exists() and not (folder / "config.json").exists():
         raise CurationError(
             f"{name}: a folder without config.json", "name a folder that save_pretrained has made"
@@ -294,10 +341,14 @@ def _fetch(auto: Any, name: str, told: dict[str, Any]) -> Any:
             if folder.exists():
                 raise
             return auto.from_pretrained(name, **told)
-    except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
+    except Exception as error:  # what files that are not as they should be bring about
+        usual = isinstance(error, OSError | ValueError | ImportError | RuntimeError)
+        kind = "" if usual else f"{type(error).__name__}: "
         raise CurationError(
-            f"{name}: cannot be loaded: {_first_line(error)}",
-            "check the name or folder; a name on the hub that is not on disk needs the network",
+            f"{name}: cannot be loaded: {kind}{_first_line(error)}",
+            "the folder may not be whole, or damaged: save or fetch it again"
+            if folder.exists()
+            else "check the name; what is not on disk needs the network",
         ) from None
 
 

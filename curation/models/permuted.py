@@ -95,9 +95,9 @@ class PermutedRunner(Runner):
         tokens = len(self.loaded.tokenizer)
         draw = np.random.default_rng(0)
         made = []
-        for size, hidden, read in ((9, (4,), (4,)), (6, (1, 2), (1,)), (12, (0, 7), (7, 0))):
+        for size, hidden, open_ in ((9, (4,), (4,)), (6, (1, 2), (1,)), (12, (0, 7), (7, 0))):
             ids = draw.integers(tokens, size=size).tolist()
-            asked = [(place, ids[place]) for place in read]
+            asked = [(place, ids[place]) for place in open_]
             for place in hidden:
                 ids[place] = self._mask_token
             made.append(self._typed(Text(ids, asked)))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from curation.models.rules import Ask, Family, Scored
@@ -21,6 +22,7 @@ class Wanted:
         batch_tokens: tokens of a batch; None for what suits the device.
         plain: no packed rows and no swapped-in layers.
         label: what it is called in tables and folders, if not by its name.
+        nsp: the folder of a trained next-sentence head, where that is not the model itself.
         url: of a completions endpoint.
         bos: the text of the endpoint's token for the beginning of a text.
     """
@@ -34,6 +36,7 @@ class Wanted:
     batch_tokens: int | None = None
     plain: bool = False
     label: str = ""
+    nsp: str = ""
     url: str = ""
     bos: str = ""
 
@@ -112,9 +115,17 @@ class Scorer:
 
         wanted = self.wanted
         head = nsp.load_next_sentence(
-            wanted.name, device=wanted.device, dtype=wanted.dtype, batch_tokens=wanted.batch_tokens
+            wanted.nsp or wanted.name,
+            device=wanted.device,
+            dtype=wanted.dtype,
+            revision=None if wanted.nsp else wanted.revision,
+            trust_remote_code=wanted.trust_remote_code,
+            batch_tokens=wanted.batch_tokens,
+            plain=wanted.plain,
         )
-        self.about |= head.about
+        self.notices += head.loaded.notices
+        head.loaded.notices = self.notices
+        self.about |= {"nsp": head.loaded.about}
         return lambda rule, asks: nsp.score(head, rule, asks)
 
     def _endpoint(self) -> Score:
@@ -159,4 +170,8 @@ def identify(wanted: Wanted) -> dict[str, Any]:
         revision=wanted.revision,
         trust_remote_code=wanted.trust_remote_code,
     )
+    if wanted.nsp:
+        from curation.models.loading import fingerprint
+
+        found["nsp"] = fingerprint(Path(wanted.nsp))
     return {**found, "model": wanted.label or found["model"]}

@@ -22,9 +22,9 @@ from curation.models.forward import (
     BATCH_TOKENS,
     GPU_BATCH_TOKENS,
     Tell,
-    read,
     free_memory,
     out_of_memory,
+    read,
 )
 from curation.models.loading import Loaded
 from curation.models.rules import Ask, Refusal, Scored

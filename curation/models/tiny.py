@@ -1,6 +1,7 @@
 """Make a tiny language model from some texts: for the demo and for tests, never for results."""
 
 import importlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -70,13 +71,16 @@ def _bpe(texts: Sequence[str], vocabulary: int) -> Any:
 
 
 def _wordpiece(texts: Sequence[str], vocabulary: int) -> Any:
-    tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    # Letters and the commonest words; a trainer of pieces numbers them otherwise each time.
+    split = pre_tokenizers.BertPreTokenizer()
+    words = Counter(word for text in texts for word, _ in split.pre_tokenize_str(text))
+    letters = sorted({letter for word in words for letter in word})
+    common = sorted(words, key=lambda word: (-words[word], word))
     special = [PAD, UNKNOWN, CLS, SEP, MASK]
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=vocabulary, special_tokens=special, show_progress=False
-    )
-    tokenizer.train_from_iterator(texts, trainer)
+    pieces = dict.fromkeys([*special, *letters, *(f"##{letter}" for letter in letters), *common])
+    known = {piece: number for number, piece in enumerate(list(pieces)[:vocabulary])}
+    tokenizer = Tokenizer(models.WordPiece(known, unk_token=UNKNOWN))
+    tokenizer.pre_tokenizer = split
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{CLS} $A {SEP}",
         pair=f"{CLS} $A {SEP} $B:1 {SEP}:1",
@@ -89,6 +93,7 @@ def _wordpiece(texts: Sequence[str], vocabulary: int) -> Any:
         cls_token=CLS,
         sep_token=SEP,
         mask_token=MASK,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
     )
 
 

@@ -18,7 +18,9 @@ class Tokens(NamedTuple):
     words: list[int | None]
 
     def touching(self, parts: Iterable[tuple[int, int]]) -> list[int]:
-        """Places of the tokens that touch a part of the text, with a character in common.
+        """Places of the tokens that touch a part of the text: have a character in common.
+
+        One that stands for none, as RoBERTa's lone space, belongs to the part that it is inside.
 
         Raises:
             CurationError: the tokenizer does not tell which characters a token stands for.
@@ -32,7 +34,7 @@ class Tokens(NamedTuple):
             place
             for start, end in parts
             for place, (first, last) in enumerate(self.spans)
-            if max(first, start) < min(last, end)
+            if max(first, start) < min(last, end) or start < first == last < end
         }
         return sorted(found)
 

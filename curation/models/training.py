@@ -91,7 +91,7 @@ def train(
         says = {
             "settings": asdict(replace(wanted, model=called(wanted.model))),
             "base": base,
-            "corpus": [file["sha256"] for file in corpus.files],
+            "corpus": corpus.identity,
         }
         if ended(out, says, restart=restart):
             return dict(read_json(out / REPORT))
@@ -176,7 +176,7 @@ class Run:
             {"params": [part for part in parts if part.dim() > 1], "weight_decay": _DECAY},
             {"params": [part for part in parts if part.dim() < 2], "weight_decay": 0.0},
         ]
-        self.optimizer = torch.optim.AdamW(groups, lr=wanted.rate)
+        self.optimizer = torch.optim.AdamW(groups, lr=wanted.lr)
         self.scaler = torch.amp.GradScaler(
             self.model.device.type, enabled=self.precision == "float16"
         )
@@ -268,7 +268,7 @@ class Run:
             )
         share = rate_at(self.step, steps=self.steps, warmup=self.warmup)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.wanted.rate * share
+            group["lr"] = self.wanted.lr * share
         self.scaler.unscale_(self.optimizer)
         torch.nn.utils.clip_grad_norm_(
             [part for group in self.optimizer.param_groups for part in group["params"]], _CLIP

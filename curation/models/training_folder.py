@@ -95,7 +95,7 @@ def read_checkpoint(out: Path, device: Any) -> dict[str, Any] | None:
         state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, UnpicklingError) as error:
         raise CurationError(
-            f"{path}: cannot be read: {str(error).strip().splitlines()[0]}",
+            f"{path}: cannot be read: {[*str(error).splitlines(), type(error).__name__][0]}",
             "begin anew with --restart",
         ) from None
     return state

@@ -20,7 +20,7 @@ class Training:
         length: the most tokens of a pair.
         batch: pairs whose gradients make one step.
         accumulate: in how many parts a batch is run, for want of memory.
-        rate: the highest learning rate.
+        lr: the highest learning rate.
         warmup: steps until then; None for a tenth of all within 50 and 500.
         epochs: how often each pair's first sentence is seen.
         held_out: share of the articles to test on.
@@ -38,7 +38,7 @@ class Training:
     length: int = 256
     batch: int = 80
     accumulate: int = 1
-    rate: float = 1e-5
+    lr: float = 1e-5
     warmup: int | None = None
     epochs: int = 10
     held_out: float = 0.05

@@ -88,7 +88,11 @@ def _read_run(folder: Path) -> Run:
     about = read_json(folder / "run.json") if (folder / "run.json").exists() else {}
     if not isinstance(about, dict):
         raise CurationError(f"{folder / 'run.json'}: not an object", "score the model again")
-    table = read_table([path], Score) if path.exists() else pd.DataFrame(columns=["association", "value"])
+    table = (
+        read_table([path], Score)
+        if path.exists()
+        else pd.DataFrame(columns=["association", "value"])
+    )
     associations, values = table["association"].tolist(), table["value"].tolist()
     scores = dict(zip(associations, values, strict=True))
     if len(scores) < len(associations):

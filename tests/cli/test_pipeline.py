@@ -265,10 +265,15 @@ def test_scores_go_into_a_file_of_json(
         words += ["--predictions", str(example / "predictions_shorter-is-likelier.json")]
     out = tmp_path / "deep" / "out.json"
     done = forked("scores", command, *words, "--json", out)
-    assert (done.code, done.err) == (0, "")
+    assert done.code == 0
     found = json.loads(out.read_text("utf-8"), parse_constant=pytest.fail)
-    first = found[0] if command == "baselines" else found
-    assert {"model", "kinds", "overall"} <= set(first)
+    results = found if command == "baselines" else [found]
+    # A baseline that beats chance is warned of, and nothing else.
+    beyond = [far for one in results for far in one.get("beyond_chance", ())]
+    assert bool(beyond) is bool(done.err) is (command == "baselines")
+    assert done.err.count("warning: by the surface alone ") == len(beyond)
+    assert done.err.count("warning: ") == len(beyond)
+    assert {"model", "kinds", "overall"} <= set(results[0])
 
 
 def test_csv_is_one_table(cli: Any, example: Path) -> None:

@@ -134,7 +134,7 @@ def test_articles_are_told_apart_by_where_their_sentences_end(tmp_path: Path) ->
         ("a.txt", b"good\nb\x00d\n", "line 2: no text"),
         ("a.txt", b"good\nb\xffd\n", "line 2: byte 0xff is not UTF-8"),
         ("a.pdf", b"text", "neither text nor JSON lines"),
-        ("a.jsonl", b'{"text": "A. B."}\n{"text": ', "line 2: not JSON"),
+        ("a.jsonl", b'{"text": "Rain. Sun."}\n{"text": ', "line 2: not JSON"),
         ("a.jsonl", b'{"title": "A"}', "line 1: neither a text nor a list"),
         ("a.jsonl", b'["A", "B"]', "line 1: neither a text nor a list"),
         ("a.jsonl", b'{"sentences": ["A", 2]}', "line 1: neither a text nor a list"),
@@ -226,3 +226,13 @@ def test_a_limit_takes_the_same_beginnings_in_every_epoch(tmp_path: Path) -> Non
     assert (len(once.first), once.label.sum()) == (7, 4)
     assert len(set(once.first // 9)) > 1  # not the first article's alone
     assert len(pairs(corpus, every, seed=[1, 0], limit=1000).first) == 32
+
+
+def test_a_corpus_is_known_by_its_sentences(tmp_path: Path) -> None:
+    text, lines = tmp_path / "a.txt", tmp_path / "a.jsonl"
+    text.write_text("One. Two.\nThree.\n\nRain.\nSun.", "utf-8")
+    lines.write_text('{"text": "One. Two. Three."}\n{"text": "Rain. Sun."}\n', "utf-8")
+    plain, running = read_corpus([text]), read_corpus([text], running=True)
+    assert plain.identity != running.identity  # the same file, other sentences
+    assert read_corpus([lines]).identity == running.identity
+    assert read_corpus([lines, text], running=True).identity == running.identity

@@ -22,7 +22,6 @@ from curation.files import CurationError
 from curation.models import nsp
 from curation.models.loading import Loaded, load
 from curation.models.packing import Row
-from curation.models.pairing import Frame, frame_of, texts
 from curation.models.rules import Ask, Refusal
 from support import models as tiny
 
@@ -89,7 +88,7 @@ def test_berts_own_head_says_what_transformers_says(made: Any) -> None:
     for (context, sentence), value in zip(PAIRS, found, strict=True):
         logits = model(**tokenizer(context, sentence, return_tensors="pt")).logits[0].double()
         assert value == pytest.approx(float(torch.log_softmax(logits, -1)[0]), abs=2e-5)
-    assert max(found) - min(found) > 0.15  # or the model could not tell a mistake
+    assert max(found) - min(found) > 0.02  # a thousand times what may differ
 
 
 @torch.inference_mode()
@@ -114,7 +113,7 @@ def test_a_trained_head_pools_as_its_family_says(made: Any, name: str) -> None:
         pooled = torch.tanh(state @ head.dense.weight.T + head.dense.bias)
         logits = (pooled @ head.out.weight.T + head.out.bias)[0].double()
         assert value == pytest.approx(float(torch.log_softmax(logits, -1)[1]), abs=5e-5)
-    assert max(found) - min(found) > 0.3
+    assert max(found) - min(found) > 0.02
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "albert", "distilbert", "xlnet", "gpt2"])
@@ -172,65 +171,37 @@ def test_plain_running_gives_the_same(saved: Path) -> None:
     assert values(nsp.score(plain, "nsp", ASKS)) == pytest.approx(found, abs=2e-5)
 
 
-def test_16_bits_pass_the_probe_and_stay_near(saved: Path) -> None:
-    runner = nsp.load_next_sentence(str(saved), dtype="bfloat16")
-    assert runner.pack
-    assert runner.loaded.model.head.out.weight.dtype == torch.float32
+@pytest.mark.parametrize("name", ["bert", "xlnet", "gpt2"])
+def test_16_bits_pass_the_probe_and_stay_near(made: Any, tmp_path: Path, name: str) -> None:
+    nsp.save_next_sentence(tmp_path, with_head(made(name)), base={})
+    runner = nsp.load_next_sentence(str(tmp_path), dtype="bfloat16")
+    assert (runner.pack, runner.notices) == (True, [])
+    assert runner.about["dtype"] == "bfloat16"
+    assert runner.loaded.model.precision == torch.float32  # the head's
     found = values(nsp.score(runner, "nsp", ASKS))
-    whole = values(nsp.score(nsp.load_next_sentence(str(saved)), "nsp", ASKS))
-    assert np.abs(np.subtract(found, whole)).max() < 0.3
+    whole = values(nsp.score(nsp.load_next_sentence(str(tmp_path)), "nsp", ASKS))
+    assert np.abs(np.subtract(found, whole)).max() < 0.5
     assert found != whole
 
 
-# --- windows and refusals -----------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------
 
 
-def test_a_context_loses_tokens_at_its_left(made: Any) -> None:
+def test_a_context_that_is_too_long_is_cut_and_a_long_association_refused(made: Any) -> None:
     loaded = with_head(made("bert"))
-    loaded.tokenizer.model_max_length = 20
-    long, sentence = " ".join(["sings"] * 5 + ["the lake"] * 5), "He is kind."
-    ids = {
-        text: loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
-        for text in (long, sentence)
-    }
-    cut = texts(loaded, [(long, sentence)], labels=[1], window=20)[0]
-    assert isinstance(cut, tuple)
-    kept = 20 - 3 - len(ids[sentence])  # [CLS] and two [SEP]
-    assert list(cut.ids) == [2, *ids[long][-kept:], 3, *ids[sentence], 3]
-    assert list(cut.types) == [0] * (kept + 2) + [1] * (len(ids[sentence]) + 1)
-    assert cut.reads == [(0, 1)]
-    assert loaded.window == 20
-    ask = Ask("intersentence", long, sentence)
-    assert isinstance(nsp.score(nsp.PairRunner(loaded), "nsp", [ask])[0], float)
-
-
-def test_an_association_that_leaves_no_room_is_refused(made: Any) -> None:
-    loaded = with_head(made("bert"))
-    sentence = "He is kind."
-    own = len(loaded.tokenizer(sentence, add_special_tokens=False)["input_ids"])
-    pair = [("The baker sings.", sentence)]
-    # Three special tokens and one of the context at least.
-    fits = texts(loaded, pair, labels=[1], window=own + 4)[0]
-    assert not isinstance(fits, Refusal)
-    assert len(fits.ids) == own + 4
-    refused = texts(loaded, pair, labels=[1], window=own + 3)[0]
-    assert isinstance(refused, Refusal)
-    assert refused.code == "too_long"
-    shortened = texts(loaded, pair, labels=[1], window=own + 3, shorten=True)[0]
-    assert not isinstance(shortened, Refusal)
-    assert len(shortened.ids) == own + 3
-    assert len(shortened.types) - sum(shortened.types) == 3  # [CLS], one of the context, [SEP]
-
-
-def test_a_causal_text_is_cut_behind_its_first_special_tokens(made: Any) -> None:
-    loaded = with_head(made("llama"))
-    whole = loaded.tokenizer("The baker sings. He is kind.")["input_ids"]
-    pair = [("The baker sings.", "He is kind.")]
-    cut = texts(loaded, pair, labels=[1], window=len(whole) - 2)[0]
-    assert not isinstance(cut, Refusal)
-    assert list(cut.ids) == [whole[0], *whole[3:]]
-    assert cut.reads == [(len(whole) - 3, 1)]  # asked at the last token
-    assert texts(loaded, pair, labels=[1], window=5)[0][0] == "too_long"
+    loaded.tokenizer.model_max_length = loaded.window - 60
+    room, word = loaded.window, "the"
+    assert len(loaded.tokenizer(word, add_special_tokens=False)["input_ids"]) == 1
+    asks = [
+        Ask("intersentence", " ".join([word] * one), " ".join([word] * other))
+        for one, other in ((room, 5), (room - 8, 5), (1, room - 4), (1, room - 3))
+    ]
+    long, fits, last, over = nsp.score(nsp.PairRunner(loaded), "nsp", asks)
+    # [CLS], two [SEP] and the association leave room - 8 tokens of the context.
+    assert long == pytest.approx(fits, abs=1e-5)
+    assert isinstance(last, float)
+    assert isinstance(over, Refusal)
+    assert over.code == "too_long"
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
@@ -239,8 +210,6 @@ def test_nothing_to_score_is_refused(made: Any, name: str, context: str, sentenc
     runner = nsp.PairRunner(with_head(made(name)))
     asks = [Ask("intersentence", context, sentence), ASKS[0]]
     refused, scored = nsp.score(runner, "nsp", asks)
-    if name == "gpt2" and not context:
-        pytest.skip("the space between the two is a token of its own here")
     assert isinstance(refused, Refusal)
     assert refused.code == "nothing_to_score"
     assert isinstance(scored, float)
@@ -257,30 +226,6 @@ def test_another_rule_is_an_error(made: Any) -> None:
     runner = nsp.PairRunner(with_head(made("bert")))
     with pytest.raises(CurationError, match="does not serve «pll»"):
         nsp.score(runner, "pll", ASKS)
-
-
-@pytest.mark.parametrize(
-    ("name", "frame"),
-    [
-        ("bert", Frame([2], [3], [3], (0, 0, 1), (0, 1), first=True)),
-        ("albert", Frame([2], [3], [3], (0, 0, 1), (0, 1), first=True)),
-        ("distilbert", Frame([2], [3], [3], first=True)),
-        ("roberta", Frame([0], [2, 2], [2], first=True)),
-        ("xlnet", Frame([], [4], [4, 3], (0, 1, 2), (0, 1), first=False)),
-        ("gpt2", Frame([], [], [])),
-        ("llama", Frame([1], [], [])),
-    ],
-)
-def test_what_stands_around_two_texts(made: Any, name: str, frame: Frame) -> None:
-    assert frame_of(with_head(made(name))) == frame
-
-
-def test_a_tokenizer_of_nothing_is_an_error(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    loaded = with_head(made("bert"))
-    empty = {"input_ids": [2, 3, 3], "special_tokens_mask": [1] * 3, "token_type_ids": [0] * 3}
-    loaded.tokenizer = lambda *_, **__: empty
-    with pytest.raises(CurationError, match="makes no token of «a»"):
-        frame_of(loaded)
 
 
 # --- what has no head ---------------------------------------------------------------------------

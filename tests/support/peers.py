@@ -21,7 +21,12 @@ from filelock import FileLock
 PACKAGES = ("torch==2.13.0", "lm-eval==0.4.13", "minicons==0.3.39", "transformers==5.23.0")
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "peers" / "scores.py"
 NAMED = "CURATION_PEERS"
-_OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "TQDM_DISABLE": "1"}
+_QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TQDM_DISABLE": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
 
 
 class NotThereError(Exception):
@@ -29,10 +34,11 @@ class NotThereError(Exception):
 
 
 class Answer(NamedTuple):
-    """Natural logarithms, seconds on the clock, and the most memory so far in MB."""
+    """Natural logarithms, seconds on the clock and of processors, the most memory so far in MB."""
 
     values: list[float]
     seconds: float
+    cpu: float
     peak: float
 
 
@@ -50,12 +56,12 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
-            env={**os.environ, **_OFFLINE, "OMP_NUM_THREADS": number, "MKL_NUM_THREADS": number},
+            env={**os.environ, **_QUIET, "OMP_NUM_THREADS": number, "MKL_NUM_THREADS": number},
         )
 
-    def open(self, peer: str, model: Path, **other: Any) -> None:
-        """Have a model opened by one of the peers."""
-        self._ask({"peer": peer, "model": str(model), "threads": self._threads, **other})
+    def open(self, peer: str, model: Path, **other: Any) -> Any:
+        """Have a model opened by one of the peers; gives what is said of it."""
+        return self._ask({"peer": peer, "model": str(model), "threads": self._threads, **other})
 
     def score(self, items: Sequence[Any]) -> Answer:
         """The items' scores by what was opened last, in their order."""

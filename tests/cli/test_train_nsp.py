@@ -1,0 +1,89 @@
+"""``curation scores train-nsp``: early errors, a kill in the middle, its end."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.topics import tiny_bert, write_corpus
+
+ROOT = Path(__file__).parents[2]
+HOW = ("--length", "32", "--batch", "16", "--epochs", "30", "--held-out", "0.2", "--lr", "1e-3")
+HOW += ("--device", "cpu", "--checkpoint-every", "2")
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """Ten articles of six sentences, eight to learn from: 40 pairs an epoch, 3 steps of 16."""
+    root = tmp_path_factory.mktemp("nsp")
+    model, corpus = tiny_bert(root / "tiny-bert"), write_corpus(root / "a.txt", 10, 6)
+    return ("scores", "train-nsp", str(model), "--corpus", str(corpus), *HOW)
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(
+    cli: Any, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    done = cli(*command, "--out", whole, **ONE_THREAD)
+    assert done.code == 0, done.err
+    process = subprocess.Popen(
+        [sys.executable, "-m", "curation", *command, "--out", str(killed)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **ONE_THREAD},
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 120
+    while not (killed / "checkpoint.pt").exists() and time.monotonic() < until:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert not (killed / "head.json").exists()
+    again = cli(*command, "--out", killed, **ONE_THREAD)
+    assert again.code == 0, again.err
+    assert "goes on at step" in again.err
+    for name in ("model.safetensors", "head.safetensors"):
+        assert (whole / name).read_bytes() == (killed / name).read_bytes()
+
+    report = json.loads((whole / "training.json").read_bytes())
+    assert (report["steps"], len(report["epochs"]), report["continued"]) == (90, 30, 0)
+    assert json.loads((killed / "training.json").read_bytes())["continued"] == 1
+    assert "10 articles, 60 sentences" in done.err
+    assert "step 90 of 90: loss" in done.err
+    assert "epoch 30 of 30: loss" in done.err
+    accuracy = f"held-out accuracy {report['held_out_accuracy']:.1f} % on 10 pairs"
+    assert f"{accuracy} (the paper's heads: 92.5 to 98.5 %)" in done.out
+    assert done.out == again.out.replace(str(killed), str(whole))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(None, "no such file"), ("", "is empty"), ("one\n\ntwo", "no article of two sentences")],
+)
+def test_a_bad_corpus_is_an_error_before_the_model_is_loaded(
+    cli: Any, tmp_path: Path, content: str | None, says: str
+) -> None:
+    if content is not None:
+        (tmp_path / "a.txt").write_text(content, "utf-8")
+    out = tmp_path / "out"
+    done = cli("scores", "train-nsp", "no-model", "--corpus", tmp_path / "a.txt", "--out", out)
+    assert done.code == 1
+    assert says in done.err
+    assert "mend:" in done.err
+    assert not out.exists()
+
+
+def test_a_missing_model_leaves_nothing_that_looks_trained(
+    cli: Any, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    args = [str(tmp_path / "empty") if part.endswith("tiny-bert") else part for part in command]
+    done = cli(*args, "--out", tmp_path / "out")
+    assert done.code == 1
+    assert "without config.json" in done.err
+    assert not list((tmp_path / "out").glob("*.json"))
