@@ -90,7 +90,7 @@ def compare(
     cats, root, agreement = _read(campaign, gold, scores)
     cats, of = of_split(cats, split, gold)
     runs = _current(_read_runs(root, predictions or [], bool(gold)), cats)
-    board = lay_out(cats, runs, ties=ties.value)
+    board = lay_out(cats, runs, ties=ties.value, skipped=console.warn)
     chosen = stage.leading(board.runs, rule=rule or None)
     knobs: dict[str, Any] = {"resamples": resamples, "seed": seed}
     with console.tracked("models", len(board.runs)) as advance:
@@ -100,6 +100,7 @@ def compare(
             advance()
     chosen = sorted(chosen, key=lambda number: -every[number]["overall"]["icat"])
     found = [every[number] for number in chosen]
+    alone = stage.single(board, chosen)
     pairs = len(chosen) * (len(chosen) - 1) // 2
     report: dict[str, Any] = {
         "split": of,
@@ -110,8 +111,8 @@ def compare(
         "models": [board.runs[number].name for number in chosen],
         "runs": every,
         "differences": differences(board, chosen, **knobs),
-        "correlations": stage.correlations(found),
-        "terms": stage.by_term(board, chosen, agreement=agreement, **knobs),
+        "correlations": stage.correlations([every[number] for number in alone]),
+        "terms": stage.by_term(board, alone, agreement=agreement, **knobs),
         "shifts": stage.shifts(board, chosen, **knobs),
         "power": power_report(board, chosen, power) if power else None,
     }
@@ -121,7 +122,7 @@ def compare(
     if latex:
         _write(latex, _latex(found, of, ties.value).encode())
     write_json(json_file, report)
-    side_by_side.warn(board, chosen, of)
+    side_by_side.warn(board, chosen, cats, runs)
     side_by_side.show(report, found)
 
 
@@ -269,29 +270,38 @@ def _ensemble(
     from curation import __version__
     from curation.cli.scores import HEADS, cells
     from curation.scores import ensemble as stage
-    from curation.scores.runs import folder_name
+    from curation.scores.runs import digests, folder_name
 
-    runs = _current(runs, [cat for part in splits.values() for cat in part])
+    cats = [cat for part in splits.values() for cat in part]
+    runs = _current(runs, cats)
     chosen = stage.choose(runs, names)
     if not name.strip() or folder_name(name).startswith("."):
         raise CurationError(f"--name {name!r}: no name", "give letters, such as ensemble")
-    taken = [run for run in runs if run.model == name and run.about.get("family") != stage.FAMILY]
-    if taken:
-        raise CurationError(f"{taken[0].where}: is a model «{name}»", "give another --name")
+    home = root / folder_name(name)
+    _free(home, name, runs)
     if any(run.model == name for run in chosen):
         raise CurationError(
             f"the ensemble «{name}» cannot be its own member", "give another --name"
         )
     fitted = stage.fit(splits["dev"], chosen, objective=objective.value, ties=ties.value, seed=seed)
-    cats = [cat for part in splits.values() for cat in part]
     values, left_out = stage.apply(fitted, cats, chosen)
     rule = stage.way(chosen)
     found = stage.split_results(splits, values, model=f"{name}, {rule}", ties=ties.value)
-    folder = root / folder_name(name) / rule
+    folder = home / rule
     knobs = {"ties": ties.value, "seed": seed, "left_out": len(left_out)}
     about = stage.about(name, fitted, chosen, versions={"curation": __version__}, **knobs)
+    asked = digests(cats, variant=about["variant"])
+    kinds = {one.id: cat.kind for cat in cats for one in cat.associations}
     lines = [
-        dump_line(Score(model=name, rule=rule, association=key, value=value))
+        dump_line(
+            Score(
+                model=name,
+                rule=about["rules"][kinds[key]],
+                association=key,
+                value=value,
+                asked=asked.get(key, ""),
+            )
+        )
         for key, value in values.items()
     ]
     _write(folder / "scores.jsonl", b"".join(lines))
@@ -305,9 +315,31 @@ def _ensemble(
     ]
     rows += [["even weights", None, told["even_weights"]], [name, None, told["ensemble"]]]
     heads = ["member", "weight", f"{objective.value} on dev"]
-    console.table(f"{name}, fitted on {fitted.dev_cats} dev CATs", heads, rows)
+    console.table(f"{name}, fitted on {len(fitted.dev_cats)} dev CATs", heads, rows)
     rows = [[split, *cells(result["overall"])] for split, result in found.items()]
     console.table(f"{name}, both kinds", ["CATs of", *HEADS], rows)
     if left_out:
         console.warn(f"{len(left_out)} CATs are left out: a member lacks a score of them")
     console.say(f"Written to {folder}. The figures on dev are flattered by the fit.")
+
+
+def _free(home: Path, name: str, runs: "Sequence[Run]") -> None:
+    """Raise where an ensemble of this name would lie in another model's folder, or bear its name.
+
+    Two names may have one folder: ``a/b`` and ``a--b``.
+    """
+    from curation.scores.ensemble import FAMILY
+    from curation.scores.runs import folder_name
+
+    taken = [
+        (run.where, run.model, run.about.get("family"))
+        for run in runs
+        if folder_name(run.model) == home.name
+    ]
+    for path in sorted(home.glob("*/run.json")):  # also of a model without scores yet
+        about = read_json(path)
+        told = about if isinstance(about, dict) else {}
+        taken.append((str(path.parent), str(told.get("model", home.name)), told.get("family")))
+    for where, model, family in taken:
+        if family != FAMILY or model != name:
+            raise CurationError(f"{where}: is a model «{model}»", "give another --name")

@@ -120,7 +120,7 @@ def tracked(what: str, total: int, *, bytes: bool = False) -> Iterator[Callable[
         yield lambda n=1: progress.advance(task, n)
 
 
-class Counter:
+class Bar:
     """A progress bar whose beginning shows late: what was done before does not count as speed."""
 
     def __init__(self, progress: Progress, what: str) -> None:
@@ -136,10 +136,10 @@ class Counter:
 
 
 @contextmanager
-def counted(what: str) -> Iterator[Counter]:
+def counted(what: str) -> Iterator[Bar]:
     """A progress bar on a terminal for work that can be gone on with."""
     with _progress(MofNCompleteColumn()) as progress:
-        yield Counter(progress, what)
+        yield Bar(progress, what)
 
 
 @contextmanager

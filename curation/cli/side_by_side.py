@@ -1,6 +1,5 @@
 """What «curation scores compare» shows: models, differences, terms, kinds, rules, power."""
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -8,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from curation.cli import console
 
 if TYPE_CHECKING:
-    from curation.scores.runs import Board
+    from curation.records import Cat
+    from curation.scores.runs import Board, Run
 
 _MANY = 45  # with more pairs than this, only neighbours in the table are shown
 
@@ -29,9 +29,18 @@ def show(report: dict[str, Any], found: Sequence[dict[str, Any]]) -> None:
         _show_power(report["power"])
 
 
-def warn(board: "Board", chosen: Sequence[int], split: str) -> None:
-    """Say which runs lack scores, are flattered, or stand under a rule of their own."""
-    from curation.scores.ensemble import FAMILY
+def warn(
+    board: "Board", chosen: Sequence[int], cats: "Sequence[Cat]", runs: "Sequence[Run]"
+) -> None:
+    """Say which runs lack scores, are flattered or out of date, or stand under other rules.
+
+    Args:
+        board: of the runs that have scores.
+        chosen: the runs that speak for their models.
+        cats: those that are compared.
+        runs: all that were read.
+    """
+    from curation.scores.ensemble import scored_since
 
     some = []
     for number, run in enumerate(board.runs):
@@ -45,14 +54,35 @@ def warn(board: "Board", chosen: Sequence[int], split: str) -> None:
             "two models are compared on the CATs that both have"
         )
     for run in board.runs:
-        if run.about.get("family") == FAMILY and split in ("dev", "all"):
-            console.warn(f"{run.name} was fitted on the dev CATs: its figures are flattered")
-    ways = Counter(board.runs[number].way for number in chosen)
-    if len(ways) > 1:
+        known = set(run.about.get("dev_cats", ())) & {cat.id for cat in cats}
+        if known:
+            console.warn(
+                f"{run.name} was fitted on {len(known)} of these {len(cats)} CATs: "
+                "its figures are flattered"
+            )
+        if other := scored_since(run, runs):
+            console.warn(
+                f"{run.name} is made of older scores of {', '.join(other)}: fit the ensemble again"
+            )
+    if different := _different_rules(board, chosen):
         console.warn(
-            f"the models are scored under different rules ({', '.join(sorted(ways))}): "
-            "a difference may be that of the rules; --rule takes one"
+            f"the models are scored under different rules ({different}): "
+            "a difference may be that of the rules"
+            + ("; --rule takes one" if len({board.runs[n].way for n in chosen}) > 1 else "")
         )
+
+
+def _different_rules(board: "Board", chosen: Sequence[int]) -> str:
+    """The rules of each kind that not all models share; of models that have CATs of the kind."""
+    from curation.records import KINDS
+
+    lacks = {number: board.lacking(number)[0] for number in chosen}
+    there = [kind for kind in KINDS if (board.cats["kind"] == kind).any()]
+    ways = {
+        kind: sorted({board.runs[n].way_of(kind) for n in chosen if kind not in lacks[n]})
+        for kind in there
+    }
+    return "; ".join(f"{kind}: {', '.join(of)}" for kind, of in ways.items() if len(of) > 1)
 
 
 def _show_models(found: Sequence[dict[str, Any]]) -> None:
@@ -170,6 +200,8 @@ def _show_terms(report: dict[str, Any]) -> None:
         ]
         for row in most_and_least(report["terms"])
     ]
+    if not rows:
+        return
     heads = ["domain", "", "term", "mean ss", "95 %", "mean lms", "CATs", "agreement"]
     console.table("Most and least stereotyped terms, mean over models", heads, rows)
     console.say(

@@ -11,7 +11,7 @@ from curation.cli import console, reckoning, round_files
 from curation.cli.options import Json, Where
 from curation.cli.pipeline import STEPS, Step, bring_up_to_date, current, last_run
 from curation.cli.reading import facts_files
-from curation.files import CurationError, count_lines
+from curation.files import CurationError, count_lines, read_json
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _scored(campaign: Campaign) -> list[dict[str, Any]]:
     """The models' runs, with how many associations have a score."""
     return [
         {
-            "model": path.parents[1].name,
+            "model": _model(path.with_name("run.json")) or path.parents[1].name,
             "rule": path.parent.name,
             "scores": count_lines(path),
             "refused": count_lines(refused) if refused.exists() else 0,
@@ -162,6 +162,12 @@ def _scored(campaign: Campaign) -> list[dict[str, Any]]:
         for path in sorted(campaign.scores.glob("*/*/scores.jsonl"))
         for refused in [path.with_name("rejected.jsonl")]
     ]
+
+
+def _model(path: Path) -> str:
+    """The model's name in a run.json, or ""."""
+    about = read_json(path) if path.exists() else {}
+    return str(about.get("model") or "") if isinstance(about, dict) else ""
 
 
 def _counts(counts: dict[str, int]) -> str:

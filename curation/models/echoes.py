@@ -154,7 +154,9 @@ class Echoes:
             CurationError: the server's tokens do not make up the text, or BOS is no one token.
         """
         if rule in {"conditional", "ratio"}:
-            after = _summed(self.tokens(ask.text, len(ask.context)))
+            if not ask.sentence.strip():
+                return Refusal("nothing_to_score", "no token to score")
+            after = _summed(self.tokens(ask.text, len(ask.context.rstrip())))
             if rule == "conditional" or isinstance(after, Refusal):
                 return after
             alone = _summed(self.tokens(ask.sentence, bos=True))

@@ -54,14 +54,14 @@ def quicken(loaded: Loaded, *, private: bool = True) -> None:
     packs = private and model.device.type == "cpu" and _onednn_gains(model.dtype)
     if packs:
         wanted |= {torch.nn.Linear: _pack, pytorch_utils.Conv1D: _pack}
-    sorts: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    sorts: dict[tuple[str, str, type], list[Any]] = defaultdict(list)
     for parent in model.modules():
         for name, child in parent.named_children():
             if type(child) in wanted:
-                sorts[type(parent).__name__, name].append(parent)
+                sorts[type(parent).__name__, name, type(child)].append(parent)
     usual = _sample(loaded)
     swapped = 0
-    for (_, name), parents in sorts.items():
+    for (_, name, _), parents in sorts.items():
         original = getattr(parents[0], name)
         make = wanted[type(original)]
         setattr(parents[0], name, make(original))

@@ -6,9 +6,11 @@ short probe compares that with the plain way (one text, no hook, no mask of ours
 with a notice, where a model cannot take it.
 """
 
+import copy
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,10 @@ GPU_BATCH_TOKENS = 16_384
 _VALUES = 1 << 28  # logits held at once: 1 GiB of float32
 _CHUNK = 1 << 21  # logits normalised at once: small enough for a processor's cache
 Tell = Callable[[int], None]
+_TWIN = 8  # layers of the small model that is tried; sorts of layers alternate within so many
+_TWINS: dict[tuple[type, str], bool] = {}
+_PADDED = "it cannot take packed rows and is run on padded ones"
+_SAME = "scores are the same, slower"
 
 
 class Runner:
@@ -71,7 +77,7 @@ class Runner:
 
     def _lay(self, texts: Sequence[Text], *, pack: bool) -> Layout:
         if not pack:
-            return padded(texts)
+            return padded(texts, ahead=self._left)
         return tries(texts) if self._left else blocks(texts)
 
     def _run(self, layout: Layout, tell: Tell) -> NDArray[np.float64]:
@@ -191,15 +197,23 @@ class Runner:
     def _probe(self) -> None:
         """Try each mechanism on a few texts beside the plain way; leave off what differs."""
         texts = self._probes()
+        if self.pack and not packs_as_built(self.loaded):
+            self.pack = False
+            self.loaded.notices.append(f"{self.loaded.name}: {_PADDED}; {_SAME}")
         plain = [self._plainly(text) for text in texts]
         for name, says in (
-            ("pack", "it cannot take packed rows and is run on padded ones"),
+            ("pack", _PADDED),
             ("narrow", "its vocabulary is projected everywhere"),
         ):
             if self._agrees(texts, plain):
                 break
+            if not getattr(self, name):
+                continue
             setattr(self, name, False)
-            self.loaded.notices.append(f"{self.loaded.name}: {says}; scores are the same, slower")
+            self.loaded.notices.append(f"{self.loaded.name}: {says}; {_SAME}")
+        if not (self.pack and self.narrow) and not self._agrees(texts, plain):
+            self.batch_tokens = 1
+            self.loaded.notices.append(f"{self.loaded.name}: texts are run one at a time")
         self.tokens = self.reads = 0
 
     def _probes(self) -> list[Text]:
@@ -231,6 +245,37 @@ class Runner:
         # Rounding grows with depth; a wrong mask or position is off by far more.
         allowed = 64 * eps * max(1.0, float(np.abs(wanted).max()))
         return bool(np.abs(found - wanted).max() <= allowed)
+
+
+def packs_as_built(loaded: Loaded) -> bool:
+    """Whether a model's build takes packed rows; in 16 bits rounding would hide that it does not.
+
+    So a few layers of the same build, with random weights, are tried in float32.
+    """
+    model = loaded.model
+    if model.dtype == torch.float32 or loaded.family not in ("causal", "masked"):
+        return True
+    key = (type(model), model.config.to_json_string())
+    if key not in _TWINS:
+        _TWINS[key] = _twin_packs(loaded)
+    return _TWINS[key]
+
+
+def _twin_packs(loaded: Loaded) -> bool:
+    config = copy.deepcopy(loaded.model.config)
+    for name in ("num_hidden_layers", "n_layer", "n_layers", "num_layers"):
+        if isinstance(getattr(config, name, None), int):
+            setattr(config, name, min(getattr(config, name), _TWIN))
+    if isinstance(getattr(config, "layer_types", None), list):
+        config.layer_types = config.layer_types[:_TWIN]
+    config.dtype = torch.float32
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            twin = type(loaded.model)(config).float().eval().to(loaded.device)
+    except Exception:  # what cannot be built small is run plainly
+        return False
+    return Runner(replace(loaded, model=twin, notices=[])).pack
 
 
 def read(logits: Any, where: NDArray[Any], tokens: NDArray[Any]) -> NDArray[np.float64]:

@@ -99,11 +99,11 @@ def _attribute(rule: str, ask: Ask, whole: Tokens, frame: Frame) -> list[Text]:
 def _pll(rule: str, ask: Ask, whole: Tokens, frame: Frame) -> list[Text]:
     places: Sequence[int] = range(len(whole.ids))
     if rule == "pll-shared":
-        if ask.kind == "intrasentence":
-            own = set(whole.touching([(ask.start, ask.end)]))
-            places = [place for place in places if place not in own] if own else []
+        if ask.kind == "intersentence":
+            places = whole.touching([(0, len(ask.context))])
         else:
-            places = whole.touching(ask.shared)
+            own = set(whole.touching(ask.fills))
+            places = [place for place in places if place not in own] if own else []
     if rule == "pll-word-l2r" and whole.ids and not whole.words:
         raise CurationError("the tokenizer does not tell words apart", "take the rule «pll»")
     made = []

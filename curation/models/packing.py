@@ -138,8 +138,14 @@ def blocks(texts: Sequence[Text], *, row: int = ROW) -> Layout:
     return Layout(rows, slots, packed=True)
 
 
-def padded(texts: Sequence[Text]) -> Layout:
-    """A row a text; equal texts once."""
+def padded(texts: Sequence[Text], *, ahead: bool = False) -> Layout:
+    """A row a text; equal texts once.
+
+    With ``ahead`` no token sees those after it, and what stands after the last read is left out.
+    """
+    if ahead:
+        ends = [max((place for place, _ in text.reads), default=0) + 1 for text in texts]
+        texts = [t._replace(ids=t.ids[:end]) for t, end in zip(texts, ends, strict=True)]
     unique, reads, slots = _once(texts)
     rows = []
     for text, asked in zip(unique, reads, strict=True):

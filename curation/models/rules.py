@@ -111,11 +111,11 @@ class Ask(NamedTuple):
         return self.sentence if self.kind == "intrasentence" else f"{self.context} {self.sentence}"
 
     @property
-    def shared(self) -> list[tuple[int, int]]:
-        """The parts of ``text`` that the CAT's three associations share."""
-        if self.kind == "intersentence":
-            return [(0, len(self.context))]
-        return [(0, self.start), (self.end, len(self.sentence))]
+    def fills(self) -> list[tuple[int, int]]:
+        """Where in ``sentence`` the words stand that fill the context's BLANKs."""
+        alike = self.sentence.lower() == self.filled.lower()
+        others = self.also if alike and len(self.sentence) == len(self.filled) else ()
+        return [(self.start, self.end), *((at, at + self.end - self.start) for at in others)]
 
 
 class Refusal(NamedTuple):

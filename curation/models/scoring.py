@@ -6,6 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from curation import __version__
+from curation.files import CurationError, read_json
 from curation.models.rules import Ask, Family, Scored
 
 Score = Callable[[str, Sequence[Ask]], list[Scored]]
@@ -159,7 +161,8 @@ def identify(wanted: Wanted) -> dict[str, Any]:
         from curation.models.endpoint import host
 
         name = wanted.label or wanted.name
-        return {"model": name, "family": "endpoint", "url": host(wanted.url), "bos": wanted.bos}
+        place = {"url": host(wanted.url), "bos": wanted.bos, "versions": {"curation": __version__}}
+        return {"model": name, "family": "endpoint", **place}
     from curation.models.loading import identity
 
     found = identity(
@@ -173,5 +176,16 @@ def identify(wanted: Wanted) -> dict[str, Any]:
     if wanted.nsp:
         from curation.models.loading import fingerprint
 
-        found["nsp"] = fingerprint(Path(wanted.nsp))
+        folder = Path(wanted.nsp)
+        if not (folder / "head.json").exists():
+            raise CurationError(
+                f"{folder}: no trained next-sentence head", "name the --out of «train-nsp»"
+            )
+        base = read_json(folder / "head.json").get("base", {})
+        if base.get("revision") != found["revision"]:
+            raise CurationError(
+                f"{folder}: its head is of another model, {base.get('model')}",
+                f"train one for {wanted.name}; each model needs its own --nsp, in its own command",
+            )
+        found["nsp"] = fingerprint(folder)
     return {**found, "model": wanted.label or found["model"]}

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from curation.files import CurationError
 
+_LETTERS = "a가я中अあعאΩ1."
+
 
 class Tokens(NamedTuple):
     """A text's tokens without special ones.
@@ -50,18 +52,34 @@ def tokenize(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
         Tokens(
             list(ids),
             [(int(a), int(b)) for a, b in found["offset_mapping"][n]] if fast else [],
-            list(found.word_ids(n)) if fast else [],
+            _words(texts[n], found["offset_mapping"][n], found.word_ids(n)) if fast else [],
         )
         for n, ids in enumerate(found["input_ids"])
     ]
 
 
+def _words(
+    text: str, spans: Sequence[tuple[int, int]], words: Sequence[int | None]
+) -> list[int | None]:
+    """Each token's word; parted at spaces where the tokenizer takes several words for one."""
+    for start, end, word in ((a, b, w) for (a, b), w in zip(spans, words, strict=True)):
+        whole = [b for (_, b), other in zip(spans, words, strict=True) if other == word]
+        if word is not None and len(text[start : max([end, *whole])].split()) > 1:
+            return [len(text[: max(a + 1, b)].split()) for a, b in spans]
+    return list(words)
+
+
 def surround(tokenizer: Any) -> tuple[list[int], list[int]]:
     """The special tokens that the tokenizer by itself puts before and after a text."""
-    found = tokenizer("a", return_special_tokens_mask=True)
-    ids, special = list(found["input_ids"]), list(found["special_tokens_mask"])
-    if 0 not in special:
-        return [], []
+    for letter in _LETTERS:  # a vocabulary may lack those of other scripts
+        found = tokenizer(letter, return_special_tokens_mask=True)
+        ids, special = list(found["input_ids"]), list(found["special_tokens_mask"])
+        if 0 in special:
+            break
+    else:
+        raise CurationError(
+            "the tokenizer makes no token of a letter", "take a model that knows the language"
+        )
     first, last = special.index(0), len(special) - special[::-1].index(0)
     return ids[:first], ids[last:]
 

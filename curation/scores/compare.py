@@ -11,6 +11,7 @@ from curation.files import CurationError
 from curation.intervals import FEW, Floats, intervals
 from curation.records import KINDS
 from curation.rules import read_label
+from curation.scores import ensemble
 from curation.scores.differences import BOTH, paired, spearman
 from curation.scores.metrics import over_terms, results
 from curation.scores.runs import Board, Run
@@ -45,6 +46,14 @@ def leading(runs: Sequence[Run], *, rule: str | None = None) -> list[int]:
     return [
         min((i for i, run in enumerate(runs) if run.model == model), key=order) for model in models
     ]
+
+
+def single(board: Board, chosen: Sequence[int]) -> list[int]:
+    """Of the chosen runs those that are no ensembles: what is said over models is over these.
+
+    An ensemble is made of the others, so that it would count them twice.
+    """
+    return [n for n in chosen if board.runs[n].about.get("family") != ensemble.FAMILY]
 
 
 def run_results(
@@ -106,8 +115,10 @@ def by_term(
     Returns:
         ``{"domain", "term", "ss", "ss_ci", "lms", "cats", "agreement"}``: ss and lms are means
         over the models, both kinds pooled; the most stereotyped of each domain first, of equal
-        ones that with more CATs. ss_ci is None for a single CAT.
+        ones that with more CATs. ss_ci is None for a single CAT. Without runs there is no row.
     """
+    if not chosen:
+        return []
     rows = []
     for (domain, term), part in _term_sums(board, chosen).groupby(["domain", "term"], sort=True):
         units = np.column_stack([part["ss"], np.ones(len(part))])

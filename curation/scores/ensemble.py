@@ -1,12 +1,13 @@
 """A weighted sum of models' standardised scores, fitted on dev (StereoSet, ACL §6: ensemble)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.files import CurationError
+from curation.files import CurationError, digest
 from curation.intervals import Floats
 from curation.records import GOLDS, KINDS, Cat, Kind
 from curation.scores.metrics import Ties, comparisons, icat, results
@@ -26,14 +27,14 @@ class Ensemble(NamedTuple):
     """Weights in the members' order, and how each member's scores are standardised, by kind.
 
     ``figures`` are of the dev CATs: the objective of the ensemble, of even weights, and of each
-    member alone.
+    member alone; ``dev_cats`` the ids of these CATs.
     """
 
     weights: list[float]
     means: dict[Kind, list[float]]
     sds: dict[Kind, list[float]]
     figures: dict[str, Any]
-    dev_cats: int
+    dev_cats: list[str]
 
 
 def choose(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
@@ -143,7 +144,7 @@ def fit(
         "even_weights": told[1],
         "members": told[2:],
     }
-    return Ensemble(weights.tolist(), means, sds, figures, len(own))
+    return Ensemble(weights.tolist(), means, sds, figures, [cat.id for cat in own])
 
 
 def _standardised(
@@ -291,31 +292,50 @@ def apply(
 def about(name: str, ensemble: Ensemble, members: Sequence[Run], **knobs: Any) -> dict[str, Any]:
     """What ``run.json`` holds of an ensemble.
 
+    ``dev_cats`` has also what members that are ensembles were fitted on: that flatters them, too.
+
     Args:
         name: of the ensemble.
         ensemble: as fitted.
         members: in the order of the weights.
         knobs: what else it was fitted with.
     """
+    variant = way(members).partition("+")[2]
+    fitted = [ensemble.dev_cats, *(run.about.get("dev_cats", ()) for run in members)]
     return {
         "model": name,
         "family": FAMILY,
-        "variant": "",
-        "rules": dict.fromkeys(ensemble.means, way(members)),
+        "variant": variant,
+        "rules": {
+            kind: _shared(run.way_of(kind) for run in members).removesuffix(f"+{variant}")
+            for kind in ensemble.means
+        },
         "members": [run.name for run in members],
         "weights": dict(zip([run.name for run in members], ensemble.weights, strict=True)),
         "objective": ensemble.figures["objective"],
         "means": _by_member(ensemble.means, members),
         "sds": _by_member(ensemble.sds, members),
         "dev": {
-            "cats": ensemble.dev_cats,
+            "cats": len(ensemble.dev_cats),
             **{name: value for name, value in ensemble.figures.items() if name != "members"},
             "members": dict(
                 zip([run.name for run in members], ensemble.figures["members"], strict=True)
             ),
         },
+        "dev_cats": list(dict.fromkeys(cat for cats in fitted for cat in cats)),
+        "members_sha256": {run.name: _digest(run) for run in members},
         **knobs,
     }
+
+
+def _digest(run: Run) -> str | None:
+    return digest(Path(run.where) / "scores.jsonl")
+
+
+def scored_since(run: Run, runs: Sequence[Run]) -> list[str]:
+    """An ensemble's members whose file of scores is another than that which it was made of."""
+    kept = run.about.get("members_sha256", {})
+    return [one.name for one in runs if one.name in kept and _digest(one) != kept[one.name]]
 
 
 def _by_member(
@@ -329,8 +349,12 @@ def _by_member(
 
 def way(members: Sequence[Run]) -> str:
     """The rule that all members share, with its variant, or «mixed»."""
-    ways = {run.way for run in members}
-    return ways.pop() if len(ways) == 1 else MIXED
+    return _shared(run.way for run in members)
+
+
+def _shared(ways: Iterable[str]) -> str:
+    found = set(ways)
+    return found.pop() if len(found) == 1 else MIXED
 
 
 def split_results(

@@ -33,7 +33,9 @@ from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, Question, questions
 from curation.scores.metrics import Ties, comparisons, results
 
+ALGORITHM = 1  # raised when a rule's scores change
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
+_FREE = {"started_at", "opened"}  # what run.json says beside who scores
 SHARD = 128  # CATs; what a killed run loses, and what progress is told in
 _SLOW = 32  # of rules that read a text many times
 _PER_GPU_TOKEN = 8  # a GPU's batches hold more, and so do its shards
@@ -68,7 +70,12 @@ class Job:
 
     def says(self) -> dict[str, Any]:
         """What a score file must say so that another's scores never join it."""
-        return {**self.identity, "rules": self.rules, "variant": self.variant}
+        return {
+            **self.identity,
+            "algorithm": ALGORITHM,
+            "rules": self.rules,
+            "variant": self.variant,
+        }
 
 
 def job(wanted: Wanted, root: Path, *, rule: str = "", profile: str = "", variant: str = "") -> Job:
@@ -88,6 +95,8 @@ def job(wanted: Wanted, root: Path, *, rule: str = "", profile: str = "", varian
         raise CurationError(f"there is no variant «{variant}»", f"take {', '.join(VARIANTS)}")
     identity = identify(wanted)
     rules = rules_for(identity["family"], rule=rule or None, profile=profile or None)
+    if "nsp" not in rules.values():
+        identity.pop("nsp", None)  # whatever head there is has no part in it
     label = (rule or profile or "default") + (f"+{variant}" if variant else "")
     folder = root / identity["model"].replace("/", "--") / label
     return Job(wanted, identity, rules, variant, folder)
@@ -209,8 +218,9 @@ def _append(job: Job, shard: Shard, done: Done) -> int:
             )
             lines.append(dump_line(score))
     about = read_json(job.folder / RUN)
-    if done.about and about.get("opened") != done.about:
-        _write(job.folder / RUN, {**about, "opened": done.about})
+    opened = {**about.get("opened", {}), **done.about}
+    if opened != about.get("opened", {}):
+        _write(job.folder / RUN, {**about, "opened": opened})
     _add(job.folder / REJECTED, refused)
     _add(job.folder / SCORES, lines)
     return len(refused)
@@ -221,7 +231,6 @@ def _rejection(job: Job, rule: str, question: Question, why: Refusal) -> bytes:
         "association": question.association,
         "asked": question.digest,
         "rule": rule,
-        "text": question.ask.text,
     }
     return dump_line(
         Rejection(code=why.code, detail=why.detail, where=job.identity["model"], record=record)
@@ -268,7 +277,8 @@ def _others(place: Path, says: dict[str, Any]) -> list[str]:
     before = read_json(place)
     if not isinstance(before, dict):
         raise CurationError(f"{place}: is no run's", "take it away, or move the folder")
-    return [key for key in says if before.get(key) != says[key]]
+    keys = dict.fromkeys([*says, *(key for key in before if key not in _FREE)])
+    return [key for key in keys if before.get(key) != says.get(key)]
 
 
 def _like(folder: Path, says: dict[str, Any]) -> Path | None:
@@ -284,8 +294,12 @@ def _stands(rejection: Rejection, asked: dict[str, str]) -> bool:
 
 def _set_aside(folder: Path, names: Sequence[str] = (SCORES, REJECTED, RESULTS, RUN)) -> Path:
     """Move a run's files. ``run.json`` goes last: without it, scores are nobody's."""
-    old = folder / "superseded" / now().replace(":", "-")
-    old.mkdir(parents=True, exist_ok=True)
+    place, number = folder / "superseded" / now().replace(":", "-"), 0
+    old = place
+    while old.exists():  # two in one millisecond
+        number += 1
+        old = place.with_name(f"{place.name}-{number}")
+    old.mkdir(parents=True)
     _move(names, folder, old)
     return old
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from curation.files import CurationError, read_json, read_table
 from curation.intervals import Floats
-from curation.records import GOLDS, KINDS, Cat, Score
+from curation.records import GOLDS, KINDS, Cat, Kind, Score
 from curation.scores.asking import VARIANTS, questions
 from curation.scores.metrics import Ties, judge
 from curation.stereoset import read_predictions
@@ -45,6 +45,12 @@ class Run:
     def name(self) -> str:
         """The run as a command names it: MODEL/RULE."""
         return f"{self.model}/{self.way}"
+
+    def way_of(self, kind: Kind) -> str:
+        """Rule and variant that CATs of a kind are scored under; ``way`` where nothing tells."""
+        rules = self.about.get("rules")
+        rule = rules.get(kind) if isinstance(rules, Mapping) else None
+        return f"{rule}+{self.variant}" if rule and self.variant else str(rule or self.way)
 
 
 def folder_name(model: str) -> str:
@@ -110,6 +116,17 @@ def _read_run(folder: Path) -> Run:
     return Run(str(model), rule, variant, scores, about, str(folder), asked)
 
 
+def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
+    """Digests of what is asked about the CATs' associations; none under an unknown variant."""
+    if variant not in {"", *VARIANTS}:
+        return {}
+    return {
+        question.association: question.digest
+        for cat in cats
+        for question in questions(cat, variant=variant)
+    }
+
+
 def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[str, int]]:
     """The runs without the scores of texts that have changed since.
 
@@ -119,13 +136,9 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
     now: dict[str, dict[str, str]] = {}
     found, lost = [], {}
     for run in runs:
-        if run.asked and run.variant in {"", *VARIANTS}:
+        if run.asked:
             if run.variant not in now:
-                now[run.variant] = {
-                    question.association: question.digest
-                    for cat in cats
-                    for question in questions(cat, variant=run.variant)
-                }
+                now[run.variant] = digests(cats, variant=run.variant)
             wanted = now[run.variant]
             stale = {a for a, said in run.asked.items() if wanted.get(a, said) != said}
             if stale:
@@ -201,16 +214,25 @@ def scored(cats: Sequence[Cat], scores: Mapping[str, float]) -> list[bool]:
     return [all(a.id in scores for a in cat.associations) for cat in cats]
 
 
-def board(cats: Sequence[Cat], runs: Sequence[Run], *, ties: Ties = "half") -> Board:
+def board(
+    cats: Sequence[Cat],
+    runs: Sequence[Run],
+    *,
+    ties: Ties = "half",
+    skipped: Callable[[str], None] = lambda _: None,
+) -> Board:
     """Lay the runs beside the CATs. A CAT that lacks a score is left out of its run.
+
+    A run without any score of these CATs is left out, and said to ``skipped``.
 
     Args:
         cats: the CATs.
         runs: the runs.
         ties: as in ``metrics.comparisons``.
+        skipped: is told of each run that is left out.
 
     Raises:
-        CurationError: no CATs; two runs of one name; a run scores none of the CATs.
+        CurationError: no CATs; two runs of one name; no run scores any of the CATs.
     """
     if not cats:
         raise CurationError("there is no CAT to compare models on", "name files with CATs")
@@ -230,14 +252,20 @@ def board(cats: Sequence[Cat], runs: Sequence[Run], *, ties: Ties = "half") -> B
         }
     )
     ids = [next(a.id for a in cat.associations if a.gold == gold) for cat in cats for gold in GOLDS]
-    won = np.full((3, len(runs), len(cats)), np.nan)
-    for number, run in enumerate(runs):
+    kept: list[Run] = []
+    won: list[Floats] = []
+    for run in runs:
         values = np.array([run.scores.get(name, np.nan) for name in ids]).reshape(-1, 3)
         has = ~np.isnan(values).any(axis=1)
         if not has.any():
-            raise CurationError(
-                f"{run.where}: no scores at all for these {len(cats)} CATs",
-                "score the model on this benchmark, or take it away from here",
-            )
-        won[:, number, has] = judge(values[has], ties=ties)
-    return Board(keys, tuple(runs), *won)
+            skipped(f"{run.where}: no scores at all for these {len(cats)} CATs; it is left out")
+            continue
+        kept.append(run)
+        won.append(np.full((3, len(cats)), np.nan))
+        won[-1][:, has] = judge(values[has], ties=ties)
+    if not kept:
+        raise CurationError(
+            f"no model has scores for these {len(cats)} CATs",
+            "score the models on this benchmark, or name the folder of its scores",
+        )
+    return Board(keys, tuple(kept), *np.stack(won, axis=1))

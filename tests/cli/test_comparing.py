@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from curation.campaign import Campaign
 from curation.cli import app
 from curation.files import CurationError, dump_line, read_records
 from curation.records import GOLDS, KINDS, Cat, CatAssociation, Score
+from curation.scores.asking import questions
 
 Cli = Callable[..., tuple[int, str, str]]
 Of = Callable[[Cat, str], float]
@@ -152,7 +154,8 @@ def test_rules_variants_and_lacking_scores(cli: Cli, scored: Path) -> None:
     assert "+50.00" in said
     assert "of 12 CATs these lack a score and are left out: late/ll-bos 1;" in err
     assert "half/conditional has no intrasentence CATs" in err
-    assert "under different rules (conditional, default, ll-bos)" in err
+    assert "under different rules (intrasentence: default, ll-bos; " in err
+    assert "intersentence: conditional, default, ll-bos): a difference" in err
     code, said, err = cli("scores", "compare", "-c", scored, "--rule", "ll-bos")
     assert code == 0, err
     assert "late − mixed" in said
@@ -218,12 +221,95 @@ def test_an_ensemble_is_fitted_on_dev_and_compared(cli: Cli, scored: Path) -> No
     code, said, err = cli("scores", "compare", "-c", scored, "--split", "all")
     assert code == 0, err
     assert "a/duo" in said
-    assert "a/duo/default was fitted on the dev CATs" in err
+    assert "a/duo/default was fitted on 8 of these 20 CATs" in err
+    assert "a/duo" not in cli("scores", "compare", "-c", scored)[2]  # none of test
     # Again, in the place of the first; but never in that of a model.
     assert cli("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")[0] == 0
     code, _, err = cli("scores", "ensemble", *members, "-c", scored, "--name", "mixed")
     assert code == 1
     assert "is a model «mixed»" in err
+
+
+def test_an_ensemble_stays_known_by_its_cats_texts_and_members(cli: Cli, scored: Path) -> None:
+    root, out = scored / "5-scores", scored / "out.json"
+    members = ("bakery/likes/default", "hates/default")
+    assert cli("scores", "ensemble", *members, "-c", scored)[0] == 0
+    folder = root / "ensemble" / "default"
+    about = json.loads((folder / "run.json").read_text("utf-8"))
+    assert about["dev_cats"] == [cat.id for cat in CATS[12:]]
+    digests = {q.association: q.digest for cat in CATS for q in questions(cat)}
+    assert {s.association: s.asked for s in read_records(folder / "scores.jsonl", Score)} == digests
+    # Splits are drawn anew: of 12 test CATs 8 are those of dev before. One text changes.
+    moved = [
+        cat.model_copy(update={"split": "test" if number >= 8 else "dev"})
+        for number, cat in enumerate(CATS)
+    ]
+    moved[19] = moved[19].model_copy(update={"context": "Other: BLANK"})
+    (scored / "3-decisions" / "cats.jsonl").write_bytes(b"".join(map(dump_line, moved)))
+    put(root, "late", "default", mixed)
+    (root / "hates/default/scores.jsonl").write_bytes(
+        (root / "late/default/scores.jsonl").read_bytes()
+    )
+    code, _, err = cli("scores", "compare", "-c", scored, "--json", out)
+    assert code == 0, err
+    assert "ensemble/default was fitted on 8 of these 12 CATs" in err
+    assert "ensemble/default: 3 scores are of texts that have changed" in err
+    assert "ensemble/default is made of older scores of hates/default: fit" in err
+    report = json.loads(out.read_text("utf-8"))
+    # Five stand in the table; of these the ensemble is no further model.
+    assert len(report["models"]) == 5
+    assert report["correlations"][0]["models"] == 4
+    gold = write_gold(scored / "gold.json", CATS[10:14])
+    code, _, err = cli("scores", "compare", "--gold", gold, "--scores", root)
+    assert code == 0, err
+    assert "ensemble/default was fitted on 2 of these 4 CATs" in err
+
+
+def test_only_an_ensemble_needs_no_terms(cli: Cli, scored: Path) -> None:
+    put(scored / "5-scores", "shy", "ll-bos", chance(2))
+    members = ("hates/default", "shy/ll-bos")
+    assert cli("scores", "ensemble", *members, "-c", scored)[0] == 0
+    code, said, err = cli("scores", "compare", "-c", scored, "--rule", "mixed")
+    assert code == 0, err
+    assert "Models, both kinds" in said
+    assert "stereotyped terms" not in said
+
+
+def test_a_profile_does_not_hide_that_rules_differ(cli: Cli, scored: Path) -> None:
+    for name, rule in (("bakery--likes", "conditional"), ("hates", "pll-word-l2r")):
+        path = scored / "5-scores" / name / "default" / "run.json"
+        about = json.loads(path.read_text("utf-8"))
+        about["rules"] = {KINDS[0]: "same", KINDS[1]: rule}
+        path.write_text(json.dumps(about), "utf-8")
+    shutil.rmtree(scored / "5-scores" / "mixed")
+    code, _, err = cli("scores", "compare", "-c", scored)
+    assert code == 0, err
+    assert f"({KINDS[1]}: conditional, pll-word-l2r): a difference" in err
+    assert "same" not in err
+    assert "--rule" not in err  # both stand under default: that would part nothing
+
+
+def test_an_ensemble_never_takes_another_models_folder(scored: Path) -> None:
+    two, root = ("hates/default", "mixed/default", "-c", scored), scored / "5-scores"
+    assert "is a model «bakery/likes»" in refused("ensemble", *two, "--name", "bakery--likes").what
+    empty = root / "new--one" / "ll-bos"  # a model that has not got to its first score
+    empty.mkdir(parents=True)
+    (empty / "run.json").write_text('{"model": "new/one", "family": "masked"}', "utf-8")
+    assert "is a model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
+    (empty / "run.json").write_text('{"model": "new/one", "family": "ensemble"}', "utf-8")
+    assert "is a model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
+    assert not (root / "new--one" / "default").exists()
+
+
+def test_a_run_of_other_cats_is_left_out_and_status_names_models(cli: Cli, scored: Path) -> None:
+    put(scored / "5-scores", "elsewhere", "default", likes, CATS[12:])
+    code, said, err = cli("scores", "compare", "-c", scored)
+    assert code == 0, err
+    assert "elsewhere/default: no scores at all for these 12 CATs; it is left out" in err
+    assert "elsewhere" not in said
+    (scored / "5-scores" / "hates" / "default" / "run.json").unlink()
+    told = json.loads(cli("status", "-c", scored, "--json")[1])["scores"]
+    assert [one["model"] for one in told] == ["bakery/likes", "elsewhere", "hates", "mixed"]
 
 
 def test_an_ensemble_of_other_rules_on_gold_files(cli: Cli, tmp_path: Path) -> None:

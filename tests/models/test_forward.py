@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import MPNetConfig, MPNetForMaskedLM
 
 from curation.files import CurationError
 from curation.models.faster import PackedLinear, quicken
 from curation.models.forward import Runner
-from curation.models.loading import Loaded, load
+from curation.models.loading import Loaded, load, position_offset
 from curation.models.packing import Text
+from curation.models.rules import Ask
+from curation.models.scoring import Scorer, Wanted
 from support.models import MAKERS
 
 TAKES_ROWS = (
@@ -206,3 +209,37 @@ def test_without_the_private_operation_nothing_is_swapped(
     assert loaded.about["linear"] == "torch"
     assert not [m for m in loaded.model.modules() if isinstance(m, PackedLinear)]
     assert flat(Runner(loaded).log_probs(texts())) == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bloom"])
+def test_a_text_that_just_fits_is_scored_either_way(made: Callable[[str], Path], name: str) -> None:
+    # Its last token is only asked for, so a window takes one token more than it has places.
+    asks = [Ask("intersentence", "The baker sings. " * n, "He is kind.") for n in (1, 30)]
+    found = [
+        Scorer(Wanted(str(made(name)), plain=p)).score("conditional", asks) for p in (False, True)
+    ]
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
+
+
+@pytest.mark.parametrize(("name", "packs"), [("gpt2", True), ("bert", True), ("bloom", False)])
+def test_in_16_bits_rounding_hides_nothing(
+    made: Callable[[str], Path], name: str, packs: bool
+) -> None:
+    runner = Runner(load(str(made(name)), dtype="bfloat16"))
+    assert runner.pack is packs
+    plain = Runner(load(str(made(name)), dtype="bfloat16"), plain=True)
+    wanted, found = (flat(one.log_probs(texts())) for one in (plain, runner))
+    assert np.abs(found - wanted).max() < 0.5  # bfloat16 has three digits
+
+
+def test_positions_that_begin_beyond_padding_are_known(tmp_path: Path) -> None:
+    config = MPNetConfig(
+        vocab_size=300,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        initializer_range=0.4,
+    )
+    model = MPNetForMaskedLM(config).eval()  # its module has the function, not its embeddings
+    assert position_offset(model) == config.pad_token_id + 1

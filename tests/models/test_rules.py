@@ -49,10 +49,11 @@ def test_what_does_not_fit_is_named(rule: str | None, profile: str | None, messa
     assert caught.value.mend
 
 
-def test_what_an_ask_shares_with_its_likes() -> None:
+def test_what_an_ask_says_of_its_text() -> None:
     ask = Ask("intrasentence", "A BLANK cat.", "A kind cat.", 2, 6, "A kind cat.", 2)
     assert (ask.attribute, ask.text) == ("kind", "A kind cat.")
-    assert [ask.text[a:b] for a, b in ask.shared] == ["A ", " cat."]
+    assert [ask.text[a:b] for a, b in ask.fills] == ["kind"]
+    twice = Ask("intrasentence", "BLANK is BLANK.", "Old is old.", 0, 3, "old is old.", 0, (7,))
+    assert [twice.text[a:b] for a, b in twice.fills] == ["Old", "old"]
     pair = Ask("intersentence", "A cat came.", "It sat.")
     assert pair.text == "A cat came. It sat."
-    assert [pair.text[a:b] for a, b in pair.shared] == ["A cat came."]

@@ -8,7 +8,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from curation.files import CurationError
-from curation.models.tokens import Tokens, start_token, surround, tokenize
+from curation.models.tokens import Tokens, _words, start_token, surround, tokenize
 from support.models import MAKERS
 
 
@@ -82,3 +82,15 @@ def test_where_a_text_begins(tokenizer: Callable[[str], Any]) -> None:
 def test_no_text_has_no_tokens(tokenizer: Callable[[str], Any]) -> None:
     assert tokenize(tokenizer("bert"), []) == []
     assert tokenize(tokenizer("bert"), [""])[0].ids == []
+
+
+def test_words_are_parted_at_spaces_where_the_tokenizer_does_not() -> None:
+    # «the old baker» as one word in three tokens, each but the first with its space before it.
+    spans = [(0, 3), (3, 7), (7, 13)]
+    first, second, third = _words("the old baker", spans, [0, 0, 0])
+    assert len({first, second, third}) == 3
+    assert _words("the old baker", spans, [0, 1, 2]) == [0, 1, 2]
+    # A word of two tokens stays one, also where another had to be parted.
+    parted = _words("the bakers sing", [(0, 3), (3, 8), (8, 10), (10, 15)], [0, 0, 0, 0])
+    assert parted[1] == parted[2]
+    assert len(set(parted)) == 3

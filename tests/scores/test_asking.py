@@ -327,4 +327,3 @@ def test_intersentence_has_no_attribute() -> None:
     (first, *_) = questions(cat(*INTER, kind="intersentence"))
     assert (first.ask.start, first.ask.end, first.ask.filled, first.ask.also) == (0, 0, "", ())
     assert first.ask.text == "my baker sings? She is Kind."
-    assert first.ask.shared == [(0, len("my baker sings?"))]

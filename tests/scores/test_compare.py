@@ -1,6 +1,7 @@
 """Which run speaks for a model; terms, kinds, rules and variants beside one another."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from curation.scores.compare import (
     published_agreement,
     run_results,
     shifts,
+    single,
 )
 from curation.scores.metrics import comparisons, results
 from curation.scores.runs import Board, Run, board
@@ -101,6 +103,15 @@ def test_terms_are_means_over_models_with_cats_and_agreement() -> None:
     assert (y["ss"], y["lms"], y["cats"], y["ss_ci"]) == (50.0, 100.0, 1, None)
     assert x["ss_ci"] == [50.0, 100.0]  # q twice, p twice
     assert (x["agreement"], y["agreement"]) == (80.0, None)
+
+
+def test_ensembles_do_not_count_where_models_are_taken_together() -> None:
+    both = replace(run("e", p=S), about={"family": "ensemble"})
+    assert single(laid(run("m", p=S), both, run("n", p=A)), [2, 1]) == [2]
+    assert by_term(laid(both), single(laid(both), [0])) == []
+    assert correlations([]) == [
+        {"of": "lms", "with": "ss", "rho": None, "p": None, "models": 0, "exact": True}
+    ]
 
 
 def test_a_cat_that_one_model_lacks_has_the_mean_of_the_others() -> None:

@@ -1,6 +1,9 @@
 """Weights on small boards where the best are known; standardising, ties, what is refused."""
 
+import hashlib
 import itertools
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from curation.scores.ensemble import (
     choose,
     covered,
     fit,
+    scored_since,
     split_results,
     stacked,
     way,
@@ -54,7 +58,7 @@ def test_two_opposites_make_an_even_pair() -> None:
     }  # fmt: skip
     assert found.means == {"intrasentence": [2.0, 2.0]}
     assert found.sds["intrasentence"] == pytest.approx([np.sqrt(2 / 3)] * 2)
-    assert found.dev_cats == 2
+    assert found.dev_cats == ["p", "q"]
 
 
 def test_official_ties_do_not_count_for_the_pair() -> None:
@@ -162,7 +166,7 @@ def test_applied_to_other_cats_with_the_means_of_dev() -> None:
 def test_cats_that_a_member_lacks_are_left_out_of_the_fit() -> None:
     half = run("H", {"p": (2, 3, 1)})
     assert [c.id for c in covered(CATS, [A, half])] == ["p"]
-    assert fit(CATS, [A, half]).dev_cats == 1
+    assert fit(CATS, [A, half]).dev_cats == ["p"]
     assert stacked(CATS[:1], [A, half]).tolist() == [[[3, 2], [2, 3], [1, 1]]]
 
 
@@ -210,3 +214,36 @@ def test_it_says_what_it_is() -> None:
     assert told["dev"]["members"] == {"A/r": 0.0, "B/r": 0.0}
     assert way([A, B]) == "r"
     assert way([A, run("B", {}, rule="q")]) == way([A, run("B", {}, variant="lower")]) == "mixed"
+
+
+def test_it_keeps_rules_by_kind_the_variant_and_what_it_was_fitted_on() -> None:
+    fitted = fit(CATS, [A, B])
+    rules = {"intrasentence": "ll-bos", "intersentence": "nsp"}
+    a, b = (replace(one, rule="default", variant="lower", about={"rules": rules}) for one in (A, B))
+    told = about("duo", fitted, [a, b])
+    # Only kinds that dev has; a variant is told once, as models tell it.
+    assert (told["rules"], told["variant"]) == ({"intrasentence": "ll-bos"}, "lower")
+    assert told["dev_cats"] == ["p", "q"]
+    other = replace(b, about={"rules": {"intrasentence": "pll"}})
+    assert about("duo", fitted, [a, other])["rules"] == {"intrasentence": "mixed"}
+    # The same rule, one with the variant: another way to score.
+    told = about("duo", fitted, [a, replace(b, variant="")])
+    assert (told["rules"], told["variant"]) == ({"intrasentence": "mixed"}, "")
+    # What a member was fitted on flatters this one, too.
+    nested = replace(B, about={"family": "ensemble", "dev_cats": ["q", "z"]})
+    assert about("duo", fitted, [A, nested])["dev_cats"] == ["p", "q", "z"]
+
+
+def test_members_that_were_scored_since_are_named(tmp_path: Path) -> None:
+    runs = []
+    for one in (A, B):
+        (tmp_path / one.model).mkdir()
+        (tmp_path / one.model / "scores.jsonl").write_text(f"{one.model}\n", "utf-8")
+        runs.append(replace(one, where=str(tmp_path / one.model)))
+    told = about("duo", fit(CATS, runs), runs)
+    assert told["members_sha256"]["A/r"] == hashlib.sha256(b"A\n").hexdigest()
+    duo = Run("duo", "r", "", {}, told)
+    assert scored_since(duo, [*runs, duo]) == []
+    (tmp_path / "B" / "scores.jsonl").write_text("B again\n", "utf-8")
+    assert scored_since(duo, runs) == ["B/r"]
+    assert scored_since(duo, runs[:1]) == scored_since(runs[0], runs) == []

@@ -136,6 +136,26 @@ def test_a_board_has_what_comparisons_has() -> None:
     assert some.lacking(0) == ([], 1)
 
 
+def test_a_run_without_these_cats_is_left_out_and_said() -> None:
+    whole, said = {"ps": 3.0, "pa": 1.0, "pu": 1.0}, list[str]()
+    runs = [Run("z", "r", "", {"ps": 1.0}, where="here"), Run("m", "r", "", whole)]
+    laid = board([cat("p")], runs, skipped=said.append)
+    assert [run.name for run in laid.runs] == ["m/r"]
+    assert (laid.meaningful.tolist(), laid.stereotype.tolist()) == ([[1.5]], [[1.0]])
+    assert said == ["here: no scores at all for these 1 CATs; it is left out"]
+
+
+def test_the_rule_of_a_kind_is_that_of_the_run_and_else_the_folders() -> None:
+    about = {"rules": {"intrasentence": "ll-bos"}}
+    run = Run("m", "default", "", {}, about)
+    assert run.way_of("intrasentence") == "ll-bos"
+    assert run.way_of("intersentence") == "default"
+    lower = replace(run, variant="lower")
+    assert lower.way_of("intrasentence") == "ll-bos+lower"
+    assert lower.way_of("intersentence") == "default+lower"
+    assert replace(run, about={"rules": "ll-bos"}).way_of("intrasentence") == "default"
+
+
 def test_scores_of_texts_that_have_changed_do_not_count() -> None:
     one = cat("t1")
     digests = {question.association: question.digest for question in questions(one)}

@@ -219,7 +219,7 @@ def _pseudo(opened: Opened, rule: str, ask: Ask) -> float | None:
     ids = _tokens(opened, ask.text)
     places: Sequence[int] = range(len(ids))
     if rule == "pll-shared" and ask.kind == "intrasentence":
-        own = _touching(opened, ask.text, ask.start, ask.end)
+        own = {n for start, end in ask.fills for n in _touching(opened, ask.text, start, end)}
         places = [n for n in places if n not in own] if own else []
     elif rule == "pll-shared":
         places = _touching(opened, ask.text, 0, len(ask.context))
