@@ -18,6 +18,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+# Workers of tests share the cores: threads of torch in each would only wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 
 import curation

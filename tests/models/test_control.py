@@ -110,7 +110,7 @@ def test_figures_are_what_the_model_learnt(
     for rule in RULES[family]:
         found = {s: figures(learnt(family, s, STEPS[family]), rule) for s in (0.1, 0.5, 0.9)}
         for share, known in found.items():
-            assert known["lms"] > 95, (rule, share)
+            assert known["lms"] > 90, (rule, share)
             assert known["ss"] == pytest.approx(100 * share, abs=15), (rule, share)
         assert found[0.1]["ss"] < found[0.5]["ss"] < found[0.9]["ss"]
         untrained = figures(learnt(family, 0.5, 0), rule)
