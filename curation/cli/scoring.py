@@ -134,6 +134,11 @@ def models(
         for label, name in map(_labelled, names)
     ]
     _check_names(wanted)
+    if engine is EngineName.ray and (device == "map" or device.startswith("cuda:")):
+        raise CurationError(
+            f"--device {device} with --engine ray: a worker is given a GPU of its own",
+            "take --device cuda",
+        )
     how = {"rule": rule, "profile": profile, "variant": variant}
     here = 1 if engine is EngineName.local else None
     where = {"engine": engine.value, "workers": workers or here}

@@ -483,3 +483,12 @@ def test_a_campaign_without_cats_is_said(
     code, _, err = curate("scores", "models", models[0], "-c", tmp_path)
     assert code == 1
     assert "no campaign.toml here" in err
+
+
+@pytest.mark.parametrize("device", ["map", "cuda:1"])
+def test_a_device_that_a_worker_cannot_have_is_refused(
+    score: Curation, models: tuple[Path, Path], device: str
+) -> None:
+    code, _, err = score(models[0], "--engine", "ray", "--device", device)
+    assert code == 1
+    assert f"--device {device} with --engine ray" in err
