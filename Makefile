@@ -31,7 +31,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.ready: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[models,baselines]'
+	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[models,language]'
 	touch $@
 
 $(VENV)/test.ready: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -38,6 +38,11 @@ class Campaign:
         return self.root / "3-decisions"
 
     @property
+    def measures(self) -> Path:
+        """Folder of stage 4."""
+        return self.root / "4-measures"
+
+    @property
     def scores(self) -> Path:
         """Folder of stage 5."""
         return self.root / "5-scores"

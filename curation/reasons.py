@@ -27,6 +27,7 @@ REASONS: dict[str, str] = {
     "blank_missing": "an intrasentence context without BLANK",
     "blank_twice": "an intrasentence context with more than one BLANK",
     "blank_glued": "BLANK is glued to a letter, so that no word can fill it",
+    "blank_left": "BLANK stands in a text where nothing fills it",
     "target_missing": "the context does not name the target",
     "template_not_reproduced": "a sentence is not the context with BLANK filled",
     "same_text_twice": "two associations of one item have the same text",
@@ -61,6 +62,7 @@ REASONS: dict[str, str] = {
     "no_majority": "an association has no label with enough votes",
     "majority_related": "the majority called an association merely related, which is never gold",
     "two_of_a_kind": "the gold labels are not one stereotype, one anti-stereotype, one unrelated",
+    "left_out": "leave_out in [decisions] names the item",
     "intent_mismatch": "a gold label differs from what the writer meant",
     # an association without a score (scores)
     "too_long": "what is to be scored does not fit into the model's window",

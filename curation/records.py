@@ -20,6 +20,7 @@ Value = Literal["stereotype", "anti-stereotype", "unrelated", "related"]
 RoundKind = Literal["review", "intrasentence", "intersentence", "validation"]
 FlagName = Literal["objective", "ungrammatical", "unknown_target"]
 Source = Literal["stereoset", "answers", "forms", "label_studio", "erased"]
+Severity = Literal["block", "warn", "note"]
 SplitName = Literal["dev", "test"]
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -310,6 +311,24 @@ class Score(Record):
     asked: str = ""
 
 
+class Pitfall(Record):
+    """One place where a dataset falls into a known pitfall of such data.
+
+    ``code`` is one of ``checks.codes.PITFALLS``. Without an ``item`` it is of the dataset or of the
+    term ``target``; without an ``association`` of the whole item. ``where`` is the place as a
+    person finds it, ``detail`` says what is wrong there, and ``mend`` what to do.
+    """
+
+    code: Id
+    severity: Severity
+    item: Id | None = None
+    association: Id | None = None
+    target: str | None = None
+    where: str
+    detail: str
+    mend: str
+
+
 class Rejection(Record):
     """A record that a step refused: why, where it came from, and the record itself."""
 
@@ -339,5 +358,5 @@ class Manifest(Record):
 
 ON_DISK: tuple[type[Record], ...] = (
     *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Person),
-    *(Standing, Decision, Cat, Annotation, Score, Rejection, Manifest),
+    *(Standing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
 )

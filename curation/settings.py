@@ -208,6 +208,9 @@ class DecisionSettings(Section):
     rounds: Annotated[
         tuple[str, ...], Field(description="rounds whose labels count; empty: all of them")
     ] = ()
+    leave_out: Annotated[
+        tuple[str, ...], Field(description="ids of items that shall not become CATs")
+    ] = ()
 
     @check_model(mode="after")
     def _is_majority(self) -> "DecisionSettings":
@@ -237,6 +240,33 @@ class SplitSettings(Section):
     ] = 0.25
 
 
+class MeasureSettings(Section):
+    """How what was collected is measured."""
+
+    tokenizer: Annotated[
+        str, Field(description="a model, on the hub or a folder, whose tokens are counted, too")
+    ] = ""
+    sentiment: Annotated[
+        str, Field(min_length=1, description="vader, or a classifier's name on the hub or folder")
+    ] = "vader"
+    classes: Annotated[
+        Literal[2, 3],
+        Field(description="2: neutral counts as positive, as in the paper; 3: it is on its own"),
+    ] = 2
+    labels: Annotated[
+        tuple[str, ...],
+        Field(description="what a classifier's outputs mean, where its own names do not say it"),
+    ] = ()
+    reference: Annotated[
+        str, Field(min_length=1, description="wordfreq, or a file of curation measures count")
+    ] = "wordfreq"
+    smoothing: Annotated[
+        float, Field(gt=0, description="what simple maths adds; higher favours commoner words")
+    ] = 10.0
+    least: Annotated[int, Field(ge=1, description="CATs in which a keyword stands at least")] = 2
+    keywords: Annotated[int, Field(ge=1, description="keywords kept of each group")] = 100
+
+
 class ReleaseSettings(Section):
     """What is published."""
 
@@ -244,6 +274,9 @@ class ReleaseSettings(Section):
         "0.1.0"
     )
     licence: Annotated[str, Field(description="licence of the published data")] = "CC BY-SA 4.0"
+    accept: Annotated[
+        tuple[str, ...], Field(description="pitfalls that block a release, and shall not")
+    ] = ()
 
 
 class Settings(Section):
@@ -258,6 +291,7 @@ class Settings(Section):
     decisions: DecisionSettings = DecisionSettings()
     agreement: AgreementSettings = AgreementSettings()
     split: SplitSettings = SplitSettings()
+    measures: MeasureSettings = MeasureSettings()
     release: ReleaseSettings = ReleaseSettings()
 
     @check_model(mode="before")

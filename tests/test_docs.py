@@ -341,6 +341,8 @@ def test_every_dependency_is_listed_with_its_licence(package: str) -> None:
     assert why
     about = metadata.metadata(package).json
     said = about.get("license_expression") or about.get("license") or ""
+    if said == "UNKNOWN":  # then the classifier says it
+        said = next(c.split(" :: ")[-1] for c in about["classifier"] if c.startswith("License"))
     if said and len(said) < 80:  # older packages put the whole text there
         assert licence == SPDX.get(said, said)
 

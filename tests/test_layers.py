@@ -13,7 +13,7 @@ MODULES = sorted(p.relative_to(ROOT).with_suffix("").parts for p in ROOT.rglob("
 STAGES = {
     p.name
     for p in ROOT.iterdir()
-    if (p / "__init__.py").exists() and p.name not in {"cli", "models"}
+    if (p / "__init__.py").exists() and p.name not in {"cli", "models", "checks"}
 }
 NETWORK = {
     *("requests", "urllib", "urllib3", "http", "socket", "httpx", "aiohttp"),

@@ -12,11 +12,22 @@ import typer
 from typer.core import TyperGroup
 
 from curation import __version__
-from curation.cli import console, decisions, demo, importing, release, rounds, scores, start, terms
+from curation.cli import (
+    console,
+    decisions,
+    demo,
+    importing,
+    measures,
+    release,
+    rounds,
+    scores,
+    start,
+    terms,
+)
 from curation.files import CurationError
 
 ORDER = (
-    *("init", "terms", "rounds", "import", "decisions", "scores", "release"),
+    *("init", "terms", "rounds", "import", "decisions", "measures", "scores", "release"),
     *("status", "run", "demo"),
 )
 
@@ -66,6 +77,7 @@ app.add_typer(terms.app, name="terms")
 app.add_typer(rounds.app, name="rounds")
 app.add_typer(importing.app, name="import")
 app.add_typer(decisions.app, name="decisions")
+app.add_typer(measures.app, name="measures")
 app.add_typer(scores.app, name="scores")
 app.add_typer(release.app, name="release")
 app.command("status")(start.status)

@@ -26,7 +26,7 @@ def demo(
     ] = Path("curation-demo"),
 ) -> None:
     """Run the whole flow on the example campaign: made-up, mild answers with real flaws."""
-    from curation.cli import people
+    from curation.cli import measures, people
     from curation.cli.decisions import agreement, filter_, split
     from curation.cli.importing import answers, stereoset
     from curation.cli.release import build
@@ -72,6 +72,14 @@ def demo(
     people.withdraw("writer-13", folder)
     step("decisions split")
     split(folder)
+    step("measures statistics")
+    measures.statistics(campaign=folder)
+    step("measures sentiment")
+    measures.sentiment(campaign=folder)
+    step("measures keywords --top 5")
+    measures.keywords(campaign=folder, top=5)
+    step("measures pitfalls")
+    measures.pitfalls(campaign=folder)
     step("release build")
     build(folder)
     release = made.releases / made.settings.release.version

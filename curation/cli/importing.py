@@ -12,7 +12,7 @@ from curation.cli import console, reading
 from curation.cli.options import FILE, Json, Where
 from curation.cli.pipeline import bring_up_to_date
 from curation.files import CurationError, dump_line, read_records, writing
-from curation.records import Rejection, Term
+from curation.records import Pitfall, Rejection, Term
 from curation.settings import RoundName
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def _import(
         labels = reading.read_labels(campaign)
         labelled = set(labels["item"].unique())
         items = [item for item in reading.read_items(campaign) if item.round == round]
+        found = pitfalls(campaign, round)
     summary = {
         "round": round,
         "rows": len(payloads),
@@ -133,6 +134,7 @@ def _import(
         "unlabelled": sum(item.id not in labelled for item in items),
         "labels": int((labels["round"] == round).sum()),
         "rejected": dict(sorted(refused.items())),
+        "pitfalls": dict(sorted(Counter(one.code for one in found).items())),
     }
     if as_json:
         console.say_json(summary)
@@ -149,6 +151,7 @@ def _import(
             f"more answers were refused than half of the file's {len(payloads)} rows; "
             "rejected.jsonl tells of each"
         )
+    tell_pitfalls(found, round, len(items))
     if items and summary["unlabelled"]:
         console.say(f"{summary['unlabelled']} items have no label yet.")
 
@@ -177,6 +180,23 @@ def refusals(campaign: Campaign) -> Counter[tuple[str, str, str]]:
         for path in campaign.rounds.glob("*/rejected.jsonl")
         for r in read_records(path, Rejection)
     )
+
+
+def pitfalls(campaign: Campaign, round: str) -> list[Pitfall]:
+    """What is wrong with the form of a round's items that were let in."""
+    path = campaign.rounds / round / "pitfalls.jsonl"
+    return read_records(path, Pitfall) if path.exists() else []
+
+
+def tell_pitfalls(found: list[Pitfall], round: str, items: int) -> None:
+    """Say in a line how many items of a round have pitfalls, and which; nothing if none has."""
+    if found:
+        by_code = Counter(code for code, _ in {(one.code, one.item) for one in found})
+        codes = ", ".join(f"{code} {n}" for code, n in by_code.most_common())
+        hit = len({one.item for one in found})
+        console.say(
+            f"pitfalls in {hit} of {items} items: {codes}; see 2-rounds/{round}/pitfalls.jsonl"
+        )
 
 
 def show_refused(title: str, refused: Counter[str]) -> None:

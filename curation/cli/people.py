@@ -82,8 +82,8 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
                 "there are no answers yet, and so nobody to name",
                 "bring answers in first: «curation rounds pull», or import",
             )
-        last = _last_made(opened)
-        bring_up_to_date(opened, last)
+        made = _made(opened)
+        _bring(opened, made)
         person = _pseudonym(opened, who)
         lines = round_files.read_standing(opened)
         _check_word(person, word, standing.out(lines).get(person, ("", ""))[0])
@@ -94,7 +94,7 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
         erased = _erase(opened, person) if word == "erase" else 0
         unmade = ""
         try:
-            bring_up_to_date(opened, last)
+            _bring(opened, made)
         except CurationError as error:  # with nothing left there is no release; it is said, below
             unmade = error.what
             if word == "erase":  # the last release is of answers that may not be kept
@@ -155,10 +155,17 @@ def _tell(
         console.say("  what others quote of the person's words in answers of their own")
 
 
-def _last_made(campaign: Campaign) -> str:
-    """The last step that has results: so far everything is computed anew."""
-    made = [step.name for step in STEPS if last_run(campaign, step)]
-    return made[-1] if made and made[-1] != "select" else "fold"
+def _made(campaign: Campaign) -> list[str]:
+    """The steps that have results, of those that lead to others the last: all is computed anew."""
+    made = [step for step in STEPS if last_run(campaign, step)]
+    along = [step.name for step in made if not step.aside]
+    last = along[-1] if along and along[-1] != "select" else "fold"
+    return [*(step.name for step in made if step.aside), last]
+
+
+def _bring(campaign: Campaign, steps: list[str]) -> None:
+    for name in steps:
+        bring_up_to_date(campaign, name)
 
 
 def _pseudonym(campaign: Campaign, who: str) -> str:

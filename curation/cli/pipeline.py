@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from curation.campaign import Campaign
-from curation.cli import reading, round_files, work
+from curation.cli import measure_work, reading, round_files, work
 from curation.cli.console import warn
 from curation.files import CurationError, digest
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
@@ -34,6 +34,7 @@ class Step:
     inputs: Callable[[Campaign], list[Path]]
     work: Callable[[Campaign, Results], dict[str, int]]
     applies: Callable[[Campaign], bool] = lambda campaign: True
+    aside: bool = False  # no later step reads its results
 
     def state(self, campaign: Campaign) -> dict[str, Any]:
         """What ``is_current`` and ``run_step`` compare."""
@@ -61,13 +62,13 @@ def current(campaign: Campaign, step: Step) -> bool:
 
 
 def bring_up_to_date(
-    campaign: Campaign, last: str = "release", *, tell: Callable[[Step, bool], None] | None = None
+    campaign: Campaign, last: str | None = None, *, tell: Callable[[Step, bool], None] | None = None
 ) -> StepRun:
-    """Run every step up to ``last`` that is not up to date. Only under the campaign's lock.
+    """Run every step that ``last`` needs and that is not up to date. Only under the lock.
 
     Args:
         campaign: the campaign.
-        last: name of the last step.
+        last: name of the last step; None is all there are.
         tell: called with each step, and whether it was run.
 
     Returns:
@@ -84,6 +85,8 @@ def bring_up_to_date(
         )
     run: StepRun | None = None
     for step in STEPS:
+        if step.aside and last not in (None, step.name):
+            continue
         folder, run = step.folder(campaign), last_run(campaign, step)
         state = step.state(campaign) if step.applies(campaign) else None
         fresh = state is not None and not is_current(folder, step.name, **state)
@@ -209,6 +212,53 @@ STEPS: tuple[Step, ...] = (
         work.split,
     ),
     Step(
+        "statistics",
+        "how much was collected",
+        lambda c: c.measures,
+        _algorithm("measures.statistics"),
+        measure_work.statistics_settings,
+        lambda c: [c.decisions / "cats.jsonl", *reading.item_files(c)],
+        measure_work.statistics,
+        aside=True,
+    ),
+    Step(
+        "sentiment",
+        "how negative each label is",
+        lambda c: c.measures,
+        _algorithm("measures.sentiment"),
+        measure_work.sentiment_settings,
+        lambda c: [c.decisions / "cats.jsonl"],
+        measure_work.sentiment,
+        aside=True,
+    ),
+    Step(
+        "keywords",
+        "which words mark whom",
+        lambda c: c.measures,
+        _algorithm("measures.keywords"),
+        measure_work.keyword_settings,
+        lambda c: [
+            c.terms / "targets.jsonl",
+            c.decisions / "cats.jsonl",
+            *measure_work.reference_files(c),
+        ],
+        measure_work.keywords,
+        aside=True,
+    ),
+    Step(
+        "pitfalls",
+        "known pitfalls, and what blocks a release",
+        lambda c: c.measures,
+        _algorithm("measures.pitfalls"),
+        measure_work.pitfall_settings,
+        lambda c: [
+            c.terms / "targets.jsonl",
+            c.decisions / "cats.jsonl",
+            measure_work.own_words(c),
+        ],
+        measure_work.pitfalls,
+    ),
+    Step(
         "release",
         "the published folder",
         lambda c: c.releases,
@@ -219,7 +269,12 @@ STEPS: tuple[Step, ...] = (
             "language": c.settings.campaign.language,
             "decisions": c.settings.decisions.model_dump(),
         },
-        lambda c: [*reading.item_files(c), *reading.label_files(c), c.decisions / "cats.jsonl"],
+        lambda c: [
+            *reading.item_files(c),
+            *reading.label_files(c),
+            c.decisions / "cats.jsonl",
+            c.measures / "pitfalls.json",
+        ],
         work.release,
     ),
 )

@@ -10,12 +10,12 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console, people, platform, reckoning, round_files, serving, sheets
-from curation.cli.importing import check_name, refusals, show_refused
+from curation.cli.importing import check_name, pitfalls, refusals, show_refused, tell_pitfalls
 from curation.cli.opening import fresh_name, plan_round
 from curation.cli.options import Json, RoundArgument, Where
 from curation.cli.pipeline import fold_answers
-from curation.files import CurationError, now
-from curation.records import ROUND_KINDS, Round
+from curation.files import CurationError, now, read_records
+from curation.records import ROUND_KINDS, Item, Round
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -239,6 +239,9 @@ def tell_delivery(
         )
     if refused:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
+    if found := pitfalls(campaign, round.name):
+        items = read_records(campaign.rounds / round.name / "items.jsonl", Item)
+        tell_pitfalls(found, round.name, len(items))
     stands = reckoning.reckon(campaign, round)
     console.say(reckoning.advice(stands, reckoning.figures(campaign, stands)))
 

@@ -88,7 +88,8 @@ def baselines(
         typer.Option(
             "--sentiment",
             help="A classifier's sentiment of each sentence, higher being more positive, in the "
-            "form of predictions; default VADER's, in English.",
+            "form of predictions; default what «measures sentiment» found with the campaign's "
+            "classifier, else VADER's, in English.",
             **FILE,
         ),
     ] = None,
@@ -114,6 +115,9 @@ def baselines(
     cats, _ = of_split(every, split, gold)
     code = language or (opened.settings.campaign.language if opened else "en")
     given = None
+    if opened and not sentiment and opened.settings.measures.sentiment != "vader":
+        kept = opened.measures / "sentiment_scores.json"
+        sentiment = kept if kept.exists() else None
     if sentiment:
         given, unknown = check_predictions(
             cats, list(read_predictions(sentiment)), where=str(sentiment)

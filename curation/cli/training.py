@@ -1,5 +1,7 @@
 """``curation scores train-nsp``: train a next-sentence head."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +10,7 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import FILE
+from curation.models.training_settings import PAPER, Tell, Told, Training
 
 _LINES = 50  # lines about the loss, on the whole
 
@@ -21,8 +24,35 @@ class Precision(StrEnum):
     float16 = "float16"
 
 
+# What both commands that train take alike.
+Model = Annotated[str, typer.Argument(help="A name on the hub, or a folder.")]
+Out = Annotated[Path, typer.Option("--out", help="Where the trained model goes.", metavar="DIR")]
+Accumulate = Annotated[
+    int, typer.Option(min=1, help="Run each batch in so many parts, which need less memory.")
+]
+Rate = Annotated[float, typer.Option(min=0.0, help="The highest learning rate.")]
+Warmup = Annotated[
+    int | None,
+    typer.Option(min=0, help="Steps until then; default a tenth, 50 to 500.", show_default=False),
+]
+Epochs = Annotated[int, typer.Option(min=1, help="How often the corpus is gone through.")]
+InPrecision = Annotated[
+    Precision, typer.Option(help="auto: mixed, with 16 bits, on a GPU; else float32.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of all that is drawn.")]
+CheckpointEvery = Annotated[int, typer.Option(min=1, help="Steps between checkpoints.")]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 …")]
+Revision = Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")]
+Trust = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
+]
+Restart = Annotated[
+    bool, typer.Option("--restart", help="Throw away what an earlier run left in DIR.")
+]
+
+
 def train_nsp(
-    model: Annotated[str, typer.Argument(help="A name on the hub, or a folder.")],
+    model: Model,
     corpus: Annotated[
         list[Path],
         typer.Option(
@@ -32,26 +62,17 @@ def train_nsp(
             **FILE,
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", help="Where the trained model goes.", metavar="DIR")
-    ],
+    out: Out,
     running_text: Annotated[
         bool,
         typer.Option("--running-text", help="Lines of .txt are running text: split sentences."),
     ] = False,
     length: Annotated[int, typer.Option(min=8, help="The most tokens of a pair.")] = 256,
     batch: Annotated[int, typer.Option(min=1, help="Pairs of a step.")] = 80,
-    accumulate: Annotated[
-        int, typer.Option(min=1, help="Run each batch in so many parts, which need less memory.")
-    ] = 1,
-    lr: Annotated[float, typer.Option(min=0.0, help="The highest learning rate.")] = 1e-5,
-    warmup: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Steps until then; default a tenth, 50 to 500.", show_default=False
-        ),
-    ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="How often the corpus is gone through.")] = 10,
+    accumulate: Accumulate = 1,
+    lr: Rate = 1e-5,
+    warmup: Warmup = None,
+    epochs: Epochs = 10,
     held_out: Annotated[
         float, typer.Option(min=0.0, max=0.9, help="Share of the articles to test on.")
     ] = 0.05,
@@ -59,19 +80,13 @@ def train_nsp(
         int | None, typer.Option(min=2, help="The most pairs of an epoch.", show_default=False)
     ] = None,
     freeze: Annotated[bool, typer.Option("--freeze", help="Train the head alone.")] = False,
-    precision: Annotated[
-        Precision, typer.Option(help="auto: mixed, with 16 bits, on a GPU; else float32.")
-    ] = Precision.auto,
-    seed: Annotated[int, typer.Option(min=0, help="Of all that is drawn.")] = 1,
-    checkpoint_every: Annotated[int, typer.Option(min=1, help="Steps between checkpoints.")] = 500,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 …")] = "auto",
-    revision: Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")] = "",
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
-    ] = False,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Throw away what an earlier run left in DIR.")
-    ] = False,
+    precision: InPrecision = Precision.auto,
+    seed: Seed = 1,
+    checkpoint_every: CheckpointEvery = 500,
+    device: Device = "auto",
+    revision: Revision = "",
+    trust_remote_code: Trust = False,
+    restart: Restart = False,
 ) -> None:
     """Train a next-sentence head, and the model below it, for the rule nsp.
 
@@ -79,7 +94,6 @@ def train_nsp(
     when the same command is given again. DIR then serves as MODEL in «curation scores models».
     """
     from curation.models.corpus import read_corpus
-    from curation.models.training_settings import PAPER, Told, Training
 
     articles = read_corpus(corpus, running=running_text)
     console.note(
@@ -106,6 +120,17 @@ def train_nsp(
         device=device,
         trust_remote_code=trust_remote_code,
     )
+    with shown(epochs) as tell:
+        report = train(wanted, articles, out, restart=restart, tell=tell)
+    console.say(
+        f"held-out accuracy {report['held_out_accuracy']:.1f} % on {report['pairs_held_out']} "
+        f"pairs (the paper's heads: {PAPER[0]} to {PAPER[1]} %); trained model in {out}"
+    )
+
+
+@contextmanager
+def shown(epochs: int) -> Iterator[Tell]:
+    """What tells a person how far a training of so many epochs is: a bar, and lines."""
     losses: list[float] = []
     with console.counted("training") as bar:
 
@@ -127,8 +152,4 @@ def train_nsp(
                     console.note(f"step {told.step} of {told.steps}: loss {mean:.4f}")
                     losses.clear()
 
-        report = train(wanted, articles, out, restart=restart, tell=tell)
-    console.say(
-        f"held-out accuracy {report['held_out_accuracy']:.1f} % on {report['pairs_held_out']} "
-        f"pairs (the paper's heads: {PAPER[0]} to {PAPER[1]} %); trained model in {out}"
-    )
+        yield tell

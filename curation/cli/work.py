@@ -24,7 +24,14 @@ from curation.cli.reading import (
     term_ids,
     terms_of,
 )
-from curation.files import CurationError, count_lines, dump_json, read_records, shipped
+from curation.files import (
+    CurationError,
+    count_lines,
+    dump_json,
+    read_json,
+    read_records,
+    shipped,
+)
 from curation.manifest import Results
 from curation.records import Cat, Decision, Label, Rejection
 
@@ -91,7 +98,9 @@ def _warn_of_domains(campaign: Campaign) -> None:
 
 def fold(campaign: Campaign, results: Results) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
-    from curation.rounds import archive, content, people, standing
+    from curation.checks import answers, content
+    from curation.checks.lists import lists
+    from curation.rounds import archive, people, standing
     from curation.rounds import fold as stage
     from curation.rounds.answers import interpret
     from curation.rounds.said import Consented, Said
@@ -116,6 +125,7 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
                 advance()
 
     knobs = settings.rounds.model_dump(include=LETTING_IN - {"near"})
+    form = {name: knobs[name] for name in ("name_target", "blank_alone")}
     patterns = content.meta_patterns(settings.campaign.language)
     with tracked("reading answers", total) as advance:
         folded = stage.fold(
@@ -125,6 +135,7 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
             pseudonym=people.pseudonyms(people.read_key(settings.campaign.id)),
             near=partial(content.near, likeness=settings.rounds.near),
             meta=partial(content.meta_text, patterns=patterns),
+            watch=partial(answers.pitfalls, lists=lists(settings.campaign.language), **form),
             standing=standing.out(round_files.read_standing(campaign)),
             **knobs,
         )
@@ -133,6 +144,7 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
         labels = (row for row in folded.labels if row.round == round)
         results.lines(f"{round}/labels.jsonl", stage.lines(labels))
         results.records(f"{round}/rejected.jsonl", folded.rejections.get(round, []))
+        results.records(f"{round}/pitfalls.jsonl", folded.pitfalls.get(round, []))
         if round in planned:
             results.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
             results.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
@@ -147,6 +159,7 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
         "reviews": len(folded.reviews),
         "people": len(folded.people),
         "rejected": sum(map(len, folded.rejections.values())),
+        "pitfalls": sum(map(len, folded.pitfalls.values())),
     }
 
 
@@ -162,9 +175,16 @@ def filter(campaign: Campaign, results: Results) -> dict[str, int]:
             f"rounds with answers: {', '.join(campaign.round_names())}",
         )
     items = read_items(campaign)
+    for name in sorted(set(knobs.leave_out) - {item.id for item in items}):
+        warn(f"[decisions] leave_out names {name!r}, which is no item here")
     counted = read_counted(campaign, items)
     decisions = judge(
-        items, counted.votes, needed=knobs.needed, of=knobs.of, match_intent=knobs.match_intent
+        items,
+        counted.votes,
+        needed=knobs.needed,
+        of=knobs.of,
+        match_intent=knobs.match_intent,
+        leave_out=frozenset(knobs.leave_out),
     )
     refused = counted.labels[counted.labels["code"] != ""]
     rejections = [
@@ -242,7 +262,7 @@ def agreement_report(
                 seed=settings.campaign.seed,
             )
             advance()
-    knobs = settings.decisions.model_dump(exclude={"count_repeats"})
+    knobs = settings.decisions.model_dump(exclude={"count_repeats", "leave_out"})
     touched = repeats(items, read_labels(campaign), **knobs)
     return {
         "confidence": settings.agreement.confidence,
@@ -300,6 +320,35 @@ def split(campaign: Campaign, results: Results) -> dict[str, int]:
     }
 
 
+def _accepted(campaign: Campaign) -> dict[str, int]:
+    """The pitfalls that would block the release and are accepted, and how often they are there.
+
+    Raises:
+        CurationError: one is there that blocks it; or what is accepted is no pitfall.
+    """
+    from curation.checks.codes import PITFALLS
+
+    accept = campaign.settings.release.accept
+    for name in accept:
+        if name not in PITFALLS:
+            near = difflib.get_close_matches(name, PITFALLS, 1)
+            raise CurationError(
+                f"[release] accept names {name!r}, which is no pitfall",
+                f"did you mean {near[0]!r}?" if near else "docs/measures.md lists them",
+            )
+    rows = read_json(campaign.measures / "pitfalls.json")["table"]
+    there = {r["code"]: r["count"] for r in rows if r["severity"] == "block" and r["count"]}
+    stops = {code: count for code, count in there.items() if code not in accept}
+    if stops:
+        named = ", ".join(f"{code} {count}" for code, count in stops.items())
+        raise CurationError(
+            f"pitfalls block the release: {named}; 4-measures/pitfalls.jsonl has each place",
+            "mend the texts; or leave the items out (leave_out in [decisions]); or accept the "
+            f'pitfall as it is: accept = ["{min(stops)}"] in [release]',
+        )
+    return there
+
+
 def release(campaign: Campaign, results: Results) -> dict[str, int]:
     """Write the published folder."""
     from curation.release import build
@@ -311,6 +360,7 @@ def release(campaign: Campaign, results: Results) -> dict[str, int]:
             "no CAT was kept, so there is nothing to release",
             "«curation decisions filter» says why items fall; are the labels in?",
         )
+    accepted = _accepted(campaign)
     items = read_items(campaign)
     counted = read_counted(campaign, items)
     table = build.annotations(cats, counted.labels)
@@ -331,6 +381,7 @@ def release(campaign: Campaign, results: Results) -> dict[str, int]:
         licence=settings.release.licence,
         warning=texts["content_warning"]["release"],
         decisions=build.how_decided(settings.decisions.model_dump()),
+        accepted=accepted,
     ).encode()
     for name, data in content.items():
         results.lines(f"{version}/{name}", [data])

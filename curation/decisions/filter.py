@@ -1,6 +1,6 @@
 """The filter: which labels count, which items become CATs (StereoSet, ACL §4: 3 of 5)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +97,7 @@ def judge(
     needed: int = 3,
     of: int = 5,
     match_intent: bool = False,
+    leave_out: Collection[str] = (),
 ) -> list[Decision]:
     """Decide every item by its votes.
 
@@ -106,6 +107,7 @@ def judge(
         needed: votes that make a gold label.
         of: labels that an association can get.
         match_intent: each gold label must be what the writer meant, where that is known.
+        leave_out: ids of items that are not kept, whatever their labels say.
 
     Returns:
         One decision an item, in their order.
@@ -123,9 +125,10 @@ def judge(
             Verdict(id=association.id, gold=gold, votes=v)
             for association, gold, v in zip(item.associations, outcome.golds, three, strict=True)
         )
-        decisions.append(
-            Decision(item=item.id, kept=outcome.kept, reason=outcome.reason, verdicts=(a, b, c))
-        )
+        kept, reason = outcome.kept, outcome.reason
+        if item.id in leave_out:
+            kept, reason = False, "left_out"
+        decisions.append(Decision(item=item.id, kept=kept, reason=reason, verdicts=(a, b, c)))
     return decisions
 
 

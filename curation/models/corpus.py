@@ -31,11 +31,32 @@ _FORMS = ".txt, .jsonl, .txt.gz or .jsonl.gz"
 
 
 @dataclass(frozen=True)
-class Corpus:
+class Texts:
+    """Texts in a nameless file, by number.
+
+    Attributes:
+        ends: of each text, where it ends in bytes; it begins where the one before ends.
+    """
+
+    ends: Numbers
+    _text: mmap.mmap
+
+    def text(self, number: int) -> str:
+        """A text."""
+        start = int(self.ends[number - 1]) if number else 0
+        return self._text[start : int(self.ends[number])].decode("utf-8")
+
+    def sizes(self, numbers: Numbers) -> Numbers:
+        """How long texts are, in bytes."""
+        starts = np.where(numbers > 0, self.ends[numbers - 1], 0)
+        return np.asarray(self.ends[numbers] - starts)
+
+
+@dataclass(frozen=True)
+class Corpus(Texts):
     """Sentences of articles, by number.
 
     Attributes:
-        ends: of each sentence, where its text ends in bytes; it begins where the one before ends.
         first: of each article, the number of its first sentence.
         after: of each article, the number after its last.
         files: name, sha256 and size in bytes of each file.
@@ -44,14 +65,12 @@ class Corpus:
         identity: tells these sentences in these articles from others, however they were read.
     """
 
-    ends: Numbers
     first: Numbers
     after: Numbers
     files: list[dict[str, Any]]
     single: int
     repeated: int
     identity: str
-    _text: mmap.mmap
 
     @property
     def articles(self) -> int:
@@ -65,13 +84,7 @@ class Corpus:
 
     def sentence(self, number: int) -> str:
         """A sentence's text."""
-        start = int(self.ends[number - 1]) if number else 0
-        return self._text[start : int(self.ends[number])].decode("utf-8")
-
-    def sizes(self, numbers: Numbers) -> Numbers:
-        """How long sentences are, in bytes."""
-        starts = np.where(numbers > 0, self.ends[numbers - 1], 0)
-        return np.asarray(self.ends[numbers] - starts)
+        return self.text(number)
 
 
 class Pairs(NamedTuple):
@@ -144,15 +157,15 @@ def _articles(path: Path, running: bool) -> Iterator[list[str]]:
     kind = path.name.lower().removesuffix(".gz")
     if not kind.endswith((".txt", ".jsonl")):
         raise CurationError(f"{path}: neither text nor JSON lines by its name", f"name it {_FORMS}")
-    lines = _lines(path)
-    return _from_json(path, lines) if kind.endswith(".jsonl") else _from_text(lines, running)
+    numbered = lines(path)
+    return _from_json(path, numbered) if kind.endswith(".jsonl") else _from_text(numbered, running)
 
 
 def _from_text(lines: Iterator[tuple[int, str]], running: bool) -> Iterator[list[str]]:
     article: list[str] = []
     for _, line in lines:
         if line.strip():
-            article += split(line) if running else [_plain(line)]
+            article += split(line) if running else [plain(line)]
         elif article:
             yield article
             article = []
@@ -175,17 +188,25 @@ def _from_json(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[list[st
         sentences = content.get("sentences") if isinstance(content, dict) else None
         if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
             raise CurationError(f"{where}: neither a text nor a list of sentences", mend)
-        yield [plain for sentence in sentences if (plain := _plain(sentence))]
+        yield [kept for sentence in sentences if (kept := plain(sentence))]
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Numbered lines of a file that may be packed."""
+def lines(path: Path, *, forms: str = _FORMS) -> Iterator[tuple[int, str]]:
+    """Numbered lines of a file that may be packed by gzip.
+
+    Args:
+        path: the file.
+        forms: what it may be, for whoever named something else.
+
+    Raises:
+        CurationError: it is not there, empty, no text, not UTF-8, or cannot be unpacked.
+    """
     number = 0
     try:
         with _opened(path) as file:
             for number, line in enumerate(file, 1):
                 if b"\0" in line:
-                    raise CurationError(f"{path} line {number}: no text", f"name {_FORMS} in UTF-8")
+                    raise CurationError(f"{path} line {number}: no text", f"name {forms} in UTF-8")
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise CurationError(
@@ -208,7 +229,7 @@ def _opened(path: Path) -> Any:
     return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")
 
 
-def _plain(sentence: str) -> str:
+def plain(sentence: str) -> str:
     """A sentence on one line, each white space one space."""
     return " ".join(sentence.split())
 
@@ -238,7 +259,7 @@ def split(text: str) -> list[str]:
         found.append(text[start : end.end()])
         start = end.end()
     found.append(text[start:])
-    return [plain for sentence in found if (plain := _plain(sentence))]
+    return [kept for sentence in found if (kept := plain(sentence))]
 
 
 # --- pairs --------------------------------------------------------------------------------------

@@ -5,16 +5,17 @@ import importlib
 import os
 import re
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from curation import __version__
 from curation.files import CurationError
+from curation.models.heads import TRAINERS, Head, class_of, missing_weights
 from curation.models.rules import Family
 
-Head = Literal["lm", "next-sentence", "none"]
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _PACKAGES = ("torch", "transformers", "tokenizers")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -113,6 +114,14 @@ def family_of(config: Any) -> Family:
     )
 
 
+def _sort_of_body(config: Any) -> Family:
+    """What a classifier is built on; of one that is no language model it does not matter."""
+    try:
+        return family_of(config)
+    except CurationError:
+        return "masked"
+
+
 def _family(config: Any, wanted: Family | None, name: str) -> Family:
     """The family asked for, else that of the configuration."""
     if wanted is None:
@@ -169,6 +178,7 @@ def load(
     dtype: str = "auto",
     revision: str | None = None,
     trust_remote_code: bool = False,
+    fresh: Sequence[str] = (),
 ) -> Loaded:
     """Load a model and its tokenizer.
 
@@ -177,13 +187,15 @@ def load(
     Args:
         name: a folder, or a name on the hub.
         head: «lm» for the language modelling head, «next-sentence» for BERT's own next-sentence
-            head, «none» for the body alone.
+            head, «classes» for one that tells classes of texts, «none» for the body alone.
         family: how to take the model; without it as ``family_of`` says.
         device: «auto» (a GPU if there is one), «map» (spread over all GPUs and memory), or a
             device of torch.
         dtype: «auto» is float32 on a CPU and the model's own elsewhere.
         revision: a branch, tag or commit on the hub.
         trust_remote_code: run code that comes with the model.
+        fresh: names of the classes that a head is to learn; what weights it lacks, or has in
+            another shape, are drawn from torch's random numbers.
 
     Raises:
         CurationError: it is not there, cannot be read, or lacks the head's weights.
@@ -196,30 +208,26 @@ def load(
             f"{name}: was trained to tell next sentences and no longer predicts words",
             "take it for the rule nsp: as MODEL of --rule nsp, or with --nsp beside another MODEL",
         )
-    family = _family(config, family, name)
+    family = _family(config, family, name) if head != "classes" else _sort_of_body(config)
     place = _place(torch, device)
     kind = _dtype(torch, dtype, place)
-    tokenizer = _fetch(transformers.AutoTokenizer, name, told)
-    if len(tokenizer) <= len(tokenizer.all_special_ids):  # what is made where no file says more
-        raise CurationError(
-            f"{name}: has no tokenizer", "save the tokenizer into the same folder: save_pretrained"
-        )
-    auto = _auto(transformers, head, family)
-    spread = {"device_map": "auto"} if place == "map" else {}
+    tokenizer = _tokenizer(transformers, name, told)
+    auto = class_of(transformers, head, family)
+    spread: dict[str, Any] = {"device_map": "auto"} if place == "map" else {}
+    if fresh:
+        config.id2label = dict(enumerate(fresh))  # says how many there are, too
+        config.label2id = {label: number for number, label in enumerate(fresh)}
+        spread["ignore_mismatched_sizes"] = True
     model, report = _fetch(
         auto, name, {**told, **spread, "dtype": kind, "config": config, "output_loading_info": True}
     )
-    missing = sorted(report["missing_keys"])
-    if head == "none":  # a pooling layer is not everyone's
-        missing = [name for name in missing if "pooler" not in name]
-    if missing:
+    if missing := missing_weights(model, report, head=head, fresh=bool(fresh)):
         raise CurationError(
             f"{name}: has no trained weights for {missing[0]} ({len(missing)} such)",
-            "it was saved without this head: name another model"
-            + ("" if head == "lm" else ", or train a head with «curation scores train-nsp»"),
+            "it was saved without this head: name another model" + TRAINERS[head],
         )
     try:
-        model = model.eval() if spread else model.eval().to(place)
+        model = model.eval() if place == "map" else model.eval().to(place)
     except (RuntimeError, AssertionError) as error:
         raise CurationError(
             f"{name}: cannot be put on {place}: {_first_line(error)}", "take another --device"
@@ -231,12 +239,32 @@ def load(
         "architecture": type(model).__name__,
         "revision": _revision(config, name, told["revision"]),
         "dtype": str(model.dtype).removeprefix("torch."),
-        "device": str(model.device) if not spread else "map",
+        "device": str(model.device) if place != "map" else "map",
         "tokenizer": type(tokenizer).__name__,
         "vocabulary": len(tokenizer),
         "versions": versions(),
     }
     return Loaded(called(name), family, model, tokenizer, about)
+
+
+def token_counter(name: str) -> Callable[[str], int]:
+    """What counts the tokens that a model's tokenizer makes of a text, special ones left out.
+
+    Raises:
+        CurationError: there is no such model, or it has no tokenizer.
+    """
+    _, transformers = _torch()
+    tokenizer = _tokenizer(transformers, name, {"revision": "main"})
+    return lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def _tokenizer(transformers: Any, name: str, told: dict[str, Any]) -> Any:
+    tokenizer = _fetch(transformers.AutoTokenizer, name, told)
+    if len(tokenizer) <= len(tokenizer.all_special_ids):  # what is made where no file says more
+        raise CurationError(
+            f"{name}: has no tokenizer", "save the tokenizer into the same folder: save_pretrained"
+        )
+    return tokenizer
 
 
 def called(name: str) -> str:
@@ -316,19 +344,6 @@ def _dtype(torch: Any, name: str, place: str) -> Any:
     if name == "auto":
         return torch.float32 if place == "cpu" else "auto"
     return getattr(torch, name)
-
-
-def _auto(transformers: Any, head: Head, family: Family) -> Any:
-    if head == "none":
-        return transformers.AutoModel
-    if head == "next-sentence":
-        return transformers.AutoModelForNextSentencePrediction
-    return {
-        "causal": transformers.AutoModelForCausalLM,
-        "masked": transformers.AutoModelForMaskedLM,
-        "permuted": transformers.XLNetLMHeadModel,
-        "seq2seq": transformers.AutoModelForSeq2SeqLM,
-    }[family]
 
 
 def _fetch(auto: Any, name: str, told: dict[str, Any]) -> Any:

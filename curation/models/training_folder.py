@@ -4,26 +4,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from filelock import FileLock, Timeout
 
 from curation.files import CurationError, read_json, sweep, writing
-from curation.models.nsp import HEAD_JSON, SETTINGS
 
-CHECKPOINT, REPORT, LOCK = "checkpoint.pt", "training.json", ".train-nsp.lock"
+CHECKPOINT, REPORT = "checkpoint.pt", "training.json"
 FREE = ("device", "checkpoint_every")  # settings that may change before a training goes on
 
 
+class Kind(NamedTuple):
+    """A sort of training, by the files that it leaves.
+
+    Attributes:
+        settings: written when a training begins; tells whether a later one is the same.
+        done: the files that are all there when it has ended, and only then.
+    """
+
+    settings: str
+    done: tuple[str, ...]
+
+    @property
+    def lock(self) -> str:
+        """The file that keeps a second training away."""
+        return f".{Path(self.settings).stem}.lock"
+
+
 @contextmanager
-def alone(out: Path) -> Iterator[None]:
+def alone(out: Path, kind: Kind) -> Iterator[None]:
     """No other training in this folder meanwhile; what a killed one left half written goes.
 
     Raises:
         CurationError: another is at work here.
     """
-    lock = FileLock(out / LOCK)
+    lock = FileLock(out / kind.lock)
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -37,31 +53,33 @@ def alone(out: Path) -> Iterator[None]:
         lock.release()
 
 
-def ended(out: Path, says: dict[str, Any], *, restart: bool) -> bool:
+def ended(out: Path, kind: Kind, says: dict[str, Any], *, restart: bool) -> bool:
     """Whether the same training has ended in this folder; False where it is to begin or go on.
 
     Args:
         out: the folder.
+        kind: the sort of training.
         says: settings, base and corpus of the training.
         restart: throw away what an earlier one left.
 
     Raises:
         CurationError: it holds something else, or a training of other settings; says which.
     """
-    others = sorted(path.name for path in out.iterdir() if path.name != LOCK)
-    if others and SETTINGS not in others:
+    others = sorted(path.name for path in out.iterdir() if path.name != kind.lock)
+    if others and kind.settings not in others:
         raise CurationError(
-            f"{out}: holds {others[0]}, which is not of a training", "name a new folder with --out"
+            f"{out}: holds {others[0]}, which is not of such a training",
+            "name a new folder with --out",
         )
     if restart:
-        for name in (HEAD_JSON, CHECKPOINT, REPORT):
+        for name in (*kind.done, CHECKPOINT):
             (out / name).unlink(missing_ok=True)
     if restart or not others:
         return False
-    before = read_json(out / SETTINGS)
+    before = read_json(out / kind.settings)
     changed = [
         f"--{name.replace('_', '-')} was {before['settings'].get(name)}, is {value}"
-        for name, value in says["settings"].items()
+        for name, value in sorted(says["settings"].items())
         if name not in FREE and before["settings"].get(name) != value
     ]
     if before["base"] != says["base"]:
@@ -73,7 +91,7 @@ def ended(out: Path, says: dict[str, Any], *, restart: bool) -> bool:
             f"{out}: an earlier run stands here with other settings ({'; '.join(changed)})",
             "give the same again, name another --out, or throw it away with --restart",
         )
-    return (out / HEAD_JSON).exists()
+    return all((out / name).exists() for name in kind.done)
 
 
 def write_checkpoint(out: Path, state: dict[str, Any]) -> None:

@@ -81,6 +81,13 @@ def how_decided(settings: Mapping[str, Any]) -> str:
     return sentence + "."
 
 
+def _known(accepted: Mapping[str, int]) -> list[str]:
+    if not accepted:
+        return []
+    named = ", ".join(f"`{code}` {count}" for code, count in accepted.items())
+    return [f"Known pitfalls that the team accepts: {named}.", ""]
+
+
 def readme(
     cats: Sequence[Cat],
     annotations: pd.DataFrame,
@@ -91,6 +98,7 @@ def readme(
     licence: str,
     warning: str,
     decisions: str,
+    accepted: Mapping[str, int],
 ) -> str:
     """The release's README: what it is, how it came about, what is in it.
 
@@ -103,6 +111,7 @@ def readme(
         licence: licence of the data.
         warning: the content warning.
         decisions: how labels were counted, as a sentence.
+        accepted: known pitfalls that would have blocked the release, and how often they are there.
     """
     tally = Counter((cat.domain, cat.kind, cat.split) for cat in cats)
     terms = Counter(
@@ -140,6 +149,7 @@ def readme(
         "",
         decisions,
         "",
+        *_known(accepted),
         f"Licence of the data: {licence}.",
         "",
     ]

@@ -11,10 +11,12 @@ SentimentLM is StereoSet's (ACL §6.1). The others are named in the manner of it
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from curation.blank import options
 from curation.records import Cat
-from curation.scores.asking import attribute
+from curation.sentiment import vader
+from curation.words import NotCheckedError, base, listed
 
 Scores = dict[str, float]
 
@@ -31,12 +33,6 @@ class Artefact(NamedTuple):
     scores: Scores | None
     why: str = ""
 
-
-class NotCheckedError(Exception):
-    """A rule cannot be applied here; the message says why, and what would help."""
-
-
-INSTALL = "pip install 'curation[baselines]'"
 
 _STOP_WORDS = """
 a about above after again against all also am an and any are as at be because been before being
@@ -60,9 +56,6 @@ PRONOUNS = frozenset(_PRONOUNS.split())
 """English pronouns of the third person, with possessives and reflexives."""
 
 WORD = re.compile(r"[^\W_]+")
-LISTED_AS = {"bs": "sh", "hr": "sh", "no": "nb", "sr": "sh", "tl": "fil"}
-"""Languages that wordfreq lists under another code."""
-
 MIRRORED = {"ShortestLM": "LongestLM", "LastLM": "FirstLM"}
 """Rules that turn another one round: with ties half won, their lms and ss are 100 less its."""
 
@@ -112,14 +105,6 @@ def artefacts(
     return found
 
 
-def options(cat: Cat) -> list[str]:
-    """What differs between a CAT's associations: what fills the BLANK, or the whole sentences."""
-    sentences = [a.sentence for a in cat.associations]
-    if cat.kind == "intersentence":
-        return sentences
-    return [sentence[slice(*attribute(cat.context, sentence))] for sentence in sentences]
-
-
 def unigram(cats: Sequence[Cat], *, language: str) -> Scores:
     """Mean log frequency of an option's words (natural logarithm; package wordfreq).
 
@@ -133,24 +118,18 @@ def unigram(cats: Sequence[Cat], *, language: str) -> Scores:
         NotCheckedError: wordfreq, or what it needs to part this language's words, is not installed;
             it has no list of the language; or the list lacks half of the words.
     """
-    try:
-        import wordfreq
-        from wordfreq.tokens import lossy_tokenize
-    except ImportError:
-        raise NotCheckedError(f"the package wordfreq is not installed: {INSTALL}") from None
-    base = language.lower().partition("-")[0]
-    # Left to itself wordfreq takes the nearest language that it has, and so Dutch for Afrikaans.
-    listed = LISTED_AS.get(base, base)
-    if listed not in wordfreq.available_languages("best"):
-        raise NotCheckedError(f"wordfreq has no list of word frequencies for «{language}»")
-    least = 1e-8 if listed in wordfreq.available_languages("large") else 1e-6
+    code = listed(language)
+    import wordfreq
+    from wordfreq.tokens import lossy_tokenize
+
+    least = 1e-8 if code in wordfreq.available_languages("large") else 1e-6
     scores, every, unknown = {}, 0, 0
     try:
         for cat in cats:
             for association, option in zip(cat.associations, options(cat), strict=True):
                 frequencies = [
-                    float(wordfreq.word_frequency(word, listed, minimum=least))
-                    for word in lossy_tokenize(option, base)
+                    float(wordfreq.word_frequency(word, code, minimum=least))
+                    for word in lossy_tokenize(option, base(language))
                 ]
                 every += len(frequencies)
                 unknown += sum(frequency <= least for frequency in frequencies)
@@ -191,7 +170,7 @@ def overlap(cats: Sequence[Cat], *, language: str) -> Scores:
     Raises:
         NotCheckedError: the language is not English, or there are no intersentence CATs.
     """
-    if not _english(language):
+    if base(language) != "en":
         raise NotCheckedError(
             f"its lists of pronouns and stop words are English, the texts are in «{language}»"
         )
@@ -244,20 +223,9 @@ def negativity(
     """
     if sentiment is not None:
         return {a.id: -float(sentiment[a.id]) for cat in cats for a in cat.associations}
-    if not _english(language):
-        raise NotCheckedError(
-            f"VADER's lexicon is English, the texts are in «{language}»: give a classifier's scores"
-        )
-    try:
-        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
-    except ImportError:
-        raise NotCheckedError(f"the package vaderSentiment is not installed: {INSTALL}") from None
-    vader: Any = SentimentIntensityAnalyzer()
-    return {
-        a.id: -float(vader.polarity_scores(a.sentence)["compound"])
-        for cat in cats
-        for a in cat.associations
-    }
+    every = [a for cat in cats for a in cat.associations]
+    found = vader((a.sentence for a in every), language=language)
+    return {a.id: -value for a, value in zip(every, found, strict=True)}
 
 
 def _turned(scores: Scores) -> Scores:
@@ -266,7 +234,3 @@ def _turned(scores: Scores) -> Scores:
 
 def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-
-
-def _english(language: str) -> bool:
-    return language.lower().partition("-")[0] == "en"

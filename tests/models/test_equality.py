@@ -8,7 +8,7 @@ import pytest
 
 from curation.models.rules import RULES, Ask, Refusal, Scored
 from curation.models.scoring import Scorer, Wanted
-from curation.scores.asking import attribute, fill_all
+from curation.blank import attribute, fill_all
 from support.models import CAUSAL, MAKERS, MASKED
 from support.reference import reference
 

@@ -111,6 +111,8 @@ BAD: list[tuple[str, list[Row]]] = [
     ("blank_missing", [written(context="The baker is kind.")]),
     ("blank_twice", [written(context="The baker is BLANK and BLANK.")]),
     ("blank_glued", [written(context="The baker is BLANKly late.")]),
+    ("blank_left", [written(stereotype="BLANK")]),
+    ("blank_left", [written(kind="intersentence", context="The baker is BLANK.")]),
     ("target_missing", [written(context="He is BLANK.")]),
     ("template_not_reproduced", [written(stereotype="The baker was early.")]),
     ("same_text_twice", [written(unrelated=" LATE ")]),

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from curation.blank import options
 from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.artefacts import (
     PRONOUNS,
@@ -16,7 +17,6 @@ from curation.scores.artefacts import (
     content_words,
     length,
     negativity,
-    options,
     order,
     overlap,
     unigram,
@@ -171,7 +171,7 @@ def test_a_missing_package_is_named_with_the_mend(
     found = artefacts([INTRA, INTER], language="en")
     assert [one.name for one in found if one.scores is None] == [name]
     assert of(found, name).why == (
-        f"the package {package} is not installed: pip install 'curation[baselines]'"
+        f"the package {package} is not installed: pip install 'curation[language]'"
     )
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from curation.blank import BLANK, _fold, attribute, fill_all
 from curation.records import GOLDS, Cat, CatAssociation, Kind
-from curation.scores.asking import BLANK, VARIANTS, _fold, attribute, fill_all, questions
+from curation.scores.asking import VARIANTS, questions
 
 
 def cat(context: str, *sentences: str, kind: Kind = "intrasentence") -> Cat:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.files import CurationError, shipped
-from curation.rounds import content
-from curation.rounds.content import gist, meta_patterns, meta_text, near
+from curation.checks import content
+from curation.checks.content import gist, meta_patterns, meta_text, near
 
 BAKER = gist("The baker is BLANK at the party.", ["The baker is quiet at the party.", "loud"])
 ROWS = list(csv.DictReader(StringIO(shipped("data", "words", "meta_text.csv").read_text("utf-8"))))

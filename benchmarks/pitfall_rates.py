@@ -1,0 +1,58 @@
+"""Writes ``data/rates/stereoset_dev.json``: how often StereoSet's development set has each pitfall.
+
+    python benchmarks/pitfall_rates.py dev_cats.jsonl FILE… > data/rates/stereoset_dev.json
+
+The first file has a CAT a line: id, bias_type, target, context, and a text by gold label; what has
+BLANK in its context is intrasentence, or came after what has. It does not tell in which order the
+associations stood, so ``order_leak`` is counted on the files after it, of StereoSet's own form.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from curation.files import dump_json
+from curation.measures.pitfalls import ALGORITHM, counts, pitfalls
+from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.stereoset import read_cats
+
+
+def cats(path: Path) -> list[Cat]:
+    """The CATs of a file with one a line: first those between sentences, then those within one."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    # Some contexts between sentences hold a BLANK by mistake, so it alone does not tell the kind.
+    bare = [n for n, row in enumerate(rows) if "BLANK" not in row["context"]]
+    last = bare[-1] if bare else -1
+    return [
+        _cat(row, "intersentence" if n <= last else "intrasentence") for n, row in enumerate(rows)
+    ]
+
+
+def _cat(row: dict[str, Any], kind: Kind) -> Cat:
+    a, b, c = (
+        CatAssociation(id=f"{row['id']}-{gold}", sentence=row[gold], gold=gold) for gold in GOLDS
+    )
+    return Cat(
+        id=row["id"], kind=kind, domain=row["bias_type"], term=row["target"],
+        target=row["target"], family=row["target"], split="dev", context=row["context"],
+        associations=(a, b, c),
+    )  # fmt: skip
+
+
+def rates(path: Path, ordered: list[Path]) -> dict[str, Any]:
+    """The content of the file of rates."""
+    found = counts(pitfalls(cats(path), language="en"))
+    placed = [cat for file in ordered for cat in read_cats(file)]
+    found["order_leak"] = counts(pitfalls(placed, language="en"))["order_leak"]
+    return {
+        "dataset": "StereoSet's development set (Nadeem et al. 2021)",
+        "language": "en",
+        "algorithm": ALGORITHM,
+        "counts": found,
+    }
+
+
+if __name__ == "__main__":
+    first, *others = map(Path, sys.argv[1:])
+    sys.stdout.write(dump_json(rates(first, others)).decode())

@@ -1,0 +1,107 @@
+"""Word lists by language: those that are shipped, and a team's own."""
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.files import CurationError, read_text, shipped
+from curation.words import UNSPACED, base
+
+COLUMNS = ("language", "list", "word")
+
+
+class Words(NamedTuple):
+    """One list: words as they stand, and beginnings and ends of words (``kein*``, ``*n't``)."""
+
+    whole: frozenset[str]
+    begins: tuple[str, ...]
+    ends: tuple[str, ...]
+
+    def holds(self, word: str) -> bool:
+        """Whether a word in small letters is on the list."""
+        return word in self.whole or word.endswith(self.ends) or word.startswith(self.begins)
+
+
+class Lists(NamedTuple):
+    """All lists that serve a language, by name."""
+
+    language: str
+    words: Mapping[str, Words]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.words
+
+    def get(self, name: str) -> Words:
+        """A list; empty where the language has none."""
+        return self.words.get(name, Words(frozenset(), (), ()))
+
+    def first(self, name: str, tokens: Iterable[str], text: str) -> str | None:
+        """The first word of a text that is on a list, or None.
+
+        Args:
+            name: the list's name.
+            tokens: the words of the text.
+            text: the text in small letters; looked through where no space parts words.
+        """
+        found = self.words.get(name)
+        if found is None:
+            return None
+        if base(self.language) in UNSPACED:
+            return next((word for word in sorted(found.whole) if word in text), None)
+        return next((token for token in tokens if found.holds(token)), None)
+
+
+@cache
+def lists(language: str, own: Path | None = None) -> Lists:
+    """The lists for a language: the rows of ``data/words/pitfalls.csv`` for it and for all (*).
+
+    Args:
+        language: a language code; of ``pt-BR`` the rows of ``pt`` hold as well.
+        own: a file of the same columns, whose words are added.
+
+    Raises:
+        CurationError: a file lacks a column or a row a cell; names the line.
+
+    >>> lists("en-GB").get("negation").holds("isn't")
+    True
+    >>> "negation" in lists("tlh")
+    False
+    """
+    codes = {"*", language.lower(), base(language)}
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in (shipped("data", "words", "pitfalls.csv"), *([own] if own else [])):
+        for code, name, word in _rows(path):
+            if code in codes:
+                found[name].add(word)
+    return Lists(language, {name: _words(words) for name, words in found.items()})
+
+
+def _words(words: set[str]) -> Words:
+    return Words(
+        frozenset(word for word in words if "*" not in word),
+        tuple(sorted(word[:-1] for word in words if word.endswith("*"))),
+        tuple(sorted(word[1:] for word in words if word.startswith("*"))),
+    )
+
+
+@cache
+def _rows(path: Path) -> list[tuple[str, str, str]]:
+    rows = csv.DictReader(StringIO(read_text(path), newline=""))
+    if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
+        raise CurationError(
+            f"{path}: no column {', '.join(missing)}", f"the columns are {', '.join(COLUMNS)}"
+        )
+    found = []
+    for row in rows:
+        code, name, word = ((row[column] or "").strip() for column in COLUMNS)
+        if not (code and name and word.strip("*")) or "*" in word[1:-1]:
+            raise CurationError(
+                f"{path} line {rows.line_num}: no language, list or word",
+                "fill the three cells; * stands only before or after a word",
+            )
+        found.append((code.lower(), name, word.lower().replace("’", "'")))
+    return found

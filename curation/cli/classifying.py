@@ -1,0 +1,83 @@
+"""What a classifier says of associations: kept as it comes, so that it is asked once."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from platformdirs import user_cache_path
+
+from curation.cli import console
+from curation.cli.measuring import Source
+from curation.files import CurationError, dump_json
+
+if TYPE_CHECKING:
+    from curation.measures.sentiment import Feeling
+
+CACHE = "CURATION_CACHE"  # environment variable: where it is kept
+_AT_ONCE = 1000  # texts between two writes
+
+
+def classified(source: Source) -> "tuple[dict[str, Feeling], dict[str, Any]]":
+    """The sentiment of each association by a classifier, and what classifier it was.
+
+    Raises:
+        CurationError: it cannot be opened or run, or does not know neutral texts and shall.
+    """
+    from curation.measures.sentiment import CLASSES, Feeling
+    from curation.models import classifier
+
+    knobs = source.knobs
+    model = classifier.load(knobs.sentiment, labels=knobs.labels or None)
+    if knobs.classes == 3 and "neutral" not in model.classes:
+        raise CurationError(
+            f"{knobs.sentiment}: does not know neutral texts", "take two classes, or another model"
+        )
+    texts = {a.id: a.sentence for cat in source.cats for a in cat.associations}
+    path = _place(model.about)
+    known = _read(path)
+    missing = sorted({text for text in texts.values() if _key(text) not in known}, key=len)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with console.tracked("sentiment", len(missing)) as advance, path.open("ab") as file:
+        if known:
+            file.write(b"\n")  # what was killed may have left half a line
+        for start in range(0, len(missing), _AT_ONCE):
+            some = missing[start : start + _AT_ONCE]
+            for text, found in zip(
+                some, classifier.classify(model, some, tell=advance), strict=True
+            ):
+                known[_key(text)] = tuple(found)
+                file.write(orjson.dumps([_key(text), *found]) + b"\n")
+            file.flush()
+    for notice in model.notices:
+        console.note(notice)
+    feelings = {}
+    for name, text in texts.items():
+        shares = known[_key(text)]
+        best = max(range(len(CLASSES)), key=shares.__getitem__)
+        feelings[name] = Feeling(CLASSES[best], shares[2] - shares[0])
+    return feelings, model.about
+
+
+def _place(about: dict[str, Any]) -> Path:
+    folder = os.environ.get(CACHE)
+    home = Path(folder) if folder else user_cache_path("curation")
+    return home / "sentiment" / f"{hashlib.sha256(dump_json(about)).hexdigest()[:32]}.jsonl"
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _read(path: Path) -> dict[str, tuple[float, ...]]:
+    """What was said before; a line that was cut off is asked for again."""
+    found: dict[str, tuple[float, ...]] = {}
+    for line in path.read_bytes().splitlines() if path.exists() else ():
+        try:
+            key, *shares = orjson.loads(line or b"[null]")
+        except (ValueError, TypeError):
+            continue
+        if len(shares) == 3:
+            found[key] = tuple(shares)
+    return found

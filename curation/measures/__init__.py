@@ -1,0 +1,1 @@
+"""Stage 4: what the collected data says, and which pitfalls it falls into."""

@@ -1,0 +1,347 @@
+"""Train a model in steps and epochs: what every training here has in common.
+
+A training says what it learns from (``Learner``'s abstract methods); this says how: the learning
+rate warms up and then falls to nothing in a straight line, arithmetic is mixed on a GPU, gradients
+are clipped at norm 1, a batch may be run in parts, each epoch ends with the accuracy on what was
+held out.
+
+Whatever is drawn comes from the seed and the number of the epoch, and a checkpoint holds weights,
+optimiser and the state of torch's random numbers. So a run that was killed goes on at its last
+checkpoint and ends as if it had not been killed; on a CPU to the last bit.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from curation.files import CurationError, dump_json, now, read_json, writing
+from curation.models.forward import free_memory, out_of_memory
+from curation.models.loading import Loaded, called, versions
+from curation.models.training_folder import (
+    CHECKPOINT,
+    REPORT,
+    Kind,
+    alone,
+    ended,
+    read_checkpoint,
+    write_checkpoint,
+)
+from curation.models.training_settings import Learning, Tell, Told, check, rate_at, warmup_steps
+
+_CLIP = 1.0
+_POOL = 100  # batches among which examples of like length are put together: less padding
+_NO_LIMIT = 10**6  # of a length, where the model has none
+
+
+def learn(
+    wanted: Learning,
+    out: Path,
+    *,
+    kind: Kind,
+    corpus: str,
+    opened: Callable[[], tuple[Loaded, dict[str, Any]]],
+    begun: Callable[[Loaded, dict[str, Any]], "Learner"],
+    restart: bool,
+) -> dict[str, Any]:
+    """Train, or go on where a run of the same settings and corpus ended.
+
+    Args:
+        wanted: the settings.
+        out: a folder for the trained model; new, empty, or of an earlier run.
+        kind: the sort of training.
+        corpus: what tells its corpus from others.
+        opened: loads the model, and says what it was before: its name and revision.
+        begun: makes a training of these.
+        restart: throw away what an earlier run left there.
+
+    Returns:
+        What ``training.json`` says.
+
+    Raises:
+        CurationError: the folder holds something else, or a run of other settings; the model or
+            the corpus does not serve; memory ran out; the loss is not finite.
+    """
+    check(wanted)
+    out.mkdir(parents=True, exist_ok=True)
+    with alone(out, kind), torch.random.fork_rng():
+        torch.manual_seed(wanted.seed)  # before loading, which may draw weights
+        loaded, base = opened()
+        says = {"settings": _settings(wanted), "base": base, "corpus": corpus}
+        if ended(out, kind, says, restart=restart):
+            return dict(read_json(out / REPORT))
+        with writing(out / kind.settings) as file:
+            file.write(dump_json(says))
+        try:
+            return begun(loaded, base).run()
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error):
+                raise
+            free_memory()
+            raise CurationError(
+                f"{wanted.model}: no memory for {wanted.batch} {wanted.unit} "
+                f"in {wanted.accumulate} parts",
+                f"give --accumulate {2 * wanted.accumulate} and --restart, or a shorter --length",
+            ) from None
+
+
+def _settings(wanted: Learning) -> dict[str, Any]:
+    """Settings as files say them: no folder of this machine."""
+    return asdict(replace(wanted, model=called(wanted.model)))
+
+
+def check_length(wanted: Learning, loaded: Loaded, *, least: int) -> None:
+    """See that examples of the length that is wanted go into the model.
+
+    Args:
+        wanted: the settings.
+        loaded: the model.
+        least: tokens that an example has at least.
+
+    Raises:
+        CurationError: they do not; says which lengths do.
+    """
+    window = loaded.window or 10**9
+    if not least <= wanted.length <= window:
+        raise CurationError(
+            f"{wanted.model}: {wanted.unit} of {wanted.length} tokens do not do",
+            f"give a --length from {least} to {min(window, _NO_LIMIT)}",
+        )
+
+
+def precision_of(name: str, device: Any) -> str:
+    """The precision that a training has on a device.
+
+    Raises:
+        CurationError: it has none there.
+    """
+    cuda = device.type == "cuda"
+    if name == "auto":
+        if not cuda:
+            return "float32"
+        return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
+    if name == "float16" and not cuda:
+        raise CurationError("float16 trains on a GPU only", "take --precision bfloat16 or float32")
+    return name
+
+
+class Learner(ABC):
+    """One training, begun or gone on with.
+
+    ``model`` is what learns, and ``precision`` that of its arithmetic.
+    """
+
+    kind: ClassVar[Kind]
+
+    def __init__(
+        self,
+        wanted: Learning,
+        out: Path,
+        loaded: Loaded,
+        base: dict[str, Any],
+        tell: Tell,
+        *,
+        count: int,
+    ) -> None:
+        """Make ready to learn from ``count`` examples an epoch."""
+        self.wanted, self.out, self.loaded, self.base, self.tell = wanted, out, loaded, base, tell
+        self.model = loaded.model
+        self.per_epoch = -(-count // wanted.batch)
+        self.steps = self.per_epoch * wanted.epochs
+        self.warmup = warmup_steps(self.steps) if wanted.warmup is None else wanted.warmup
+        self.warmup = min(self.warmup, self.steps - 1)
+        self.precision = precision_of(wanted.precision, self.model.device)
+        self.optimizer = self._optimizer(
+            [part for part in self.model.parameters() if part.requires_grad]
+        )
+        self.scaler = torch.amp.GradScaler(
+            self.model.device.type, enabled=self.precision == "float16"
+        )
+        self._mode(learning=False)
+        self.step, self.history, self.losses = 0, list[dict[str, Any]](), [0.0, 0.0]
+        self.seconds, self.continued = 0.0, 0
+
+    # --- what a training says of itself ---------------------------------------------------------
+
+    @abstractmethod
+    def _optimizer(self, parts: list[Any]) -> Any:
+        """What changes these weights; its rate is set at each step."""
+
+    @abstractmethod
+    def _mode(self, *, learning: bool) -> None:
+        """Turn dropout on or off."""
+
+    @abstractmethod
+    def _learning(self) -> Any:
+        """The module whose weights a checkpoint holds."""
+
+    @abstractmethod
+    def _batches(self, epoch: int) -> Sequence[Any]:
+        """An epoch's batches in their order; the same whenever it is asked."""
+
+    @abstractmethod
+    def _examples(self, batch: Any) -> Sequence[Any]:
+        """A batch as the model reads it."""
+
+    @abstractmethod
+    def _judged(self, examples: Sequence[Any]) -> tuple[Any, Any]:
+        """Logits of examples, with gradients, and their labels in the same order."""
+
+    @abstractmethod
+    def _right(self) -> tuple[int, int]:
+        """How many held-out examples are told rightly, and how many there are."""
+
+    @abstractmethod
+    def _report(self) -> dict[str, Any]:
+        """What the report says of the model, the corpus and its sides."""
+
+    @abstractmethod
+    def _keep(self) -> None:
+        """Write the trained model into the folder."""
+
+    # --- learning -------------------------------------------------------------------------------
+
+    def run(self) -> dict[str, Any]:
+        """Train to the end and write everything."""
+        self._go_on()
+        begun = monotonic() - self.seconds
+        self.tell(Told(self.step, self.steps, self.step // self.per_epoch + 1))
+        while self.step < self.steps:
+            epoch, done = divmod(self.step, self.per_epoch)
+            for batch in self._batches(epoch)[done:]:
+                loss = self._learn(self._examples(batch))
+                self.step += 1
+                self.losses = [self.losses[0] + loss, self.losses[1] + 1]
+                self.seconds = monotonic() - begun
+                self.tell(Told(self.step, self.steps, epoch + 1, loss))
+                if self.step % self.per_epoch and not self.step % self.wanted.checkpoint_every:
+                    self._save()
+            self._end_of_epoch(epoch + 1)
+        return self._finish()
+
+    def order(self, sizes: NDArray[Any], epoch: int) -> list[NDArray[Any]]:
+        """An epoch's batches, as numbers of examples: drawn, those of like length together.
+
+        Args:
+            sizes: how long each example is, in whatever unit.
+            epoch: from 0.
+        """
+        draw, batch = np.random.default_rng([self.wanted.seed, epoch, 3]), self.wanted.batch
+        shuffled = draw.permutation(len(sizes))
+        batches = []
+        for start in range(0, len(shuffled), _POOL * batch):
+            some = shuffled[start : start + _POOL * batch]
+            some = some[np.argsort(sizes[some], kind="stable")]
+            batches += [some[at : at + batch] for at in range(0, len(some), batch)]
+        return [batches[n] for n in draw.permutation(len(batches))]
+
+    def cast(self) -> Any:
+        """Within it arithmetic has this training's precision."""
+        return torch.autocast(
+            self.model.device.type,
+            getattr(torch, self.precision),
+            enabled=self.precision != "float32",
+        )
+
+    def _learn(self, whole: Sequence[Any]) -> float:
+        """One step; the batch's mean loss."""
+        self._mode(learning=True)
+        total = 0.0
+        for part in np.array_split(np.arange(len(whole)), self.wanted.accumulate):
+            if not len(part):
+                continue
+            with self.cast():
+                logits, labels = self._judged([whole[n] for n in part])
+            lost: Any = torch.nn.functional.cross_entropy(logits.float(), labels, reduction="sum")
+            loss = lost / len(whole)
+            self.scaler.scale(loss).backward()
+            total += float(loss.detach())
+        if not whole:
+            return 0.0  # texts without a token: nothing to learn
+        if not math.isfinite(total):
+            raise CurationError(
+                f"step {self.step + 1}: the loss is {total}",
+                "take a lower --lr, or --precision float32; with --restart",
+            )
+        share = rate_at(self.step, steps=self.steps, warmup=self.warmup)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.wanted.lr * share
+        self.scaler.unscale_(self.optimizer)
+        torch.nn.utils.clip_grad_norm_(
+            [part for group in self.optimizer.param_groups for part in group["params"]], _CLIP
+        )
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.optimizer.zero_grad(set_to_none=True)
+        return total
+
+    def _end_of_epoch(self, epoch: int) -> None:
+        self._mode(learning=False)
+        right, count = self._right()
+        accuracy, loss = 100 * right / max(count, 1), self.losses[0] / self.losses[1]
+        self.history.append({"epoch": epoch, "loss": loss, "held_out_accuracy": accuracy})
+        self.losses = [0.0, 0.0]
+        self.tell(Told(self.step, self.steps, epoch, loss, accuracy))
+        self._save()
+
+    # --- on disk --------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        cuda = self.model.device.type == "cuda"
+        state = {
+            "step": self.step,
+            "weights": self._learning().state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": self.scaler.state_dict(),
+            "random": torch.get_rng_state(),
+            "random_cuda": torch.cuda.get_rng_state_all() if cuda else [],
+            "history": self.history,
+            "losses": self.losses,
+            "seconds": self.seconds,
+            "continued": self.continued,
+        }
+        write_checkpoint(self.out, state)
+
+    def _go_on(self) -> None:
+        state = read_checkpoint(self.out, self.model.device)
+        if state is None:
+            return
+        self._learning().load_state_dict(state["weights"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.scaler.load_state_dict(state["scaler"])
+        torch.set_rng_state(state["random"].cpu())
+        if self.model.device.type == "cuda" and state["random_cuda"]:
+            torch.cuda.set_rng_state_all([part.cpu() for part in state["random_cuda"]])
+        self.step, self.history = state["step"], state["history"]
+        self.losses, self.seconds = state["losses"], state["seconds"]
+        self.continued = state["continued"] + 1
+
+    def _finish(self) -> dict[str, Any]:
+        self._mode(learning=False)
+        report = {
+            "settings": _settings(self.wanted),
+            "base": self.base,
+            "steps": self.steps,
+            "warmup_steps": self.warmup,
+            "precision": self.precision,
+            "device": str(self.model.device),
+            **self._report(),
+            "epochs": self.history,
+            "held_out_accuracy": self.history[-1]["held_out_accuracy"],
+            "seconds": round(self.seconds, 1),
+            "continued": self.continued,
+            "versions": versions(),
+            "finished": now(),
+        }
+        self._keep()
+        with writing(self.out / REPORT) as file:
+            file.write(dump_json(report))
+        (self.out / CHECKPOINT).unlink(missing_ok=True)
+        return report

@@ -1,0 +1,70 @@
+"""The table of pitfalls: one for code, documentation and StereoSet's rates."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from curation.checks.codes import PITFALLS
+from curation.files import read_json, shipped
+from curation.reasons import REASONS
+from curation.records import KINDS, Severity
+
+PAGE = (Path(__file__).parents[2] / "docs" / "measures.md").read_text("utf-8")
+RATES = read_json(shipped("data", "rates", "stereoset_dev.json"))["counts"]
+
+
+def documented() -> dict[str, list[str]]:
+    """The rows of the table of codes, by code."""
+    section = PAGE.split("\n## Pitfalls\n")[1].split("\n## ")[0]
+    table = section.split("| code |")[1].split("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.split("\n")[2:]]
+    return {row[0].strip("`"): row[1:] for row in rows}
+
+
+def rate(code: str) -> str:
+    """StereoSet's rate as the page has it."""
+    count, of = RATES.get(code, {}).get("all", (0, 0))
+    return f"{100 * count / of:.2f} %" if of else "–"
+
+
+@pytest.mark.parametrize("code", PITFALLS)
+def test_every_code_is_documented_as_it_is(code: str) -> None:
+    about = PITFALLS[code]
+    assert documented()[code] == [
+        about.severity, about.unit, about.says, about.mend, about.languages, rate(code),
+    ]  # fmt: skip
+
+
+def test_no_other_code_is_documented() -> None:
+    assert list(documented()) == list(PITFALLS)
+
+
+def test_the_words_are_those_of_the_records() -> None:
+    for code, about in PITFALLS.items():
+        assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)*", code)
+        assert about.severity in get_args(Severity)
+        assert about.kind in (None, *KINDS)
+        assert not (about.says + about.mend).endswith(".")
+
+
+def test_a_flaw_has_one_name_at_import_and_in_a_dataset() -> None:
+    shared = set(PITFALLS) & set(REASONS)
+    assert {
+        *("empty_text", "blank_missing", "blank_twice", "blank_glued", "blank_left"),
+        *("target_missing", "template_not_reproduced", "same_text_twice", "duplicate_item"),
+        *("near_duplicate", "meta_text"),
+    } == shared
+
+
+def test_what_stops_a_release_is_what_the_measures_say() -> None:
+    assert {code for code, about in PITFALLS.items() if about.severity == "block"} == {
+        *("empty_text", "blank_missing", "blank_twice", "blank_glued", "blank_left"),
+        *("target_missing", "template_not_reproduced", "same_text_twice", "duplicate_item"),
+        *("meta_text", "fused_words", "gold_conflict"),
+    }
+
+
+def test_every_code_but_none_has_a_rate() -> None:
+    assert set(RATES) == set(PITFALLS)

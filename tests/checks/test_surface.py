@@ -1,0 +1,285 @@
+"""Each check of an item's form has a hit and a near miss, in several scripts."""
+
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.checks.answers import pitfalls
+from curation.checks.content import meta_patterns
+from curation.checks.lists import lists
+from curation.checks.surface import Asked, check, unchecked
+from curation.files import CurationError
+from curation.records import GOLDS, Association, Item
+
+INTRA = ("The baker is kind.", "The baker is gruff.", "The baker is octal.")
+INTER = ("He was up early.", "He got up late.", "Tin melts very quickly.")
+
+
+def intra(*sentences: str, context: str = "The baker is BLANK.", **changes: Any) -> Asked:
+    a, b, c = (*sentences, *INTRA[len(sentences) :])
+    return _asked("intrasentence", context, (a, b, c), changes)
+
+
+def inter(*sentences: str, context: str = "The baker came.", **changes: Any) -> Asked:
+    a, b, c = (*sentences, *INTER[len(sentences) :])
+    return _asked("intersentence", context, (a, b, c), changes)
+
+
+def _asked(kind: Any, context: str, three: tuple[str, str, str], changes: Any) -> Asked:
+    asked = Asked(kind, "profession", "baker", context, three, GOLDS)
+    return asked._replace(**changes)
+
+
+def codes(item: Asked, language: str = "en", **knobs: Any) -> list[tuple[str, int | None]]:
+    return [(one.code, one.at) for one in check(item, lists(language), **knobs)]
+
+
+def test_sound_items_have_no_finding() -> None:
+    assert codes(intra()) == codes(inter()) == []
+
+
+@pytest.mark.parametrize(
+    ("item", "code", "at"),
+    [
+        (intra(context="The baker is kind."), "blank_missing", None),
+        (intra(context="The BLANK baker is BLANK."), "blank_twice", None),
+        (intra(context="The baker is BLANKed."), "blank_glued", None),
+        (intra("The baker was kind."), "template_not_reproduced", 0),
+        (intra("The baker is BLANK."), "blank_left", 0),
+        (inter(context="The BLANK baker came."), "blank_left", None),
+        (inter(INTER[0], "THE blank IS LATE."), "blank_left", 1),
+        (inter(context="The cook came."), "target_missing", None),
+        (intra("The baker is Gruff."), "same_text_twice", None),
+        (inter("  "), "empty_text", 0),
+        (inter(context="The bakers came."), "target_inflected", None),
+        (inter(context="The cook came.", target="The Cook"), "target_recased", None),
+        (intra("the baker is kind."), "capitals_lost", 0),
+        (inter("he was up early."), "capital_mixed", None),
+        (inter("He was up early"), "punctuation_missing", 0),
+        (inter("He was up early"), "punctuation_mixed", None),
+        (inter("He was was up early."), "word_doubled", 0),
+        (inter(context="The baker came came."), "word_doubled", None),
+        (inter("He was  up early."), "space_doubled", 0),
+        (inter("He was up early. "), "space_doubled", 0),
+        (inter("He was a early bird."), "article_wrong", 0),
+        (inter("He was an baker."), "article_wrong", 0),
+        (inter("He has an unique view."), "article_wrong", 0),
+        (inter("It took him a hour."), "article_wrong", 0),
+        (inter("Write to a.b@example.org."), "contact_data", 0),
+        (inter("See www.example.org now."), "contact_data", 0),
+        (inter("Ring +49 30 1234567 now."), "contact_data", 0),
+        (inter("He was up very early."), "words_differ", None),
+        (inter("He was up so very early today, it seems."), "lengths_differ", None),
+        (inter(INTER[0], INTER[1], "Tin melts."), "unrelated_shortest", None),
+        (inter("He was not early."), "negation_one_sided", None),
+        (inter("He wasn’t up early."), "negation_one_sided", None),
+        (inter("She was up early."), "pronouns_opposite", None),
+    ],
+)
+def test_a_hit(item: Asked, code: str, at: int | None) -> None:
+    assert (code, at) in codes(item)
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [
+        (intra(context="The baker is «BLANK»."), "blank_glued"),
+        (intra("The Baker is kind."), "template_not_reproduced"),
+        (inter("The page was blank."), "blank_left"),
+        (inter("HIS FACE WENT BLANK."), "blank_left"),
+        (inter(context="A Baker came."), "target_missing"),
+        (inter(context="The café owner came.", target="Cafe owner"), "target_missing"),
+        (inter(context="Bakers and a baker came."), "target_inflected"),
+        (inter(context="Baker is what he is."), "target_recased"),
+        (intra("The Baker is kind."), "capitals_lost"),
+        (intra("the baker is kind.", context="BLANK is the baker."), "capitals_lost"),
+        (inter("«9 o’clock» it was."), "capital_mixed"),
+        (inter("He said: “I rose early.”"), "punctuation_missing"),
+        (inter("He rose early (at 5!)"), "punctuation_missing"),
+        (inter("He said that that was early."), "word_doubled"),
+        (inter("He left early. Early birds sing."), "word_doubled"),
+        (inter("He was a user of an hour's rest."), "article_wrong"),
+        (inter("He was a one-eyed European."), "article_wrong"),
+        (inter("He has an MBA, a US passport and an 8."), "article_wrong"),
+        (inter("It is an historic, a historic day."), "article_wrong"),
+        (inter("In 2001-2005 he made 1000000 rolls."), "contact_data"),
+        (inter("He rose, e.g. at 5.30 a.m."), "contact_data"),
+        (inter("He rose so very early, at 5."), "lengths_differ"),
+        (inter(INTER[0], "He was late.", "Tin melts now."), "unrelated_shortest"),
+        (inter("He was not early.", "He never got up."), "negation_one_sided"),
+        (inter(INTER[0], INTER[1], "Tin does not melt."), "negation_one_sided"),
+        (inter("She was up early.", domain="Gender"), "pronouns_opposite"),
+        (inter("She saw him early."), "pronouns_opposite"),
+        (inter("The noted knot is tied."), "negation_one_sided"),
+    ],
+)
+def test_a_near_miss(item: Asked, code: str) -> None:
+    assert code not in {found for found, _ in codes(item)}
+
+
+def test_what_a_sentence_has_from_its_context_is_told_once() -> None:
+    doubled = [s.replace("The baker", "The the baker") for s in INTRA]
+    assert codes(intra(*doubled, context="The the baker is BLANK.")) == [("word_doubled", None)]
+
+
+def test_the_gold_of_each_association_counts_and_not_its_place() -> None:
+    item = inter("Tin melts.", "He was not early.", golds=("unrelated", "stereotype", None))
+    assert "negation_one_sided" not in dict(codes(item))  # no anti-stereotype to compare with
+    assert ("unrelated_shortest", None) in codes(item)
+    shuffled = inter("Tin melts.", "He was not early.", "He got up late.",
+                     golds=("unrelated", "stereotype", "anti-stereotype"))  # fmt: skip
+    assert ("negation_one_sided", None) in codes(shuffled)
+
+
+def test_what_a_campaign_allows_is_no_finding() -> None:
+    glued = intra(context="The baker is BLANKish.")
+    assert "blank_glued" not in dict(codes(glued, blank_alone=False))
+    nameless = inter(context="She came.")
+    assert "target_missing" not in dict(codes(nameless, name_target=False))
+
+
+def test_text_about_the_task_is_found_where_patterns_are_given() -> None:
+    item = inter("These HITs are ok.")
+    assert codes(item, meta=meta_patterns("en")) == [("meta_text", 0)]
+    assert codes(item) == []
+
+
+# --- other languages ------------------------------------------------------------------------
+
+ARABIC = Asked(
+    *("intersentence", "profession", "خباز", "جاء الخباز."),
+    ("استيقظ مبكرا؟", "نام حتى الظهر。", "القطة سوداء"),
+    GOLDS,
+)
+JAPANESE = Asked(
+    *("intrasentence", "profession", "パン屋", "そのパン屋はBLANKです。"),
+    ("そのパン屋は親切です。", "そのパン屋は無愛想です。", "そのパン屋は青いです。"),
+    GOLDS,
+)
+TURKISH = Asked(
+    *("intrasentence", "profession", "fırıncı", "Fırıncılar BLANK olur."),
+    ("Fırıncılar iyi olur.", "fırıncılar kötü olur.", "Fırıncılar mavi olur"),
+    GOLDS,
+)
+GERMAN = Asked(
+    *("intersentence", "profession", "Bäcker", "Der Bäcker kam."),
+    ("Er hatte keine Zeit.", "Er hatte viel Zeit.", "Zinn schmilzt sehr leicht."),
+    GOLDS,
+)
+
+
+def test_arabic_needs_no_capitals_and_joins_its_article() -> None:
+    assert codes(ARABIC, "ar") == [
+        ("punctuation_missing", 2),
+        ("punctuation_mixed", None),
+        ("words_differ", None),
+    ]
+    why = unchecked(lists("ar"))
+    assert "articles or particles" in why["target_inflected"]
+    assert "no list 'negation'" in why["negation_one_sided"]
+
+
+def test_japanese_is_measured_in_characters() -> None:
+    assert codes(JAPANESE, "ja") == []
+    long = JAPANESE.sentences[0].replace("親切", "とても親切でいつもやさしい人")
+    longer = JAPANESE._replace(sentences=(long, *JAPANESE.sentences[1:]))
+    assert ("lengths_differ", None) in codes(longer, "ja")
+    why = unchecked(lists("ja"))
+    assert {"words_differ", "word_doubled", "other_target", "target_inflected"} <= set(why)
+    assert "punctuation_missing" not in why
+
+
+def test_turkish_letters_are_read() -> None:
+    found = codes(TURKISH, "tr")
+    assert ("capitals_lost", 1) in found
+    assert ("punctuation_missing", 2) in found
+    assert ("target_inflected", None) in found
+
+
+def test_german_has_its_own_negation_and_lacks_pronouns() -> None:
+    assert ("negation_one_sided", None) in codes(GERMAN, "de-AT")
+    assert "pronouns_opposite" in unchecked(lists("de-AT"))
+    assert "article_wrong" in unchecked(lists("de-AT"))
+
+
+def test_english_lacks_nothing_and_thai_ends_without_a_mark() -> None:
+    assert unchecked(lists("en")) == {}
+    assert "punctuation_missing" in unchecked(lists("th"))
+    assert "punctuation_missing" not in dict(codes(inter("He rose"), "th"))
+
+
+# --- a team's own lists ---------------------------------------------------------------------
+
+
+def test_own_lists_add_to_those_that_are_shipped(tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text("language,list,word\ntr,negation,değil\ntr,negation,*siz\nen,negation,nope\n")
+    turkish = lists("tr", own)
+    assert "negation_one_sided" not in unchecked(turkish)
+    item = TURKISH._replace(sentences=("Evsiz olur.", "Evli olur.", "Mavi olur."))
+    assert "negation_one_sided" in {one.code for one in check(item, turkish)}
+    assert lists("en", own).get("negation").holds("nope")
+    assert lists("en", own).get("negation").holds("not")
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("language,word\nen,not\n", "no column list"),
+        ("language,list,word\nen,negation,\n", "line 2"),
+        ("language,list,word\nen,negation,*\n", "line 2"),
+        ("language,list,word\nen,negation,n*t\n", "line 2"),
+    ],
+)
+def test_a_wrong_list_is_named(tmp_path: Path, text: str, wrong: str) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text(text)
+    with pytest.raises(CurationError, match=wrong):
+        lists("en", own)
+
+
+# --- a single answer ------------------------------------------------------------------------
+
+
+def test_an_answer_gets_warnings_with_its_place_and_no_notes() -> None:
+    sentences = ("He was not up so early", "He got up late.", "Tin.")
+    a, b, c = (
+        Association(id=f"a{n}", sentence=s, intent=gold)
+        for n, (s, gold) in enumerate(zip(sentences, GOLDS, strict=True))
+    )
+    item = Item(id="i", kind="intersentence", term="t", context="The bakers came.",
+                associations=(a, b, c), round="main")  # fmt: skip
+    found = pitfalls(item, "profession", "baker", "main/raw line 3", lists=lists("en"))
+    assert [(one.code, one.association, one.where) for one in found] == [
+        ("punctuation_missing", "a0", "main/raw line 3"),
+        ("punctuation_mixed", None, "main/raw line 3"),
+        ("lengths_differ", None, "main/raw line 3"),
+        ("negation_one_sided", None, "main/raw line 3"),
+    ]
+    assert {one.severity for one in found} == {"warn"}
+    named = a.model_copy(update={"intent": None, "published_gold": "stereotype"})
+    again = item.model_copy(update={"associations": (named, b, c)})
+    assert found == pitfalls(again, "profession", "baker", "main/raw line 3", lists=lists("en"))
+
+
+@given(st.tuples(st.text(), st.text(), st.text()), st.text(), st.sampled_from(["en", "ja", "ar"]))
+def test_any_text_can_be_checked(
+    sentences: tuple[str, str, str], context: str, language: str
+) -> None:
+    for kind in ("intrasentence", "intersentence"):
+        item = Asked(kind, "d", "baker", context + "BLANK", sentences, GOLDS)  # type: ignore[arg-type]
+        for one in check(item, lists(language), meta=meta_patterns(language)):
+            assert one.at in (None, 0, 1, 2)
+
+
+def test_an_item_is_checked_in_a_third_of_a_millisecond() -> None:
+    items = [inter(f"He was up early on day {n}.") for n in range(1000)]
+    words = lists("en")
+    start = process_time()
+    for item in items:
+        check(item, words)
+    assert process_time() - start < 0.3

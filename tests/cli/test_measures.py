@@ -1,0 +1,264 @@
+"""``curation measures``: what is shown is what is kept; other knobs are for once; what is barred."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files import dump_json
+from curation.models import tiny
+from curation.stereoset import read_cats, read_predictions
+
+
+def said(done: Any) -> Any:
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+def set_to(root: Path, old: str, new: str) -> None:
+    path = root / "campaign.toml"
+    text = path.read_text("utf-8")
+    assert text.count(old) == 1, old
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def kept(root: Path, name: str) -> Any:
+    return json.loads((root / "4-measures" / name).read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def release(example: Path) -> list[str]:
+    """The example's release as gold files on a command line."""
+    folder = example / "7-release" / "0.1.0"
+    return ["--gold", str(folder / "dev.json"), "--gold", str(folder / "test.json")]
+
+
+@pytest.fixture(scope="session")
+def classifier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny classifier with drawn weights that says what its classes are."""
+    import torch
+    from transformers import BertForSequenceClassification
+
+    folder = tmp_path_factory.mktemp("classifier")
+    texts = ["The baker is kind.", "Snow is cold and wet.", "He sleeps late on Sundays."] * 4
+    tiny.make(folder, texts, family="masked")
+    torch.manual_seed(3)
+    model = BertForSequenceClassification.from_pretrained(
+        folder, num_labels=3, id2label={0: "neg", 1: "neu", 2: "pos"}
+    )
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["statistics", "sentiment"])
+def test_a_campaigns_measure_is_what_is_kept_and_is_made_once(
+    forked: Any, finished: Path, untouched: Any, name: str
+) -> None:
+    before = untouched(finished)
+    assert said(forked("measures", name, "-c", finished, "--json")) == kept(
+        finished, f"{name}.json"
+    )
+    assert untouched(finished) == before
+
+
+@pytest.mark.parametrize("name", ["statistics", "sentiment"])
+def test_a_release_measures_as_the_campaign_that_made_it(
+    forked: Any, finished: Path, release: list[str], name: str
+) -> None:
+    own, gold = (
+        said(forked("measures", name, *where, "--json")) for where in (["-c", finished], release)
+    )
+    if name == "sentiment":
+        # A gold file's terms have no ids of their own: draws of whole terms come in another order.
+        for found in (own, gold):
+            for row in found["rows"]:
+                row["difference"] = row["difference"]["value"]
+                row["labels"] = {
+                    label: {n: cell["share"] for n, cell in shares.items()}
+                    for label, shares in row["labels"].items()
+                }
+        assert own == gold
+    else:
+        assert own["kinds"] == gold["kinds"]
+        assert own["vocabulary"] == gold["vocabulary"]
+        assert own["writers"]["writers"] == 10
+        assert gold["writers"] is None
+        assert "gold file" in gold["not_checked"]["writers"]
+
+
+def test_other_knobs_are_for_once_and_keep_nothing(
+    forked: Any, finished: Path, untouched: Any
+) -> None:
+    before = untouched(finished)
+    found = said(forked("measures", "sentiment", "-c", finished, "--classes", "3", "--json"))
+    assert found["classes"] == 3
+    assert "neutral" in found["rows"][0]["labels"]["stereotype"]
+    assert kept(finished, "sentiment.json")["classes"] == 2
+    assert untouched(finished) == before
+
+
+def test_another_language_is_not_checked_and_no_figure_is_made_up(
+    forked: Any, release: list[str]
+) -> None:
+    found = said(forked("measures", "sentiment", *release, "--language", "id", "--json"))
+    assert "rows" not in found
+    assert "VADER's lexicon is English" in found["not_checked"]["sentiment"]
+    shown = forked("measures", "sentiment", *release, "--language", "id")
+    assert shown.code == 0
+    assert shown.out.strip().startswith("sentiment: not checked: VADER's lexicon is English")
+    assert not re.search(r"\d", shown.out)
+
+
+def test_sentiment_makes_sentimentlm(forked: Any, example: Path, tmp_path: Path) -> None:
+    gold, scores = example / "7-release" / "0.1.0" / "test.json", tmp_path / "scores.json"
+    assert forked("measures", "sentiment", "--gold", gold, "--scores", scores).code == 0
+    wanted = {a.id for cat in read_cats(gold) for a in cat.associations}
+    assert {name for name, _ in read_predictions(scores)} == wanted
+    results = []
+    for more in ([], ["--sentiment", scores]):
+        path = tmp_path / "baselines.json"
+        assert forked("scores", "baselines", "--gold", gold, "--json", path, *more).code == 0
+        found = {one["model"]: one["overall"] for one in json.loads(path.read_text("utf-8"))}
+        results.append(found["SentimentLM"])
+    assert results[0] == results[1]  # VADER both times
+
+
+def test_a_campaign_keeps_its_sentiment_as_predictions(forked: Any, finished: Path) -> None:
+    path = finished / "scores.json"
+    assert forked("measures", "sentiment", "-c", finished, "--scores", path).code == 0
+    assert json.loads(path.read_text("utf-8")) == kept(finished, "sentiment_scores.json")
+
+
+def test_a_classifier_is_asked_once(
+    forked: Any, finished: Path, classifier: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURATION_CACHE", str(tmp_path / "cache"))
+    set_to(finished, 'sentiment = "vader"', f'sentiment = "{classifier}"')
+    first = said(forked("measures", "sentiment", "-c", finished, "--json"))
+    assert first["by"]["model"] == classifier.name
+    assert first["rows"][0]["cats"] == kept(finished, "statistics.json")["overall"]["cats"]
+    (store,) = (tmp_path / "cache" / "sentiment").iterdir()
+    lines = store.read_bytes().splitlines()
+    # Killed while it wrote: the last line is half, and the one before it whole.
+    store.write_bytes(b"\n".join(lines[:20]) + b"\n" + lines[20][:30])
+    again = said(forked("measures", "sentiment", "-c", finished, "--classes", "3", "--json"))
+    assert set(store.read_bytes().splitlines()) >= set(lines)
+    assert again["rows"][0]["difference"] == first["rows"][0]["difference"]
+    baselines = forked("scores", "baselines", "-c", finished, "--json", tmp_path / "b.json")
+    assert baselines.code == 0, baselines.err
+    found = {one["model"]: one["overall"] for one in json.loads((tmp_path / "b.json").read_bytes())}
+    given = forked(
+        *("scores", "baselines", "-c", finished, "--json", tmp_path / "c.json"),
+        *("--sentiment", finished / "4-measures" / "sentiment_scores.json"),
+    )
+    assert given.code == 0, given.err
+    told = {one["model"]: one["overall"] for one in json.loads((tmp_path / "c.json").read_bytes())}
+    assert found["SentimentLM"] == told["SentimentLM"]
+
+
+def test_a_tokenizer_counts_tokens(forked: Any, release: list[str], classifier: Path) -> None:
+    found = said(forked("measures", "statistics", *release, "--tokenizer", classifier, "--json"))
+    overall = found["overall"]
+    assert overall["mean_words"] < overall["mean_tokens"] < overall["mean_characters"]
+    assert {gap["unit"] for gap in found["gaps"]} == {"characters", "words", "tokens"}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--tokenizer", "nowhere/at-all"], "nowhere/at-all"),
+        (["--gold", "none.json"], "none.json: no such file"),
+    ],
+)
+def test_what_is_not_there_is_said(
+    forked: Any, release: list[str], more: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    done = forked("measures", "statistics", *release, *more)
+    assert done.code == 1
+    assert said in done.err
+    assert "mend:" in done.err
+
+
+def test_without_a_cat_there_is_nothing_to_measure(forked: Any, campaign: Any, small: Any) -> None:
+    assert forked("import", "answers", small.writers, "-c", campaign.root).code == 0
+    done = forked("measures", "statistics", "-c", campaign.root)
+    assert done.code == 1
+    assert "no CAT was kept" in done.err
+
+
+# --- what blocks a release ----------------------------------------------------------------------
+
+
+def published(path: Path, *, sentence: str) -> None:
+    """A StereoSet file with one item that every validator agrees on."""
+    golds = {"stereotype": "She is up early.", "anti-stereotype": sentence, "unrelated": "5 is odd"}
+    item = {
+        "id": "late-1",
+        "target": "baker",
+        "bias_type": "profession",
+        "context": "My neighbour is a baker.",
+        "sentences": [
+            {
+                "id": f"late-1-{n}",
+                "sentence": text,
+                "gold_label": gold,
+                "labels": [{"label": gold, "human_id": f"h{h}"} for h in range(5)],
+            }
+            for n, (gold, text) in enumerate(golds.items())
+        ],
+    }
+    path.write_bytes(
+        dump_json({"version": "1", "data": {"intersentence": [item], "intrasentence": []}})
+    )
+
+
+def test_a_pitfall_blocks_a_release_until_it_is_accepted_or_left_out(
+    forked: Any, finished: Path, tmp_path: Path
+) -> None:
+    published(tmp_path / "late.json", sentence="She is BLANK until noon.")
+    assert forked("import", "stereoset", tmp_path / "late.json", "-c", finished).code == 0
+    done = forked("release", "build", "-c", finished)
+    assert done.code == 1
+    assert "pitfalls block the release: blank_left 1;" in done.err
+    assert 'accept = ["blank_left"] in [release]' in done.err
+    before = (finished / "7-release" / "0.1.0" / "README.md").read_text("utf-8")
+
+    set_to(finished, "accept = []", 'accept = ["blank_left"]')
+    assert forked("release", "build", "-c", finished).code == 0
+    after = (finished / "7-release" / "0.1.0" / "README.md").read_text("utf-8")
+    assert "Known pitfalls that the team accepts: `blank_left` 1." in after
+    assert "Known pitfalls" not in before
+
+    set_to(finished, 'accept = ["blank_left"]', "accept = []")
+    path = finished / "campaign.toml"
+    text = re.sub(r"leave_out = \[(.*)\]", r'leave_out = [\1, "late-1"]', path.read_text("utf-8"))
+    path.write_text(text, "utf-8")
+    assert forked("release", "build", "-c", finished).code == 0
+    decisions = (finished / "3-decisions" / "decisions.jsonl").read_text("utf-8").splitlines()
+    (found,) = [row for row in map(json.loads, decisions) if row["item"] == "late-1"]
+    assert (found["kept"], found["reason"]) == (False, "left_out")
+    assert [verdict["gold"] for verdict in found["verdicts"]] == [
+        "stereotype",
+        "anti-stereotype",
+        "unrelated",
+    ]
+
+
+def test_what_is_accepted_must_be_a_pitfall(forked: Any, finished: Path) -> None:
+    set_to(finished, "accept = []", 'accept = ["blank_lefd"]')
+    done = forked("release", "build", "-c", finished)
+    assert done.code == 1
+    assert "[release] accept names 'blank_lefd', which is no pitfall" in done.err
+    assert "did you mean 'blank_left'?" in done.err
+
+
+def test_an_item_to_leave_out_that_is_not_there_is_a_warning(forked: Any, finished: Path) -> None:
+    path = finished / "campaign.toml"
+    text = re.sub(r"leave_out = \[.*\]", 'leave_out = ["nobody"]', path.read_text("utf-8"))
+    path.write_text(text, "utf-8")
+    done = forked("decisions", "filter", "-c", finished)
+    assert done.code == 0
+    assert "leave_out names 'nobody', which is no item here" in done.err

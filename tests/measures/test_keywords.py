@@ -1,0 +1,293 @@
+"""Keywords by hand: the two statistics, what counts once, what is removed, and what is not known."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.files import CurationError
+from curation.measures.counting import count
+from curation.measures.keywords import (
+    Reference,
+    counted,
+    keywords,
+    known_shares,
+    log_likelihood,
+    simple_maths,
+    wordfreq,
+)
+from curation.records import GOLDS, Cat, CatAssociation, Kind, Term
+from curation.words import NotCheckedError
+
+
+def cat(
+    number: int,
+    context: str,
+    sentences: Sequence[str],
+    *,
+    domain: str = "work",
+    target: str = "baker",
+) -> Cat:
+    a, b, c = (
+        CatAssociation(id=f"{number}{gold}", sentence=sentence, gold=gold)
+        for gold, sentence in zip(GOLDS, sentences, strict=True)
+    )
+    kind: Kind = "intrasentence" if "BLANK" in context else "intersentence"
+    return Cat(
+        id=f"cat-{number}", kind=kind, domain=domain, term=f"term-{target}", target=target,
+        family="-", split="dev", context=context, associations=(a, b, c),
+    )  # fmt: skip
+
+
+def held_against(
+    amounts: dict[str, float], *, total: float = 1000, counted: bool = True, language: str = "xx"
+) -> Reference:
+    return Reference("mine", language, amounts, total, counted)
+
+
+CATS = [
+    cat(1, "A baker is BLANK today.", ["A baker is kind today.", "A baker is rude today.",
+                                       "A baker is algebraic today."]),
+    cat(2, "I met a baker.", ["He was so kind.", "He was so rude.", "Snow is white."]),
+]  # fmt: skip
+
+
+def group(found: dict[str, Any], **which: Any) -> dict[str, Any]:
+    (one,) = [g for g in found["groups"] if all(g[k] == v for k, v in which.items())]
+    return dict(one)
+
+
+def row(one: dict[str, Any], word: str) -> dict[str, Any]:
+    (found,) = [k for k in one["keywords"] if k["word"] == word]
+    return dict(found)
+
+
+# --- by hand ------------------------------------------------------------------------------------
+
+
+def test_a_domain_by_hand() -> None:
+    # «xx» has no lemmas: words as they stand. The text of the domain:
+    #   a baker is _ today | kind | rude                        4 + 1 + 1 words
+    #   i met a baker | he was so kind | he was so rude         4 + 4 + 4
+    # 18 words; «algebraic» and «snow is white» are unrelated and stay out.
+    reference = held_against({"kind": 4, "a": 500, "he": 4, "rest": 492})
+    found = keywords(CATS, language="xx", reference=reference, smoothing=1000, least=1)
+    one = group(found, by="domain")
+    assert (one["tokens"], one["words"], one["cats"]) == (18, 11, 2)
+    # a baker is today kind rude i met he was so: the reference lacks all but a, kind, he:
+    # baker 2, is 1, today 1, rude 2, i 1, met 1, was 2, so 2
+    assert one["lacking"] == {"words": 8, "tokens": 12}
+    kind = row(one, "kind")
+    # kind: 2 of 18, so 111,111.1 per million; 4 of 1,000, so 4,000: (111,111.1 + 1,000) / 5,000.
+    assert kind["per_million"] == pytest.approx(111_111.1, abs=0.1)
+    assert kind["reference_per_million"] == 4000
+    assert kind["score"] == pytest.approx(22.4222, abs=1e-4)
+    # G²: pooled share 6/1,018; expected 2 × [2 ln(2 / 0.10609) + 16 ln(16 / 17.8939)
+    # + 4 ln(4 / 5.89391) + 996 ln(996 / 994.10609)] = 2 × [5.87342 - 1.78998 - 1.55063 + 1.89571]
+    assert kind["log_likelihood"] == pytest.approx(8.857, abs=1e-3)
+    assert (kind["count"], kind["cats"], kind["forms"]) == (2, 2, ["kind"])
+    assert kind["examples"] == [
+        {"cat": "cat-1", "text": "A baker is kind today."},
+        {"cat": "cat-2", "text": "He was so kind."},
+    ]
+    # «a» is 2 of 18, which is less than half of all words: no keyword.
+    assert "a" not in {k["word"] for k in one["keywords"]}
+    assert found["unit"] == "word forms"
+    assert found["lemmatizer"] is None
+    assert found["log_likelihood"] == "two corpora"
+    assert found["reference"] == {"name": "mine", "tokens": 1000, "words": 4, "versions": {}}
+
+
+def test_labels_have_no_contexts_and_terms_are_as_domains() -> None:
+    reference = held_against({"rest": 1000})
+    found = keywords(CATS, language="xx", reference=reference, least=1)
+    said = {
+        gold: {k["word"]: k["count"] for k in group(found, label=gold)["keywords"]}
+        for gold in GOLDS
+    }
+    assert said["stereotype"] == {"kind": 2, "he": 1, "was": 1, "so": 1}
+    assert said["anti-stereotype"] == {"rude": 2, "he": 1, "was": 1, "so": 1}
+    assert said["unrelated"] == {"algebraic": 1, "snow": 1, "is": 1, "white": 1}
+    term, domain = group(found, by="term"), group(found, by="domain")
+    assert (term["term"], term["target"]) == ("term-baker", "baker")
+    assert term["keywords"] == domain["keywords"]
+
+
+def test_equals_are_ranked_by_count_and_then_by_the_alphabet() -> None:
+    one = group(
+        keywords(CATS, language="xx", reference=held_against({"rest": 1000}), least=1), by="domain"
+    )
+    assert [k["word"] for k in one["keywords"]] == [
+        *("a", "he", "kind", "rude", "so", "was"),  # twice each
+        *("i", "is", "met", "today"),
+    ]
+    assert [k["rank"] for k in one["keywords"]] == list(range(1, 11))
+    assert one["candidates"] == 10
+
+
+def test_a_word_of_one_cat_alone_is_no_keyword_and_the_list_ends() -> None:
+    again = cat(3, "Rain.", ["Rain and rain.", "No rain.", "Snow."])
+    found = keywords([*CATS, again], language="xx", reference=held_against({"rest": 1000}))
+    assert "rain" not in {k["word"] for k in group(found, by="domain")["keywords"]}
+    short = keywords(CATS, language="xx", reference=held_against({"rest": 1000}), top=2)
+    assert [k["word"] for k in group(short, by="domain")["keywords"]] == ["a", "he"]
+
+
+def test_both_statistics_reach_the_list() -> None:
+    # «so» is often there and often elsewhere; «kind» is seldom there and nowhere else.
+    cats = [
+        cat(n, "So so so.", ["So so so.", "So so.", "-"] if n > 1 else ["Kind.", "-", "-"])
+        for n in range(5)
+    ]
+    found = keywords(
+        cats, language="xx", reference=held_against({"so": 90, "rest": 910}), least=1, top=1
+    )
+    one = group(found, by="domain")
+    assert [(k["word"], k["rank"], k["log_likelihood_rank"]) for k in one["keywords"]] == [
+        ("kind", 1, 2),
+        ("so", 2, 1),
+    ]
+
+
+# --- what is removed ----------------------------------------------------------------------------
+
+
+def test_targets_are_removed_from_their_domain_and_no_other() -> None:
+    pytest.importorskip("simplemma")
+    cats = [
+        cat(1, "Norwegians ski.", ["The Norwegian's skis.", "Norwegian skis.", "-"],
+            domain="race", target="Norwegian"),
+        cat(2, "Columbians ski.", ["They ski on black skis.", "Black skis.", "-"],
+            domain="race", target="Columbian"),
+        cat(3, "They ski.", ["Black skis.", "Black Norwegians.", "-"],
+            domain="gender", target="sister"),
+    ]  # fmt: skip
+    terms = [Term(id="t", text="Black people", domain="race", names=("Negroes",))]
+    reference = held_against({"rest": 1000}, language="en")
+    found = keywords(cats, language="en", reference=reference, terms=terms, least=1)
+    race = {k["word"] for k in group(found, by="domain", domain="race")["keywords"]}
+    # Names of peoples that no list has lose their s, and those of terms without CATs count.
+    assert race == {"they", "ski", "the", "on"}
+    gender = {k["word"] for k in group(found, by="domain", domain="gender")["keywords"]}
+    assert gender == {"they", "ski", "black", "norwegian"}
+    assert {"norwegian", "norwegians", "black", "people", "negro"} <= set(found["removed"]["race"])
+    assert found["removed"]["gender"] == ["sister", "sisters"]
+    # What is removed still counts among all words: 8 + 8 less «-».
+    assert group(found, by="domain", domain="race")["tokens"] == 2 + 3 + 2 + 2 + 5 + 2
+
+
+def test_a_term_without_cats_and_a_label_without_text_have_no_keywords() -> None:
+    cats = [cat(1, "A baker.", ["Kind.", "Rude.", "…"])]
+    terms = [Term(id="t", text="smith", domain="work")]
+    found = keywords(
+        cats, language="xx", reference=held_against({"x": 1}, total=1), terms=terms, least=1
+    )
+    for which in ({"by": "label", "label": "unrelated"}, {"by": "term", "term": "t"}):
+        one = group(found, **which)
+        assert one["tokens"] == one["candidates"] == one["words"] == 0
+        assert one["keywords"] == []
+    assert group(found, by="term", term="t")["cats"] == 0
+    assert keywords([], language="xx", reference=held_against({"x": 1}))["groups"] == []
+
+
+def test_figures_are_no_keywords() -> None:
+    cats = [cat(1, "In 1984 a baker.", ["In 1984.", "The 2nd.", "-"])]
+    found = keywords(cats, language="xx", reference=held_against({"x": 1}), least=1)
+    assert {k["word"] for k in group(found, by="domain")["keywords"]} == {"in", "a", "the"}
+
+
+# --- languages and references -------------------------------------------------------------------
+
+
+def test_forms_of_a_lemma_are_one_word_on_both_sides() -> None:
+    pytest.importorskip("simplemma")
+    cats = [cat(1, "He bakes BLANK bread.", ["He bakes bakeries bread."] * 3)]
+    reference = held_against({"bakery": 3, "bakeries": 2, "bakery's": 1, "x": 994}, language="en")
+    found = keywords(cats, language="en", reference=reference, least=1)
+    one = row(group(found, by="domain"), "bakery")
+    assert one["reference_per_million"] == 6000
+    assert one["forms"] == ["bakeries"]
+    assert found["unit"] == "lemmas"
+
+
+def test_an_elided_word_is_two_where_the_reference_has_two() -> None:
+    cats = [cat(1, "L'homme d'aujourd'hui.", ["Oui.", "Non.", "-"])]
+    reference = held_against({"l": 1, "homme": 1, "x": 8}, total=10)
+    found = keywords(cats, language="xx", reference=reference, least=1, top=9)
+    counts = {k["word"] for k in group(found, by="domain")["keywords"]}
+    assert {"homme", "l", "d'aujourd'hui"} <= counts
+    assert "l'homme" not in counts
+
+
+def test_wordfreq_has_known_shares_and_no_size() -> None:
+    pytest.importorskip("wordfreq")
+    reference = wordfreq("en")
+    cats = [cat(n, "The xqzzy thing.", ["Xqzzy.", "Kind.", "-"]) for n in range(2)]
+    found = keywords(cats, language="en-US", reference=reference)
+    assert found["reference"]["tokens"] is None
+    assert found["log_likelihood"] == "known shares"
+    one = row(group(found, by="domain"), "xqzzy")
+    # Four of ten words; unknown, so 0 per million: (400,000 + 10) / 10.
+    assert one["reference_per_million"] == 0
+    assert one["score"] == pytest.approx(40_001)
+    # G² takes the smallest share that is listed, p: 2 (4 ln(0.4 / p) + 6 ln(0.6 / (1 - p)))
+    p = reference.least
+    wanted = 2 * (4 * math.log(0.4 / p) + 6 * math.log(0.6 / (1 - p)))
+    assert one["log_likelihood"] == pytest.approx(wanted)
+
+
+def test_a_counted_corpus_is_a_reference(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("kind kind rest rest rest rest rest rest rest rest\n")
+    counts = count([path], language="xx", workers=1)
+    found = keywords(
+        CATS, language="xx", reference=counted(counts, name="a.tsv"), smoothing=100_000
+    )
+    assert found["reference"]["name"] == "a.tsv"
+    assert found["reference"]["tokens"] == 10
+    assert found["reference"]["versions"]["counting"] == 1
+    # rude: 2 of 18 and 0 of 10: (111,111.1 + 100,000) / 100,000
+    assert row(group(found, by="domain"), "rude")["score"] == pytest.approx(2.1111, abs=1e-4)
+
+
+def test_languages_that_cannot_be_served_say_so() -> None:
+    pytest.importorskip("wordfreq")
+    with pytest.raises(NotCheckedError, match="no list of word frequencies for «et»"):
+        wordfreq("et")
+    with pytest.raises(NotCheckedError, match="into words"):
+        keywords(CATS, language="th", reference=held_against({"x": 1}, language="th"))
+    with pytest.raises(CurationError, match="is of «de», the texts are of «en»"):
+        keywords(CATS, language="en", reference=held_against({"x": 1}, language="de"))
+
+
+# --- the statistics -----------------------------------------------------------------------------
+
+many = st.integers(1, 10_000)
+
+
+@given(many, many, many, many)
+def test_log_likelihood_is_that_of_scipys_table(a: int, b: int, c: int, d: int) -> None:
+    # The same by its other form: 2 (Σ n ln n of cells and whole, less that of the sums).
+    def entropy(*values: int) -> float:
+        return sum(value * math.log(value) for value in values)
+
+    wanted = 2 * (entropy(a, b, c, d, a + b + c + d) - entropy(a + b, c + d, a + c, b + d))
+    assert log_likelihood(a, a + b, c, c + d) == pytest.approx(wanted, rel=1e-6, abs=1e-5)
+
+
+@given(many, st.integers(0, 10_000), st.floats(1e-9, 0.99))
+def test_a_very_large_corpus_is_a_known_share(a: int, b: int, share: float) -> None:
+    size = 10**15
+    two = log_likelihood(a, a + b, round(share * size), size)
+    assert two == pytest.approx(known_shares(a, a + b, share), rel=1e-3, abs=1e-3)
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0.01, 1e4))
+def test_simple_maths_is_a_ratio_of_frequencies(focus: float, reference: float, n: float) -> None:
+    found = simple_maths(focus, reference, smoothing=n)
+    assert found * simple_maths(reference, focus, smoothing=n) == pytest.approx(1)
+    assert (found > 1) == (focus + n > reference + n)

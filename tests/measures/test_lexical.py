@@ -1,0 +1,181 @@
+"""Each check of words has a hit and a near miss; what is not there is said to be missing."""
+
+import builtins
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.checks.lists import lists
+from curation.checks.surface import Asked, read
+from curation.measures import lexical
+from curation.measures.lexical import check, check_targets, lexicon
+from curation.records import GOLDS
+
+CONTEXT = "The baker is BLANK."
+WORDS = lists("en")
+ENGLISH = lexicon(WORDS, [("profession", "baker")])[0]
+
+
+def fills(*words: str, context: str = CONTEXT) -> Asked:
+    a, b, c = (context.replace("BLANK", word) for word in (*words, *["kind"] * (3 - len(words))))
+    return Asked("intrasentence", "profession", "baker", context, (a, b, c), GOLDS)
+
+
+def says(text: str, context: str = "The baker came.") -> Asked:
+    return Asked("intersentence", "profession", "baker", context, (text, "It is.", "So."), GOLDS)
+
+
+def found(item: Asked) -> set[tuple[str, str]]:
+    return {(one.code, one.detail) for one in check(read(item, WORDS), ENGLISH)}
+
+
+def codes(item: Asked) -> set[str]:
+    return {code for code, _ in found(item)}
+
+
+def test_english_is_checked_whole() -> None:
+    assert lexicon(WORDS, [])[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("item", "code", "detail"),
+    [
+        (says("He is talanted."), "misspelt_word", "'talanted' for 'talented'?"),
+        (says("Freindly, he is."), "misspelt_word", "'freindly' for 'friendly'?"),
+        (fills("extremelyrich"), "fused_pair", "'extremelyrich': extremely rich?"),
+        (
+            fills("notaverywellpaidjob"),
+            "fused_words",
+            "'notaverywellpaidjob': not a very well paid job?",
+        ),
+        (says("He is full of bullshit."), "profane_word", "'bullshit'"),
+        (says("They bombed it."), "violent_word", "'bombed'"),
+        (says("My friend Sarah came."), "given_name", "'Sarah'"),
+        (says("It was Obama's idea."), "public_figure", "'obama'"),
+        (says("They saw Donald Trump there."), "public_figure", "'donald trump'"),
+        (says("Der Bäcker schläft immer noch."), "other_language", "'Der Bäcker schläft immer"),
+        (
+            fills("polite", "gruff", "apple"),
+            "word_class_unrelated",
+            "'apple' (NOUN) for 'polite' (ADJ)",
+        ),
+        (fills("liar", "honest"), "word_class_pair", "'honest' (ADJ) for 'liar' (NOUN)"),
+    ],
+)
+def test_a_hit(item: Asked, code: str, detail: str) -> None:
+    assert any(c == code and d.startswith(detail) for c, d in found(item)), found(item)
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [
+        (says("He is talented and friendly."), "misspelt_word"),
+        (says("He met Freindly there."), "misspelt_word"),  # a name within a sentence
+        (says("The zymurgist is rare."), "misspelt_word"),  # rare, and like no other word
+        (fills("toothbrushes"), "fused_pair"),
+        (fills("nonfictional"), "fused_pair"),
+        (fills("perserverent"), "fused_words"),
+        (says("He drank vodka at the gay bar."), "profane_word"),
+        (says("The bath was hot."), "violent_word"),
+        (says("It was a grace to hope in May."), "given_name"),
+        (says("They fly to Paris and Jordan."), "given_name"),
+        (says("SARAH CAME."), "given_name"),
+        (says("He trumpeted it."), "public_figure"),
+        (says("Kilimanjaro, Zanzibar!"), "other_language"),  # too short to tell
+        (fills("caring", "distant"), "word_class_pair"),  # a participle is an adjective too
+        (fills("kind", "gruff", "octal"), "word_class_unrelated"),
+        (fills("kind", "gruff", "zzyzx"), "word_class_unrelated"),  # in no dictionary
+    ],
+)
+def test_a_near_miss(item: Asked, code: str) -> None:
+    assert code not in codes(item)
+
+
+def test_targets_are_looked_at_once_and_not_in_each_text() -> None:
+    targets = [("race", "Norweigan"), ("race", "Eritrean"), ("profession", "software developer")]
+    english = lexicon(WORDS, targets)[0]
+    told = [(target, code) for _, target, code, _ in check_targets(targets, english)]
+    assert told == [("Norweigan", "misspelt_target"), ("Norweigan", "rare_target")]
+    item = says("He is a norweigan.")
+    assert "misspelt_word" in {c for c, _ in found(item)}
+    assert "misspelt_word" not in {one.code for one in check(read(item, WORDS), english)}
+
+
+def test_a_word_of_the_context_is_told_once() -> None:
+    item = fills("kind", "gruff", "octal", context="The talanted baker is BLANK.")
+    spelt = [one for one in check(read(item, WORDS), ENGLISH) if one.code == "misspelt_word"]
+    assert [(one.at, one.detail) for one in spelt] == [(None, "'talanted' for 'talented'?")]
+
+
+# --- other languages, and packages that are not there -------------------------------------------
+
+
+def test_german_has_frequencies_and_nothing_else() -> None:
+    why = lexicon(lists("de"), [("profession", "Bäcker")])[1]
+    assert set(why) == {*lexical.ENGLISH, "violent_word", "public_figure"}
+    assert why["misspelt_word"] == "English words only"
+
+
+def test_a_language_without_anything_is_not_checked_at_all() -> None:
+    made, why = lexicon(lists("tlh"), [("profession", "vutwI'")])
+    assert set(why) == {*lexical.ENGLISH, *lexical.FREQUENCIES, *lexical.LISTED}
+    assert "«tlh»" in why["rare_target"]
+    assert check(read(says("Qapla'"), lists("tlh")), made) == []
+    assert list(check_targets([("profession", "vutwI'")], made)) == []
+
+
+def test_own_lists_serve_a_language_without_spaces(tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text("language,list,word\nja,violence,爆弾\nja,public_figure,信長\n", "utf-8")
+    words = lists("ja", own)
+    made, why = lexicon(words, [])
+    assert not {"violent_word", "public_figure"} & set(why)
+    item = Asked("intersentence", "d", "人", "人。", ("爆弾だ。", "信長だ。", "猫だ。"), GOLDS)
+    told = [(o.code, o.at) for o in check(read(item, words), made) if o.code in lexical.LISTED]
+    assert told == [("violent_word", 0), ("public_figure", 1)]
+
+
+@pytest.fixture
+def missing(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes packages as if they were not installed."""
+    real = builtins.__import__
+
+    def without(*names: str) -> None:
+        for module in [m for m in sys.modules if m.split(".")[0] in names]:
+            monkeypatch.delitem(sys.modules, module)
+
+        def refuse(name: str, *rest: Any, **knobs: Any) -> Any:
+            if name.split(".")[0] in names:
+                raise ImportError(name)
+            return real(name, *rest, **knobs)
+
+        monkeypatch.setattr(builtins, "__import__", refuse)
+        for name in names:
+            monkeypatch.setitem(sys.modules, name, None)
+
+    return without
+
+
+@pytest.mark.parametrize(
+    ("package", "pip", "codes"),
+    [
+        ("better_profanity", "better-profanity", lexical.PROFANE),
+        ("faker", "Faker", lexical.NAMES),
+        ("lemminflect", "lemminflect", (*lexical.SPELLING, *lexical.CLASSES, *lexical.NAMES)),
+        ("wordfreq", "wordfreq", (*lexical.SPELLING, *lexical.FREQUENCIES)),
+    ],
+)
+def test_a_package_that_is_missing_is_named(
+    missing: Any, monkeypatch: pytest.MonkeyPatch, package: str, pip: str, codes: tuple[str, ...]
+) -> None:
+    missing(package)
+    from curation import words
+
+    monkeypatch.setattr(lexical, "frequencies", words.frequencies.__wrapped__)
+    made, why = lexicon(lists("en"), [("profession", "baker")])
+    assert set(why) == set(codes)
+    assert all(pip in said and "pip install" in said for said in why.values())
+    for item in (says("He is talanted bullshit, Sarah."), fills("extremelyrich", "liar")):
+        assert not {one.code for one in check(read(item, lists("en")), made)} & set(why)

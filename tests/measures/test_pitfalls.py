@@ -1,0 +1,264 @@
+"""Pitfalls of a whole dataset, the table beside StereoSet's rates, and how it is shown."""
+
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+
+from curation.checks.codes import PITFALLS
+from curation.cli.pitfalls import WARNING, show
+from curation.files import CurationError
+from curation.measures.pitfalls import Report, Row, pitfalls, sample
+from curation.records import GOLDS, Cat, CatAssociation, Gold, Kind
+
+
+def cat(
+    number: int,
+    context: str = "The baker came from house {}.",
+    three: tuple[str, str, str] = ("He {} rose.", "He {} slept.", "Tin {} melts."),
+    *,
+    kind: Kind = "intersentence",
+    target: str = "baker",
+    domain: str = "profession",
+    golds: tuple[Gold, Gold, Gold] = GOLDS,
+) -> Cat:
+    a, b, c = (
+        CatAssociation(id=f"{number}-{n}", sentence=text.format(number), gold=gold)
+        for n, (text, gold) in enumerate(zip(three, golds, strict=True))
+    )
+    return Cat(
+        id=f"c{number}", kind=kind, domain=domain, term=f"t-{target}", target=target,
+        family=target, split="dev", context=context.format(number), associations=(a, b, c),
+    )  # fmt: skip
+
+
+def look(*cats: Cat, language: str = "en", **knobs: Any) -> Report:
+    return pitfalls(cats, language=language, **knobs)
+
+
+def row(report: Report, code: str) -> Row:
+    return next(row for row in report.table if row.code == code)
+
+
+def hits(report: Report, code: str) -> list[str | None]:
+    return [one.item for one in report.found if one.code == code]
+
+
+# --- what repeats -------------------------------------------------------------------------------
+
+ONE = cat(1, "The baker rowed over the lake.")
+AGAIN = cat(2, "The Baker  rowed over the lake.", tuple(a.sentence for a in ONE.associations))  # type: ignore[arg-type]
+OTHER = cat(3, "Nobody saw that baker dance.")
+
+
+def test_a_cat_that_stands_twice_is_told_once() -> None:
+    assert hits(look(ONE, OTHER, AGAIN), "duplicate_item") == ["c2"]
+    assert hits(look(ONE, OTHER), "duplicate_item") == []
+    turned = AGAIN.model_copy(update={"associations": AGAIN.associations[::-1]})
+    assert hits(look(ONE, turned), "duplicate_item") == ["c2"]
+    assert hits(look(ONE, AGAIN.model_copy(update={"target": "baker man"})), "duplicate_item") == []
+
+
+def test_nearly_the_same_on_one_target_is_told_of_the_later() -> None:
+    long = ("He was never up before the sun rose.", "He was up when the night had ended.")
+    one = cat(1, "The baker rowed over the lake.", (*long, "Tin melts."))
+    two = cat(
+        2, "The baker rowed over the lakes.", (long[0], long[1].replace("ended", "endet"), "x")
+    )
+    assert hits(look(one, two), "near_duplicate") == ["c2"]
+    assert hits(look(two, one), "near_duplicate") == ["c1"]
+    assert hits(look(one, two.model_copy(update={"target": "lake"})), "near_duplicate") == []
+    assert hits(look(one, cat(3, one.context)), "near_duplicate") == []
+
+
+def test_same_context_and_same_but_for_the_target() -> None:
+    report = look(
+        cat(1, "The baker sang."),
+        cat(2, "the baker sang"),
+        cat(3, "The nurse sang.", target="nurse"),
+    )
+    assert hits(report, "same_context") == ["c1", "c2"]
+    assert hits(report, "same_template") == ["c1", "c2", "c3"]
+    assert row(report, "same_context").rate == pytest.approx(2 / 3)
+    apart = look(cat(1, "The baker sang."), cat(2, "The baker danced."))
+    assert hits(apart, "same_context") == hits(apart, "same_template") == []
+
+
+def test_likeness_of_contexts_is_counted_from_90_and_from_95() -> None:
+    # 40 letters each, one other: 2·39/80 = 97.5 %. 20 letters, one other: 2·19/40 = 95 %.
+    # 10 letters, one other: 2·9/20 = 90 %. 9 letters: 2·8/18 = 88.9 %.
+    def pair(size: int) -> Report:
+        text = "thebakerrowedoverthelakewithbreadandbutter"[:size]
+        return look(cat(1, text), cat(2, "#" + text[1:]))
+
+    assert [len(hits(pair(n), "context_alike_95")) for n in (40, 20, 10)] == [2, 2, 0]
+    assert [len(hits(pair(n), "context_alike_90")) for n in (40, 20, 10, 9)] == [2, 2, 2, 0]
+    assert (
+        hits(look(cat(1, "The baker sang."), cat(2, "The baker sang.")), "context_alike_90") == []
+    )
+
+
+def test_a_text_with_two_golds_stops_a_release_on_one_target_only() -> None:
+    same = ("He sang.", "He {} slept.", "Tin {} melts.")
+    other: tuple[Gold, Gold, Gold] = ("anti-stereotype", "stereotype", "unrelated")
+    one, two = cat(1, three=same), cat(2, three=same, golds=other)
+    assert hits(look(one, two), "gold_conflict") == ["c1", "c2"]
+    assert look(one, two).blocking() == ["gold_conflict"]
+    assert look(one, two).blocking(["gold_conflict"]) == []
+    apart = look(one, two.model_copy(update={"target": "house"}))
+    assert (hits(apart, "gold_conflict"), hits(apart, "gold_differs")) == ([], ["c1", "c2"])
+    agreed = look(one, cat(2, three=same))
+    assert hits(agreed, "gold_conflict") == hits(agreed, "gold_differs") == []
+    assert hits(agreed, "option_reused") == ["c1", "c2"]
+    assert row(agreed, "option_reused").of == 6
+
+
+# --- what is uneven, and what leaks ---------------------------------------------------------------
+
+
+def test_uneven_counts_are_told_beyond_half_and_twice_the_median() -> None:
+    sizes = {"baker": 2, "nurse": 4, "pilot": 4, "house": 8, "lion": 9, "cook": 1}
+    cats = [
+        cat(100 * n + k, target=target)
+        for n, (target, size) in enumerate(sizes.items())
+        for k in range(size)
+    ]
+    report = look(*cats)  # the median of 1, 2, 4, 4, 8, 9 is 4
+    assert {one.target for one in report.found if one.code == "terms_uneven"} == {"lion", "cook"}
+    assert (row(report, "terms_uneven").count, row(report, "terms_uneven").of) == (2, 6)
+
+
+def test_uneven_domains() -> None:
+    cats = [cat(n, domain=domain, target=domain) for n, domain in enumerate("aaaabbbbbc")]
+    report = look(*cats)  # 4, 5 and 1: the median is 4
+    assert (row(report, "domains_uneven").count, row(report, "domains_uneven").of) == (1, 3)
+    assert "'c' has 1" in next(o.detail for o in report.found if o.code == "domains_uneven")
+
+
+def test_the_order_of_the_file_leaks_the_gold_where_it_is_fixed() -> None:
+    orders: list[tuple[Gold, Gold, Gold]] = [
+        (GOLDS[n % 3], GOLDS[(n + 1) % 3], GOLDS[(n + 2) % 3]) for n in range(12)
+    ]
+    assert row(look(*(cat(n, golds=g) for n, g in enumerate(orders))), "order_leak").count == 0
+    fixed = look(*(cat(n) for n in range(12)))
+    assert (row(fixed, "order_leak").count, row(fixed, "order_leak").places) == (1, 3)
+    # Three of three may be chance: Wilson's lower bound is 44 %.
+    assert row(look(*(cat(n) for n in range(3))), "order_leak").count == 0
+
+
+def test_short_unrelated_associations_leak_where_they_are_more_than_chance() -> None:
+    short = ("He rose {} early.", "He slept {} late.", "Tin.")
+    assert row(look(*(cat(n, three=short) for n in range(9))), "shortest_leak").count == 1
+    assert row(look(*(cat(n) for n in range(9))), "shortest_leak").count == 0
+
+
+def test_a_target_of_another_domain_is_named() -> None:
+    mother = cat(2, "My mother sang.", target="mother", domain="gender")
+    report = look(cat(1, "My mother is a baker."), mother)
+    assert hits(report, "other_target") == ["c1"]
+    assert hits(look(cat(1, "Motherly was that baker."), mother), "other_target") == []
+    inside = cat(3, "A baker woman sang.", target="baker woman", domain="gender")
+    assert hits(look(inside, cat(1)), "other_target") == []
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+
+def test_the_table_has_every_code_and_counts_units() -> None:
+    spaced = ("He  {}  rose.", "He {} slept.", "Tin {} melts.")
+    report = look(cat(1, three=spaced), cat(2))
+    assert [r.code for r in report.table] == list(PITFALLS)
+    double = row(report, "space_doubled")
+    assert (double.count, double.of, double.places, double.rate) == (1, 2, 1, 0.5)
+    assert double.kinds["intersentence"][:2] == (1, 2)
+    assert row(report, "punctuation_missing").of == 6
+    assert row(report, "blank_twice").of == 0  # there is no intrasentence CAT
+    assert row(report, "blank_twice").rate is None
+
+
+def test_stereosets_rate_is_that_of_the_kinds_that_are_here() -> None:
+    three = ("The baker is kind.", "The baker is gruff.", "The baker is octal.")
+    inter, intra = cat(1), cat(2, "The baker is BLANK.", three, kind="intrasentence")
+    # 717 of 2,123 between sentences, none of 2,106 within one
+    assert row(look(inter), "lengths_differ").stereoset == pytest.approx(717 / 2123)
+    assert row(look(intra), "lengths_differ").stereoset == 0
+    both = row(look(inter, intra), "lengths_differ").stereoset
+    assert both == pytest.approx(717 / 2123 / 2)
+
+
+def test_what_a_language_cannot_have_checked_has_no_count() -> None:
+    report = look(cat(1, "جاء الخباز.", ("نام.", "قام.", "قطة."), target="خباز"), language="ar")
+    negation = row(report, "negation_one_sided")
+    assert (negation.count, negation.of, negation.rate) == (None, None, None)
+    assert "no list" in (negation.why or "")
+    assert row(report, "misspelt_word").why == "English words only"
+    assert row(report, "space_doubled").count == 0
+    assert row(report, "space_doubled").why is None
+
+
+def test_every_finding_says_where_and_what_mends_it() -> None:
+    report = look(cat(1, "the  baker came"), where=lambda c: f"file line {c.id}")
+    assert {one.where for one in report.found} == {"file line c1"}
+    for one in report.found:
+        assert (one.severity, one.mend) == (PITFALLS[one.code].severity, PITFALLS[one.code].mend)
+    assert look(cat(1, "the  baker came")).found[0].where == "CAT c1"
+
+
+def test_no_cats_and_one_cat_are_reported() -> None:
+    empty = look()
+    assert empty.found == []
+    assert {r.count for r in empty.table} == {0}
+    assert {r.of for r in empty.table} == {0}
+    assert len(look(cat(1)).table) == len(PITFALLS)
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[str, int, int]] = []
+    look(cat(1), tell=lambda *what: told.append(what))
+    assert told[0] == ("texts", 0, 1)
+    assert ("texts", 1, 1) in told
+    assert told[-1] == ("dataset", 3, 3)
+
+
+def test_a_wrong_list_of_ones_own_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CurationError, match="nothere"):
+        look(cat(1), own=tmp_path / "nothere.csv")
+
+
+def test_places_are_drawn_by_seed() -> None:
+    report = look(*(cat(n, "the  baker came") for n in range(20)))
+    drawn = sample(report, "space_doubled", 5, seed=1)
+    assert drawn == sample(report, "space_doubled", 5, seed=1)
+    assert drawn != sample(report, "space_doubled", 5, seed=2)
+    assert len(sample(report, "space_doubled", 0)) == 20
+
+
+def test_the_table_is_shown_with_places_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    report = look(cat(1, "the  baker came."), cat(2, "The BLANK baker came."))
+    show(report)
+    said = capsys.readouterr()
+    assert "space_doubled" in said.out
+    assert "Not found: " in said.out
+    assert WARNING not in said.out
+    assert "blank_left" in said.err
+    show(report, codes=["space_doubled", "blank_twice"])
+    text = capsys.readouterr().out
+    assert text.index(WARNING) < text.index("CAT c1: 'the  baker came.'")
+    assert "none" in text
+    with pytest.raises(CurationError, match="no pitfall"):
+        show(report, codes=["typos"])
+    show(look(cat(1), language="ar"), every=True)
+    text = capsys.readouterr().out
+    assert "Not checked: " in text
+    assert "English words only" in text
+
+
+def test_twenty_thousand_cats_in_half_a_minute() -> None:
+    """A tenth of them in a tenth of the time; likeness of contexts grows faster, and is small."""
+    cats = [
+        cat(n, f"The baker of house {n} came from {n * 7919 % 997} miles.") for n in range(2000)
+    ]
+    start = process_time()
+    look(*cats)
+    assert process_time() - start < 3

@@ -1,0 +1,155 @@
+"""Sentiment: shares and differences by hand, the test against all swaps, what cannot be read."""
+
+import sys
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.cats import cat, intra
+
+from curation.measures.sentiment import Feeling, by_vader, named, sentiment, swap_test
+from curation.records import GOLDS, Cat
+from curation.words import NotCheckedError
+
+BAD, SO, GOOD = Feeling("negative", -0.5), Feeling("neutral", 0.0), Feeling("positive", 0.5)
+
+
+def some(count: int, *, target: str, domain: str = "profession") -> list[Cat]:
+    return [
+        intra("The x is BLANK.", "a", "b", "c", name=f"{domain}{target}{n}-", target=target)
+        for n in range(count)
+    ]
+
+
+def felt(cats: list[Cat], *feelings: tuple[Feeling, Feeling, Feeling]) -> dict[str, Feeling]:
+    return {
+        a.id: feeling
+        for one, three in zip(cats, feelings, strict=True)
+        for a, feeling in zip(one.associations, three, strict=True)
+    }
+
+
+def overall(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    assert (rows[0]["kind"], rows[0]["domain"]) == (None, None)
+    return rows[0]
+
+
+def test_shares_by_hand_in_two_classes_and_in_three() -> None:
+    cats = [*some(2, target="baker"), *some(2, target="potter")]
+    feelings = felt(cats, (BAD, SO, SO), (BAD, BAD, GOOD), (GOOD, SO, SO), (BAD, GOOD, SO))
+    two, three = (overall(sentiment(cats, feelings, classes=n)) for n in (2, 3))
+    # stereotypes: three of four negative; anti-stereotypes: one; neutral counts as positive
+    assert two["labels"]["stereotype"]["negative"]["share"] == 75
+    assert two["labels"]["anti-stereotype"]["negative"]["share"] == 25
+    assert two["labels"]["anti-stereotype"]["positive"]["share"] == 75
+    assert set(two["labels"]["unrelated"]) == {"negative", "positive"}
+    assert three["labels"]["anti-stereotype"] == {
+        name: {"share": share, "ci": three["labels"]["anti-stereotype"][name]["ci"]}
+        for name, share in (("negative", 25), ("neutral", 50), ("positive", 25))
+    }
+    assert two["difference"]["value"] == three["difference"]["value"] == 50
+    assert (two["cats"], two["terms"], two["few_terms"]) == (4, 2, True)
+    # of terms «baker» has 2 − 1 more, «potter» 1 − 0: of four swaps two are as far from 0
+    assert two["difference"]["p"] == 0.5
+    # drawn are two bakers (50 points), two potters (50), or one of each (50)
+    assert two["difference"]["ci"] == [50, 50]
+
+
+def test_terms_are_drawn_whole() -> None:
+    cats = [*some(3, target="baker"), *some(1, target="potter")]
+    feelings = felt(cats, *[(BAD, GOOD, SO)] * 3, (GOOD, GOOD, SO))
+    found = overall(sentiment(cats, feelings))
+    assert found["labels"]["stereotype"]["negative"]["share"] == 75
+    assert found["labels"]["stereotype"]["negative"]["ci"] == [0, 100]
+
+
+def test_rows_are_of_all_kinds_and_domains_and_none_is_empty() -> None:
+    cats = [
+        intra("BLANK", "a", "b", "c", name="a", domain="race"),
+        cat("x", "a", "b", "c", name="b", domain="religion"),
+    ]
+    rows = sentiment(cats, felt(cats, (BAD, SO, SO), (SO, SO, SO)))
+    assert [(row["kind"], row["domain"]) for row in rows] == [
+        (None, None),
+        ("intrasentence", None),
+        ("intersentence", None),
+        (None, "race"),
+        (None, "religion"),
+        ("intrasentence", "race"),
+        ("intersentence", "religion"),
+    ]
+    assert sentiment([], {}) == []
+
+
+def test_one_term_has_no_interval() -> None:
+    cats = some(3, target="baker")
+    found = overall(sentiment(cats, felt(cats, *[(BAD, GOOD, SO)] * 3)))
+    assert found["difference"] == {"value": 100, "ci": None, "p": 1.0}
+
+
+def test_an_association_without_a_feeling_is_an_error() -> None:
+    cats = some(1, target="baker")
+    with pytest.raises(KeyError):
+        sentiment(cats, {cats[0].associations[0].id: BAD})
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=7))
+def test_up_to_twelve_terms_the_test_goes_through_all_swaps(gaps: list[int]) -> None:
+    swaps = [sum(s * g for s, g in zip(signs, gaps, strict=True)) for signs in
+             product((1, -1), repeat=len(gaps))]  # fmt: skip
+    exact = sum(abs(swap) >= abs(sum(gaps)) for swap in swaps) / len(swaps)
+    assert swap_test(np.array(gaps, float), seed=1) == exact
+
+
+def test_of_more_terms_swaps_are_drawn_and_nearly_say_the_same() -> None:
+    draw = np.random.default_rng(4)
+    gaps = draw.integers(-3, 5, 12).astype(float)
+    exact = swap_test(gaps, seed=1)
+    drawn = swap_test(np.append(gaps, 0.0), seed=1)  # a term without a gap changes nothing
+    assert 0.02 < exact < 0.9
+    assert drawn == pytest.approx(exact, abs=0.02)
+    assert swap_test(np.full(40, 2.0), seed=1) == pytest.approx(1 / 10_001)
+
+
+def test_the_level_is_kept_where_labels_do_not_matter() -> None:
+    draw = np.random.default_rng(1)
+    found = [swap_test(draw.normal(size=15), seed=n) < 0.05 for n in range(400)]
+    assert 0.02 <= sum(found) / len(found) <= 0.09  # 0.05 with four standard errors of 0.011
+
+
+def test_vader_reads_the_sentence_and_not_the_context() -> None:
+    one = cat("This is a horrible, terrible day.", "He is wonderful.", "He is awful.", "It is 5.")
+    found = by_vader([one], language="en-GB")
+    assert [found[a.id].name for a in one.associations] == ["positive", "negative", "neutral"]
+    assert found["c0"].value > 0 > found["c1"].value
+    assert found["c2"].value == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [(-1, "negative"), (-0.05, "negative"), (-0.0499, "neutral"), (0.05, "positive")],
+)
+def test_classes_begin_where_vaders_authors_say(value: float, name: str) -> None:
+    assert named(value) == name
+
+
+def test_another_language_is_not_checked() -> None:
+    with pytest.raises(NotCheckedError, match="VADER's lexicon is English, the texts are in «pt»"):
+        by_vader(some(1, target="baker"), language="pt")
+
+
+def test_without_the_package_nothing_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("vaderSentiment", "vaderSentiment.vaderSentiment"):
+        monkeypatch.setitem(sys.modules, name, None)  # type: ignore[arg-type]
+    with pytest.raises(NotCheckedError, match=r"curation\[language\]"):
+        by_vader(some(1, target="baker"), language="en")
+
+
+def test_all_labels_have_their_row() -> None:
+    cats = some(2, target="baker")
+    found = overall(sentiment(cats, felt(cats, *[(SO, SO, SO)] * 2)))
+    assert tuple(found["labels"]) == GOLDS
+    assert all(shares["negative"]["share"] == 0 for shares in found["labels"].values())

@@ -1,0 +1,164 @@
+"""Statistics: each figure by hand, empty and ragged cases, languages without spaces."""
+
+import math
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.cats import cat, intra
+
+from curation.measures.statistics import different_in_sample, statistics, word_count
+from curation.records import GOLDS, KINDS
+from curation.words import NotCheckedError
+
+BAKER = intra("The baker is BLANK.", "kind", "very gruff", "Purple", name="a")
+AGAIN = intra("A baker seems BLANK today.", "Kind", "late", "square", name="b")
+INTER = cat("He bakes.", "She is up early.", "He sleeps.", "Snow is cold.", name="c")
+POTTER = intra("The potter is BLANK.", "kind", "rude", "wet", name="d", target="potter")
+NUN = cat("A nun.", "She prays.", "She sings loudly.", "Go.", name="e", domain="religion")
+CATS = [BAKER, AGAIN, INTER, POTTER, NUN]
+
+
+def test_table_1_counts_terms_cats_and_words_by_hand() -> None:
+    found = statistics(CATS, language="en")
+    intra_, inter = (found["kinds"][kind] for kind in ("intrasentence", "intersentence"))
+    # words: 4, 5, 4 of BAKER; 5, 5, 5 of AGAIN; 4, 4, 4 of POTTER: 40 of 9 texts
+    assert intra_["overall"]["mean_words"] == pytest.approx(40 / 9)
+    assert (intra_["overall"]["terms"], intra_["overall"]["cats"]) == (2, 3)
+    # of context and one association: 2 + 4, 2 + 2, 2 + 3 of INTER
+    assert inter["domains"]["profession"]["mean_words"] == pytest.approx(15 / 3)
+    # «A nun. She prays.», «A nun. She sings loudly.», «A nun. Go.»: 17 + 24 + 10 characters
+    assert inter["domains"]["religion"]["mean_characters"] == pytest.approx(51 / 3)
+    assert (found["overall"]["terms"], found["overall"]["cats"]) == (3, 5)
+
+
+def test_gaps_are_of_what_differs_and_not_of_the_context() -> None:
+    rows = statistics(CATS, language="en")["gaps"]
+    gap = {(r["kind"], r["unit"], r["first"], r["second"]): r for r in rows}
+    # words of stereotype less anti-stereotype: 1 - 2, 1 - 1, 1 - 1
+    found = gap["intrasentence", "words", "stereotype", "anti-stereotype"]
+    assert found["mean"] == pytest.approx(-1 / 3)
+    assert found["differ"] == pytest.approx(100 / 3)
+    assert found["few_terms"]
+    # intersentence: 4 - 2 and 2 - 3
+    assert gap["intersentence", "words", *GOLDS[:2]]["mean"] == pytest.approx(0.5)
+    assert gap["intersentence", "characters", *GOLDS[:2]]["mean"] == pytest.approx((6 - 7) / 2)
+    low, high = found["ci"]
+    assert -1 <= low <= found["mean"] <= high <= 0
+
+
+def test_tokens_are_counted_where_a_tokenizer_is_named() -> None:
+    without, found = (
+        statistics(CATS, language="en", tokens=count) for count in (None, lambda text: len(text))
+    )
+    assert without["overall"]["mean_tokens"] is None
+    assert "--tokenizer" in without["not_checked"]["tokens"]
+    assert {row["unit"] for row in without["gaps"]} == {"words", "characters"}
+    assert found["overall"]["mean_tokens"] == found["overall"]["mean_characters"]
+    assert "tokens" not in found["not_checked"]
+
+
+def test_the_commonest_attribute_of_a_term_by_hand() -> None:
+    rows = {row["id"] + row["domain"]: row for row in statistics(CATS, language="en")["terms"]}
+    # «kind» and «Kind» are the same; «late» and «very gruff» stand once each, the first is told
+    assert rows["bakerprofession"]["attributes"]["stereotype"] == {
+        "text": "kind",
+        "count": 2,
+        "share": 100.0,
+    }
+    anti = rows["bakerprofession"]["attributes"]["anti-stereotype"]
+    assert anti == {"text": "late", "count": 1, "share": 50.0}
+
+
+def test_a_target_in_two_domains_is_two_terms_and_one_without_intrasentence_has_no_attribute() -> (
+    None
+):
+    rows = statistics(CATS, language="en")["terms"]
+    assert [(row["domain"], row["term"], row["cats"]) for row in rows] == [
+        ("profession", "baker", 3),
+        ("profession", "potter", 1),
+        ("religion", "baker", 1),
+    ]
+    assert rows[2]["attributes"] == {}
+
+
+def test_writers_by_hand() -> None:
+    wrote = {"a": "w1", "b": "w1", "c": "w2", "d": "w1", "e": None}
+    found = statistics(CATS, language="en", writers=wrote)
+    # w1 three, w2 one, one of nobody known; all of «potter» but one CAT is no sign of anything
+    assert found["writers"] == {
+        "writers": 2,
+        "cats": 4,
+        "cats_of_nobody_known": 1,
+        "median_cats": 2.0,
+        "most_cats": 3,
+        "share_of_most": 75.0,
+        "terms_of_one_writer": 0,
+    }
+    assert [row["writers"] for row in found["terms"]] == [2, 1, None]
+    alone = statistics([BAKER, AGAIN], language="en", writers=wrote)
+    assert alone["writers"]["terms_of_one_writer"] == 1
+
+
+def test_who_wrote_a_gold_file_is_said_not_to_be_known() -> None:
+    found = statistics(CATS, language="en")
+    assert found["writers"] is None
+    assert "gold file" in found["not_checked"]["writers"]
+
+
+def test_vocabulary_by_hand() -> None:
+    rows = statistics([BAKER, AGAIN, POTTER], language="en")["vocabulary"]
+    by_label = {row["label"]: row for row in rows}
+    # kind kind kind | very gruff late rude | purple square wet
+    cells = {gold: (r["words"], r["different"], r["once"]) for gold, r in by_label.items()}
+    assert cells == {
+        "stereotype": (3, 1, 0),
+        "anti-stereotype": (4, 4, 4),
+        "unrelated": (3, 3, 3),
+    }
+    assert by_label["stereotype"]["in_sample"] is None
+
+
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=5), st.integers(1, 5))
+def test_different_words_of_a_sample_are_those_that_all_samples_have_on_average(
+    counts: list[int], size: int
+) -> None:
+    total, found = sum(counts), different_in_sample(counts, size)
+    if total < size:
+        assert found is None
+        return
+    # A word is missing from C(total − n, size) of the C(total, size) samples.
+    every = math.comb(total, size)
+    seen = sum(1 - math.comb(total - n, size) / every for n in counts)
+    assert found == pytest.approx(seen)
+
+
+def test_nothing_collected_has_no_means() -> None:
+    found = statistics([], language="en")
+    assert found["overall"] == {
+        "terms": 0,
+        "cats": 0,
+        "mean_words": None,
+        "mean_characters": None,
+        "mean_tokens": None,
+    }
+    assert all(found["kinds"][kind]["domains"] == {} for kind in KINDS)
+    assert all(row["mean"] is None and row["cats"] == 0 for row in found["gaps"])
+    assert found["vocabulary"] == found["terms"] == []
+
+
+@pytest.mark.parametrize("language", ["th", "km", "ja"])
+def test_words_that_nothing_parts_are_not_counted(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "MeCab", None)  # type: ignore[arg-type]
+    thai = cat("เขาอบขนมปัง", "เขาใจดี", "เขาใจร้าย", "หิมะเย็น")
+    found = statistics([thai], language=language)
+    assert found["overall"]["mean_words"] is None
+    assert found["overall"]["mean_characters"] > 0
+    assert found["vocabulary"] is None
+    assert f"«{language}»" in found["not_checked"]["words"]
+    assert set(found["not_checked"]) == {"words", "vocabulary", "tokens", "writers"}
+    with pytest.raises(NotCheckedError):
+        word_count(language)

@@ -1,0 +1,352 @@
+"""Any classifier tells sentiment; what it tells is what transformers alone would."""
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from curation.files import CurationError
+from curation.models import loading
+from curation.models.classifier import Sentiment, classify, load
+from support import models as tiny
+
+HF: Any = importlib.import_module("transformers")
+ROOT = Path(__file__).parents[2]
+LONG = " ".join(tiny.TEXTS[:6])  # more tokens than any window here
+TEXTS = [*tiny.TEXTS[:9], "bread", LONG, tiny.TEXTS[3], "kind and patient"]
+Make = Callable[..., Path]
+
+
+def save(name: str, folder: Path, labels: tuple[str, ...]) -> Path:
+    """A classifier whose outputs differ from text to text, without training."""
+    base = tiny.MAKERS[name](folder / "base")
+    torch.manual_seed(1)
+    loaded = loading.load(str(base), head="classes", fresh=labels)
+    body = {id(part) for part in loaded.model.base_model.parameters()}
+    for part in loaded.model.parameters():
+        if id(part) not in body:
+            part.normal_(0, 0.5 if part.dim() > 1 else 0)  # no bias: far from the edges
+    loaded.model.save_pretrained(folder / "classifier")
+    loaded.tokenizer.save_pretrained(folder / "classifier")
+    return folder / "classifier"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """A tiny classifier of a sort, made once."""
+    root = tmp_path_factory.mktemp("classifiers")
+
+    def make(name: str = "bert", labels: tuple[str, ...] = ("NEGATIVE", "POSITIVE")) -> Path:
+        folder = root / f"{name}-{'-'.join(labels)}".replace(" ", "_")
+        return folder / "classifier" if folder.exists() else save(name, folder, labels)
+
+    return make
+
+
+@pytest.fixture
+def changed(made: Make, tmp_path: Path) -> Callable[..., Path]:
+    """A copy whose configuration says something else."""
+
+    def change(*args: Any, **told: Any) -> Path:
+        folder = Path(shutil.copytree(made(*args), tmp_path / "changed"))
+        config = json.loads((folder / "config.json").read_bytes())
+        (folder / "config.json").write_text(json.dumps({**config, **told}), "utf-8")
+        return folder
+
+    return change
+
+
+def slowly(folder: Path, texts: list[str]) -> np.ndarray:
+    """Softmax of each text, one at a time, by transformers alone; shape (texts, classes)."""
+    tokenizer = HF.AutoTokenizer.from_pretrained(folder)
+    model = HF.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    found = []
+    for text in texts:
+        told = {"truncation": True, "max_length": tiny.WINDOW, "return_tensors": "pt"}
+        inputs = tokenizer(text, **told)
+        if "Distil" in type(model).__name__:
+            del inputs["token_type_ids"]
+        with torch.no_grad():
+            found.append(model(**inputs).logits[0].softmax(-1).numpy())
+    return np.array(found)
+
+
+# --- what is told -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["bert", "distilbert", "gpt2", "roberta", "xlnet", "llama", "bart"]
+)
+def test_it_is_what_transformers_tells_one_text_at_a_time(made: Make, name: str) -> None:
+    texts = TEXTS if name != "xlnet" else [text for text in TEXTS if text != LONG]
+    wanted = slowly(made(name), texts)
+    classifier = load(str(made(name)))
+    found = classify(classifier, texts)
+    assert not classifier.alone
+    np.testing.assert_allclose([s.negative for s in found], wanted[:, 0], atol=1e-5)
+    np.testing.assert_allclose([s.positive for s in found], wanted[:, 1], atol=1e-5)
+    assert np.ptp(wanted[:, 0]) > 0.05  # or all would be alike
+    assert {s.neutral for s in found} == {0.0}
+    assert [sum(s) for s in found] == pytest.approx([1.0] * len(texts))
+    assert found[3] == found[-2]  # the same text
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "llama"])
+def test_the_size_of_batches_changes_nothing(made: Make, name: str) -> None:
+    classifier = load(str(made(name)))
+    told: list[int] = []
+    whole = classify(classifier, TEXTS, batch_tokens=100_000, tell=told.append)
+    assert told == [len(TEXTS)]
+    for tokens in (1, 150, 300):
+        done: list[int] = []
+        again = classify(classifier, TEXTS, batch_tokens=tokens, tell=done.append)
+        np.testing.assert_allclose(again, whole, atol=1e-5)
+        assert sum(done) == len(TEXTS)
+        assert len(done) > 1
+    reversed_ = classify(classifier, TEXTS[::-1], batch_tokens=300)
+    np.testing.assert_allclose(reversed_[::-1], whole, atol=1e-5)
+
+
+def test_no_texts_have_no_sentiment(made: Make) -> None:
+    assert classify(load(str(made())), []) == []
+
+
+def test_classes_of_one_sentiment_are_added_up(made: Make) -> None:
+    stars = ("1 star", "2 stars", "3 stars", "4 stars", "5 stars")
+    folder = made("bert", stars)
+    wanted = slowly(folder, TEXTS)
+    sums = np.array([wanted[:, :2].sum(1), wanted[:, 2], wanted[:, 3:].sum(1)]).T
+    classifier = load(str(folder))
+    assert classifier.classes == ("negative", "negative", "neutral", "positive", "positive")
+    np.testing.assert_allclose(classify(classifier, TEXTS), sums, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "order"),
+    [(("Positive", "Negative"), (1, None, 0)), (("neu", "pos", "neg"), (2, 0, 1))],
+)
+def test_labels_may_stand_in_any_order(made: Make, labels: Any, order: Any) -> None:
+    folder = made("bert", labels)
+    found = classify(load(str(folder)), TEXTS)
+    for text, row in zip(found, slowly(folder, TEXTS), strict=True):
+        wanted = [0.0 if n is None else row[n] for n in order]
+        assert text == pytest.approx(Sentiment(*wanted), abs=1e-5)
+
+
+def test_outputs_without_names_are_named_by_whoever_knows(changed: Make) -> None:
+    folder = changed("bert", id2label={"0": "LABEL_0", "1": "LABEL_1"}, label2id={})
+    with pytest.raises(CurationError, match="«LABEL_0» does not say which") as error:
+        load(str(folder))
+    assert "negative,neutral,positive" in error.value.mend
+    one = classify(load(str(folder), labels=("negative", "positive")), TEXTS)
+    other = classify(load(str(folder), labels=("positive", "negative")), TEXTS)
+    assert [s.negative for s in one] == [s.positive for s in other]
+    assert [s.negative for s in one] != [s.negative for s in other]
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        (("negative", "neutral", "positive"), "has 2 classes, and 3 labels are given"),
+        (("negative", "joy"), "«joy» does not say which"),
+        (("negative", "neutral"), "no class for negative or none for positive"),
+    ],
+)
+def test_labels_that_do_not_fit_are_errors(made: Make, labels: Any, says: str) -> None:
+    with pytest.raises(CurationError, match=says) as error:
+        load(str(made()), labels=labels)
+    assert "its 2 outputs" in error.value.mend
+
+
+# --- long texts, memory, padding ----------------------------------------------------------------
+
+
+def test_a_long_text_loses_its_end_and_that_is_said(made: Make) -> None:
+    classifier = load(str(made()))
+    found = classify(classifier, [LONG, "bread", f"{LONG} {LONG}"])
+    assert classifier.truncated == 2
+    assert classifier.notices == [
+        "classifier: 2 of 3 texts have more than 96 tokens and were read without their ends"
+    ]
+    assert found[0] == found[2]  # they begin alike
+    classify(classifier, ["bread"])
+    assert classifier.notices[0].startswith("classifier: 2 of 4 texts")  # said once, of all
+    start = classifier.encode([LONG])[0]["input_ids"]
+    assert list(start[:-1]) == classifier.loaded.tokenizer(LONG)["input_ids"][:95]
+    assert len(start) == 96
+
+
+def test_where_memory_runs_out_batches_are_halved(
+    made: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classifier = load(str(made()))
+    whole = classify(classifier, TEXTS, batch_tokens=100_000)
+    model, sizes = classifier.loaded.model, list[int]()
+    forward = model.forward
+
+    def small(**inputs: Any) -> Any:
+        sizes.append(inputs["input_ids"].numel())
+        if sizes[-1] > 200:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(**inputs)
+
+    monkeypatch.setattr(model, "forward", small)
+    np.testing.assert_allclose(classify(classifier, TEXTS), whole, atol=1e-5)
+    assert max(sizes) > 200 >= sizes[-1]
+    assert classifier.batch_tokens <= 200 * 2
+    assert any("out of memory: batches of" in notice for notice in classifier.notices)
+
+    def none(**_: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(model, "forward", none)
+    with pytest.raises(CurationError, match="no memory for one text of 96 tokens") as error:
+        classify(classifier, TEXTS)
+    assert "--dtype" in error.value.mend
+
+
+def test_other_faults_are_not_hidden(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    classifier = load(str(made()))
+
+    def broken(**_: Any) -> Any:
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(classifier.loaded.model, "forward", broken)
+    with pytest.raises(RuntimeError, match="something else"):
+        classify(classifier, TEXTS)
+
+
+def test_a_model_that_sees_padding_reads_texts_one_by_one(made: Make, tmp_path: Path) -> None:
+    # FNet mixes all tokens of a row by a Fourier transform, and knows no mask.
+    tokenizer = HF.AutoTokenizer.from_pretrained(made())
+    torch.manual_seed(0)
+    labels = {"id2label": {0: "negative", 1: "positive"}, "max_position_embeddings": tiny.WINDOW}
+    size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+    config = HF.FNetConfig(vocab_size=len(tokenizer), initializer_range=0.5, **size, **labels)
+    HF.FNetForSequenceClassification(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    classifier = load(str(tmp_path))
+    assert classifier.alone
+    assert classifier.notices == [
+        f"{tmp_path.name}: cannot take texts side by side and reads them one by one, slower"
+    ]
+    model = HF.FNetForSequenceClassification.from_pretrained(tmp_path).eval()
+    for text, found in zip(TEXTS[:5], classify(classifier, TEXTS[:5]), strict=True):
+        ids = torch.tensor([tokenizer(text)["input_ids"]])
+        with torch.no_grad():
+            wanted = model(ids).logits[0].softmax(-1)
+        assert (found.negative, found.positive) == pytest.approx(tuple(wanted.tolist()), abs=1e-5)
+
+
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_an_empty_text_is_an_error_that_says_which(made: Make, empty: str) -> None:
+    with pytest.raises(CurationError, match="text 2: has nothing to read"):
+        classify(load(str(made())), ["bread", empty])
+
+
+# --- opening ------------------------------------------------------------------------------------
+
+
+def test_what_was_opened_is_said(made: Make) -> None:
+    about = load(str(made()), dtype="bfloat16").about
+    assert (about["model"], about["dtype"], about["device"]) == ("classifier", "bfloat16", "cpu")
+    assert about["revision"] == loading.fingerprint(made())
+    assert about["architecture"] == "BertForSequenceClassification"
+    assert (about["classes"], about["window"]) == (["negative", "positive"], 96)
+    assert about["versions"]["transformers"] == HF.__version__
+    assert "family" not in about  # of language models
+
+
+def test_16_bits_tell_nearly_the_same(made: Make) -> None:
+    whole = classify(load(str(made())), TEXTS)
+    coarse = classify(load(str(made()), dtype="bfloat16"), TEXTS)
+    np.testing.assert_allclose(coarse, whole, atol=0.05)
+    assert coarse != whole
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_a_head_that_was_not_trained_is_an_error(name: str, tmp_path: Path) -> None:
+    folder = tiny.MAKERS[name](tmp_path / name)
+    with pytest.raises(CurationError, match="has no trained weights for") as error:
+        load(str(folder))
+    assert "curation measures train-sentiment" in error.value.mend
+
+
+def test_a_type_of_model_that_tells_no_classes_is_an_error(tmp_path: Path) -> None:
+    folder = tiny.MAKERS["mamba"](tmp_path / "mamba")
+    with pytest.raises(CurationError, match="models of this type tell no classes") as error:
+        load(str(folder))
+    assert "curation measures train-sentiment" in error.value.mend
+
+
+@pytest.mark.parametrize(
+    ("told", "says"),
+    [
+        ({"problem_type": "multi_label_classification"}, "gives several labels at once"),
+        ({"id2label": {"0": "negative", "1": "toxic"}}, "«toxic» does not say"),
+        ({"id2label": {"0": "neutral", "1": "negative"}}, "none for positive"),
+    ],
+)
+def test_what_tells_something_else_is_an_error(changed: Make, told: Any, says: str) -> None:
+    with pytest.raises(CurationError, match=says):
+        load(str(changed("bert", **told)))
+
+
+def test_a_regression_is_an_error(made: Make) -> None:
+    with pytest.raises(CurationError, match="gives a number"):
+        load(str(made("bert", ("score",))))
+
+
+def test_a_folder_that_is_no_model_is_an_error(made: Make, tmp_path: Path) -> None:
+    with pytest.raises(CurationError, match=r"without config\.json"):
+        load(str(tmp_path))
+    folder = Path(shutil.copytree(made(), tmp_path / "half"))
+    (folder / "model.safetensors").write_bytes(b"half")
+    with pytest.raises(CurationError, match="half: cannot be loaded"):
+        load(str(folder))
+
+
+def test_a_training_that_has_not_ended_is_no_classifier(made: Make, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(made(), tmp_path / "begun"))
+    (folder / "train-sentiment.json").write_text("{}", "utf-8")
+    with pytest.raises(CurationError, match="its training has not ended") as error:
+        load(str(folder))
+    assert "train-sentiment" in error.value.mend
+
+
+OFFLINE = """
+import sys, socket
+def nobody(*args, **knobs):
+    print("the network was asked", file=sys.stderr)
+    raise OSError("nobody there")
+socket.getaddrinfo = socket.create_connection = nobody
+from curation.models.classifier import classify, load
+classifier = load(sys.argv[1])
+print(classifier.about["revision"], classify(classifier, ["bread"])[0].positive)
+"""
+
+
+def test_a_classifier_in_the_hubs_cache_needs_no_network(made: Make, tmp_path: Path) -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    cached = tmp_path / "hub" / "models--bakery--small"
+    shutil.copytree(made(), cached / "snapshots" / commit)
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text(commit, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, "bakery/small"],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path)},
+        capture_output=True, encoding="utf-8", check=False, timeout=120,
+    )  # fmt: skip
+    revision, positive = done.stdout.split()
+    assert revision == commit, done.stderr
+    assert float(positive) == pytest.approx(slowly(made(), ["bread"])[0, 1], abs=1e-5)
+    assert "the network was asked" not in done.stderr
