@@ -6,7 +6,7 @@ What a language needs and has not says so (``NotCheckedError``): no figure is ev
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 INSTALL = "pip install 'curation[language]'"
@@ -98,30 +98,34 @@ def lemma(word: str, language: str) -> str:
 
 @lru_cache(maxsize=1 << 20)
 def _lemma(word: str, language: str) -> str:
-    if language == "en":
+    if language == "en" and "'" in word:
         word = re.sub(r"'s?$", "", word) or word
-    if not has_lemmas(language):
+    look = _lemmatizer(language)
+    if look is None:
         return word
-    from simplemma import lemmatize
-
-    found = str(lemmatize(word, language)).lower()
+    found = look(word, language).lower()
     if language == "en" and found == word and word.endswith("s"):
         # simplemma knows Norwegians, and norwegians only as a form of nothing.
-        single = str(lemmatize(word.capitalize(), language)).lower()
+        single = look(word.capitalize(), language).lower()
         return single if f"{single}s" == word else word
     return found
 
 
 @cache
-def has_lemmas(language: str) -> bool:
-    """Whether lemmas of this language are known, and simplemma is installed."""
+def _lemmatizer(language: str) -> Callable[[str, str], str] | None:
+    """simplemma's look-up, if it is installed and knows the language."""
     try:
         from simplemma import lemmatize
 
-        lemmatize("a", base(language))
+        lemmatize("a", language)
     except (ImportError, ValueError):
-        return False
-    return True
+        return None
+    return lemmatize
+
+
+def has_lemmas(language: str) -> bool:
+    """Whether lemmas of this language are known, and simplemma is installed."""
+    return _lemmatizer(base(language)) is not None
 
 
 def listed(language: str) -> str:

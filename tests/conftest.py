@@ -25,6 +25,7 @@ import pytest
 
 import curation
 from curation.campaign import Campaign, create_campaign
+from curation.measures.keywords import wordfreq
 from curation.settings import AgreementSettings, CampaignSettings, Settings, new_id
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +81,7 @@ def forked() -> Run:
     for module in pkgutil.walk_packages(curation.__path__, "curation."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    wordfreq("en").by_lemma  # noqa: B018  # a fork then has it, too
 
     def run(
         *args: str | Path,

@@ -140,8 +140,10 @@ def reference_files(campaign: Campaign) -> list[Path]:
 
 def keyword_settings(campaign: Campaign) -> Settings:
     """What keywords depend on."""
+    settings = campaign.settings
     return {
-        **_usual(campaign, "reference", "smoothing", "least", "keywords"),
+        "language": settings.campaign.language,
+        **settings.measures.model_dump(include={"reference", "smoothing", "least", "keywords"}),
         "versions": versions("wordfreq", "simplemma"),
     }
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,8 +106,9 @@ def count(
     for path, total in zip(paths, tokens, strict=True):
         if not total:
             raise CurationError(f"{path}: holds no word", "leave the file out, or fetch it again")
-    order = sorted(sorted(found.items()), key=itemgetter(1), reverse=True)
-    return Counts(base(language), dict(order), sum(tokens), sum(lines), files, _versions(language))
+    order = sorted(sorted(found), key=found.__getitem__, reverse=True)
+    counts = {word: found[word] for word in order}
+    return Counts(base(language), counts, sum(tokens), sum(lines), files, _versions(language))
 
 
 def _count_shard(shard: Shard) -> _Found:

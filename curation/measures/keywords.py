@@ -76,10 +76,11 @@ def counted(counts: Counts, *, name: str) -> Reference:
 
 
 class _Text(NamedTuple):
-    """A text of a CAT: what is counted of it, and what stands as example."""
+    """A text of a CAT: its label, or None for the context; what is counted of it; an example."""
 
     cat: str
-    counted: str
+    label: Gold | None
+    words: list[tuple[str, str]]
     whole: str
 
 
@@ -107,7 +108,7 @@ def log_likelihood(count: float, tokens: float, other: float, others: float) -> 
         others: all words of that corpus.
 
     >>> round(log_likelihood(10, 100, 10, 1000), 4), log_likelihood(1, 10, 10, 100)
-    (22.1815, 0.0)
+    (22.9078, 0.0)
     """
     share = (count + other) / (tokens + others)
     cells = (
@@ -123,7 +124,7 @@ def known_shares(count: float, tokens: float, share: float) -> float:
     """G² of a word against a share of all words that is taken as known: goodness of fit.
 
     >>> round(known_shares(10, 100, 0.01), 4)
-    28.8997
+    28.8959
     """
     cells = ((count, tokens * share), (tokens - count, tokens * (1 - share)))
     return max(2 * sum(_cell(*cell) for cell in cells), 0.0)
@@ -181,10 +182,12 @@ def keywords(
     removed: dict[str, set[str]] = defaultdict(set)
     for _, text, domain, names in everyone:
         removed[domain] |= reader.forms((text, *names))
+    said = {cat.id: reader.texts(cat) for cat in cats}
     groups: list[dict[str, Any]] = []
 
     def add(by: str, domain: str, of: Collection[Cat], **which: Any) -> None:
-        texts = [text for cat in of for text in _texts(cat, which.get("label"))]
+        wanted = [which["label"]] if "label" in which else [None, *GOLDS[:2]]
+        texts = [text for cat in of for text in said[cat.id] if text.label in wanted]
         found = _Group(reader, texts).report(removed[domain], smoothing, least, top)
         head = {"by": by, "domain": domain, "label": None, "term": None, "target": None} | which
         groups.append(head | {"cats": len({text.cat for text in texts})} | found)
@@ -219,17 +222,6 @@ def keywords(
     }
 
 
-def _texts(cat: Cat, label: Gold | None) -> list[_Text]:
-    """The texts of a CAT that count for a label, or without one for its domain."""
-    said = [
-        _Text(cat.id, option, association.sentence)
-        for option, association in zip(options(cat), cat.associations, strict=True)
-        if (association.gold == label if label else association.gold != "unrelated")
-    ]
-    context = _Text(cat.id, cat.context.replace(BLANK, " "), cat.context)
-    return said if label else [context, *said]
-
-
 class _Reader:
     """Texts as words and lemmas, and what the reference has of these."""
 
@@ -238,14 +230,22 @@ class _Reader:
         self.amounts = reference.by_lemma
         self._elides = base(language) != "en"
 
-    def words(self, text: str) -> list[str]:
-        """The words of a text; l'heure is two where the reference has it as two."""
+    def texts(self, cat: Cat) -> list[_Text]:
+        """The texts of a CAT: its context, and what its associations say."""
+        context = self._words(cat.context.replace(BLANK, " "))
+        return [_Text(cat.id, None, context, cat.context)] + [
+            _Text(cat.id, association.gold, self._words(option), association.sentence)
+            for option, association in zip(options(cat), cat.associations, strict=True)
+        ]
+
+    def _words(self, text: str) -> list[tuple[str, str]]:
+        """Words and their lemmas; l'heure is two words where the reference has it as two."""
         known, found = self.reference.amounts, []
         for word in words(text, self.language):
             parts = word.split("'") if self._elides else [word]
             apart = word not in known and all(part in known for part in parts)
             found += parts if apart else [word]
-        return found
+        return [(word, lemma(word, self.language)) for word in found]
 
     def forms(self, names: Iterable[str]) -> set[str]:
         """The words of names, their lemmas, and English words with the s of many."""
@@ -264,16 +264,13 @@ class _Group:
         self.forms: dict[str, set[str]] = defaultdict(set)
         self.where: dict[str, dict[str, _Text]] = defaultdict(dict)
         for text in texts:
-            for word in reader.words(text.counted):
-                one = lemma(word, reader.language)
+            for word, one in text.words:
                 self.counts[one] += 1
                 self.forms[one].add(word)
                 self.where[one].setdefault(text.cat, text)
         self.tokens = self.counts.total()
 
-    def report(
-        self, removed: Collection[str], smoothing: float, least: int, top: int
-    ) -> dict[str, Any]:
+    def report(self, removed: set[str], smoothing: float, least: int, top: int) -> dict[str, Any]:
         """Totals and keywords."""
         lacking = [word for word in self.counts if not self.reader.amounts.get(word)]
         rows = [
@@ -302,8 +299,8 @@ class _Group:
             "keywords": listed,
         }
 
-    def _is_removed(self, word: str, removed: Collection[str]) -> bool:
-        return word in removed or self.forms[word] <= set(removed)
+    def _is_removed(self, word: str, removed: set[str]) -> bool:
+        return word in removed or self.forms[word] <= removed
 
     def _row(self, word: str, smoothing: float) -> dict[str, Any]:
         reference, count = self.reader.reference, self.counts[word]

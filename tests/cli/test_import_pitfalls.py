@@ -1,0 +1,85 @@
+"""What comes in is checked at once: a line for the person, a file beside the answers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from curation.campaign import Campaign
+from curation.files import read_records
+from curation.manifest import read_manifest
+from curation.records import Item, Pitfall, Rejection
+
+HEAD = "item_id,annotator,domain,target,kind,context,stereotype,anti_stereotype,unrelated\n"
+ROWS = [
+    f"{id},w1,profession,baker,intersentence,{texts}\n"
+    for id, texts in (
+        ("i1", "The baker came.,He rose early.,He did not rise.,Tin melts fast."),
+        ("i2", "A baker sang.,She was early,He was late.,It is Tuesday."),
+        ("i3", "Bakers danced.,He was early.,He was late.,It is Tuesday."),
+        ("i4", "The BLANK baker ate.,He was full.,He was ill.,Tin melts."),
+    )
+]
+
+
+def test_warnings_are_written_and_said_and_notes_are_not(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    table = tmp_path / "w.csv"
+    table.write_text(HEAD + "".join(ROWS), "utf-8")
+    code, out, err = forked("import", "answers", table, "-c", campaign.root)
+    assert code == 0, err
+    # i3 names its target within a longer word: that is a note.
+    assert "pitfalls in 2 of 3 items: " in out
+    assert "negation_one_sided 1" in out
+    assert "pronouns_opposite 1" in out
+    assert "see 2-rounds/main/pitfalls.jsonl" in out
+    found = read_records(campaign.rounds / "main" / "pitfalls.jsonl", Pitfall)
+    assert {(one.item, one.code) for one in found} == {
+        ("i1", "negation_one_sided"),
+        ("i2", "punctuation_missing"),
+        ("i2", "punctuation_mixed"),
+        ("i2", "pronouns_opposite"),
+    }
+    items = {i.id: i for i in read_records(campaign.rounds / "main" / "items.jsonl", Item)}
+    bare = next(one for one in found if one.code == "punctuation_missing")
+    assert bare.association == items["i2"].associations[0].id
+    assert bare.where.startswith("main/raw/")
+    assert bare.where.endswith("line 2")
+    assert read_manifest(campaign.rounds).steps["fold"].counts["pitfalls"] == 4
+    refused = read_records(campaign.rounds / "main" / "rejected.jsonl", Rejection)
+    assert [one.code for one in refused] == ["blank_left"]
+    _, out, _ = forked("import", "answers", table, "-c", campaign.root, "--json")
+    assert json.loads(out)["pitfalls"]["pronouns_opposite"] == 1
+
+
+def test_what_was_published_is_taken_as_it_is_and_checked(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    texts = ("He BLANK.", "He sat.", "Tin melts.")
+    golds = ("stereotype", "anti-stereotype", "unrelated")
+    sentences = [
+        {"id": f"s{n}", "sentence": text, "gold_label": gold,
+         "labels": [{"label": gold, "human_id": "h"}]}
+        for n, (text, gold) in enumerate(zip(texts, golds, strict=True))
+    ]  # fmt: skip
+    item = {"id": "old", "target": "baker", "bias_type": "profession", "context": "The cook came.",
+            "sentences": sentences}  # fmt: skip
+    file = tmp_path / "dev.json"
+    file.write_text(json.dumps({"version": "1", "data": {"intersentence": [item]}}), "utf-8")
+    code, out, err = forked("import", "stereoset", file, "-c", campaign.root)
+    assert code == 0, err
+    assert "pitfalls in 1 of 1 items: blank_left 1, target_missing 1" in out
+    found = read_records(campaign.rounds / "published" / "pitfalls.jsonl", Pitfall)
+    assert [(one.code, one.severity, one.association) for one in found] == [
+        ("blank_left", "block", "s0"),
+        ("target_missing", "block", None),
+    ]
+
+
+def test_sound_answers_say_nothing(forked: Any, campaign: Campaign, tmp_path: Path) -> None:
+    table = tmp_path / "w.csv"
+    table.write_text(HEAD + ROWS[2], "utf-8")
+    code, out, _ = forked("import", "answers", table, "-c", campaign.root)
+    assert code == 0
+    assert "pitfalls" not in out
+    assert (campaign.rounds / "main" / "pitfalls.jsonl").read_bytes() == b""

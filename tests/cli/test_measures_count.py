@@ -1,0 +1,53 @@
+"""``curation measures count``: from files to a table of counted words, and errors with mends."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.measures.counting import read_counts
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.txt"
+    path.write_text("The kind baker.\nA kind smith.\n", "utf-8")
+    return path
+
+
+def test_a_corpus_is_counted(forked: Any, corpus: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({"body": "Kind."}) + "\n", "utf-8")
+    out = tmp_path / "new" / "counts.tsv.gz"
+    done = forked("measures", "count", corpus, "--out", out, "--workers", 1)
+    assert done.code == 0, done.err
+    assert done.out == (f"6 words, 5 of them different, in 1 file (30 bytes, 2 lines): {out}\n")
+    counts = read_counts(out, language="en")
+    assert counts.counts == {"kind": 2, "a": 1, "baker": 1, "smith": 1, "the": 1}
+    assert [one["file"] for one in counts.files] == ["corpus.txt"]
+    done = forked("measures", "count", more, "--out", out, "--field", "body", "--language", "de")
+    assert done.code == 0, done.err
+    assert read_counts(out).language == "de"
+
+
+@pytest.mark.parametrize(
+    ("more", "what", "mend"),
+    [
+        (["--out", "counts.csv"], "counts.csv: is no name of a table", ".tsv.gz"),
+        (["--out", "c.tsv", "--language", "th"], "nothing here parts «th»", "cannot be counted"),
+        (["missing.txt", "--out", "c.tsv"], "missing.txt: no such file", "check the path"),
+    ],
+)
+def test_what_cannot_be_counted_says_so(
+    forked: Any, corpus: Path, tmp_path: Path, monkeypatch: Any,
+    more: list[str], what: str, mend: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    done = forked("measures", "count", corpus, *more)
+    assert done.code == 1
+    error, mends = done.err.strip().splitlines()
+    assert error.startswith("error: ")
+    assert what in error
+    assert mend in mends
+    assert list(tmp_path.iterdir()) == [corpus]

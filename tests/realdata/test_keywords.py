@@ -1,0 +1,133 @@
+"""Keywords of StereoSet's development set, beside those of the paper's Table 3."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.measures.keywords import keywords, wordfreq
+from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.words import words
+
+REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
+pytestmark = [
+    pytest.mark.realdata,
+    pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
+]
+# Of development and test set together, lemmas of a lemmatiser that knows parts of speech.
+TABLE_3 = {
+    "gender": "stepchild masculine bossy ma uncare breadwinner immature naggy feminine rowdy "
+    "possessive manly polite studious homemaker burly",
+    "profession": "nerdy uneducated bossy hardwork pushy unintelligent studious dumb rude snobby "
+    "greedy sloppy disorganize talkative uptight dishonest",
+    "race": "poor beautiful uneducated smelly snobby immigrate wartorn rude industrious wealthy "
+    "dangerous accent impoverish lazy turban scammer",
+    "religion": "commandment hinduism savior hijab judgmental diety peaceful unholy classist "
+    "forgiving terrorist reborn atheist monotheistic coworker devout",
+}
+# Why the others are not among the hundred first.
+LACKING = {
+    "gender": {
+        "not in the development set": "breadwinner burly ma manly possessive stepchild",
+        "in one CAT": "homemaker naggy",
+        "another lemma": "uncare",
+    },
+    "profession": {
+        "in one CAT": "pushy snobby",
+        "another lemma": "hardwork",
+        "ranked lower": "uptight",
+    },
+    "race": {"ranked lower": "scammer snobby"},
+    "religion": {
+        "not in the development set": "classist commandment coworker devout diety forgiving "
+        "monotheistic reborn savior unholy",
+        "in one CAT": "atheist judgmental",
+    },
+}
+
+OTHERWISE = {"uncare": "uncaring", "hardwork": "hardworking"}
+
+
+@pytest.fixture(scope="module")
+def cats() -> list[Cat]:
+    found = []
+    for line in (REAL / "dev_cats.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        kind: Kind = "intrasentence" if "BLANK" in row["context"] else "intersentence"
+        a, b, c = (CatAssociation(id=f"{row['id']}{g}", sentence=row[g], gold=g) for g in GOLDS)
+        found.append(
+            Cat(
+                id=row["id"], kind=kind, domain=row["bias_type"], term=row["target"],
+                target=row["target"], family="-", split="dev", context=row["context"],
+                associations=(a, b, c),
+            )
+        )  # fmt: skip
+    return found
+
+
+def first(report: dict[str, Any], domain: str, by: str, most: int) -> set[str]:
+    (group,) = [g for g in report["groups"] if (g["by"], g["domain"]) == ("domain", domain)]
+    return {row["word"] for row in group["keywords"] if row[by] <= most}
+
+
+def among(report: dict[str, Any], by: str, most: int) -> list[int]:
+    return [
+        len(first(report, domain, by, most) & set(wanted.split()))
+        for domain, wanted in TABLE_3.items()
+    ]
+
+
+def test_how_many_of_the_papers_keywords_come_first(cats: list[Cat]) -> None:
+    report = keywords(cats, language="en", reference=wordfreq("en"))
+    found = {
+        by: [among(report, by, most) for most in (16, 50, 100)]
+        for by in ("rank", "log_likelihood_rank")
+    }
+    # Gender, profession, race, religion; of 16 each.
+    assert found["rank"] == [[6, 6, 7, 4], [7, 10, 11, 4], [7, 12, 14, 4]]
+    assert found["log_likelihood_rank"] == [[1, 3, 4, 3], [6, 6, 8, 4], [7, 9, 10, 4]]
+
+
+def test_why_the_others_do_not(cats: list[Cat]) -> None:
+    report = keywords(cats, language="en", reference=wordfreq("en"))
+    texts: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for cat in cats:
+        for text in (cat.context, *(a.sentence for a in cat.associations if a.gold != "unrelated")):
+            for word in words(text, "en"):
+                texts[cat.domain][word].add(cat.id)
+    told = {}
+    for domain, wanted in TABLE_3.items():
+        told[domain] = defaultdict(set)
+        for word in set(wanted.split()) - first(report, domain, "rank", 100):
+            forms = [word, f"{word}s", OTHERWISE.get(word, word)]
+            many = len(set[str]().union(*(texts[domain][form] for form in forms)))
+            if not many:
+                told[domain]["not in the development set"].add(word)
+            elif many == 1:
+                told[domain]["in one CAT"].add(word)
+            elif word in OTHERWISE:
+                told[domain]["another lemma"].add(word)
+                assert OTHERWISE[word] in first(report, domain, "rank", 16)
+            else:
+                told[domain]["ranked lower"].add(word)
+    assert {d: dict(why) for d, why in told.items()} == {
+        d: {why: set(them.split()) for why, them in all.items() if them}
+        for d, all in LACKING.items()
+    }
+
+
+def test_the_smoothing_that_brings_most(cats: list[Cat]) -> None:
+    totals = {}
+    for smoothing in (1, 3, 10, 30, 100):
+        report = keywords(cats, language="en", reference=wordfreq("en"), smoothing=smoothing)
+        totals[smoothing] = [sum(among(report, "rank", most)) for most in (16, 50, 100)]
+    # Of 64 among the first 16, 50 and 100 of each domain.
+    assert totals == {
+        1: [18, 29, 37],
+        3: [19, 33, 38],
+        10: [23, 32, 37],
+        30: [19, 27, 33],
+        100: [11, 22, 28],
+    }
