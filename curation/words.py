@@ -113,7 +113,7 @@ def _lemma(word: str, language: str) -> str:
 
 @cache
 def _lemmatizer(language: str) -> Callable[[str, str], str] | None:
-    """simplemma's look-up, if it is installed and knows the language."""
+    """What looks lemmas up: simplemma, if it is installed and knows the language."""
     try:
         from simplemma import lemmatize
 

@@ -8,7 +8,6 @@ import typer
 from curation.cli import console, measure_work, training_sentiment
 from curation.cli import keywords as showing
 from curation.cli.gold import GoldFiles, write_json
-from curation.cli.keywords import count as count_words
 from curation.cli.measuring import Language, Report, Source, report
 from curation.cli.options import FILE, Json, Where
 from curation.records import GOLDS, KINDS
@@ -283,11 +282,12 @@ def pitfalls(
         table = measure_work.table(found)
         console.say_json({**table, "found": [one.model_dump() for one in found.found]})
     else:
-        show_pitfalls(found, codes=show or (), places=sample, seed=seed, every=every)
+        show_pitfalls(
+            found, codes=show or (), places=sample, seed=seed, every=every, accept=accepted
+        )
     if found.blocking(accepted):
         raise typer.Exit(1)
 
 
 app.command("train-sentiment")(training_sentiment.train_sentiment)
-app.command("count")(count_words)
 app.command("count")(showing.count)

@@ -18,6 +18,7 @@ def show(
     places: int = 10,
     seed: int = 0,
     every: bool = False,
+    accept: Sequence[str] = (),
 ) -> None:
     """Print how often each pitfall was found, and places of those that are asked for.
 
@@ -26,6 +27,7 @@ def show(
         codes: the pitfalls of which places are shown.
         places: how many of each, drawn at random; 0 shows all, in the order of the file.
         seed: of the draw.
+        accept: pitfalls that a release may have.
         every: also show what was looked for and not found.
 
     Raises:
@@ -57,7 +59,7 @@ def show(
             reasons.setdefault(row.why, []).append(row.code)
     for why, missed in reasons.items():
         console.say(f"Not checked: {', '.join(missed)} ({why}).")
-    if stopping := report.blocking():
+    if stopping := report.blocking(accept):
         console.warn(f"these block a release: {', '.join(stopping)}")
     if codes:
         console.say(f"\n{WARNING}")

@@ -26,7 +26,7 @@ from curation.measures.tallying import Tally
 from curation.words import UNSPACED, base, words, words_of_each
 
 ALGORITHM = 1
-DISTINCT = 4 << 20  # chunks that may wait to be made words; about 200 bytes each
+DISTINCT = 2 << 20  # chunks that may wait to be made words; about 200 bytes each
 _AGAIN = "count the corpus again: curation measures count"
 
 

@@ -144,7 +144,13 @@ def test_agreement_on_real_labels(imported: Path) -> None:
 def test_the_round_trip_keeps_cats_ids_and_labels(imported: Path, tmp_path: Path, cli: Cli) -> None:
     settings = imported / "campaign.toml"
     text = settings.read_text("utf-8")
-    settings.write_text(text.replace("count_repeats = false", "count_repeats = true"), "utf-8")
+    as_published = text.replace("count_repeats = false", "count_repeats = true")
+    settings.write_text(as_published, "utf-8")
+    code, _, err = cli("run", "-c", imported)
+    assert code == 1
+    assert "pitfalls block the release: blank_twice 2, target_missing 1, meta_text 1;" in err
+    accept = 'accept = ["blank_twice", "target_missing", "meta_text"]'
+    settings.write_text(as_published.replace("accept = []", accept), "utf-8")
     try:
         code, _, err = cli("run", "-c", imported)
         assert code == 0, err
