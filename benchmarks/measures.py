@@ -1,16 +1,15 @@
-"""Time of counting a corpus, beside what counts nothing but the number of words.
+"""Time of all measures, and of counting a corpus beside what counts but the number of words.
 
-Writes a text of real English words as often as wordfreq has them (200 MB), as it is and packed, and
-counts each by two workers; beside it ``zcat | wc -w`` in the C locale, of the same file in the same
-run, which unpacks and counts on two processors, too. Two workers of Ray must find the same. Each
-figure is the best of three; prints one table.
+20,000 made-up CATs of real words go through every measure. Then a text of English words as often
+as wordfreq has them (200 MB) is counted by two workers, as it is and packed; beside it ``zcat |
+wc -w`` in the C locale, of the same file in the same run, which unpacks and counts on two
+processors, too. Two workers of Ray must find the same. These figures are the best of three.
 
     python benchmarks/measures.py [MEGABYTES]
 """
 
 import gzip
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,8 @@ import numpy as np
 
 RUNS = 3
 WORDS_A_LINE = 20
+CATS = 20_000
+LIMIT = 30  # seconds for all pitfalls
 
 
 def write(folder: Path, megabytes: int) -> tuple[Path, Path]:
@@ -97,17 +98,91 @@ def corpus(folder: Path, megabytes: int) -> list[tuple[str, float, float]]:
     return rows
 
 
+def made_up(count: int) -> list[Any]:
+    """CATs of real English words on 200 targets, as often as wordfreq has them, both kinds."""
+    from curation.records import GOLDS, Cat, CatAssociation
+    from curation.words import frequencies
+
+    shares = frequencies("en")
+    listed = [word for word in shares if word.isalpha()]
+    chances = np.array([shares[word] for word in listed])
+    rng = np.random.default_rng(2)
+    drawn = iter(rng.choice(listed, size=count * 40, p=chances / chances.sum()).tolist())
+    targets = [word.capitalize() for word in listed[3000:3200]]
+
+    def said(size: int) -> str:
+        return " ".join(next(drawn) for _ in range(size))
+
+    cats = []
+    for n in range(count):
+        target, intra = targets[n % len(targets)], n % 2 == 0
+        context = f"The {target} {said(4)}{' BLANK' if intra else ''}."
+        texts = [said(1) if intra else f"{said(7).capitalize()}." for _ in GOLDS]
+        if intra:
+            texts = [context.replace("BLANK", text) for text in texts]
+        a, b, c = (
+            CatAssociation(id=f"{n}-{gold}", sentence=text, gold=gold)
+            for gold, text in zip(GOLDS, texts, strict=True)
+        )
+        cats.append(
+            Cat(
+                id=f"cat-{n}", kind="intrasentence" if intra else "intersentence",
+                domain=f"domain {n % len(targets) % 4}", term=f"term-{target}", target=target,
+                family=target, split="test", context=context, associations=(a, b, c),
+            )
+        )  # fmt: skip
+    return cats
+
+
+def measures(count: int) -> list[tuple[str, float]]:
+    """Rows: each measure of so many CATs, and its seconds; what it loads once is told apart."""
+    from curation.measures import keywords, pitfalls, sentiment, statistics
+
+    cats = made_up(count)
+    rows = []
+
+    def row(what: str, work: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        found = work()
+        rows.append((what, time.perf_counter() - start))
+        return found
+
+    row("statistics", lambda: statistics.statistics(cats, language="en"))
+    felt = row("VADER", lambda: sentiment.by_vader(cats, language="en"))
+    row("sentiment, 1,000 resamples", lambda: sentiment.sentiment(cats, felt))
+    reference = keywords.wordfreq("en")
+    row("lemmas of wordfreq, once", lambda: reference.by_lemma)
+    row("keywords", lambda: keywords.keywords(cats, language="en", reference=reference))
+    found = row("pitfalls", lambda: pitfalls.pitfalls(cats, language="en"))
+    assert found.cats == count
+    return rows
+
+
+def peak() -> float:
+    """The most memory that this process has held, in MB."""
+    line = next(
+        line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line
+    )
+    return int(line.split()[1]) / 1024
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     megabytes = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    rows = measures(CATS)
+    print(f"{CATS:,} made-up CATs, one process; pitfalls may take {LIMIT} seconds\n")
+    print(f"{'measure':52}{'seconds':>9}{'CATs/s':>9}")
+    for what, seconds in rows:
+        print(f"{what:52}{seconds:9.2f}{CATS / seconds:9.0f}")
+    print(f"{'all of them':52}{sum(seconds for _, seconds in rows):9.2f}")
+    over = dict(rows)["pitfalls"] > LIMIT
+    print(f"\nthe process took {peak():.0f} MB" + ("; * pitfalls took too long" if over else ""))
     with tempfile.TemporaryDirectory() as name:
-        rows = corpus(Path(name), megabytes)
-    print(f"{megabytes} MB of English words\n")
+        counted = corpus(Path(name), megabytes)
+    print(f"\n{megabytes} MB of English words\n")
     print(f"{'what':52}{'seconds':>9}{'ratio':>8}")
-    for what, seconds, ratio in rows:
+    for what, seconds, ratio in counted:
         print(f"{what:52}{seconds:9.2f}" + (f"{ratio:8.2f}" if ratio else ""))
-    peak = max(resource.getrusage(who).ru_maxrss for who in (-1, 0)) / 1024
-    print(f"\nthe largest process took {peak:.0f} MB")
 
 
 if __name__ == "__main__":

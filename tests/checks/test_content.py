@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.files import CurationError, shipped
 from curation.checks import content
 from curation.checks.content import gist, meta_patterns, meta_text, near
+from curation.files import CurationError, shipped
 
 BAKER = gist("The baker is BLANK at the party.", ["The baker is quiet at the party.", "loud"])
 ROWS = list(csv.DictReader(StringIO(shipped("data", "words", "meta_text.csv").read_text("utf-8"))))

@@ -12,6 +12,7 @@ import pytest
 import curation
 
 MEASURES = ["statistics", "sentiment", "keywords", "pitfalls"]
+FOLDERS = {1: "terms", 2: "rounds", 3: "decisions", 4: "measures", 7: "release"}
 STEPS = ["select", "fold", "filter", "agreement", "split", *MEASURES, "release"]
 
 
@@ -137,7 +138,7 @@ def test_a_damaged_result_is_noticed_and_made_anew(
     assert content(finished) == before
 
 
-@pytest.mark.parametrize("folder", ["1-terms", "2-rounds", "3-decisions", "4-measures", "7-release"])
+@pytest.mark.parametrize("folder", [f"{n}-{s}" for n, s in FOLDERS.items()])
 def test_a_damaged_manifest_is_an_error_with_a_mend(
     forked: Any, finished: Path, content: Any, folder: str
 ) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.cats import cat, intra
 
 from curation.measures.sentiment import Feeling, by_vader, named, sentiment, swap_test
 from curation.records import GOLDS, Cat
 from curation.words import NotCheckedError
+from support.cats import cat, intra
 
 BAD, SO, GOOD = Feeling("negative", -0.5), Feeling("neutral", 0.0), Feeling("positive", 0.5)
 

@@ -6,11 +6,11 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.cats import cat, intra
 
 from curation.measures.statistics import different_in_sample, statistics, word_count
 from curation.records import GOLDS, KINDS
 from curation.words import NotCheckedError
+from support.cats import cat, intra
 
 BAKER = intra("The baker is BLANK.", "kind", "very gruff", "Purple", name="a")
 AGAIN = intra("A baker seems BLANK today.", "Kind", "late", "square", name="b")

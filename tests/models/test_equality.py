@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from curation.blank import attribute, fill_all
 from curation.models.rules import RULES, Ask, Refusal, Scored
 from curation.models.scoring import Scorer, Wanted
-from curation.blank import attribute, fill_all
 from support.models import CAUSAL, MAKERS, MASKED
 from support.reference import reference
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from support.cats import REAL, development_set
 
 from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
 from curation.records import Cat
+from support.cats import REAL, development_set
 
 pytestmark = [
     pytest.mark.realdata,

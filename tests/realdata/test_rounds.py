@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from curation.records import VALUES, Value
 from curation.checks.content import gist, meta_patterns, meta_text, near
+from curation.records import VALUES, Value
 from curation.rounds.needed import further, sample
 from curation.rules import Votes, decide, filler, read_label, same_text
 
