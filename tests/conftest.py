@@ -25,7 +25,9 @@ import pytest
 
 import curation
 from curation.campaign import Campaign, create_campaign
+from curation.checks.lists import lists
 from curation.measures.keywords import wordfreq
+from curation.measures.lexical import lexicon
 from curation.settings import AgreementSettings, CampaignSettings, Settings, new_id
 
 ROOT = Path(__file__).parents[1]
@@ -81,7 +83,8 @@ def forked() -> Run:
     for module in pkgutil.walk_packages(curation.__path__, "curation."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    wordfreq("en").by_lemma  # noqa: B018  # a fork then has it, too
+    wordfreq("en").by_lemma  # noqa: B018  # what takes long to load, a fork then has, too
+    lexicon(lists("en"), [])
 
     def run(
         *args: str | Path,

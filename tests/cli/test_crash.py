@@ -30,10 +30,10 @@ from support.strike import strike, times
 
 NOBODY = 65534
 Command = tuple[str | Path, ...]
-# A campaign's work, command by command; the last does in one what the four before it do.
+# A campaign's work, command by command; the last does in one what those behind the imports do.
 NAMES = (
-    *("scan", "select", "writers", "validators", "published"),
-    *("filter", "agreement", "split", "release", "run"),
+    *("scan", "select", "writers", "validators", "published", "filter", "agreement", "split"),
+    *("statistics", "sentiment", "keywords", "pitfalls", "release", "run"),
 )
 IMPORTS = 5  # the commands that bring something in come first
 HARMED = [NAMES.index(name) for name in ("scan", "validators", "published", "run")]
@@ -64,6 +64,7 @@ def stages(
         ("decisions", "filter"),
         ("decisions", "agreement"),
         ("decisions", "split"),
+        *(("measures", name) for name in NAMES[8:12]),
         ("release", "build"),
     ]
     for number, command in enumerate(commands, 1):
