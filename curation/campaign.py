@@ -59,8 +59,9 @@ class Campaign:
         return sorted({*raw, *made})
 
     def relative(self, path: Path) -> str:
-        """A path as the manifests write it."""
-        return path.relative_to(self.root).as_posix()
+        """A path as the manifests write it: from the campaign's folder on, if it is in there."""
+        inside = path.is_relative_to(self.root)
+        return (path.relative_to(self.root) if inside else path).as_posix()
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -6,15 +6,34 @@ What a language needs and has not says so (``NotCheckedError``): no figure is ev
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from functools import cache, lru_cache
+from typing import Any
 
 INSTALL = "pip install 'curation[language]'"
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def _marks() -> str:
+    """Accents, vowel signs and the like as part of a class; regular expressions name none."""
+    found: list[list[int]] = []
+    for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)):  # no other plane has any
+        if unicodedata.category(chr(code)) in {"Mn", "Mc", "Me"}:
+            if found and found[-1][1] == code - 1:
+                found[-1][1] = code
+            else:
+                found.append([code, code])
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in found)
+
+
+# Letters and digits with their marks; joiners (Persian, Hindi) between them.
+_RUN = rf"[^\W_]+(?:(?:[{_marks()}]|[\u200c\u200d]+(?=[^\W_]))+[^\W_]*)*"
+# Inside words: apostrophes, the Catalan point, and the quotation marks of Hebrew short forms.
+WORD = re.compile(rf"""{_RUN}(?:(?:['’·]|(?<=[א-ת])["״](?=[א-ת])){_RUN})*""")
 LISTED_AS = {"bs": "sh", "hr": "sh", "no": "nb", "sr": "sh", "tl": "fil"}
 """Languages that wordfreq lists under another code."""
 UNSPACED = {"bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh"}
 """Languages whose words no space parts."""
+_DOTLESS = {"az", "tr"}  # I is the capital of ı, and İ of i
 
 
 class NotCheckedError(Exception):
@@ -24,24 +43,26 @@ class NotCheckedError(Exception):
 def base(language: str) -> str:
     """A language code without its region or script.
 
-    >>> base("pt-BR")
-    'pt'
+    >>> base("pt-BR"), base("pt_BR")
+    ('pt', 'pt')
     """
-    return language.lower().partition("-")[0]
+    return re.split("[-_]", language.lower(), maxsplit=1)[0]
 
 
 def words(text: str, language: str) -> list[str]:
     """The words of a text, in small letters and their usual form, in order.
 
-    A word is letters and digits, with apostrophes inside; a hyphen parts words.
+    A word is letters and digits with their marks, and apostrophes inside; a hyphen parts words.
 
     Raises:
         NotCheckedError: no space parts this language's words, and what parts them is not there.
 
     >>> words("The film-maker's café isn't open.", "en")
     ['the', 'film', "maker's", 'café', "isn't", 'open']
+    >>> words("हिन्दी में", "hi"), words("Işık, İzmir", "tr")
+    (['हिन्दी', 'में'], ['ışık', 'izmir'])
     """
-    plain = _plain(text)
+    plain = _plain(text, language)
     if base(language) in UNSPACED:
         return _parted(plain, base(language))
     return WORD.findall(plain)
@@ -60,13 +81,16 @@ def words_of_each(chunks: Sequence[str], language: str) -> Iterator[list[str]]:
     if base(language) in UNSPACED:
         raise ValueError(f"no space parts {language}")
     # No rule of these forms looks past a line break, so all are brought to theirs in one go.
-    for plain in _plain("\n".join(chunks)).split("\n") if chunks else ():
+    for plain in _plain("\n".join(chunks), language).split("\n") if chunks else ():
         yield [plain] if plain.isalnum() else WORD.findall(plain)
 
 
-def _plain(text: str) -> str:
-    """Small letters, one form of each character, one apostrophe."""
-    return unicodedata.normalize("NFC", text).replace("’", "'").lower()
+def _plain(text: str, language: str) -> str:
+    """Small letters, one form of each character, one apostrophe, no soft hyphens."""
+    text = unicodedata.normalize("NFC", text).replace("’", "'").replace("\xad", "")
+    if base(language) in _DOTLESS:
+        text = text.replace("I", "ı").replace("İ", "i")
+    return text.lower()
 
 
 def _parted(text: str, language: str) -> list[str]:
@@ -145,17 +169,84 @@ def listed(language: str) -> str:
     return code
 
 
+class Shares(Mapping[str, float]):
+    """Of words their share of all words; a word is found however it is spelt.
+
+    wordfreq writes ß as ss, Serbian in Latin letters, Arabic without vowel signs and Chinese
+    simplified: looked up as they stand in a text, such words would seem never to be written.
+    """
+
+    def __init__(self, shares: Mapping[str, float], spelt: Callable[[str], str]) -> None:
+        self._shares, self.spelt = shares, spelt
+
+    def __getitem__(self, word: str) -> float:
+        found = self._shares.get(word)
+        return self._shares[self.spelt(word)] if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shares)
+
+    def __len__(self) -> int:
+        return len(self._shares)
+
+    def items(self) -> ItemsView[str, float]:
+        """Words as they are listed, and their shares."""
+        return self._shares.items()  # many at once, without a look at each
+
+    def values(self) -> ValuesView[float]:
+        """The shares alone."""
+        return self._shares.values()
+
+
 @cache
-def frequencies(language: str) -> Mapping[str, float]:
+def frequencies(language: str) -> Shares:
     """Of every word that wordfreq lists, its share of all words.
 
     Raises:
         NotCheckedError: as ``listed``.
+
+    >>> frequencies("de")["straße"] == frequencies("de")["strasse"] > 0
+    True
     """
     code = listed(language)
     from wordfreq import get_frequency_dict
 
-    return dict(get_frequency_dict(code, wordlist="best"))
+    shares = get_frequency_dict(code, wordlist="best")
+    restored = _RESTORED.get(code, str)
+    return Shares({restored(word): share for word, share in shares.items()}, _spelling(code))
+
+
+def _spelling(code: Any) -> Callable[[str], str]:
+    """How wordfreq writes words of a language, but for what is restored for the lemmas."""
+    from wordfreq.preprocess import preprocess_text
+
+    restored = _RESTORED.get(code, str)
+    if code == "zh":
+        try:
+            from wordfreq.chinese import simplify_chinese
+        except ImportError:  # without jieba no text is parted into words either
+            return str
+        return lambda word: str(simplify_chinese(preprocess_text(word, code)))
+    return lambda word: restored(preprocess_text(word, code))
+
+
+def _final(word: str) -> str:
+    """A Greek word with the sigma that ends words."""
+    return f"{word[:-1]}ς" if word.endswith("σ") else word
+
+
+def _sharp(word: str) -> str:
+    """A German word with ß for ss, where simplemma knows a word that is written so."""
+    if "ss" in word and _lemmatizer("de"):
+        from simplemma import is_known
+
+        sharp = word.replace("ss", "ß")
+        return sharp if is_known(sharp, "de") else word
+    return word
+
+
+# wordfreq writes words as if in capitals; no lemma is found of the Greek ones and many German ones.
+_RESTORED: dict[str, Callable[[str], str]] = {"de": _sharp, "el": _final}
 
 
 def zipf(share: float) -> float:

@@ -1,6 +1,7 @@
 """Known pitfalls of such data: every code, how bad it is, what it means and what mends it.
 
-The severities: ``block`` is wrong in any dataset and stops a release, ``warn`` should be mended or
+The severities: ``block`` is wrong in any dataset and stops a release, so it is for what is certain
+whatever packages are installed, ``warn`` should be mended or
 be known, ``note`` is worth a look, and so is every check of which less than half the hits are
 right (docs/measures.md has the precision of each).
 """
@@ -184,7 +185,7 @@ PITFALLS: dict[str, About] = {
     ),
     # one CAT: its words
     "fused_words": About(
-        "block",
+        "warn",
         "option",
         "what fills BLANK is three words or more without their spaces",
         "write the spaces",
@@ -276,14 +277,14 @@ PITFALLS: dict[str, About] = {
     "gold_conflict": About(
         "block",
         "cat",
-        "a text has another gold label in another CAT on the same target",
+        "a text has another gold label in another CAT on the same target and context",
         "take one of the two out",
     ),
     "gold_differs": About(
         "note",
         "cat",
-        "a text has another gold label in a CAT on another target",
-        "nothing, unless the text says the same of both targets",
+        "a text has another gold label in a CAT on another target or context",
+        "nothing, unless the text says the same in both",
     ),
     "same_context": About(
         "note", "cat", "another CAT has the same context", "have contexts of their own written"

@@ -34,7 +34,8 @@ def gist(context: str, sentences: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def _lines(text: str) -> tuple[str, ...]:
+def compared(text: str) -> tuple[str, ...]:
+    """The lines of a gist as they are compared."""
     return tuple(same_text(line).strip(ENDS) for line in text.splitlines())
 
 
@@ -55,9 +56,9 @@ def near(texts: Sequence[str], new: str, *, likeness: float) -> int | None:
     >>> near(before, gist("The baker is BLANK.", ["old", "young"]), likeness=0.95) is None
     True
     """
-    lines = _lines(new)
+    lines = compared(new)
     for n, text in enumerate(texts):
-        others = _lines(text)
+        others = compared(text)
         if len(others) == len(lines) and all(
             a == b or fuzz.ratio(a, b, score_cutoff=100 * likeness)
             for a, b in zip(others, lines, strict=True)

@@ -1,6 +1,8 @@
 """Word lists by language: those that are shipped, and a team's own."""
 
 import csv
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -12,6 +14,12 @@ from curation.files import CurationError, read_text, shipped
 from curation.words import UNSPACED, base
 
 COLUMNS = ("language", "list", "word")
+NAMES = {
+    *("negation", "pronoun_female", "pronoun_male", "gender_domain", "doubled_right"),
+    *("a_before", "an_before", "an_either", "violence", "public_figure"),
+    *("profane_not", "name_not", "affix"),
+}
+_CODE = re.compile(r"\*|[a-z]{2,3}(?:-\w+)*", re.ASCII)
 
 
 class Words(NamedTuple):
@@ -20,6 +28,11 @@ class Words(NamedTuple):
     whole: frozenset[str]
     begins: tuple[str, ...]
     ends: tuple[str, ...]
+
+    @property
+    def anywhere(self) -> Iterable[str]:
+        """All of them, for texts whose words no space parts."""
+        return sorted({*self.whole, *self.begins, *self.ends})
 
     def holds(self, word: str) -> bool:
         """Whether a word in small letters is on the list."""
@@ -51,8 +64,15 @@ class Lists(NamedTuple):
         if found is None:
             return None
         if base(self.language) in UNSPACED:
-            return next((word for word in sorted(found.whole) if word in text), None)
+            return next((word for word in found.anywhere if word in text), None)
         return next((token for token in tokens if found.holds(token)), None)
+
+
+def in_small(text: str) -> str:
+    """A text in small letters and one form of each, as words are looked for in it."""
+    # The small form of İ is two characters, of which the second would part the word.
+    plain = unicodedata.normalize("NFC", text).replace("’", "'").replace("İ", "i")
+    return plain.lower()
 
 
 @cache
@@ -97,11 +117,18 @@ def _rows(path: Path) -> list[tuple[str, str, str]]:
         )
     found = []
     for row in rows:
-        code, name, word = ((row[column] or "").strip() for column in COLUMNS)
-        if not (code and name and word.strip("*")) or "*" in word[1:-1]:
+        code, name, word = (" ".join((row[column] or "").split()) for column in COLUMNS)
+        place = f"{path} line {rows.line_num}"
+        if not (code and name and word.strip("*")) or "*" in word[1:-1] or None in row:
             raise CurationError(
-                f"{path} line {rows.line_num}: no language, list or word",
+                f"{place}: no language, list or word, or more than these",
                 "fill the three cells; * stands only before or after a word",
             )
-        found.append((code.lower(), name, word.lower().replace("’", "'")))
+        if name not in NAMES:
+            raise CurationError(
+                f"{place}: no list {name!r}", f"they are {', '.join(sorted(NAMES))}"
+            )
+        if not _CODE.fullmatch(code.lower()):
+            raise CurationError(f"{place}: {code!r} is no language code", "write de, pt-BR or *")
+        found.append((code.lower(), name, in_small(word)))
     return found

@@ -5,14 +5,14 @@ language has one (``data/words/pitfalls.csv``, or a team's own); ``unchecked`` n
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from curation.blank import BLANK
+from curation.checks.codes import CASED, PITFALLS
 from curation.checks.content import meta_text
-from curation.checks.lists import Lists
+from curation.checks.lists import Lists, in_small
 from curation.records import Gold, Kind
 from curation.rules import filler, is_glued, left, names, same_text
 from curation.words import UNSPACED, WORD, base
@@ -21,15 +21,22 @@ UNMARKED = {"lo", "th"}
 """Languages whose sentences end without a mark."""
 JOINING = UNSPACED | {"ar", "fa", "he", "ko", "ku", "ps", "sd", "ug", "ur"}
 """Languages that join articles or particles to a word: that it stands whole says nothing."""
+UNCASED = {
+    *("am", "ar", "as", "bn", "bo", "ckb", "dv", "dz", "fa", "gu", "he", "hi", "ja", "km", "kn"),
+    *("ko", "lo", "ml", "mr", "my", "ne", "or", "pa", "ps", "sd", "si", "ta", "te", "th", "ti"),
+    *("ug", "ur", "yi", "yue", "zh"),
+}
+"""Languages whose letters have no capitals."""
 MARKS = frozenset(".!?…‽。．！？؟۔।॥።፧;։།။។:")
 CLOSERS = "\"'“”„«»‹›‘’)]}」』）*~ \t\r\n"
 MANY = 2  # times the shortest sentence, from which on lengths differ too much
 DIGITS = 9  # of a telephone number at least; two years have eight
-_SMALL_LEFT = re.compile(r"(?<!\w)(?:[Tt]he|THE) blank (?=\w)|_{3,}")
+_SMALL_LEFT = re.compile(r"(?<!\w)THE blank (?=\w)|_{3,}")
 _SPACES = re.compile(r"[^\S\n]{2,}|^\s|\s$")
 _CONTACT = re.compile(
-    r"(?P<mail>[\w.+-]+@[\w-]+\.[\w.-]+)"
-    r"|(?P<web>https?://\S+|www\.\w\S+|\b[\w-]+\.(?:com|org|net|edu|gov|info|io)\b)"
+    # Begun inside a long word, the search for its end would be made once for each letter.
+    r"(?P<mail>(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+)"
+    r"|(?P<web>https?://\S+|www\.\w\S+|(?<![\w-])[\w-]+\.(?:com|org|net|edu|gov|info|io)\b)"
     r"|(?P<telephone>(?<![\w.])\+?\(?\d[\d ()./-]{7,}\d(?![\w]))"
 )
 _ARTICLE = re.compile(r"(?<![\w'’.-])([Aa]n?)\s+([^\W\d_][\w'’]*)")
@@ -79,10 +86,7 @@ class Read(NamedTuple):
 
 def read(item: Asked, lists: Lists) -> Read:
     """Read the texts of an item: the context first, then its associations."""
-    small = tuple(
-        unicodedata.normalize("NFC", text).replace("’", "'").lower()
-        for text in (item.context, *item.sentences)
-    )
+    small = tuple(map(in_small, (item.context, *item.sentences)))
     blanks = item.context.count(BLANK) if item.kind == "intrasentence" else 0
     return Read(item, lists, blanks, small, tuple(WORD.findall(text) for text in small))
 
@@ -134,6 +138,10 @@ def unchecked(lists: Lists) -> dict[str, str]:
     if language in UNSPACED:
         said = f"no space parts words in «{lists.language}»"
         why |= dict.fromkeys(("words_differ", "other_target", "word_doubled"), said)
+    if language in UNCASED:
+        said = f"«{lists.language}» has no capitals"
+        codes = (code for code, about in PITFALLS.items() if about.languages == CASED)
+        why |= dict.fromkeys(codes, said)
     if language in JOINING:
         why["target_inflected"] = f"«{lists.language}» joins articles or particles to words"
     if language != "en":
@@ -220,13 +228,13 @@ def _capitals(what: Read) -> Iterator[Finding]:
     before, after = (" ".join(part.split()) for part in what.item.context.split(BLANK))
     for at, sentence in enumerate(what.item.sentences):
         text = " ".join(sentence.split())
-        pairs = [(before, text[: len(before)]), (after, text[len(text) - len(after) :])]
+        pairs = [(before, text[: len(before)]), (after, text[max(len(text) - len(after), 0) :])]
         lost = [
             f"{ours!r} for {theirs!r}"
             for theirs, ours in pairs
             if ours != theirs
             and ours.lower() == theirs.lower()
-            and any(a.islower() and b != a for a, b in zip(ours, theirs, strict=True))
+            and any(a.islower() and b != a for a, b in zip(ours, theirs, strict=False))
         ]
         if lost:
             yield Finding("capitals_lost", at, "; ".join(lost))
@@ -267,11 +275,8 @@ def _doubled(what: Read) -> Iterator[Finding]:
     right = what.lists.get("doubled_right").whole
 
     def look(at: int) -> set[str]:
-        return {
-            f"{a} {b}"
-            for a, b in pairwise(what.tokens[at])
-            if a == b and a not in right and not a.isdigit() and f"{a} {b}" in what.small[at]
-        }
+        twice = {a for a, b in pairwise(what.tokens[at]) if a == b and not a.isdigit()}
+        return {f"{a} {a}" for a in twice - right if f"{a} {a}" in what.small[at]}
 
     yield from in_texts(what, "word_doubled", look)
 

@@ -26,8 +26,14 @@ def classified(source: Source) -> "tuple[dict[str, Feeling], dict[str, Any]]":
         CurationError: it cannot be opened or run, or does not know neutral texts and shall.
     """
     from curation.measures.sentiment import CLASSES, Feeling
-    from curation.models import classifier
 
+    try:
+        from curation.models import classifier
+    except ImportError as error:
+        raise CurationError(
+            f"{source.knobs.sentiment}: models cannot be run: {error}",
+            "pip install 'curation[models]'",
+        ) from None
     knobs = source.knobs
     model = classifier.load(knobs.sentiment, labels=knobs.labels or None)
     if knobs.classes == 3 and "neutral" not in model.classes:
@@ -35,12 +41,22 @@ def classified(source: Source) -> "tuple[dict[str, Feeling], dict[str, Any]]":
             f"{knobs.sentiment}: does not know neutral texts", "take two classes, or another model"
         )
     texts = {a.id: a.sentence for cat in source.cats for a in cat.associations}
+    if blank := next((name for name, text in texts.items() if not text.strip()), None):
+        raise CurationError(f"association «{blank}»: has no sentence to read", "leave its CAT out")
     path = _place(model.about)
     known = _read(path)
-    missing = sorted({text for text in texts.values() if _key(text) not in known}, key=len)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    asked = {text for text in texts.values() if _key(text) not in known}
+    missing = sorted(asked, key=lambda text: (len(text), text))  # batches are the same every time
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+    except OSError as error:
+        raise CurationError(
+            f"{path.parent}: {error.strerror}: what a classifier says cannot be kept there",
+            f"name a folder in the environment variable {CACHE}",
+        ) from None
     with console.tracked("sentiment", len(missing)) as advance, path.open("ab") as file:
-        if known:
+        if file.tell():
             file.write(b"\n")  # what was killed may have left half a line
         for start in range(0, len(missing), _AT_ONCE):
             some = missing[start : start + _AT_ONCE]

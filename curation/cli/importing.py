@@ -192,7 +192,8 @@ def tell_pitfalls(found: list[Pitfall], round: str, items: int) -> None:
     """Say in a line how many items of a round have pitfalls, and which; nothing if none has."""
     if found:
         by_code = Counter(code for code, _ in {(one.code, one.item) for one in found})
-        codes = ", ".join(f"{code} {n}" for code, n in by_code.most_common())
+        common = sorted(by_code.items(), key=lambda pair: (-pair[1], pair[0]))
+        codes = ", ".join(f"{code} {n}" for code, n in common)
         hit = len({one.item for one in found})
         console.say(
             f"pitfalls in {hit} of {items} items: {codes}; see 2-rounds/{round}/pitfalls.jsonl"

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from curation.cli import console
+from curation.cli.measuring import language_code
 from curation.cli.options import FILE
 
 By = Literal["domain", "label", "term"]
@@ -19,7 +20,9 @@ def count(
     out: Annotated[
         Path, typer.Option("--out", help="Where the counts go: .tsv.gz or .tsv.", metavar="FILE")
     ],
-    language: Annotated[str, typer.Option(help="Language code of the texts.")] = "en",
+    language: Annotated[
+        str, typer.Option(help="Language code of the texts.", callback=language_code)
+    ] = "en",
     field: Annotated[
         str, typer.Option(help="Where the text of a JSON record or a Parquet row stands.")
     ] = "text",
@@ -52,7 +55,9 @@ def count(
                 tell=tell,
             )
     except NotCheckedError as error:
-        raise CurationError(str(error), "words of this language cannot be counted here") from None
+        what, installs, package = str(error).partition(": pip install")
+        mend = f"pip install{package}" if installs else "words of this language cannot be counted"
+        raise CurationError(what, mend) from None
     counting.write_counts(out, found)
     size = sum(one["bytes"] for one in found.files)
     several = f"{len(found.files)} files" if len(found.files) > 1 else "1 file"

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli.console import stages
-from curation.cli.measuring import Report, Source, of_campaign, of_gold, unchecked, versions
+from curation.cli.measuring import (
+    VADER,
+    WORDFREQ,
+    Report,
+    Source,
+    model_of,
+    of_campaign,
+    of_gold,
+    unchecked,
+    versions,
+)
 from curation.cli.reading import read_terms
-from curation.files import read_json, read_records
+from curation.files import digest, read_json, read_records
 from curation.manifest import Results
 from curation.records import KINDS, Pitfall, Severity
 
@@ -17,7 +27,7 @@ if TYPE_CHECKING:
     from curation.measures.pitfalls import Report as Pitfalls
 
 Settings = dict[str, Any]
-WORDFREQ = "wordfreq"  # the reference that is no file
+_SMALL = 1 << 24
 
 
 def _usual(campaign: Campaign, *names: str) -> Settings:
@@ -73,7 +83,25 @@ def sentiment_settings(campaign: Campaign) -> Settings:
     return {
         **_usual(campaign, "sentiment", "classes", "labels"),
         "versions": versions("vaderSentiment"),
+        **_classifier(campaign),
     }
+
+
+def _classifier(campaign: Campaign) -> Settings:
+    """What tells that a classifier in a folder is another: of its weights, which are large, when.
+
+    Said anew it costs little: what was classified by the same weights is kept.
+    """
+    folder = Path(model_of(campaign, campaign.settings.measures.sentiment))
+    if not (folder / "config.json").exists():
+        return {}
+    found = {
+        path.name: digest(path) if stat.st_size < _SMALL else [stat.st_size, stat.st_mtime_ns]
+        for path in sorted(folder.iterdir())
+        if path.is_file() and not path.name.startswith(".")
+        for stat in [path.stat()]
+    }
+    return {"classifier": found}
 
 
 def sentiment_of(source: Source) -> Report:
@@ -81,8 +109,8 @@ def sentiment_of(source: Source) -> Report:
     from curation.measures.sentiment import by_vader, sentiment
 
     def make() -> Report:
-        about: Report = {"model": "vader", **versions("vaderSentiment")}
-        if source.knobs.sentiment == "vader":
+        about: Report = {"model": VADER, **versions("vaderSentiment")}
+        if source.knobs.sentiment == VADER:
             found = by_vader(source.cats, language=source.language)
         else:
             from curation.cli.classifying import classified
@@ -160,8 +188,6 @@ def keywords_of(source: Source) -> Report:
             reference = stage.wordfreq(source.language)
         else:
             path = Path(knobs.reference)
-            if source.campaign and not path.exists():
-                path = source.campaign.root / path
             counts = read_counts(path, language=source.language)
             reference = stage.counted(counts, name=path.name)
         return stage.keywords(
@@ -198,7 +224,22 @@ def own_words(campaign: Campaign) -> Path:
 
 def pitfall_settings(campaign: Campaign) -> Settings:
     """What pitfalls depend on."""
-    return {"language": campaign.settings.campaign.language, "versions": versions(*PACKAGES)}
+    return {
+        "language": campaign.settings.campaign.language,
+        "versions": versions(*PACKAGES),
+        "off": _off(campaign),
+    }
+
+
+def _off(campaign: Campaign) -> dict[str, str]:
+    """The pitfalls that a team lets in by its settings, and so also into a release."""
+    rounds = campaign.settings.rounds
+    named = {"target_missing": "name_target", "blank_glued": "blank_alone"}
+    return {
+        code: f"{name} = false in [rounds]"
+        for code, name in named.items()
+        if not getattr(rounds, name)
+    }
 
 
 def pitfalls_of(source: Source, *, own: Path | None = None) -> "Pitfalls":
@@ -209,7 +250,12 @@ def pitfalls_of(source: Source, *, own: Path | None = None) -> "Pitfalls":
         own = own_words(source.campaign)
     with stages() as tell:
         return pitfalls(
-            source.cats, language=source.language, own=own, names=_names(source), tell=tell
+            source.cats,
+            language=source.language,
+            own=own,
+            names=_names(source),
+            off=_off(source.campaign) if source.campaign else None,
+            tell=tell,
         )
 
 

@@ -10,6 +10,7 @@ from curation.cli import keywords as showing
 from curation.cli.gold import GoldFiles, write_json
 from curation.cli.measuring import Language, Report, Source, report
 from curation.cli.options import FILE, Json, Where
+from curation.files import CurationError
 from curation.records import GOLDS, KINDS
 
 app = typer.Typer(
@@ -56,7 +57,10 @@ def show_statistics(found: Report, *, terms: bool = False) -> None:
         console.table(f"Size and mean length, {kind} (Table 1)", heads, rows)
     console.table("Size and mean length, both kinds", heads, [["all", *found["overall"].values()]])
     gaps = [
-        [g["kind"], g["unit"], f"{g['first']} less {g['second']}", g["mean"], g["ci"], g["differ"]]
+        [
+            *(_starred(g["kind"], g), g["unit"], f"{g['first']} less {g['second']}"),
+            *(g["mean"], g["ci"], g["differ"]),
+        ]
         for g in found["gaps"]
         if g["cats"]
     ]
@@ -76,7 +80,17 @@ def show_statistics(found: Report, *, terms: bool = False) -> None:
         heads = ["domain", "term", "CATs", *KINDS, "writers"]
         heads += [f"commonest {gold}" for gold in GOLDS[:2]]
         console.table("Terms", heads, [_term(row) for row in found["terms"]])
+    _say_few(found["gaps"])
     _say_unchecked(found)
+
+
+def _starred(name: str, row: dict[str, Any]) -> str:
+    return f"{name}*" if row["few_terms"] else name
+
+
+def _say_few(rows: list[dict[str, Any]]) -> None:
+    if any(row["few_terms"] and row["cats"] for row in rows):
+        console.say("* fewer than five terms: the interval says little")
 
 
 def _term(row: dict[str, Any]) -> list[Any]:
@@ -149,11 +163,14 @@ def sentiment(
         return found
 
     found = report("sentiment", measure, gold, campaign, language, **knobs)
+    if scores and "rows" not in found:
+        raise CurationError(
+            f"{scores}: there is nothing to write: {found['not_checked']['sentiment']}",
+            "name a classifier for this language with --model, or install what is missing",
+        )
     if scores:
-        if kept:
-            write_json(scores, measure_work.predictions(*kept[0]))
-        else:
-            write_json(scores, measure_work.kept_scores(campaign))
+        told = measure_work.predictions(*kept[0]) if kept else measure_work.kept_scores(campaign)
+        write_json(scores, told)
     if as_json:
         console.say_json(found)
         return
@@ -172,7 +189,7 @@ def show_sentiment(found: Report) -> None:
         group = row["kind"] or row["domain"] or "all"
         for label, shares in row["labels"].items():
             cells = [cell[key] for cell in shares.values() for key in ("share", "ci")]
-            name = f"{group}{'*' if row['few_terms'] else ''}"
+            name = _starred(group, row)
             rows.append([name if label == GOLDS[0] else "", label, row["cats"], *cells])
     heads = ["group", "label", "CATs"]
     for name in found["rows"][0]["labels"][GOLDS[0]]:
@@ -180,7 +197,7 @@ def show_sentiment(found: Report) -> None:
     console.table(f"Sentiment by {found['by']['model']} (Table 2)", heads, rows)
     rows = [
         [
-            " ".join(part for part in (row["kind"], row["domain"]) if part) or "all",
+            _starred(" ".join(filter(None, (row["kind"], row["domain"]))) or "all", row),
             row["difference"]["value"],
             row["difference"]["ci"],
             f"{row['difference']['p']:.4f}",
@@ -189,8 +206,7 @@ def show_sentiment(found: Report) -> None:
     ]
     heads = ["group", "points", "95 %", "p"]
     console.table("Stereotypes more often negative than anti-stereotypes by", heads, rows)
-    if any(row["few_terms"] for row in found["rows"]):
-        console.say("* fewer than five terms: the interval says little")
+    _say_few(found["rows"])
 
 
 @app.command("keywords")

@@ -1,5 +1,6 @@
 """What the commands of measures have in common: which CATs, and how they are measured."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
@@ -17,9 +18,25 @@ from curation.settings import MeasureSettings
 from curation.words import NotCheckedError
 
 Report = dict[str, Any]
+WORDFREQ = "wordfreq"  # the reference that is no file
+VADER = "vader"  # the sentiment that is no model
+
+
+def language_code(code: str) -> str:
+    """A language code as it was given.
+
+    Raises:
+        CurationError: it is none, so that measures would be of a language that is not meant.
+    """
+    if code and not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", code):
+        raise CurationError(f"--language: {code!r} is no language code", "such are en and pt-BR")
+    return code
+
+
 Language = Annotated[
     str,
     typer.Option(
+        callback=language_code,
         help="Language code of the texts; default the campaign's, en for gold files.",
         show_default=False,
     ),
@@ -45,17 +62,33 @@ class Source:
 
 
 def of_campaign(campaign: Campaign, *, language: str = "", **knobs: Any) -> Source:
-    """A campaign's CATs, as its settings say but for what is given."""
+    """A campaign's CATs, as its settings say but for what is given.
+
+    Paths in the settings are from the campaign's folder on, wherever the command is run.
+    """
     settings = campaign.settings
+    measures = settings.measures
+    inside = {
+        "tokenizer": model_of(campaign, measures.tokenizer),
+        "sentiment": model_of(campaign, measures.sentiment),
+    }
+    if measures.reference != WORDFREQ:
+        inside["reference"] = str(campaign.root / measures.reference)
     path = campaign.decisions / "cats.jsonl"
     return Source(
         read_records(path, Cat) if path.exists() else [],
         language or settings.campaign.language,
-        settings.measures.model_copy(update=knobs),
+        measures.model_copy(update=inside | knobs),
         settings.campaign.seed,
         settings.agreement.resamples,
         campaign,
     )
+
+
+def model_of(campaign: Campaign, name: str) -> str:
+    """A model that settings name: a folder from the campaign's on, if there is one."""
+    inside = campaign.root / name
+    return str(inside) if name not in {"", VADER} and inside.is_dir() else name
 
 
 def of_gold(files: list[Path], *, language: str = "", **knobs: Any) -> Source:

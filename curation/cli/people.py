@@ -11,7 +11,7 @@ import typer
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console, platform, round_files
 from curation.cli.options import Json, Where
-from curation.cli.pipeline import STEPS, bring_up_to_date, last_run
+from curation.cli.pipeline import STEPS, bring_up_to_date, current, last_run
 from curation.cli.reading import read_labels
 from curation.files import (
     CurationError,
@@ -83,7 +83,8 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
                 "bring answers in first: «curation rounds pull», or import",
             )
         made = _made(opened)
-        _bring(opened, made)
+        bring_up_to_date(opened, "fold")
+        _bring(opened, made)  # what cannot be made, such as a release that is blocked, stops nobody
         person = _pseudonym(opened, who)
         lines = round_files.read_standing(opened)
         _check_word(person, word, standing.out(lines).get(person, ("", ""))[0])
@@ -92,18 +93,14 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
         with writing(round_files.standing_file(opened)) as file:
             file.writelines(map(dump_line, lines))
         erased = _erase(opened, person) if word == "erase" else 0
-        unmade = ""
-        try:
-            _bring(opened, made)
-        except CurationError as error:  # with nothing left there is no release; it is said, below
-            unmade = error.what
-            if word == "erase":  # the last release is of answers that may not be kept
-                shutil.rmtree(opened.releases / opened.settings.release.version, ignore_errors=True)
+        unmade = _bring(opened, made)  # with nothing left there is no release; it is said, below
+        if unmade and word == "erase":  # what there is, is of answers that may not be kept
+            _delete_old(opened)
         after, lost = _figures(opened), cats - _cats(opened)
         won = _cats(opened) - cats
     if unmade:
-        old = "is deleted" if word == "erase" else "is old"
-        console.warn(f"not all could be made anew: {unmade}; the release of this version {old}")
+        old = "deleted" if word == "erase" else "left as they were"
+        console.warn(f"not all could be made anew: {unmade}; the old results of that are {old}")
     summary = {
         "person": person,
         "action": word,
@@ -163,9 +160,28 @@ def _made(campaign: Campaign) -> list[str]:
     return [*(step.name for step in made if step.aside), last]
 
 
-def _bring(campaign: Campaign, steps: list[str]) -> None:
+def _bring(campaign: Campaign, steps: list[str]) -> str:
+    """Make steps anew, each even where another cannot be made; what is wrong with the first."""
+    wrong = []
     for name in steps:
-        bring_up_to_date(campaign, name)
+        try:
+            bring_up_to_date(campaign, name)
+        except CurationError as error:
+            wrong.append(error.what)
+    return wrong[0] if wrong else ""
+
+
+def _delete_old(campaign: Campaign) -> None:
+    """Delete the results of steps that could not be made anew, and the last release with them."""
+    version = campaign.settings.release.version
+    for step in STEPS:
+        run = last_run(campaign, step)
+        if step.name in ("select", "fold") or not run or current(campaign, step):
+            continue
+        for name in run.outputs:
+            (step.folder(campaign) / name).unlink(missing_ok=True)
+        if step.name == "release":
+            shutil.rmtree(campaign.releases / version, ignore_errors=True)
 
 
 def _pseudonym(campaign: Campaign, who: str) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import FILE
+from curation.files import CurationError
 from curation.models.training_settings import PAPER, Tell, Told, Training
 
 _LINES = 50  # lines about the loss, on the whole
@@ -100,7 +101,8 @@ def train_nsp(
         f"{articles.articles} articles, {articles.sentences} sentences; left out: "
         f"{articles.single} articles of one sentence, {articles.repeated} that stand there already"
     )
-    from curation.models.training import train
+    with models_extra():
+        from curation.models.training import train
 
     wanted = Training(
         model=model,
@@ -126,6 +128,17 @@ def train_nsp(
         f"held-out accuracy {report['held_out_accuracy']:.1f} % on {report['pairs_held_out']} "
         f"pairs (the paper's heads: {PAPER[0]} to {PAPER[1]} %); trained model in {out}"
     )
+
+
+@contextmanager
+def models_extra() -> Iterator[None]:
+    """Around an import that needs the extra ``models``: without it an error says so."""
+    try:
+        yield
+    except ImportError as error:
+        raise CurationError(
+            f"models cannot be trained: {error}", "pip install 'curation[models]'"
+        ) from None
 
 
 @contextmanager

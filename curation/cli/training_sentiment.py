@@ -22,6 +22,7 @@ from curation.cli.training import (
     Seed,
     Trust,
     Warmup,
+    models_extra,
     shown,
 )
 from curation.models.training_settings import SentimentTraining
@@ -88,7 +89,8 @@ def train_sentiment(
         f"{corpus.repeated} that stand there already, {corpus.contradictory} whose text has "
         "another label, too"
     )
-    from curation.models.training_sentiment import train
+    with models_extra():
+        from curation.models.training_sentiment import train
 
     wanted = SentimentTraining(
         model=model,

@@ -341,10 +341,11 @@ def _accepted(campaign: Campaign) -> dict[str, int]:
     stops = {code: count for code, count in there.items() if code not in accept}
     if stops:
         named = ", ".join(f"{code} {count}" for code, count in stops.items())
+        wanted = ", ".join(f'"{code}"' for code in (*accept, *stops))
         raise CurationError(
             f"pitfalls block the release: {named}; 4-measures/pitfalls.jsonl has each place",
-            "mend the texts; or leave the items out (leave_out in [decisions]); or accept the "
-            f'pitfall as it is: accept = ["{min(stops)}"] in [release]',
+            "mend the texts; or leave the items out (leave_out in [decisions]); or, where it is "
+            f"right as it is: accept = [{wanted}] in [release]",
         )
     return there
 

@@ -25,7 +25,7 @@ from curation.measures.reading import Shard, blocks, fault, shards
 from curation.measures.tallying import Tally
 from curation.words import UNSPACED, base, words, words_of_each
 
-ALGORITHM = 1
+ALGORITHM = 2
 DISTINCT = 2 << 20  # chunks that may wait to be made words; about 200 bytes each
 _AGAIN = "count the corpus again: curation measures count"
 
@@ -200,10 +200,10 @@ def read_counts(path: Path, *, language: str | None = None) -> Counts:
         counts = Counts(
             head["language"], {}, head["tokens"], head["lines"], head["files"], head["versions"]
         )
-        listed = head["words"]
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error):
+        listed, rules = head["words"], counts.versions.get("counting")
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error):
         raise CurationError(f"{path}: is no table of counted words, or damaged", _AGAIN) from None
-    if counts.versions.get("counting") != ALGORITHM:
+    if rules != ALGORITHM:
         raise CurationError(f"{path}: was counted by another version of this tool", _AGAIN)
     if language is not None and base(language) != counts.language:
         raise CurationError(
@@ -212,11 +212,14 @@ def read_counts(path: Path, *, language: str | None = None) -> Counts:
         )
     for number, line in enumerate(lines[1:-1], 2):
         word, _, many = line.partition("\t")
-        if not word or not many.isdecimal() or word in counts.counts:
+        if not word or not many.isdecimal() or many == "0" or word in counts.counts:
             raise CurationError(f"{path} line {number}: no word and its count", _AGAIN)
         counts.counts[word] = int(many)
-    if len(counts.counts) != listed or sum(counts.counts.values()) != counts.tokens:
+    told = (listed, counts.tokens)
+    if (have := (len(counts.counts), sum(counts.counts.values()))) != told or not listed:
         raise CurationError(
-            f"{path}: has {len(counts.counts)} words of {listed}: it was cut off or changed", _AGAIN
+            f"{path}: line 1 tells of {told[0]} words, {told[1]} in all; there are {have[0]}, "
+            f"{have[1]} in all: it was cut off or changed",
+            _AGAIN,
         )
     return counts

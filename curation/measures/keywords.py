@@ -5,7 +5,7 @@ They stand in the manner of Table 3 of Nadeem et al. (2021), which lists 16 of e
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -15,9 +15,9 @@ from curation.blank import BLANK, options
 from curation.files import CurationError
 from curation.measures.counting import Counts
 from curation.records import GOLDS, Cat, Gold, Term
-from curation.words import base, frequencies, has_lemmas, lemma, words
+from curation.words import NotCheckedError, base, frequencies, has_lemmas, lemma, words
 
-ALGORITHM = 1
+ALGORITHM = 2
 EXAMPLES = 3
 _MILLION = 1_000_000
 
@@ -33,6 +33,7 @@ class Reference:
         total: what the amounts are of: the number of all words, or 1.
         counted: whether the amounts are counts, so that the size of the corpus is known.
         versions: of what made it.
+        spelt: how it spells a word of a text.
     """
 
     name: str
@@ -41,6 +42,11 @@ class Reference:
     total: float
     counted: bool
     versions: Mapping[str, str | int] = field(default_factory=dict)
+    spelt: Callable[[str], str] = str
+
+    def key(self, word: str) -> str:
+        """Under what a word counts here: the lemma of what it is spelt as."""
+        return lemma(self.spelt(word), self.language)
 
     @cached_property
     def by_lemma(self) -> Mapping[str, float]:
@@ -61,11 +67,17 @@ def wordfreq(language: str) -> Reference:
     """What the package wordfreq knows of a language, from several corpora together.
 
     Raises:
-        NotCheckedError: it is not installed, or has no list of this language.
+        NotCheckedError: it is not installed, has no list of this language, or one that texts
+            cannot be held against.
     """
     amounts = frequencies(language)
+    if base(language) == "ko":
+        raise NotCheckedError(
+            "wordfreq parts Korean words from their particles, and spaces do not: count a corpus, "
+            "curation measures count"
+        )
     versions = {"wordfreq": version("wordfreq")}
-    return Reference("wordfreq", base(language), amounts, 1.0, False, versions)
+    return Reference("wordfreq", base(language), amounts, 1.0, False, versions, amounts.spelt)
 
 
 def counted(counts: Counts, *, name: str) -> Reference:
@@ -245,12 +257,12 @@ class _Reader:
             parts = word.split("'") if self._elides else [word]
             apart = word not in known and all(part in known for part in parts)
             found += parts if apart else [word]
-        return [(word, lemma(word, self.language)) for word in found]
+        return [(word, self.reference.key(word)) for word in found]
 
     def forms(self, names: Iterable[str]) -> set[str]:
         """The words of names, their lemmas, and English words with the s of many."""
         own = {word for name in names for word in words(name, self.language)}
-        own |= {lemma(word, self.language) for word in own}
+        own |= {lemma(word, self.language) for word in own} | set(map(self.reference.key, own))
         # Names of peoples are often such as no list of lemmas has.
         return own | {f"{word}s" for word in own if base(self.language) == "en"}
 

@@ -29,6 +29,7 @@ FEW_KNOWN = 0.4  # share of a text's words; with fewer it is taken for another l
 FREQUENT = 3.5  # Zipf of the short words that a fused one falls into
 RARE = 2.5  # Zipf of a target's rarest word, below which it is hardly ever written
 LOCALES = ("en_US", "en_GB", "en_IE", "en_NZ")
+LONGEST = 40  # letters of a word that is looked at; to seek in longer ones takes too long
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PLAIN = re.compile(r"[a-z]+")
 _SHORT = frozenset(
@@ -76,6 +77,8 @@ def lexicon(lists: Lists, targets: Iterable[tuple[str, str]]) -> tuple[Lexicon, 
     shares: Mapping[str, float] = {}
     try:
         shares = frequencies(lists.language)
+        if english:  # spelt one way: no need to look whether another is listed, which is dear
+            shares = dict(shares.items())
     except NotCheckedError as error:
         why |= {code: str(error) for code in (*SPELLING, *FREQUENCIES) if code not in why}
     for code, name in LISTED.items():
@@ -154,7 +157,7 @@ def _judged(texts: Sequence[Sequence[str]], code: str, lexicon: Lexicon, at: int
 
 def _meant(word: str, shares: Mapping[str, float], classes: Classes) -> str | None:
     """The far more frequent word one letter away from a rare one, or None."""
-    if len(word) < 4 or not _PLAIN.fullmatch(word):
+    if not 4 <= len(word) <= LONGEST or not _PLAIN.fullmatch(word):
         return None
     here = zipf(shares.get(word, 0))
     if here >= COMMON or classes(word):
@@ -244,7 +247,7 @@ def _of_fillers(what: Read, lexicon: Lexicon) -> Iterator[Finding]:
 def _parts(word: str, lexicon: Lexicon) -> tuple[str, ...] | None:
     """The frequent words that a fused one falls into, at least two of them long; or None."""
     shares = lexicon.shares
-    if len(word) < 6 or not _PLAIN.fullmatch(word):
+    if not 6 <= len(word) <= 2 * LONGEST or not _PLAIN.fullmatch(word):
         return None
     if zipf(shares.get(word, 0)) >= KNOWN or lexicon.classes(word):
         return None
@@ -264,8 +267,8 @@ def _parts(word: str, lexicon: Lexicon) -> tuple[str, ...] | None:
     long = [part for part in parts if len(part) > 3]
     affix = lexicon.lists.get("affix")
     bare = len(parts) < 2 or len(long) < 2 or affix.holds(parts[0]) or affix.holds(parts[-1])
-    # Three words and more without one that joins them are chance.
-    chance = len(parts) > 2 and not _JOIN & set(parts)
+    # Three words and more without one that joins them, of two letters at least, are chance.
+    chance = len(parts) > 2 and not any(part in _JOIN and len(part) > 1 for part in parts)
     return None if bare or chance or len(parts) > 2 * len(long) + 1 else parts
 
 

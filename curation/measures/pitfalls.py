@@ -20,7 +20,7 @@ from curation.files import read_json, shipped
 from curation.measures import lexical, repeats
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity
 
-ALGORITHM = 1
+ALGORITHM = 2
 DATASET = "the dataset"
 
 Tell = Callable[[str, int, int], None]
@@ -74,6 +74,7 @@ def pitfalls(
     where: Callable[[Cat], str] | None = None,
     own: Path | None = None,
     names: Mapping[str, tuple[str, ...]] | None = None,
+    off: Mapping[str, str] | None = None,
     tell: Tell = lambda stage, done, total: None,
 ) -> Report:
     """Look for every pitfall of ``codes.PITFALLS``.
@@ -84,6 +85,7 @@ def pitfalls(
         where: a CAT's place as a person finds it; by default its id.
         own: word lists of the team, with the columns of ``data/words/pitfalls.csv``.
         names: other names of a target, by its term's id; a context may name it by these.
+        off: pitfalls that are not looked for, and why.
         tell: called with stage, done and total as the work goes on.
 
     Raises:
@@ -93,7 +95,7 @@ def pitfalls(
     words = lists(language, own)
     targets = list(dict.fromkeys((cat.domain, cat.target) for cat in cats))
     lexicon, why = lexical.lexicon(words, targets)
-    why |= unchecked(words)
+    why |= unchecked(words) | dict(off or {})
     meta = meta_patterns(language)
     others = _names(targets)
     found: list[Pitfall] = []

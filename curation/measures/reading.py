@@ -24,6 +24,7 @@ LEAST = 4 << 20  # bytes that are worth a worker
 LONGEST = 64 << 20  # bytes that may stand without a place to cut
 FORMS = ".txt, .jsonl (either also .gz) or .parquet"
 _SPACE = b" \t\r\x0b\x0c"
+_BOM = b"\xef\xbb\xbf"  # some programs begin UTF-8 with it
 _FETCH = "it may have been cut off; fetch it again"
 
 
@@ -174,7 +175,8 @@ def blocks(shard: Shard) -> Iterator[tuple[bytes, int]]:
         if number % shard.parts == shard.part:
             if b"\0" in block:
                 fault(shard)
-            yield read(block)
+            first = number == shard.start == 0
+            yield read(block.removeprefix(_BOM) if first else block)
     if shard.form == "txt" and shard.last and not block.endswith(b"\n"):
         yield b"", 1  # a line, too, though nothing ends it
 
@@ -254,6 +256,7 @@ def fault(shard: Shard) -> NoReturn:
                     "save the file as UTF-8, or convert it with iconv",
                 ) from None
             if shard.form == "jsonl" and line.strip():
+                line = line.removeprefix(_BOM) if number == 1 else line
                 try:
                     msgspec.json.decode(line, type=row).value.encode()
                 except msgspec.ValidationError as error:

@@ -1,15 +1,16 @@
 """Pitfalls that only a whole dataset shows: what repeats, what is uneven, what leaks the gold."""
 
-import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import sqrt
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
-from curation.checks.content import ENDS, gist, near
+from curation.checks.content import ENDS, compared, gist
+from curation.checks.lists import in_small
 from curation.checks.surface import Finding
 from curation.records import GOLDS, KINDS, Cat
 from curation.rules import same_text
@@ -24,7 +25,7 @@ _BLOCK = 512  # contexts compared at once
 
 def tokens(text: str) -> list[str]:
     """The words of a text in small letters, as the checks of one item read them."""
-    return WORD.findall(unicodedata.normalize("NFC", text).replace("’", "'").lower())
+    return WORD.findall(in_small(text))
 
 
 def _key(text: str) -> str:
@@ -63,60 +64,55 @@ def contexts(cats: Sequence[Cat]) -> Found:
     for places in _groups(list(zip((cat.kind for cat in cats), keys, strict=True))):
         for at, other in zip(places, [places[1], *places], strict=False):
             yield at, Finding("same_context", None, f"the context of {_name(cats[other])}")
+    targets = [same_text(cat.target) for cat in cats]
     templates = [
-        (cat.kind, key.replace(same_text(cat.target), "\0"))
-        for cat, key in zip(cats, keys, strict=True)
+        (cat.kind, key.replace(target, "\0"))
+        for cat, key, target in zip(cats, keys, targets, strict=True)
     ]
     for places in _groups(templates):
+        first = places[0]
+        second = next((at for at in places if targets[at] != targets[first]), None)
+        if second is None or "\0" not in templates[first][1]:
+            continue
         for at in places:
-            mine = same_text(cats[at].target)
-            unlike = next((o for o in places if same_text(cats[o].target) != mine), None)
-            if unlike is not None and "\0" in templates[at][1]:
-                detail = f"but for the target the context of {_name(cats[unlike])}"
-                yield at, Finding("same_template", None, detail)
+            unlike = second if targets[at] == targets[first] else first
+            detail = f"but for the target the context of {_name(cats[unlike])}"
+            yield at, Finding("same_template", None, detail)
     yield from _alike(cats, keys)
 
 
 def _alike(cats: Sequence[Cat], keys: Sequence[str]) -> Found:
+    """CATs whose context is much like another: the most alike of the others is named."""
     standing: dict[str, list[int]] = defaultdict(list)
     for at, key in enumerate(keys):
         standing[key].append(at)
-    best: dict[str, tuple[float, str]] = {}
-    close: dict[str, list[str]] = {key: [key] for key in standing}
-    for one, other, likeness in _pairs(sorted(standing, key=len)):
-        for mine, theirs in ((one, other), (other, one)):
-            best[mine] = max(best.get(mine, (0, "")), (likeness, theirs))
-            if likeness >= 100 * REPEATS:
-                close[mine].append(theirs)
-    for key, (likeness, other) in best.items():
+    texts = sorted(standing, key=len)
+    for key, other, likeness in zip(texts, *_nearest(texts), strict=True):
+        if not likeness:
+            continue
         for at in standing[key]:
-            detail = f"{int(likeness)} % like the context of {_name(cats[standing[other][0]])}"
+            detail = (
+                f"{int(likeness)} % like the context of {_name(cats[standing[texts[other]][0]])}"
+            )
             yield at, Finding("context_alike_90", None, detail)
             if likeness >= 100 * REPEATS:
                 yield at, Finding("context_alike_95", None, detail)
-    yield from _nearly(cats, keys, close)
 
 
-def _nearly(cats: Sequence[Cat], keys: Sequence[str], close: Mapping[str, Sequence[str]]) -> Found:
-    """CATs that nearly repeat one before them on the same target; see ``content.near``."""
-    before: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
-    for at, cat in enumerate(cats):
-        told = [a.sentence for a in cat.associations if a.gold != "unrelated"]
-        text, home = gist(cat.context, told), (cat.kind, cat.domain, cat.target)
-        others = [pair for key in close[keys[at]] for pair in before[(*home, key)]]
-        like = near([theirs for _, theirs in others], text, likeness=REPEATS)
-        if like is not None:
-            detail = f"nearly the same as {_name(cats[others[like][0]])}"
-            yield at, Finding("near_duplicate", None, detail)
-        before[(*home, keys[at])].append((at, text))
+def _nearest(texts: Sequence[str]) -> tuple[list[int], list[float]]:
+    """Of each text, given from short to long, which other is most like it, and how much in percent.
 
-
-def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, str, float]]:
-    """Pairs of different texts, given from short to long, and their likeness in percent.
-
-    Twice the letters in common, in order, by all letters of the two; told from ``ALIKE`` on.
+    Twice the letters in common, in order, by all letters of the two; 0 below ``ALIKE``.
     """
     lengths = np.array([len(text) for text in texts])
+    best = np.zeros(len(texts), np.float32)
+    whom = np.zeros(len(texts), np.int64)
+
+    def better(where: slice, likeness: NDArray[np.float32], others: NDArray[np.int64]) -> None:
+        more = likeness > best[where]
+        best[where] = np.where(more, likeness, best[where])
+        whom[where] = np.where(more, others, whom[where])
+
     for start in range(0, len(texts), _BLOCK):
         block = texts[start : start + _BLOCK]
         # A longer text could not be so much alike even if it held the other whole.
@@ -125,35 +121,88 @@ def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, str, float]]:
         likeness = process.cdist(
             block, texts[start:end], scorer=fuzz.ratio, score_cutoff=ALIKE, dtype=np.float32
         )
-        for one, other in zip(*np.nonzero(np.triu(likeness, 1)), strict=True):
-            yield block[one], texts[start + other], float(likeness[one, other])
+        likeness = np.triu(likeness, 1)
+        better(slice(start, start + len(block)), likeness.max(1), start + likeness.argmax(1))
+        better(slice(start, end), likeness.max(0), start + likeness.argmax(0))
+    return whom.tolist(), best.tolist()
+
+
+def near_duplicates(cats: Sequence[Cat]) -> Found:
+    """CATs that nearly repeat one before them on the same target, as ``content.near`` has it."""
+    homes: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for at, cat in enumerate(cats):
+        homes[cat.kind, cat.domain, cat.target].append(at)
+    for places in homes.values():
+        told = [
+            [a.sentence for gold in GOLDS[:2] for a in cats[at].associations if a.gold == gold]
+            for at in places
+        ]
+        lines = [
+            compared(gist(cats[at].context, texts)) for at, texts in zip(places, told, strict=True)
+        ]
+        for start in range(0, len(places), _BLOCK):
+            end = min(start + _BLOCK, len(places))
+            alike = np.tri(end - start, end, start - 1, dtype=bool)  # those before it
+            for column in zip(*lines[:end], strict=True):
+                if alike.any():
+                    alike &= _much_alike(column[start:], column)
+            for n in np.flatnonzero(alike.any(1)).tolist():
+                first = places[int(alike[n].argmax())]
+                detail = f"nearly the same as {_name(cats[first])}"
+                yield places[start + n], Finding("near_duplicate", None, detail)
+
+
+def _much_alike(some: Sequence[str], others: Sequence[str]) -> NDArray[np.bool_]:
+    cutoff = 100 * REPEATS
+    likeness = process.cdist(some, others, scorer=fuzz.ratio, score_cutoff=cutoff, dtype=np.float32)
+    return np.asarray(likeness >= cutoff)
 
 
 def associations(cats: Sequence[Cat]) -> Found:
-    """Associations that stand in several CATs, and those whose gold labels differ."""
+    """Associations that stand in several CATs, and those whose gold labels differ.
+
+    Between sentences a text may well mean another thing after another context: then it differs, and
+    is in no conflict.
+    """
+    homes = [
+        (cat.domain, cat.target, _key(cat.context) if cat.kind == "intersentence" else "")
+        for cat in cats
+    ]
     places = [(at, n) for at in range(len(cats)) for n in range(3)]
     texts = [(cats[at].kind, _key(cats[at].associations[n].sentence)) for at, n in places]
     for group in _groups(texts):
         here = [places[one] for one in group]
-        if len({at for at, _ in here}) == 1:
+        first = here[0][0]
+        second = next((at for at, _ in here if at != first), None)
+        if second is None:
             continue
+        # The first ones are enough: there can be as many as CATs.
+        inside: dict[tuple[object, str], list[int]] = defaultdict(list)
+        anywhere: dict[str, list[int]] = defaultdict(list)
+        for at, n in here:
+            gold = cats[at].associations[n].gold
+            if len(known := inside[homes[at], gold]) < 2:
+                known.append(at)
+            if homes[at] not in [homes[o] for o in anywhere[gold]] and len(anywhere[gold]) < 2:
+                anywhere[gold].append(at)
         for at, n in here:
             mine = cats[at].associations[n]
-            others = [(o, cats[o].associations[m]) for o, m in here if o != at]
-            other = others[0][0]
-            yield at, Finding("option_reused", n, f"{mine.sentence!r} as in {_name(cats[other])}")
-            unlike = [(cats[o], theirs) for o, theirs in others if theirs.gold != mine.gold]
-            for code, same in (("gold_conflict", True), ("gold_differs", False)):
-                for cat, theirs in unlike:
-                    if (cat.target == cats[at].target) == same:
-                        detail = f"{mine.gold} here, {theirs.gold} in {_name(cat)}"
-                        yield at, Finding(code, n, f"{mine.sentence!r} is {detail}")
-                        break
+            other = _name(cats[second if at == first else first])
+            yield at, Finding("option_reused", n, f"{mine.sentence!r} as in {other}")
+            golds = [gold for gold in GOLDS if gold != mine.gold]
+            same = [(o, gold) for gold in golds for o in inside[homes[at], gold] if o != at]
+            apart = [(o, gold) for gold in golds for o in anywhere[gold] if homes[o] != homes[at]]
+            for code, found in (("gold_conflict", same), ("gold_differs", apart)):
+                if found:
+                    o, gold = min(found)
+                    detail = f"{mine.gold} here, {gold} in {_name(cats[o])}"
+                    yield at, Finding(code, n, f"{mine.sentence!r} is {detail}")
 
 
 CHECKS: tuple[Callable[[Sequence[Cat]], Found], ...] = (
     duplicates,
     contexts,
+    near_duplicates,
     associations,
 )
 

@@ -20,6 +20,7 @@ from curation.sentiment import CLEAR, vader
 
 ALGORITHM = 1
 SWAPS = 10_000  # drawn, where there are more than can be gone through
+_AT_ONCE = 1_000_000  # signs held at once: 16 MB
 ALL_SWAPS = 12  # terms up to which all swaps are gone through
 CLASSES = ("negative", "neutral", "positive")
 PAPER = {"stereotype": 41.0, "anti-stereotype": 33.0}
@@ -171,5 +172,8 @@ def swap_test(gaps: Floats, *, seed: int) -> float:
         signs = 1.0 - 2 * ((np.arange(2 ** len(gaps))[:, None] >> np.arange(len(gaps))) & 1)
         return float((abs(signs @ gaps) >= seen).mean())
     draw = np.random.default_rng(seed)
-    signs = draw.choice([-1.0, 1.0], size=(SWAPS, len(gaps)))
-    return float((1 + (abs(signs @ gaps) >= seen).sum()) / (1 + SWAPS))
+    found, step = 0, max(1, _AT_ONCE // len(gaps))
+    for start in range(0, SWAPS, step):
+        signs = draw.choice([-1.0, 1.0], size=(min(step, SWAPS - start), len(gaps)))
+        found += int((abs(signs @ gaps) >= seen).sum())
+    return (1 + found) / (1 + SWAPS)

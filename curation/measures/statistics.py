@@ -20,7 +20,7 @@ from curation.records import GOLDS, KINDS, Cat
 from curation.rules import same_text
 from curation.words import UNSPACED, NotCheckedError, base, words
 
-ALGORITHM = 1
+ALGORITHM = 2
 SAMPLE = 1000  # words among which different ones are counted, so that large and small compare
 
 Counts = Callable[[str], int]
@@ -160,9 +160,9 @@ def _gaps(
 
 def _gap(differences: Sequence[tuple[Cat, int]], *, resamples: int, seed: int) -> dict[str, Any]:
     """Mean difference with its interval over terms, and the share of CATs that have any."""
-    by_term: dict[str, list[int]] = defaultdict(list)
+    by_term: dict[tuple[str, str], list[int]] = defaultdict(list)
     for cat, difference in differences:
-        by_term[cat.term].append(difference)
+        by_term[cat.domain, cat.term].append(difference)
     count = len(differences)
     if not count:
         return {"cats": 0, "mean": None, "ci": None, "differ": None, "few_terms": True}

@@ -7,6 +7,7 @@ classes of one sentiment are added up.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,9 @@ Encoded = Mapping[str, Sequence[int]]
 Tell = Callable[[int], None]
 _EXAMPLES = ("a", "one two three", "the bread is good and the weather is fine today")
 # How far logits in a padded batch may be off from those alone: rounding, by precision.
-_NEAR_ENOUGH = {"float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
+_NEAR_ENOUGH = {"float64": 1e-4, "float32": 1e-4, "float16": 2e-2}
+_COARSEST = 1e-1  # bfloat16's, and whatever else there may be
+_NOTHING = re.compile(r"(?!)")
 _PARTS = 20_000  # texts whose tokens are held at once
 
 
@@ -62,6 +65,7 @@ class Classifier:
     seen: int = 0
     truncated: int = 0
     _takes: frozenset[str] = field(default_factory=frozenset)
+    _reserved: re.Pattern[str] = _NOTHING
 
     @property
     def about(self) -> dict[str, Any]:
@@ -108,7 +112,9 @@ class Classifier:
             return []
         tokenizer = self.loaded.tokenizer
         tokenizer.truncation_side = "right"
-        made = tokenizer(list(texts), verbose=False, **told)
+        # «</s>» in a text, as in HTML, is no end of it: some models break on a second one.
+        said = [self._reserved.sub(_spelt, text) for text in texts]
+        made = tokenizer(said, verbose=False, **told)
         keys = [key for key in made if key in self._takes]
         return [{key: made[key][n] for key in keys} for n in range(len(texts))]
 
@@ -167,7 +173,7 @@ class Classifier:
         if len(batch) == 1:
             raise CurationError(
                 f"{self.loaded.name}: no memory for one text of {longest} tokens",
-                "take a smaller --dtype, or --device map to spread the model",
+                "take a smaller model, or set CUDA_VISIBLE_DEVICES to nothing to run it on the CPU",
             ) from None
         free_memory()
         self.batch_tokens = max(1, len(batch) * longest // 2)
@@ -211,7 +217,8 @@ def classify(
     outputs = np.concatenate(parts)
     if not np.isfinite(outputs).all():
         raise CurationError(
-            f"{classifier.loaded.name}: gave no number for a text", "take --dtype float32"
+            f"{classifier.loaded.name}: gave no number for a text",
+            "its weights may be damaged, or too coarse in 16 bits: take another model",
         )
     shares = np.exp(outputs - outputs.max(-1, keepdims=True))
     shares /= shares.sum(-1, keepdims=True)
@@ -300,6 +307,7 @@ def made_of(
         window if window is not None else loaded.window,
         batch_tokens or BATCH_TOKENS.get(kind, GPU_BATCH_TOKENS),
         _takes=frozenset(inspect.signature(loaded.model.forward).parameters),
+        _reserved=_reserved(loaded.tokenizer),
     )
     encoded = classifier.encode(_EXAMPLES)
     with torch.inference_mode():
@@ -312,6 +320,16 @@ def made_of(
             )
     classifier.seen = classifier.truncated = 0
     return classifier
+
+
+def _reserved(tokenizer: Any) -> re.Pattern[str]:
+    """What a tokenizer takes for a token of its own wherever it stands."""
+    names = sorted((name for name in tokenizer.all_special_tokens if len(name) > 1), key=len)
+    return re.compile("|".join(map(re.escape, names[::-1]))) if names else _NOTHING
+
+
+def _spelt(found: re.Match[str]) -> str:
+    return f"{found[0][0]} {found[0][1:]}"
 
 
 def _give_padding(loaded: Loaded) -> Any:
@@ -331,6 +349,7 @@ def _pads(classifier: Classifier, encoded: Sequence[Encoded], plain: Any) -> boo
         both = classifier.outputs(encoded).float()
     except (TypeError, ValueError, RuntimeError, IndexError, AttributeError):
         return False
-    allowed = _NEAR_ENOUGH[str(classifier.loaded.model.dtype).removeprefix("torch.")]
+    dtype = str(classifier.loaded.model.dtype).removeprefix("torch.")
+    allowed = _NEAR_ENOUGH.get(dtype, _COARSEST)
     most = max(1.0, float(plain.abs().max()))
     return bool((both - plain).abs().max() <= allowed * most)

@@ -205,6 +205,8 @@ def lines(path: Path, *, forms: str = _FORMS) -> Iterator[tuple[int, str]]:
     try:
         with _opened(path) as file:
             for number, line in enumerate(file, 1):
+                if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
+                    raise CurationError(f"{path}: is UTF-16", "save the file as UTF-8")
                 if b"\0" in line:
                     raise CurationError(f"{path} line {number}: no text", f"name {forms} in UTF-8")
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")

@@ -70,6 +70,10 @@ def learn(
             the corpus does not serve; memory ran out; the loss is not finite.
     """
     check(wanted)
+    if out.exists() and Path(wanted.model).exists() and out.samefile(wanted.model):
+        raise CurationError(
+            f"{out}: is the model that the training begins from", "name another folder with --out"
+        )
     out.mkdir(parents=True, exist_ok=True)
     with alone(out, kind), torch.random.fork_rng():
         torch.manual_seed(wanted.seed)  # before loading, which may draw weights
@@ -85,10 +89,12 @@ def learn(
             if not out_of_memory(error):
                 raise
             free_memory()
+            parts = min(2 * wanted.accumulate, wanted.batch)
+            more = f"--accumulate {parts} and --restart, or " if parts > wanted.accumulate else ""
             raise CurationError(
                 f"{wanted.model}: no memory for {wanted.batch} {wanted.unit} "
                 f"in {wanted.accumulate} parts",
-                f"give --accumulate {2 * wanted.accumulate} and --restart, or a shorter --length",
+                f"give {more}a shorter --length" + ("" if more else " and --restart"),
             ) from None
 
 
@@ -310,15 +316,16 @@ class Learner(ABC):
         write_checkpoint(self.out, state)
 
     def _go_on(self) -> None:
-        state = read_checkpoint(self.out, self.model.device)
+        state = read_checkpoint(self.out)
         if state is None:
             return
         self._learning().load_state_dict(state["weights"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.scaler.load_state_dict(state["scaler"])
-        torch.set_rng_state(state["random"].cpu())
+        if state["scaler"]:  # empty where the other device had no need of it
+            self.scaler.load_state_dict(state["scaler"])
+        torch.set_rng_state(state["random"])
         if self.model.device.type == "cuda" and state["random_cuda"]:
-            torch.cuda.set_rng_state_all([part.cpu() for part in state["random_cuda"]])
+            torch.cuda.set_rng_state_all(state["random_cuda"])
         self.step, self.history = state["step"], state["history"]
         self.losses, self.seconds = state["losses"], state["seconds"]
         self.continued = state["continued"] + 1

@@ -26,6 +26,7 @@ _TEXT, _LABEL, _STARS = ("text", "review", "sentence"), ("label", "sentiment"), 
 _COLUMNS = f"{', '.join(_TEXT)} and {', '.join((*_LABEL, *_STARS))}"
 _FORMS = ".jsonl, .csv or .tsv, or one of these packed by gzip (.gz)"
 _NUMBERS: dict[str, Sort] = {"0": "negative", "1": "positive"}
+_FLOATS = ("0.0", "1.0")
 _LEAST = 2  # reviews of a class: one to learn from, one held out
 _LONGEST = 1 << 24  # characters of a cell; Python's own limit is far below what people write
 
@@ -222,6 +223,7 @@ def _table(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     continue
                 if not head:
                     head = [_head(cell) for cell in cells]
+                    _see_once(where, head)
                     continue
                 if len(cells) != len(head):
                     raise CurationError(
@@ -236,6 +238,14 @@ def _table(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             ) from None
     finally:
         csv.field_size_limit(before)
+
+
+def _see_once(where: str, head: Sequence[str]) -> None:
+    for name in (*_TEXT, *_LABEL, *_STARS):
+        if head.count(name) > 1:
+            raise CurationError(
+                f"{where}: has {head.count(name)} columns «{name}»", "give all but one another name"
+            )
 
 
 def _head(name: str) -> str:
@@ -260,7 +270,9 @@ def _no_column(where: str, row: dict[str, Any], names: Sequence[str]) -> Curatio
 
 
 def _of_label(where: str, value: Any, names: Sequence[Sort]) -> Sort:
-    said = str(value).strip().lower() if isinstance(value, str | int) else "?"
+    said = str(value).strip().lower() if isinstance(value, str | int | float) else "?"
+    if said in _FLOATS:  # as tables are written that had an empty cell once
+        said = said.removesuffix(".0")
     if sort := sort_of(said):
         return sort
     if said in _NUMBERS and not isinstance(value, bool):

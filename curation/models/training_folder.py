@@ -1,5 +1,6 @@
 """The folder of a training: one at a time, gone on with or refused, its checkpoint."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any, NamedTuple
 import torch
 from filelock import FileLock, Timeout
 
-from curation.files import CurationError, read_json, sweep, writing
+from curation.files import CurationError, read_json, writing
 
 CHECKPOINT, REPORT = "checkpoint.pt", "training.json"
+# What a training of any sort leaves that failed, or was killed, before it said its settings.
+_NOTHING_YET = re.compile(r"\.train-\w+\.(lock|json\.\d+\.tmp)")
 FREE = ("device", "checkpoint_every")  # settings that may change before a training goes on
 
 
@@ -34,7 +37,7 @@ class Kind(NamedTuple):
 
 @contextmanager
 def alone(out: Path, kind: Kind) -> Iterator[None]:
-    """No other training in this folder meanwhile; what a killed one left half written goes.
+    """No other training in this folder meanwhile.
 
     Raises:
         CurationError: another is at work here.
@@ -47,7 +50,6 @@ def alone(out: Path, kind: Kind) -> Iterator[None]:
             f"{out}: another training is at work here", "wait for it, or name another folder"
         ) from None
     try:
-        sweep(out)
         yield
     finally:
         lock.release()
@@ -65,12 +67,14 @@ def ended(out: Path, kind: Kind, says: dict[str, Any], *, restart: bool) -> bool
     Raises:
         CurationError: it holds something else, or a training of other settings; says which.
     """
-    others = sorted(path.name for path in out.iterdir() if path.name != kind.lock)
+    others = sorted(path.name for path in out.iterdir() if not _NOTHING_YET.fullmatch(path.name))
     if others and kind.settings not in others:
         raise CurationError(
             f"{out}: holds {others[0]}, which is not of such a training",
             "name a new folder with --out",
         )
+    for path in out.glob(".*.tmp"):  # what a killed one left half written; not before: whose is it?
+        path.unlink(missing_ok=True)
     if restart:
         for name in (*kind.done, CHECKPOINT):
             (out / name).unlink(missing_ok=True)
@@ -100,8 +104,11 @@ def write_checkpoint(out: Path, state: dict[str, Any]) -> None:
         torch.save(state, file)
 
 
-def read_checkpoint(out: Path, device: Any) -> dict[str, Any] | None:
-    """The last checkpoint, or None.
+def read_checkpoint(out: Path) -> dict[str, Any] | None:
+    """The last checkpoint, or None; in main memory: whoever takes its parts moves them.
+
+    On a GPU everything would be there twice, and the optimiser's counts of steps, which belong in
+    main memory, would be waited for at each step.
 
     Raises:
         CurationError: it cannot be read.
@@ -110,7 +117,7 @@ def read_checkpoint(out: Path, device: Any) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, UnpicklingError) as error:
         raise CurationError(
             f"{path}: cannot be read: {[*str(error).splitlines(), type(error).__name__][0]}",

@@ -46,7 +46,7 @@ from curation.rules import stable_id
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "fold", "lines"]
 
-ALGORITHM = 4
+ALGORITHM = 5
 NOBODY: Mapping[str, tuple[str, str]] = {}
 
 

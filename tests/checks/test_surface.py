@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from curation.checks.answers import pitfalls
 from curation.checks.content import meta_patterns
-from curation.checks.lists import lists
+from curation.checks.lists import NAMES, lists
 from curation.checks.surface import Asked, check, unchecked
 from curation.files import CurationError
 from curation.records import GOLDS, Association, Item
@@ -98,6 +98,16 @@ def test_a_hit(item: Asked, code: str, at: int | None) -> None:
         (intra("The Baker is kind."), "capitals_lost"),
         (intra("the baker is kind.", context="BLANK is the baker."), "capitals_lost"),
         (inter("«9 o’clock» it was."), "capital_mixed"),
+        (
+            intra(
+                *(s.replace("The", "The man’s") for s in INTRA), context="The man's baker is BLANK."
+            ),
+            "template_not_reproduced",
+        ),
+        (intra(*("\u200f" + s for s in INTRA)), "template_not_reproduced"),
+        (inter("He stared at the blank wall."), "blank_left"),
+        (inter("The blank page scared him."), "blank_left"),
+        (inter(context="The chess-player’s hat.", target="chess player's"), "target_missing"),
         (inter("He said: “I rose early.”"), "punctuation_missing"),
         (inter("He rose early (at 5!)"), "punctuation_missing"),
         (inter("He said that that was early."), "word_doubled"),
@@ -142,6 +152,40 @@ def test_what_a_campaign_allows_is_no_finding() -> None:
     assert "target_missing" not in dict(codes(nameless, name_target=False))
 
 
+@pytest.mark.parametrize(
+    ("language", "target", "context"),
+    [
+        ("tr", "ırgat", "Irgat geldi."),
+        ("tr", "imam", "İmam geldi."),
+        ("tr", "ışıkçı", "IŞIKÇI GELDİ."),
+        ("fr", "joueur d'échecs", "Le joueur d’échecs vint."),
+        ("he", "אופה", "\u200fהָאוֹפֶה בא."),
+        ("fa", "نان‌وا", "نانوا آمد."),
+        ("ar", "أستاذ", "جاء الاستاذ."),
+        ("de", "Arzt", "Die A\u0308rzte kamen."),
+        ("ja", "ＣＥＯ", "そのCEOが来た。"),
+        ("hi", "नर्स", "नर्सें आईं।"),
+        ("ko", "의사", "의사가 왔다."),
+        ("th", "หมอ", "คุณหมอมาแล้ว"),
+        ("en", "C++ (all) [programmer]?", "The C++ (all) [programmer]? came."),
+    ],
+)
+def test_a_target_is_found_however_it_is_written(language: str, target: str, context: str) -> None:
+    item = inter(context=context, target=target)
+    assert "target_missing" not in dict(codes(item, language))
+
+
+@pytest.mark.parametrize("text", ["そのBLANKは", "جاء BLANK اليوم", "वह BLANK है", "BLANK"])
+def test_a_blank_is_left_in_scripts_without_capitals_too(text: str) -> None:
+    assert ("blank_left", 0) in codes(inter(text), "ja")
+
+
+def test_an_emoji_or_a_test_may_fill_a_blank() -> None:
+    for word in ("🎂", "❤", "a test", "a hard task", "a great hit"):
+        item = intra(*(s.replace("octal", word) for s in INTRA))
+        assert "meta_text" not in dict(codes(item, meta=meta_patterns("en"))), word
+
+
 def test_text_about_the_task_is_found_where_patterns_are_given() -> None:
     item = inter("These HITs are ok.")
     assert codes(item, meta=meta_patterns("en")) == [("meta_text", 0)]
@@ -181,6 +225,8 @@ def test_arabic_needs_no_capitals_and_joins_its_article() -> None:
     why = unchecked(lists("ar"))
     assert "articles or particles" in why["target_inflected"]
     assert "no list 'negation'" in why["negation_one_sided"]
+    assert why["capitals_lost"] == why["blank_glued"] == "«ar» has no capitals"
+    assert "capitals_lost" not in unchecked(lists("ka"))
 
 
 def test_japanese_is_measured_in_characters() -> None:
@@ -226,6 +272,23 @@ def test_own_lists_add_to_those_that_are_shipped(tmp_path: Path) -> None:
     assert lists("en", own).get("negation").holds("not")
 
 
+def test_own_words_are_found_in_any_form(tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    rows = "pt,negation,na\u0303oo\ntr,negation,DEĞİL\nja,negation,*ない\nhi,negation,नहीं\n"
+    own.write_text(f"language,list,word\n{rows}", "utf-8")
+    for language, text in (
+        ("pt", "Isso nãoo."), ("tr", "İyi değil."), ("ja", "来ないよ。"), ("hi", "वह नहीं आया।"),
+    ):  # fmt: skip
+        found = {one.code for one in check(inter(text), lists(language, own))}
+        assert "negation_one_sided" in found, language
+
+
+def test_every_list_that_is_shipped_may_be_written(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "measures.md").read_text("utf-8")
+    assert set(lists("en").words) <= NAMES
+    assert all(f"`{name}`" in page for name in NAMES)
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
@@ -233,6 +296,9 @@ def test_own_lists_add_to_those_that_are_shipped(tmp_path: Path) -> None:
         ("language,list,word\nen,negation,\n", "line 2"),
         ("language,list,word\nen,negation,*\n", "line 2"),
         ("language,list,word\nen,negation,n*t\n", "line 2"),
+        ("language,list,word\nen,negation,no,way\n", "line 2"),
+        ("language,list,word\nen,negations,no\n", "no list 'negations'"),
+        ("language,list,word\nTurkish,negation,yok\n", "'Turkish' is no language code"),
     ],
 )
 def test_a_wrong_list_is_named(tmp_path: Path, text: str, wrong: str) -> None:
@@ -266,7 +332,14 @@ def test_an_answer_gets_warnings_with_its_place_and_no_notes() -> None:
     assert found == pitfalls(again, "profession", "baker", "main/raw line 3", lists=lists("en"))
 
 
-@given(st.tuples(st.text(), st.text(), st.text()), st.text(), st.sampled_from(["en", "ja", "ar"]))
+ODD = st.text(st.sampled_from("İiıIßſ\u0307 .BLANK’'a\u200f"))
+
+
+@given(
+    st.tuples(*[st.text() | ODD] * 3),
+    st.text() | ODD,
+    st.sampled_from(["en", "ja", "ar", "tr"]),
+)
 def test_any_text_can_be_checked(
     sentences: tuple[str, str, str], context: str, language: str
 ) -> None:

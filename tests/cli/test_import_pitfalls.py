@@ -76,6 +76,39 @@ def test_what_was_published_is_taken_as_it_is_and_checked(
     ]
 
 
+def test_what_would_have_to_be_accepted_is_said_at_once(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    golds = ("stereotype", "anti-stereotype", "unrelated")
+    items = [
+        {"id": id, "target": "baker", "bias_type": "profession", "context": context,
+         "sentences": [
+             {"id": f"{id}-{n}", "sentence": text, "gold_label": gold,
+              "labels": [{"label": gold, "human_id": f"h{h}"} for h in range(5)]}
+             for n, (text, gold) in enumerate(zip(texts, golds, strict=True))]}
+        for id, context, texts in (
+            ("one", "The baker came.", ("He BLANK.", "He sat.", "Tin melts.")),
+            ("two", "The cook came.", ("He stood.", "He lay.", "Iron melts.")),
+        )
+    ]  # fmt: skip
+    file = tmp_path / "dev.json"
+    file.write_text(json.dumps({"version": "1", "data": {"intersentence": items}}), "utf-8")
+    assert forked("import", "stereoset", file, "-c", campaign.root)[0] == 0
+    settings = campaign.root / "campaign.toml"
+    text = settings.read_text("utf-8")
+    code, _, err = forked("release", "build", "-c", campaign.root)
+    assert code == 1
+    wanted = 'accept = ["blank_left", "target_missing"]'
+    assert f"{wanted} in [release]" in " ".join(err.split())
+    settings.write_text(text.replace("accept = []", 'accept = ["blank_left"]'), "utf-8")
+    code, _, err = forked("release", "build", "-c", campaign.root)
+    assert code == 1
+    assert f"{wanted} in [release]" in " ".join(err.split())
+    settings.write_text(text.replace("accept = []", wanted), "utf-8")
+    code, _, err = forked("release", "build", "-c", campaign.root)
+    assert code == 0, err
+
+
 def test_sound_answers_say_nothing(forked: Any, campaign: Campaign, tmp_path: Path) -> None:
     table = tmp_path / "w.csv"
     table.write_text(HEAD + ROWS[2], "utf-8")

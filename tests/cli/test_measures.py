@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,86 @@ def test_another_language_is_not_checked_and_no_figure_is_made_up(
     assert shown.code == 0
     assert shown.out.strip().startswith("sentiment: not checked: VADER's lexicon is English")
     assert not re.search(r"\d", shown.out)
+
+
+def test_what_is_not_checked_is_not_written(
+    forked: Any, release: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "scores.json"
+    done = forked("measures", "sentiment", *release, "--language", "id", "--scores", path)
+    assert done.code == 1
+    assert "scores.json: there is nothing to write: VADER's lexicon is English" in done.err
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["statistics", "sentiment", "keywords", "pitfalls"])
+def test_a_language_that_is_none_is_an_error(forked: Any, release: list[str], name: str) -> None:
+    done = forked("measures", name, *release, "--language", "klingon")
+    assert done.code == 1
+    assert "--language: 'klingon' is no language code" in done.err
+
+
+def test_without_torch_a_classifier_is_an_error(
+    forked: Any, release: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import curation.models.classifier
+
+    monkeypatch.delattr(curation.models, "classifier")
+    monkeypatch.delitem(sys.modules, "curation.models.classifier")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = forked("measures", "sentiment", *release, "--model", "some/model")
+    assert done.code == 1
+    assert "some/model: models cannot be run" in done.err
+    assert "pip install 'curation[models]'" in done.err
+
+
+def test_paths_in_the_settings_are_from_the_campaigns_folder_on(
+    forked: Any, finished: Path, classifier: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURATION_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "corpus.txt").write_text("The kind baker.\n", "utf-8")
+    counts = finished / "counts.tsv.gz"
+    assert forked("measures", "count", tmp_path / "corpus.txt", "--out", counts).code == 0
+    shutil.copytree(classifier, finished / "mine")
+    set_to(finished, 'reference = "wordfreq"', 'reference = "counts.tsv.gz"')
+    set_to(finished, 'sentiment = "vader"', 'sentiment = "mine"')
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    (elsewhere / counts.name).write_text("Another file.", "utf-8")
+    (elsewhere / "mine").mkdir()
+    found = said(forked("measures", "keywords", "-c", finished, "--json"))
+    assert found["reference"]["tokens"] == 3
+    found = said(forked("measures", "keywords", "-c", finished, "--least", "1", "--json"))
+    assert found["reference"]["tokens"] == 3
+    found = said(forked("measures", "sentiment", "-c", finished, "--json"))
+    assert found["by"]["model"] == "mine"
+    # What is named on the command line is looked for where that is.
+    done = forked("measures", "keywords", "-c", finished, "--reference", counts.name)
+    assert "counts.tsv.gz: is no table of counted words" in done.err
+    # A file that is not in the campaign's folder.
+    counts.rename(tmp_path / "far.tsv.gz")
+    far = f'reference = "{tmp_path / "far.tsv.gz"}"'
+    set_to(finished, 'reference = "counts.tsv.gz"', far)
+    found = said(forked("measures", "keywords", "-c", finished, "--json"))
+    assert found["reference"]["name"] == "far.tsv.gz"
+
+
+def test_a_classifier_that_was_trained_anew_is_asked_again(
+    forked: Any, finished: Path, classifier: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURATION_CACHE", str(tmp_path / "cache"))
+    shutil.copytree(classifier, finished / "mine")
+    set_to(finished, 'sentiment = "vader"', 'sentiment = "mine"')
+    run = ("measures", "sentiment", "-c", finished, "--json")
+    first = said(forked(*run))
+    path = finished / "mine" / "config.json"
+    config = path.read_text("utf-8")
+    assert config.count('"neg"') >= 1
+    swapped = config.replace('"neg"', '"x"').replace('"pos"', '"neg"').replace('"x"', '"pos"')
+    path.write_text(swapped, "utf-8")
+    again = said(forked(*run))
+    assert again["by"]["classes"] != first["by"]["classes"]
 
 
 def test_sentiment_makes_sentimentlm(forked: Any, example: Path, tmp_path: Path) -> None:
@@ -254,6 +336,13 @@ def test_what_is_accepted_must_be_a_pitfall(forked: Any, finished: Path) -> None
     assert done.code == 1
     assert "[release] accept names 'blank_lefd', which is no pitfall" in done.err
     assert "did you mean 'blank_left'?" in done.err
+
+
+def test_what_a_setting_lets_in_blocks_no_release(forked: Any, finished: Path) -> None:
+    set_to(finished, "name_target = true", "name_target = false")
+    found = said(forked("measures", "pitfalls", "-c", finished, "--json"))
+    (row,) = [row for row in found["table"] if row["code"] == "target_missing"]
+    assert (row["count"], row["why"]) == (None, "name_target = false in [rounds]")
 
 
 def test_an_item_to_leave_out_that_is_not_there_is_a_warning(forked: Any, finished: Path) -> None:

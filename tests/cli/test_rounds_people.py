@@ -284,6 +284,25 @@ def test_when_nothing_is_left_to_release(desk: Any, how: str) -> None:
         assert holding(desk.root / "7-release", *words) == {}
 
 
+@pytest.mark.parametrize(
+    ("setting", "wrong"),
+    [("accept = []", 'accept = ["typo"]'), ('reference = "wordfreq"', 'reference = "nothere"')],
+)
+def test_nobody_is_kept_in_by_a_step_that_cannot_be_done(
+    desk: Any, setting: str, wrong: str
+) -> None:
+    words = words_of(desk, "Chlöe")
+    path = desk.root / "campaign.toml"
+    text = path.read_text("utf-8")
+    assert setting in text
+    path.write_text(text.replace(setting, wrong), "utf-8")
+    assert holding(desk.root / "4-measures", *words)
+    done = desk.run("rounds", "withdraw", "Chlöe", "--erase")
+    assert done.code == 0, done.err
+    assert "not all could be made anew" in done.err
+    assert holding(desk.root, *words) == {}
+
+
 @pytest.mark.parametrize("how", WORDS)
 def test_a_release_whose_dev_part_is_empty(forked: Any, tmp_path: Path, how: str) -> None:
     desk = Desk.make(forked, tmp_path / "c", ["baker"], items=3, near=1.0)

@@ -87,3 +87,14 @@ def test_a_missing_model_leaves_nothing_that_looks_trained(
     assert done.code == 1
     assert "without config.json" in done.err
     assert not list((tmp_path / "out").glob("*.json"))
+
+
+def test_without_the_extra_an_error_says_what_to_install(forked: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a\nb\n\nc\nd\n", "utf-8")
+    args = ("scores", "train-nsp", "m", "--corpus", tmp_path / "a.txt")
+    gone = {"curation.models.training": None}  # as if torch were not there
+    done = forked(*args, "--out", tmp_path / "o", before=lambda: sys.modules.update(gone))
+    assert done.code == 1
+    assert "pip install 'curation[models]'" in done.err
+    assert "Traceback" not in done.err
+    assert not (tmp_path / "o").exists()

@@ -59,18 +59,22 @@ def finely_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- words and chunks ---------------------------------------------------------------------------
 
 
-@given(st.text() | st.text(alphabet="Σσς'’.\u0301Éé \t\n\r\x0b\x0c\x1f\u00ad·aİ1_"))
-def test_no_word_looks_past_white_space(text: str) -> None:
+SIGNS = "Σσς'’.\u0301Éé \t\n\r\x0b\x0c\x1f\u00ad·aİI1_ह\u093fअ\u200c\u200dצ\""
+
+
+@given(st.text() | st.text(alphabet=SIGNS))
+@pytest.mark.parametrize("language", ["en", "tr"])
+def test_no_word_looks_past_white_space(language: str, text: str) -> None:
     chunks = [chunk.decode() for chunk in text.encode("utf-8", "replace").split()]
     text = text.encode("utf-8", "replace").decode()
-    whole = words(text, "en")
-    assert [word for chunk in chunks for word in words(chunk, "en")] == whole
-    assert [word for found in words_of_each(chunks, "en") for word in found] == whole
+    whole = words(text, language)
+    assert [word for chunk in chunks for word in words(chunk, language)] == whole
+    assert [word for found in words_of_each(chunks, language) for word in found] == whole
     tally = Tally()
     tally.add(text.replace("\0", " ").encode())
     told = Counter[str]()
     for chunk, many in tally.drain().items():
-        for word in words(chunk.decode(), "en"):
+        for word in words(chunk.decode(), language):
             told[word] += many
     assert told == Counter(whole)
 
@@ -155,6 +159,15 @@ def test_workers_share_files_and_find_the_same(
     assert len(reading.shards(paths, language="en", field="text", workers=2)) > 4
     alone = count(paths, language="en", workers=1)
     assert count(paths, language="en", engine=engine, workers=2) == alone
+
+
+def test_what_some_programs_begin_files_with_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"text": "one"}\r\n{"text": "two"}')
+    assert count([path], language="en", workers=1).counts == {"one": 1, "two": 1}
+    path.write_bytes(b'\xef\xbb\xbf{"text": "one"}\n{"text": 2}\n')
+    with pytest.raises(CurationError, match="line 2: no text in the field"):
+        count([path], language="en", workers=1)
 
 
 def test_a_text_in_one_line_is_cut_at_spaces(tmp_path: Path, monkeypatch: Any) -> None:
@@ -311,7 +324,10 @@ def test_counts_that_are_not_what_was_written(tmp_path: Path, made: Counts) -> N
         (whole.replace("\t3", "\t4", 1), "changed"),
         (whole.replace("\t3", " 3", 1), "line 2: no word and its count"),
         (whole.replace("\t3", "\t-3", 1), "line 2: no word and its count"),
-        (whole.replace('"counting":1', '"counting":0'), "another version"),
+        (whole.replace('"counting":2', '"counting":1'), "another version"),
+        (f"# {json.dumps(json.loads(lines[0][2:]) | {'versions': []})}\n", "no table"),
+        (whole.replace("\t3", "\t0", 1), "line 2: no word and its count"),
+        (whole.split("\n")[0].replace('"words":', '"words":0,"was":') + "\n", "tells of 0 words"),
         (whole.replace('"tokens"', '"token"'), "no table of counted words"),
         ("the\t3\n", "no table of counted words"),
         ("# []\n", "no table of counted words"),

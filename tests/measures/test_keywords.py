@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.files import CurationError
+from curation.measures import counting
 from curation.measures.counting import count
 from curation.measures.keywords import (
     Reference,
@@ -240,6 +241,51 @@ def test_wordfreq_has_known_shares_and_no_size() -> None:
     assert one["log_likelihood"] == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize(
+    ("language", "word"),
+    [
+        ("de", "Straße"),
+        ("de", "Füße"),
+        ("de", "heißt"),
+        ("el", "άνθρωπος"),
+        ("tr", "İSTANBUL"),
+        ("tr", "IŞIK"),
+        ("ro", "şi"),  # with the wrong mark, as old keyboards write it
+        ("sr", "када"),
+        ("ar", "كِتَاب"),
+        ("he", "שָׁלוֹם"),
+        ("hi", "हिन्दी"),
+        ("bn", "বাংলা"),
+        ("ta", "தமிழ்"),
+        ("fa", "می\u200cشود"),
+        ("ca", "pel·lícula"),
+    ],
+)
+def test_a_common_word_is_found_however_it_is_spelt(language: str, word: str) -> None:
+    pytest.importorskip("wordfreq")
+    pytest.importorskip("simplemma")
+    cats = [cat(n, f"{word} xqzzy", [word] * 3) for n in range(2)]
+    found = keywords(cats, language=language, reference=wordfreq(language))
+    one = group(found, by="domain")
+    assert one["lacking"] == {"words": 1, "tokens": 2}  # xqzzy alone
+    assert row(one, "xqzzy")["reference_per_million"] == 0
+
+
+def test_forms_with_a_sharp_s_are_of_one_lemma() -> None:
+    pytest.importorskip("wordfreq")
+    pytest.importorskip("simplemma")
+    reference = wordfreq("de")
+    assert {*map(reference.key, ("Straße".lower(), "straßen", "strassen"))} == {"straße"}
+    forms = sum(reference.amounts[word] for word in ("straße", "straßen"))
+    assert reference.by_lemma["straße"] >= forms
+
+
+def test_korean_is_not_held_against_wordfreq() -> None:
+    pytest.importorskip("wordfreq")
+    with pytest.raises(NotCheckedError, match="curation measures count"):
+        wordfreq("ko")
+
+
 def test_a_counted_corpus_is_a_reference(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("kind kind rest rest rest rest rest rest rest rest\n")
@@ -249,7 +295,7 @@ def test_a_counted_corpus_is_a_reference(tmp_path: Path) -> None:
     )
     assert found["reference"]["name"] == "a.tsv"
     assert found["reference"]["tokens"] == 10
-    assert found["reference"]["versions"]["counting"] == 1
+    assert found["reference"]["versions"]["counting"] == counting.ALGORITHM
     # rude: 2 of 18 and 0 of 10: (111,111.1 + 100,000) / 100,000
     assert row(group(found, by="domain"), "rude")["score"] == pytest.approx(2.1111, abs=1e-4)
 

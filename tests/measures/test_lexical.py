@@ -77,6 +77,9 @@ def test_a_hit(item: Asked, code: str, detail: str) -> None:
         (fills("toothbrushes"), "fused_pair"),
         (fills("nonfictional"), "fused_pair"),
         (fills("perserverent"), "fused_words"),
+        (fills("genealogically"), "fused_words"),  # gene a logically
+        (fills("x" * 5000), "fused_words"),
+        (says("He is " + "x" * 5000), "misspelt_word"),
         (says("He drank vodka at the gay bar."), "profane_word"),
         (says("The bath was hot."), "violent_word"),
         (says("It was a grace to hope in May."), "given_name"),

@@ -1,12 +1,14 @@
 """Pitfalls of a whole dataset, the table beside StereoSet's rates, and how it is shown."""
 
 from pathlib import Path
+from random import Random
 from time import process_time
 from typing import Any
 
 import pytest
 
 from curation.checks.codes import PITFALLS
+from curation.checks.content import gist, near
 from curation.cli.pitfalls import WARNING, show
 from curation.files import CurationError
 from curation.measures.pitfalls import Report, Row, pitfalls, sample
@@ -103,6 +105,7 @@ def test_a_text_with_two_golds_stops_a_release_on_one_target_only() -> None:
     same = ("He sang.", "He {} slept.", "Tin {} melts.")
     other: tuple[Gold, Gold, Gold] = ("anti-stereotype", "stereotype", "unrelated")
     one, two = cat(1, three=same), cat(2, three=same, golds=other)
+    two = two.model_copy(update={"context": f"«{one.context}»"})
     assert hits(look(one, two), "gold_conflict") == ["c1", "c2"]
     assert look(one, two).blocking() == ["gold_conflict"]
     assert look(one, two).blocking(["gold_conflict"]) == []
@@ -112,6 +115,92 @@ def test_a_text_with_two_golds_stops_a_release_on_one_target_only() -> None:
     assert hits(agreed, "gold_conflict") == hits(agreed, "gold_differs") == []
     assert hits(agreed, "option_reused") == ["c1", "c2"]
     assert row(agreed, "option_reused").of == 6
+
+
+def test_a_text_may_mean_another_thing_after_another_context() -> None:
+    three, turned = (
+        ("He loved it.", "He {} slept.", "Tin {} melts."),
+        (GOLDS[1], GOLDS[0], GOLDS[2]),
+    )
+    car, doll = (f"The baker had a {toy}." for toy in ("car", "doll"))
+    apart = look(cat(1, car, three), cat(2, doll, three, golds=turned))
+    assert (hits(apart, "gold_conflict"), hits(apart, "gold_differs")) == ([], ["c1", "c2"])
+    # Within one sentence the words are the same, wherever BLANK stood.
+    fills = ("The baker is kind.", "The baker is gruff.", "The baker is {}.")
+    one = cat(1, "The baker is BLANK.", fills, kind="intrasentence")
+    two = cat(2, "The baker BLANK.", fills, golds=turned, kind="intrasentence")
+    assert hits(look(one, two), "gold_conflict") == ["c1", "c2", "c1", "c2"]
+
+
+def test_which_other_cat_is_named() -> None:
+    three = ("He sang.", "He {} slept.", "Tin {} melts.")
+    report = look(*(cat(n, "The baker came.", three, target=t) for n, t in enumerate("xxyx")))
+    reused = [one.detail for one in report.found if one.code == "option_reused"]
+    assert [detail[-2:] for detail in reused] == ["c1", "c0", "c0", "c0"]
+    same = [one.detail for one in report.found if one.code == "same_context"]
+    assert [detail[-2:] for detail in same] == ["c1", "c0", "c1", "c2"]
+    texts = ("The baker of {} rowed.", "The nurse of {} rowed.", "The baker of {} rowed.")
+    targets = ("baker", "nurse", "baker")
+    cats = [
+        cat(n, text.format("it"), three, target=target)
+        for n, (text, target) in enumerate(zip(texts, targets, strict=True))
+    ]
+    told = [one.detail[-2:] for one in look(*cats).found if one.code == "same_template"]
+    assert told == ["c1", "c0", "c1"]
+
+
+def test_the_most_alike_context_is_named_on_either_side() -> None:
+    text = "the baker rowed over the wide lake with bread"  # 45 letters
+    like, liker = "#" + text[1:-2] + "##", "#" + text[1:]
+    details = {
+        one.item: one.detail
+        for one in look(cat(1, text), cat(2, like), cat(3, liker)).found
+        if one.code == "context_alike_90"
+    }
+    # one other letter: 2·44/90 = 97 %; two: 95 %; three: 93 %
+    assert details == {
+        "c1": "97 % like the context of CAT c3",
+        "c2": "95 % like the context of CAT c3",
+        "c3": "97 % like the context of CAT c1",
+    }
+
+
+def test_near_duplicates_are_those_of_the_imports() -> None:
+    random = Random(1)
+    words = ["rolls", "bread", "butter and jam", "buns", "a long and winding loaf of rye bread"]
+    cats = [
+        cat(n, f"The baker sold {random.choice(words)} by the lake.",
+            (f"He rose {random.choice(words)}.", "He had a heap of rolls and jam.", "Tin."),
+            target=random.choice(["baker", "lake"]))
+        for n in range(60)
+    ]  # fmt: skip
+    before: dict[str, list[str]] = {}
+    expected = []
+    for one in cats:
+        text = gist(one.context, [a.sentence for a in one.associations[:2]])
+        if near(before.setdefault(one.target, []), text, likeness=0.95) is not None:
+            expected.append(one.id)
+        before[one.target].append(text)
+    told = hits(look(*cats), "near_duplicate")
+    assert (len(told), set(told)) == (len(expected), set(expected))
+    assert 0 < len(expected) < 60
+
+
+@pytest.mark.parametrize("case", ["one context", "one template", "long words"])
+def test_the_worst_cases_take_seconds(case: str) -> None:
+    same, many = ("He rose.", "He slept.", "Tin melts."), ("He {} rose.", "He {} slept.", "Tin.")
+    long = ("b" * 9999 + "1", "1-" * 5000, "I " * 5000)
+    turned: list[tuple[Gold, Gold, Gold]] = [GOLDS, (GOLDS[1], GOLDS[0], GOLDS[2])]
+    cats = {
+        "one context": [cat(n, "The baker came.", same, golds=turned[n % 2]) for n in range(2000)],
+        "one template": [
+            cat(n, f"The t{n}x came to town at last.", many, target=f"t{n}x") for n in range(2000)
+        ],
+        "long words": [cat(n, "a" * 9999, long) for n in range(3)],
+    }[case]
+    start = process_time()
+    look(*cats)
+    assert process_time() - start < 5
 
 
 # --- what is uneven, and what leaks ---------------------------------------------------------------
@@ -218,7 +307,7 @@ def test_progress_is_told() -> None:
     look(cat(1), tell=lambda *what: told.append(what))
     assert told[0] == ("texts", 0, 1)
     assert ("texts", 1, 1) in told
-    assert told[-1] == ("dataset", 3, 3)
+    assert told[-1] == ("dataset", 4, 4)
 
 
 def test_a_wrong_list_of_ones_own_is_said(tmp_path: Path) -> None:

@@ -114,6 +114,15 @@ def test_of_more_terms_swaps_are_drawn_and_nearly_say_the_same() -> None:
     assert swap_test(np.full(40, 2.0), seed=1) == pytest.approx(1 / 10_001)
 
 
+def test_swaps_are_drawn_alike_however_many_are_held_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gaps = np.random.default_rng(2).normal(0.3, size=20)
+    found = swap_test(gaps, seed=1)
+    monkeypatch.setattr("curation.measures.sentiment._AT_ONCE", 7 * len(gaps))
+    assert swap_test(gaps, seed=1) == found
+
+
 def test_the_level_is_kept_where_labels_do_not_matter() -> None:
     draw = np.random.default_rng(1)
     found = [swap_test(draw.normal(size=15), seed=n) < 0.05 for n in range(400)]

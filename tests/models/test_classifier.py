@@ -211,7 +211,7 @@ def test_where_memory_runs_out_batches_are_halved(
     monkeypatch.setattr(model, "forward", none)
     with pytest.raises(CurationError, match="no memory for one text of 96 tokens") as error:
         classify(classifier, TEXTS)
-    assert "--dtype" in error.value.mend
+    assert "on the CPU" in error.value.mend
 
 
 def test_other_faults_are_not_hidden(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,6 +251,23 @@ def test_a_model_that_sees_padding_reads_texts_one_by_one(made: Make, tmp_path: 
 def test_an_empty_text_is_an_error_that_says_which(made: Make, empty: str) -> None:
     with pytest.raises(CurationError, match="text 2: has nothing to read"):
         classify(load(str(made())), ["bread", empty])
+
+
+@pytest.mark.parametrize("name", ["bart", "t5", "roberta", "xlnet", "gpt2"])
+def test_a_text_may_hold_what_is_a_token_to_the_model(made: Make, name: str) -> None:
+    # BART and T5 break where texts of a batch have unlike numbers of ends.
+    classifier = load(str(made(name)))
+    tokenizer = classifier.loaded.tokenizer
+    special = max(tokenizer.all_special_tokens, key=len)
+    texts = ["He is </s> kind.", f"He is {special} kind{tokenizer.eos_token}", "kind"]
+    for one in classifier.encode(texts):
+        ids, plain = list(one["input_ids"]), tokenizer("kind")["input_ids"]
+        for token in (special, tokenizer.eos_token):
+            number = tokenizer.convert_tokens_to_ids(token)
+            assert ids.count(number) == plain.count(number)
+    whole = classify(classifier, texts)
+    alone = [classify(classifier, [text])[0] for text in texts]
+    np.testing.assert_allclose(whole, alone, atol=1e-5)
 
 
 # --- opening ------------------------------------------------------------------------------------

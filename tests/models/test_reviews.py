@@ -66,7 +66,9 @@ def test_every_form_says_the_same(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("head", ["text,label", "Review, Sentiment", "sentence,LABEL"])
-@pytest.mark.parametrize("labels", [("0", "1"), ("neg", "POS"), ("Negative", "positive")])
+@pytest.mark.parametrize(
+    "labels", [("0", "1"), ("0.0", "1.0"), ("neg", "POS"), ("Negative", "positive")]
+)
 def test_columns_and_labels_have_several_names(
     tmp_path: Path, head: str, labels: tuple[str, str]
 ) -> None:
@@ -147,6 +149,9 @@ HEAD = "text,label\n"
         ("a.csv", HEAD + "a,0\nb,0\n", r"the corpus has 0 different reviews of the .*positive"),
         ("a.csv", HEAD.encode() + b"bread,0\nb\xe4d,1\n", r"line 3: byte 0xe4 is not UTF-8"),
         ("a.csv", b"PK\x03\x04\0\0", r"line 1: no text"),
+        ("a.csv", f"{HEAD}bread,0\n".encode("utf-16"), r"a\.csv: is UTF-16"),
+        ("a.csv", "\nText,label,text\na,0,b\n", r"line 2: has 2 columns «text»"),
+        ("a.csv", HEAD + "bread,0.5\n", r"line 2, label: unknown label '0\.5'"),
         ("a.csv.gz", None, r"a\.csv\.gz: cannot be unpacked"),
         ("a.jsonl", '{"text": "a", "label": 1}\n{"text": "b", "la', r"line 2: no JSON object"),
         ("a.jsonl", '["a", 1]\n', r"line 1: no JSON object"),

@@ -1,13 +1,8 @@
 """A classifier of sentiment learns, is gone on with after a kill, and transformers opens it."""
 
 import json
-import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import typer
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, pipeline
-from typer.testing import CliRunner
 
-from curation.cli.training_sentiment import train_sentiment
 from curation.files import CurationError
 from curation.models import classifier, training_sentiment
 from curation.models.reviews import Reviews, read_reviews
@@ -30,7 +22,6 @@ from curation.models.training_settings import SentimentTraining, Told
 from support import models as tiny
 from support.reviews import ALL, BAD, GOOD, PLAIN, sentence, write_reviews
 
-ROOT = Path(__file__).parents[2]
 SHORT: dict[str, Any] = {"length": 32, "batch": 8, "epochs": 2, "held_out": 0.25, "lr": 1e-3}
 LEARNS: dict[str, Any] = {"length": 32, "batch": 16, "epochs": 6, "held_out": 0.2, "lr": 2e-3}
 
@@ -245,48 +236,6 @@ def test_a_killed_training_ends_as_if_it_had_not_been(
     assert not same(tmp_path / "whole", tmp_path / "other")
     assert report["epochs"] == whole["epochs"]
     assert report["continued"] == (told[0].step > 0)
-
-
-app = typer.Typer()
-app.command()(train_sentiment)
-COMMAND = "import typer; from curation.cli import training_sentiment as t; "
-COMMAND += "typer.run(t.train_sentiment)"
-
-
-def test_a_command_killed_by_force_goes_on_and_ends_the_same(bert: Path, tmp_path: Path) -> None:
-    reviews = write_reviews(tmp_path / "a.csv", 40)
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    args = [str(bert), "--reviews", str(reviews), "--device", "cpu", "--out", str(killed)]
-    args += ["--length", "32", "--batch", "8", "--epochs", "25", "--checkpoint-every", "2"]
-    wanted = SentimentTraining(
-        model=str(bert), length=32, batch=8, epochs=25, device="cpu", checkpoint_every=2
-    )
-    report = train(wanted, read_reviews([reviews]), whole)
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *args],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + 120
-    while not (killed / "checkpoint.pt").exists() and time.monotonic() < until:
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert not (killed / "training.json").exists()
-    again = CliRunner().invoke(app, args)
-    assert again.exit_code == 0, again.output
-    assert "goes on at step" in again.stderr
-    name = "model.safetensors"
-    assert (whole / name).read_bytes() == (killed / name).read_bytes()
-
-    assert json.loads((killed / "training.json").read_bytes())["continued"] == 1
-    assert (report["steps"], report["reviews_held_out"]) == (125, 4)  # 36 to learn from
-    assert "40 reviews; left out: 0 neutral ones" in again.stderr
-    assert "epoch 25 of 25: loss" in again.stderr
-    said = f"held-out accuracy {report['held_out_accuracy']:.1f} % on 4 reviews"
-    rest = "(the paper's classifier: 92 %; always the commonest class: 50.0 %)"
-    assert f"{said} {rest}; trained model in {killed}" in again.stdout
 
 
 def test_a_kill_while_the_model_is_written_is_made_good(

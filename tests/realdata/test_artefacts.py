@@ -1,19 +1,17 @@
 """Artefact baselines on StereoSet's development set, beside what others measured there."""
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
+from curation.records import KINDS, Cat, Kind
 from curation.scores.artefacts import artefacts, length, negativity, unigram
 from curation.scores.baselines import beyond_chance, measured
 from curation.scores.metrics import comparisons, results
 from curation.stereoset import read_cats, read_predictions
+from support.cats import REAL, development_set
 
-REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
 pytestmark = [
     pytest.mark.realdata,
     pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
@@ -23,19 +21,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cats() -> list[Cat]:
     """All CATs of the development set. The file sorts associations by gold label."""
-    found = []
-    for line in (REAL / "dev_cats.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        kind: Kind = "intrasentence" if "BLANK" in row["context"] else "intersentence"
-        a, b, c = (CatAssociation(id=f"{row['id']}{g}", sentence=row[g], gold=g) for g in GOLDS)
-        found.append(
-            Cat(
-                id=row["id"], kind=kind, domain=row["bias_type"], term=row["target"],
-                target=row["target"], family="-", split="dev", context=row["context"],
-                associations=(a, b, c),
-            )
-        )  # fmt: skip
-    return found
+    return development_set()
 
 
 @pytest.fixture(scope="module")
