@@ -19,7 +19,7 @@ from curation.cli.measuring import (
     versions,
 )
 from curation.cli.reading import read_terms
-from curation.files import digest, read_json, read_records
+from curation.files import CurationError, digest, read_json, read_records
 from curation.manifest import Results
 from curation.records import KINDS, Pitfall, Severity
 
@@ -107,6 +107,13 @@ def _classifier(campaign: Campaign) -> Settings:
 def sentiment_of(source: Source) -> Report:
     """Sentiment of a source; with the scores of each association under ``scores``."""
     from curation.measures.sentiment import by_vader, sentiment
+
+    if source.knobs.labels and source.knobs.sentiment == VADER:
+        raise CurationError(
+            f"labels {', '.join(source.knobs.labels)}: say what a classifier's outputs mean, and "
+            "VADER has none",
+            "name the classifier (--model, sentiment in [measures]), or leave labels out",
+        )
 
     def make() -> Report:
         about: Report = {"model": VADER, **versions("vaderSentiment")}

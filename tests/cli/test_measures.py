@@ -113,6 +113,14 @@ def test_another_language_is_not_checked_and_no_figure_is_made_up(
     assert not re.search(r"\d", shown.out)
 
 
+def test_labels_without_a_classifier_are_an_error(forked: Any, release: list[str]) -> None:
+    done = forked("measures", "sentiment", *release, "--labels", "negative,positive")
+    assert done.code == 1
+    assert not done.out
+    assert "labels negative, positive: say what a classifier's outputs mean" in done.err
+    assert "--model" in done.err
+
+
 def test_what_is_not_checked_is_not_written(
     forked: Any, release: list[str], tmp_path: Path
 ) -> None:

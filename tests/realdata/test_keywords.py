@@ -1,17 +1,15 @@
 """Keywords of StereoSet's development set, beside those of the paper's Table 3."""
 
-import json
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.measures.keywords import keywords, wordfreq
-from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.records import Cat
 from curation.words import words
+from tests.support.cats import REAL, development_set
 
-REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
 pytestmark = [
     pytest.mark.realdata,
     pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
@@ -52,19 +50,7 @@ OTHERWISE = {"uncare": "uncaring", "hardwork": "hardworking"}
 
 @pytest.fixture(scope="module")
 def cats() -> list[Cat]:
-    found = []
-    for line in (REAL / "dev_cats.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        kind: Kind = "intrasentence" if "BLANK" in row["context"] else "intersentence"
-        a, b, c = (CatAssociation(id=f"{row['id']}{g}", sentence=row[g], gold=g) for g in GOLDS)
-        found.append(
-            Cat(
-                id=row["id"], kind=kind, domain=row["bias_type"], term=row["target"],
-                target=row["target"], family="-", split="dev", context=row["context"],
-                associations=(a, b, c),
-            )
-        )  # fmt: skip
-    return found
+    return development_set()
 
 
 def first(report: dict[str, Any], domain: str, by: str, most: int) -> set[str]:
