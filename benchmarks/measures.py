@@ -134,8 +134,26 @@ def made_up(count: int) -> list[Any]:
     return cats
 
 
+def written(cats: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The same as items that have come in, and their terms."""
+    from curation.records import Association, Item, Term
+
+    terms = {cat.term: Term(id=cat.term, text=cat.target, domain=cat.domain) for cat in cats}
+    items = []
+    for cat in cats:
+        a, b, c = (
+            Association(id=a.id, sentence=a.sentence, intent=a.gold) for a in cat.associations
+        )
+        items.append(
+            Item(id=cat.id, kind=cat.kind, term=cat.term, context=cat.context,
+                 associations=(a, b, c), round="main")
+        )  # fmt: skip
+    return items, terms
+
+
 def measures(count: int) -> list[tuple[str, float]]:
     """Rows: each measure of so many CATs, and its seconds; what it loads once is told apart."""
+    from curation.checks import answers
     from curation.measures import keywords, pitfalls, sentiment, statistics
 
     cats = made_up(count)
@@ -155,6 +173,9 @@ def measures(count: int) -> list[tuple[str, float]]:
     row("keywords", lambda: keywords.keywords(cats, language="en", reference=reference))
     found = row("pitfalls", lambda: pitfalls.pitfalls(cats, language="en"))
     assert found.cats == count
+    items, terms = written(cats)
+    told = row("items as they come in", lambda: list(answers.pitfalls(items, terms, language="en")))
+    assert told, "made-up words, and nothing is wrong with them?"
     return rows
 
 

@@ -25,9 +25,9 @@ import pytest
 
 import curation
 from curation.campaign import Campaign, create_campaign
+from curation.checks.lexical import lexicon
 from curation.checks.lists import lists
 from curation.measures.keywords import wordfreq
-from curation.measures.lexical import lexicon
 from curation.settings import AgreementSettings, CampaignSettings, Settings, new_id
 
 ROOT = Path(__file__).parents[1]

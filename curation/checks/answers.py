@@ -1,59 +1,83 @@
-"""The checks of a single answer, as it comes in."""
+"""Every check of one item, made of items as they come in."""
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import get_args
 
+from curation.checks import lexical, surface
 from curation.checks.codes import PITFALLS
-from curation.checks.lists import Lists
-from curation.checks.surface import Asked, check, unchecked
-from curation.records import Gold, Item, Pitfall
+from curation.checks.lists import lists
+from curation.records import Gold, Item, Pitfall, Term
 
+ALGORITHM = 1
 SAID = ("block", "warn")
 """The severities that are worth a line beside the answers; notes are for whole datasets."""
 
 
 def pitfalls(
-    item: Item,
-    domain: str,
-    target: str,
-    where: str,
+    items: Sequence[Item],
+    terms: Mapping[str, Term],
     *,
-    lists: Lists,
+    language: str,
+    own: Path | None = None,
     name_target: bool = True,
     blank_alone: bool = True,
-) -> list[Pitfall]:
-    """What is wrong with the form of an item that was let in.
+    tell: Callable[[], None] = lambda: None,
+) -> Iterator[Pitfall]:
+    """What is wrong with items that were let in, in their order; of each what comes first.
 
     Text about the task is not looked for: newly written items with such are refused before.
 
     Args:
-        item: the item.
-        domain: the domain of its term.
-        target: the term, as the answer names it.
-        where: the answer's place in the archive.
-        lists: the word lists of the language; what needs one that is not there is not checked.
+        items: the items.
+        terms: the terms, by id; of every item its own among them.
+        language: language code of the texts.
+        own: word lists of the team, with the columns of ``data/words/pitfalls.csv``.
         name_target: as in ``rules.check_item``.
         blank_alone: as in ``rules.check_item``.
+        tell: called after each item.
+
+    Raises:
+        CurationError: ``own`` cannot be read; names the line.
     """
+    words = lists(language, own)
+    if not items:
+        return  # what is known of words takes long to load
+    targets = dict.fromkeys((term.domain, term.text) for term in terms.values())
+    lexicon, why = lexical.lexicon(words, targets)
+    why |= surface.unchecked(words)
+    for item in items:
+        term = terms[item.term]
+        what = surface.read(_asked(item, term), words)
+        found = surface.check(what, name_target=name_target, blank_alone=blank_alone)
+        for one in (*found, *lexical.check(what, lexicon)):
+            about = PITFALLS[one.code]
+            if about.severity in SAID and one.code not in why:
+                yield Pitfall(
+                    code=one.code,
+                    severity=about.severity,
+                    item=item.id,
+                    association=None if one.at is None else item.associations[one.at].id,
+                    target=term.text,
+                    where=f"item {item.id}",
+                    detail=one.detail,
+                    mend=about.mend,
+                )
+        tell()
+
+
+def _asked(item: Item, term: Term) -> surface.Asked:
+    """An item as the checks take it, with what its associations are meant to be."""
     a, b, c = item.associations
-    golds = tuple(one.intent or _gold(one.published_gold) for one in item.associations)
-    sentences = (a.sentence, b.sentence, c.sentence)
-    asked = Asked(item.kind, domain, target, item.context, sentences, golds)
-    why = unchecked(lists)
-    found = check(asked, lists, name_target=name_target, blank_alone=blank_alone)
-    return [
-        Pitfall(
-            code=one.code,
-            severity=about.severity,
-            item=item.id,
-            association=None if one.at is None else item.associations[one.at].id,
-            target=target,
-            where=where,
-            detail=one.detail,
-            mend=about.mend,
-        )
-        for one in found
-        if (about := PITFALLS[one.code]).severity in SAID and one.code not in why
-    ]
+    return surface.Asked(
+        item.kind,
+        term.domain,
+        term.text,
+        item.context,
+        (a.sentence, b.sentence, c.sentence),
+        tuple(one.intent or _gold(one.published_gold) for one in item.associations),
+        term.names,
+    )
 
 
 def _gold(value: str | None) -> Gold | None:

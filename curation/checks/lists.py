@@ -75,7 +75,6 @@ def in_small(text: str) -> str:
     return plain.lower()
 
 
-@cache
 def lists(language: str, own: Path | None = None) -> Lists:
     """The lists for a language: the rows of ``data/words/pitfalls.csv`` for it and for all (*).
 
@@ -93,10 +92,9 @@ def lists(language: str, own: Path | None = None) -> Lists:
     """
     codes = {"*", language.lower(), base(language)}
     found: dict[str, set[str]] = defaultdict(set)
-    for path in (shipped("data", "words", "pitfalls.csv"), *([own] if own else [])):
-        for code, name, word in _rows(path):
-            if code in codes:
-                found[name].add(word)
+    for code, name, word in [*_shipped(), *(_rows(own) if own else ())]:
+        if code in codes:
+            found[name].add(word)
     return Lists(language, {name: _words(words) for name, words in found.items()})
 
 
@@ -109,6 +107,10 @@ def _words(words: set[str]) -> Words:
 
 
 @cache
+def _shipped() -> list[tuple[str, str, str]]:
+    return _rows(shipped("data", "words", "pitfalls.csv"))
+
+
 def _rows(path: Path) -> list[tuple[str, str, str]]:
     rows = csv.DictReader(StringIO(read_text(path), newline=""))
     if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:

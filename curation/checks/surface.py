@@ -92,8 +92,7 @@ def read(item: Asked, lists: Lists) -> Read:
 
 
 def check(
-    item: Asked,
-    lists: Lists,
+    what: Read,
     *,
     meta: Sequence[re.Pattern[str]] = (),
     name_target: bool = True,
@@ -102,8 +101,7 @@ def check(
     """What is wrong with an item's form.
 
     Args:
-        item: the item.
-        lists: the word lists of its language, as from ``lists.lists``.
+        what: the item, as ``read`` reads it with the word lists of its language.
         meta: what betrays text about the task, as from ``content.meta_patterns``.
         name_target: the context must name the target.
         blank_alone: BLANK must not touch a letter.
@@ -111,10 +109,9 @@ def check(
     >>> from curation.checks.lists import lists
     >>> texts = ("The baker is kind.", "The baker is unkind.", "the baker is a a pie.")
     >>> item = Asked("intrasentence", "profession", "baker", "The baker is BLANK.", texts)
-    >>> [(found.code, found.at) for found in check(item, lists("en"))]
+    >>> [(found.code, found.at) for found in check(read(item, lists("en")))]
     [('capitals_lost', 2), ('capital_mixed', None), ('word_doubled', 2)]
     """
-    what = read(item, lists)
     found = list(_broken(what, name_target, blank_alone))
     for one in CHECKS:
         found += one(what)

@@ -9,10 +9,11 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console, reading
+from curation.cli.checking import pitfalls, tell_pitfalls
 from curation.cli.options import FILE, Json, Where
-from curation.cli.pipeline import bring_up_to_date
+from curation.cli.pipeline import fold_answers
 from curation.files import CurationError, dump_line, read_records, writing
-from curation.records import Pitfall, Rejection, Term
+from curation.records import Rejection, Term
 from curation.settings import RoundName
 
 if TYPE_CHECKING:
@@ -119,11 +120,12 @@ def _import(
         raw, before = campaign.rounds / round / "raw", refusals(campaign)
         register_terms(campaign, selection, _named(payloads, source), known_only=known_terms)
         delivery = archive.deliver(raw, source, payloads)
-        counts = bring_up_to_date(campaign, "fold").counts
+        fold_answers(campaign)
         refused = Counter(code for code, *_ in (refusals(campaign) - before).elements())
         labels = reading.read_labels(campaign)
         labelled = set(labels["item"].unique())
-        items = [item for item in reading.read_items(campaign) if item.round == round]
+        all_items = reading.read_items(campaign)
+        items = [item for item in all_items if item.round == round]
         found = pitfalls(campaign, round)
     summary = {
         "round": round,
@@ -142,7 +144,7 @@ def _import(
     console.say(
         f"{delivery.added} rows added to round {round}, {delivery.known} known already. "
         f"The round has {summary['items']} items and {summary['labels']} labels; "
-        f"the campaign {counts['items']} and {counts['labels']}."
+        f"the campaign {len(all_items)} and {len(labels)}."
     )
     if refused:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
@@ -180,24 +182,6 @@ def refusals(campaign: Campaign) -> Counter[tuple[str, str, str]]:
         for path in campaign.rounds.glob("*/rejected.jsonl")
         for r in read_records(path, Rejection)
     )
-
-
-def pitfalls(campaign: Campaign, round: str) -> list[Pitfall]:
-    """What is wrong with the form of a round's items that were let in."""
-    path = campaign.rounds / round / "pitfalls.jsonl"
-    return read_records(path, Pitfall) if path.exists() else []
-
-
-def tell_pitfalls(found: list[Pitfall], round: str, items: int) -> None:
-    """Say in a line how many items of a round have pitfalls, and which; nothing if none has."""
-    if found:
-        by_code = Counter(code for code, _ in {(one.code, one.item) for one in found})
-        common = sorted(by_code.items(), key=lambda pair: (-pair[1], pair[0]))
-        codes = ", ".join(f"{code} {n}" for code, n in common)
-        hit = len({one.item for one in found})
-        console.say(
-            f"pitfalls in {hit} of {items} items: {codes}; see 2-rounds/{round}/pitfalls.jsonl"
-        )
 
 
 def show_refused(title: str, refused: Counter[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from curation.campaign import Campaign
-from curation.cli import measure_work, reading, round_files, work
+from curation.cli import checking, measure_work, reading, round_files, work
 from curation.cli.console import warn
 from curation.files import CurationError, digest
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
@@ -104,9 +104,12 @@ def bring_up_to_date(
 
 
 def fold_answers(campaign: Campaign) -> None:
-    """Bring items and labels up to date where there are answers. Only under the campaign's lock."""
+    """Bring items and labels up to date where there are answers, and what the checks say of them.
+
+    Only under the campaign's lock.
+    """
     if campaign.round_names():
-        bring_up_to_date(campaign, "fold")
+        bring_up_to_date(campaign, "check")
 
 
 def _warn_of_changes(before: StepRun, after: StepRun) -> None:
@@ -167,6 +170,16 @@ STEPS: tuple[Step, ...] = (
             *reading.raw_files(c),
         ],
         work.fold,
+        reading.raw_is_here,
+    ),
+    Step(
+        "check",
+        "known pitfalls of items, as they come in",
+        lambda c: c.rounds,
+        _algorithm("checks.answers"),
+        checking.settings,
+        checking.inputs,
+        checking.check,
         reading.raw_is_here,
     ),
     Step(

@@ -10,7 +10,8 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console, people, platform, reckoning, round_files, serving, sheets
-from curation.cli.importing import check_name, pitfalls, refusals, show_refused, tell_pitfalls
+from curation.cli.checking import pitfalls, tell_pitfalls
+from curation.cli.importing import check_name, refusals, show_refused
 from curation.cli.opening import fresh_name, plan_round
 from curation.cli.options import Json, RoundArgument, Where
 from curation.cli.pipeline import fold_answers

@@ -98,8 +98,7 @@ def _warn_of_domains(campaign: Campaign) -> None:
 
 def fold(campaign: Campaign, results: Results) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
-    from curation.checks import answers, content
-    from curation.checks.lists import lists
+    from curation.checks import content
     from curation.rounds import archive, people, standing
     from curation.rounds import fold as stage
     from curation.rounds.answers import interpret
@@ -125,7 +124,6 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
                 advance()
 
     knobs = settings.rounds.model_dump(include=LETTING_IN - {"near"})
-    form = {name: knobs[name] for name in ("name_target", "blank_alone")}
     patterns = content.meta_patterns(settings.campaign.language)
     with tracked("reading answers", total) as advance:
         folded = stage.fold(
@@ -135,7 +133,6 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
             pseudonym=people.pseudonyms(people.read_key(settings.campaign.id)),
             near=partial(content.near, likeness=settings.rounds.near),
             meta=partial(content.meta_text, patterns=patterns),
-            watch=partial(answers.pitfalls, lists=lists(settings.campaign.language), **form),
             standing=standing.out(round_files.read_standing(campaign)),
             **knobs,
         )
@@ -144,7 +141,6 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
         labels = (row for row in folded.labels if row.round == round)
         results.lines(f"{round}/labels.jsonl", stage.lines(labels))
         results.records(f"{round}/rejected.jsonl", folded.rejections.get(round, []))
-        results.records(f"{round}/pitfalls.jsonl", folded.pitfalls.get(round, []))
         if round in planned:
             results.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
             results.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
@@ -159,7 +155,6 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
         "reviews": len(folded.reviews),
         "people": len(folded.people),
         "rejected": sum(map(len, folded.rejections.values())),
-        "pitfalls": sum(map(len, folded.pitfalls.values())),
     }
 
 

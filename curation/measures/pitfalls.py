@@ -1,7 +1,7 @@
 """Which known pitfalls a dataset falls into, beside StereoSet's own development set.
 
 The checks of one item stand in ``checks.surface`` and, where they need more than its form, in
-``measures.lexical``; those of the whole dataset in ``measures.repeats``. What cannot be checked in
+``checks.lexical``; those of the whole dataset in ``measures.repeats``. What cannot be checked in
 a language has no count, and says why.
 """
 
@@ -12,12 +12,13 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+from curation.checks import lexical
 from curation.checks.codes import PITFALLS, About
 from curation.checks.content import meta_patterns
 from curation.checks.lists import lists
 from curation.checks.surface import Asked, Finding, check, read, unchecked
 from curation.files import read_json, shipped
-from curation.measures import lexical, repeats
+from curation.measures import repeats
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity
 
 ALGORITHM = 2
@@ -103,8 +104,8 @@ def pitfalls(
         if n % 500 == 0:
             tell("texts", n, len(cats))
         item = asked(cat)._replace(also=(names or {}).get(cat.term, ()))
-        seen = check(item, words, meta=meta)
         what = read(item, words)
+        seen = check(what, meta=meta)
         seen += lexical.check(what, lexicon)
         if "other_target" not in why:
             seen += _other_targets(cat, what.tokens, others)

@@ -25,9 +25,9 @@ from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
 
-from curation.records import Flag, Item, Person, Pitfall, Rejection, Review
+from curation.records import Flag, Item, Person, Rejection, Review
 from curation.rounds.gate import Gate, Rules
-from curation.rounds.items import Checks, Near, Watch, fold_items
+from curation.rounds.items import Checks, Near, fold_items
 from curation.rounds.labels import fold_labels
 from curation.rounds.lines import AnswerRow, LabelRow, lines
 from curation.rounds.rows import masked
@@ -46,16 +46,15 @@ from curation.rules import stable_id
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "fold", "lines"]
 
-ALGORITHM = 5
+ALGORITHM = 6
 NOBODY: Mapping[str, tuple[str, str]] = {}
 
 
 class Folded(NamedTuple):
     """What the raw answers of all rounds amount to, in order of submission.
 
-    ``answers``, ``rejections`` and ``pitfalls`` (of items that were let in) are by round. An
-    answer of several labels whose person or item is the reason is one rejection; a single
-    unusable label is one of its own.
+    ``answers`` and ``rejections`` are by round. An answer of several labels whose person or item
+    is the reason is one rejection; a single unusable label is one of its own.
     """
 
     items: list[Item]
@@ -65,7 +64,6 @@ class Folded(NamedTuple):
     people: list[Person]
     rejections: dict[str, list[Rejection]]
     answers: dict[str, list[AnswerRow]]
-    pitfalls: dict[str, list[Pitfall]]
 
 
 def fold(
@@ -84,7 +82,6 @@ def fold(
     keep_deleted: bool = False,
     near: Near | None = None,
     meta: Callable[[str], str | None] | None = None,
-    watch: Watch | None = None,
     standing: Mapping[str, tuple[str, str]] = NOBODY,
 ) -> Folded:
     """Fold what was said in all rounds into items, labels, reviews and rejections.
@@ -106,8 +103,6 @@ def fold(
         keep_deleted: count what was deleted on its platform.
         near: the index of the first text that is nearly a new one, or None.
         meta: the phrase that betrays that a text is about the task, or None.
-        watch: what is wrong with the form of an item that is let in, published or written; takes
-            it with the domain, the target and the place of its answer.
         standing: who is out, by pseudonym: the reason code, and the reason.
 
     Returns:
@@ -117,7 +112,7 @@ def fold(
     with _uncollected():
         return _fold(
             said,
-            Checks(domains, terms, name_target, blank_alone, near, meta, watch),
+            Checks(domains, terms, name_target, blank_alone, near, meta),
             Rules(standing, consent, write_seconds, label_seconds, per_person, per_term),
             pseudonym,
             keep_deleted,
@@ -202,7 +197,6 @@ def _fold(
         people=_people(people, gate.counted, sorted_out.consents),
         rejections=dict(rejections),
         answers=dict(answers),
-        pitfalls=items.pitfalls,
     )
 
 

@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.checks.content import gist
-from curation.records import Association, Item, Kind, Pitfall
+from curation.records import Association, Item, Kind
 from curation.rounds.gate import Gate
 from curation.rounds.said import Written
 from curation.rounds.versions import Refuse
 from curation.rules import check_item, filler, same_text, stable_id
 
 Near = Callable[[Sequence[str], str], int | None]
-Watch = Callable[[Item, str, str, str], Iterable[Pitfall]]
 
 
 class Known(NamedTuple):
@@ -31,18 +30,14 @@ class Checks(NamedTuple):
     blank_alone: bool
     near: Near | None
     meta: Callable[[str], str | None] | None
-    watch: Watch | None = None
 
 
 class Items(NamedTuple):
-    """The items by id; why others are not there; where published ones clashed; by round what
-    is wrong with the form of those that are there.
-    """
+    """The items by id; why others are not there; where published ones clashed."""
 
     known: dict[str, Known]
     gone: dict[str, str]
     clashing: set[tuple[str, int]]
-    pitfalls: dict[str, list[Pitfall]]
 
 
 def fold_items(
@@ -64,7 +59,7 @@ def fold_items(
         pseudonym: the same, for ids that nobody may find out by trying; remembers nothing.
         refuse: takes what is not let in.
     """
-    found = Items({}, {}, set(), {})
+    found = Items({}, {}, set())
     known_terms = frozenset(checks.terms.values())
     owner: dict[str, str] = {}
     contents: dict[tuple[str, ...], str] = {}
@@ -106,9 +101,6 @@ def fold_items(
         names.append(ids[0])
         item = _item(round, what, ids, term, who or None)
         found.known[item.id] = _known(item, what)
-        if checks.watch is not None:
-            seen = checks.watch(item, what.domain, what.target, what.where)
-            found.pitfalls.setdefault(round, []).extend(seen)
         gate.let_in(round, what, who)
     return found
 

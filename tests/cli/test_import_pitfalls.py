@@ -43,9 +43,9 @@ def test_warnings_are_written_and_said_and_notes_are_not(
     items = {i.id: i for i in read_records(campaign.rounds / "main" / "items.jsonl", Item)}
     bare = next(one for one in found if one.code == "punctuation_missing")
     assert bare.association == items["i2"].associations[0].id
-    assert bare.where.startswith("main/raw/")
-    assert bare.where.endswith("line 2")
-    assert read_manifest(campaign.rounds).steps["fold"].counts["pitfalls"] == 4
+    assert bare.where == "item i2"
+    counts = read_manifest(campaign.rounds).steps["check"].counts
+    assert counts == {"items": 3, "items_hit": 2, "places": 4}
     refused = read_records(campaign.rounds / "main" / "rejected.jsonl", Rejection)
     assert [one.code for one in refused] == ["blank_left"]
     _, out, _ = forked("import", "answers", table, "-c", campaign.root, "--json")
@@ -116,3 +116,37 @@ def test_sound_answers_say_nothing(forked: Any, campaign: Campaign, tmp_path: Pa
     assert code == 0
     assert "pitfalls" not in out
     assert (campaign.rounds / "main" / "pitfalls.jsonl").read_bytes() == b""
+
+
+def test_a_writer_who_is_erased_leaves_no_word_in_it(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    table = tmp_path / "w.csv"
+    table.write_text(HEAD + ROWS[0] + ROWS[1].replace(",w1,", ",w2,"), "utf-8")
+    forked("import", "answers", table, "-c", campaign.root)
+    path = campaign.rounds / "main" / "pitfalls.jsonl"
+    assert "She was early" in path.read_text("utf-8")
+    done = forked("rounds", "withdraw", "w2", "--erase", "-c", campaign.root)
+    assert done.code == 0, done.err
+    left = read_records(path, Pitfall)
+    assert {one.item for one in left} == {"i1"}
+    assert "She was early" not in path.read_text("utf-8")
+
+
+def test_words_of_the_team_s_own_are_looked_for_from_then_on(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    table = tmp_path / "w.csv"
+    table.write_text(HEAD + ROWS[2], "utf-8")
+    forked("import", "answers", table, "-c", campaign.root)
+    own = campaign.measures / "words.csv"
+    own.parent.mkdir(exist_ok=True)
+    own.write_text("language,list,word\nen,public_figure,Tuesday\n", "utf-8")
+    done = forked("import", "answers", table, "-c", campaign.root)
+    assert "pitfalls in 1 of 1 items: public_figure 1" in done.out
+    own.write_text("language,list,word\nen,figures,Tuesday\n", "utf-8")
+    done = forked("import", "answers", table, "-c", campaign.root)
+    assert done.code == 1
+    assert "words.csv line 2: no list 'figures'" in done.err
+    own.unlink()
+    assert "pitfalls" not in forked("import", "answers", table, "-c", campaign.root).out

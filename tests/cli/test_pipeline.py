@@ -13,7 +13,7 @@ import curation
 
 MEASURES = ["statistics", "sentiment", "keywords", "pitfalls"]
 FOLDERS = {1: "terms", 2: "rounds", 3: "decisions", 4: "measures", 7: "release"}
-STEPS = ["select", "fold", "filter", "agreement", "split", *MEASURES, "release"]
+STEPS = ["select", "fold", "check", "filter", "agreement", "split", *MEASURES, "release"]
 
 
 def ran(done: Any) -> list[str]:
@@ -50,8 +50,8 @@ def test_the_demo_and_run_make_the_same(
     again = Path(shutil.copytree(finished, tmp_path / "again"))
     for folder in ("3-decisions", "4-measures", "7-release"):
         shutil.rmtree(again / folder)
-    fold = json.loads((again / "2-rounds" / "manifest.json").read_text("utf-8"))["steps"]["fold"]
-    for name in ("manifest.json", *fold["outputs"]):
+    steps = json.loads((again / "2-rounds" / "manifest.json").read_text("utf-8"))["steps"]
+    for name in ("manifest.json", *steps["fold"]["outputs"], *steps["check"]["outputs"]):
         (again / "2-rounds" / name).unlink()
     (again / "1-terms" / "targets.jsonl").unlink()
     assert ran(forked("run", "--json", "-c", again)) == STEPS
@@ -63,26 +63,30 @@ def test_the_demo_and_run_make_the_same(
     ("old", "new", "steps"),
     [
         ('name = "Mild example"', 'name = "Other"', ["release"]),
-        ('language = "en"', 'language = "en-GB"', ["select", "fold", *MEASURES, "release"]),
+        (
+            'language = "en"',
+            'language = "en-GB"',
+            ["select", "fold", "check", *MEASURES, "release"],
+        ),
         ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "fold"]),
         ("least = 1", "least = 9", ["select"]),
         ('fallbacks = ["en"]', 'fallbacks = ["et"]', ["select"]),
         ('contact = ""', 'contact = "a@example.org"', []),
         ('endpoint = "wdqs"', 'endpoint = "qlever"', []),
-        ("seed = 1", "seed = 2", STEPS[3:]),
-        ("needed = 3", "needed = 4", STEPS[2:]),
-        ("of = 5", "of = 4", STEPS[2:]),
-        ("match_intent = true", "match_intent = false", STEPS[2:]),
+        ("seed = 1", "seed = 2", STEPS[4:]),
+        ("needed = 3", "needed = 4", STEPS[3:]),
+        ("of = 5", "of = 4", STEPS[3:]),
+        ("match_intent = true", "match_intent = false", STEPS[3:]),
         ("count_repeats = false", "count_repeats = true", ["filter", "agreement", "release"]),
-        ('rounds = ["main", "published", "validate-2"]', 'rounds = ["main"]', STEPS[2:]),
+        ('rounds = ["main", "published", "validate-2"]', 'rounds = ["main"]', STEPS[3:]),
         ("resamples = 1000", "resamples = 100", ["agreement", "statistics", "sentiment"]),
         ("confidence = 0.95", "confidence = 0.9", ["agreement"]),
         ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement"]),
-        ("dev = 0.25", "dev = 0.5", STEPS[4:]),
+        ("dev = 0.25", "dev = 0.5", STEPS[5:]),
         ("classes = 2", "classes = 3", ["sentiment"]),
         ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
         ("accept = []", 'accept = ["meta_text"]', ["release"]),
-        ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[2:5], "release"]),
+        ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[3:6], "release"]),
         ('version = "0.1.0"', 'version = "0.2.0"', ["release"]),
         ('licence = "CC BY-SA 4.0"', 'licence = "CC0"', ["release"]),
     ],
@@ -109,6 +113,7 @@ def test_a_setting_reruns_what_depends_on_it(
         ("2-rounds/main/items.jsonl", ["fold"]),
         ("2-rounds/main/labels.jsonl", ["fold"]),
         ("2-rounds/pilot/rejected.jsonl", ["fold"]),
+        ("2-rounds/main/pitfalls.jsonl", ["check"]),
         ("3-decisions/decisions.jsonl", ["filter"]),
         ("3-decisions/agreement.json", ["agreement"]),
         ("3-decisions/cats.jsonl", ["split"]),
@@ -197,8 +202,8 @@ def test_more_answers_rerun_what_follows(
     summary = json.loads(done.out)
     assert (summary["added"], summary["rejected"]) == (1, {})
     states = json.loads(forked("status", "--json", "-c", finished).out)
-    assert [s["state"] for s in states["steps"][:2]] == ["up to date"] * 2
-    assert {s["state"] for s in states["steps"][2:4]} == {"out of date"}
+    assert [s["state"] for s in states["steps"][:3]] == ["up to date"] * 3
+    assert {s["state"] for s in states["steps"][3:5]} == {"out of date"}
     # Three surplus labels: no decision and so no CAT changes, but the annotations are published.
     assert ran(forked("run", "--json", "-c", finished)) == ["filter", "agreement", "release"]
     table = (finished / "7-release" / "0.1.0" / "annotations.csv").read_text("utf-8")

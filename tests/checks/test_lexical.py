@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from curation.checks import lexical
+from curation.checks.lexical import check, check_targets, lexicon
 from curation.checks.lists import lists
 from curation.checks.surface import Asked, read
-from curation.measures import lexical
-from curation.measures.lexical import check, check_targets, lexicon
 from curation.records import GOLDS
 
 CONTEXT = "The baker is BLANK."
