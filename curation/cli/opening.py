@@ -46,7 +46,7 @@ def plan_round(
     _check_study(campaign, pages.unsaid(texts))
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
-    bring_up_to_date(campaign, "check" if kind == "validation" and has_answers else "select")
+    bring_up_to_date(campaign, "fold" if kind == "validation" and has_answers else "select")
     sealed = people.sealed(people.read_key(settings.campaign.id))
     found = _terms(campaign, domains, wanted)
     knobs, seed = settings.rounds, settings.campaign.seed
@@ -67,7 +67,7 @@ def plan_round(
     if kind != "review":  # what people write about keeps its id, whatever becomes of the list
         named = iter([(task.domain, task.target) for task in tasks])
         register_terms(campaign, reading.selection(campaign), named, known_only=True)
-        bring_up_to_date(campaign, "check" if has_answers else "select")
+        bring_up_to_date(campaign, "fold" if has_answers else "select")
     round = Round(
         name=name,
         kind=kind,

@@ -11,7 +11,7 @@ import typer
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console, platform, round_files
 from curation.cli.options import Json, Where
-from curation.cli.pipeline import STEPS, bring_up_to_date, current, fold_answers, last_run
+from curation.cli.pipeline import STEPS, bring_up_to_date, current, last_run
 from curation.cli.reading import read_labels
 from curation.files import (
     CurationError,
@@ -83,7 +83,7 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
                 "bring answers in first: «curation rounds pull», or import",
             )
         made = _made(opened)
-        fold_answers(opened)
+        bring_up_to_date(opened, "fold")
         _bring(opened, made)  # what cannot be made, such as a release that is blocked, stops nobody
         person = _pseudonym(opened, who)
         lines = round_files.read_standing(opened)
@@ -156,7 +156,7 @@ def _made(campaign: Campaign) -> list[str]:
     """The steps that have results, of those that lead to others the last: all is computed anew."""
     made = [step for step in STEPS if last_run(campaign, step)]
     along = [step.name for step in made if not step.aside]
-    last = along[-1] if along and along[-1] != "select" else "check"
+    last = along[-1] if along and along[-1] != "select" else "fold"
     return [*(step.name for step in made if step.aside), last]
 
 

@@ -181,6 +181,7 @@ STEPS: tuple[Step, ...] = (
         checking.inputs,
         checking.check,
         reading.raw_is_here,
+        aside=True,
     ),
     Step(
         "filter",
