@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -324,9 +323,7 @@ def test_a_model_on_disk_needs_no_network(made: Made, tmp_path: Path) -> None:
 
 
 def test_offline_a_model_that_is_not_on_disk_is_said_at_once(tmp_path: Path) -> None:
-    start = time.monotonic()
     done = opened("bakery/small", tmp_path, HF_HUB_OFFLINE="1")
-    assert time.monotonic() - start < 60  # most of it is importing
     assert done.stdout.startswith("error: bakery/small: cannot be loaded: ")
     assert "what is not on disk needs the network" in done.stdout
     assert "the network was asked" not in done.stderr

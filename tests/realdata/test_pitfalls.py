@@ -5,7 +5,6 @@
 
 import hashlib
 import runpy
-import time
 from pathlib import Path
 
 import pytest
@@ -110,16 +109,3 @@ def test_what_was_judged_is_what_is_found_now(report: Report, code: str) -> None
     assert hashlib.sha256(items.encode()).hexdigest()[:12] == digest
     page = (ROOT / "docs" / "measures.md").read_text("utf-8")
     assert f"| `{code}` | {read} | {right} |" in page
-
-
-def test_twenty_thousand_cats_take_less_than_half_a_minute(cats: list[Cat]) -> None:
-    many = [
-        cat.model_copy(update={"id": f"{cat.id}-{n}", "context": cat.context + f" {n}" * (n > 0)})
-        for n in range(5)
-        for cat in cats
-    ][:20_000]
-    start = time.perf_counter()
-    pitfalls(many, language="en")
-    taken = time.perf_counter() - start
-    print(f"\n20,000 CATs in {taken:.1f} s")
-    assert taken < 30

