@@ -1,19 +1,15 @@
 """``curation scores train-nsp``: early errors, a kill in the middle, its end."""
 
 import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.strike import kill_once_there
 from support.topics import tiny_bert, write_corpus
 
-ROOT = Path(__file__).parents[2]
 HOW = ("--length", "32", "--batch", "16", "--epochs", "30", "--held-out", "0.2", "--lr", "1e-3")
 HOW += ("--device", "cpu", "--checkpoint-every", "2")
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
@@ -33,16 +29,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     done = cli(*command, "--out", whole, **ONE_THREAD)
     assert done.code == 0, done.err
-    process = subprocess.Popen(
-        [sys.executable, "-m", "curation", *command, "--out", str(killed)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **ONE_THREAD},
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + 120
-    while not (killed / "checkpoint.pt").exists() and time.monotonic() < until:
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    kill_once_there(killed / "checkpoint.pt", *command, "--out", str(killed))
     assert not (killed / "head.json").exists()
     again = cli(*command, "--out", killed, **ONE_THREAD)
     assert again.code == 0, again.err

@@ -1,12 +1,8 @@
 """``curation measures train-sentiment``: early errors, a kill, its end, its use."""
 
 import json
-import os
 import random
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +13,10 @@ from curation.models.tiny import make
 from curation.stereoset import dataset, read_predictions
 from support.cats import cat
 from support.reviews import ALL, BAD, GOOD, sentence, write_reviews
+from support.strike import kill_once_there
 
-ROOT = Path(__file__).parents[2]
 HOW = ("--length", "32", "--batch", "16", "--epochs", "12", "--held-out", "0.2", "--lr", "2e-3")
 HOW += ("--device", "cpu", "--checkpoint-every", "2")
-ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # forks have it, too: see conftest.py
 
 
 @pytest.fixture(scope="module")
@@ -92,16 +87,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
 ) -> None:
     whole, done = trained
     killed = tmp_path / "killed"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "curation", *command, "--out", str(killed)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **ONE_THREAD},
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + 120
-    while not (killed / "checkpoint.pt").exists() and time.monotonic() < until:
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+    kill_once_there(killed / "checkpoint.pt", *command, "--out", str(killed))
     assert not (killed / "training.json").exists()
     early = forked("measures", "sentiment", "--gold", gold, "--model", killed)
     assert early.code == 1

@@ -8,7 +8,7 @@ import pytest
 from curation.measures.keywords import keywords, wordfreq
 from curation.records import Cat
 from curation.words import words
-from tests.support.cats import REAL, development_set
+from support.cats import REAL, development_set
 
 pytestmark = [
     pytest.mark.realdata,

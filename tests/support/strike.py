@@ -1,12 +1,16 @@
-"""Killing a command at a chosen touch of the disk."""
+"""Killing a command at a chosen moment."""
 
 import os
 import signal
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+ROOT = Path(__file__).parents[2]
 
 
 def strike(*folders: Path, at: int = 0, tell: int | None = None) -> Callable[[], None]:
@@ -53,3 +57,17 @@ def times(run: Any, command: Sequence[Any], *folders: Path) -> int:
         assert done.code == 0, done.err
         tell.seek(0)
         return int(tell.read())
+
+
+def kill_once_there(file: Path, *command: str) -> None:
+    """Run a command in a process of its own, on one thread, and kill it once a file is there."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "curation", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + 120
+    while not file.exists() and time.monotonic() < until:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
