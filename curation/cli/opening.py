@@ -67,7 +67,7 @@ def plan_round(
     if kind != "review":  # what people write about keeps its id, whatever becomes of the list
         named = iter([(task.domain, task.target) for task in tasks])
         register_terms(campaign, reading.selection(campaign), named, known_only=True)
-        bring_up_to_date(campaign, "fold" if has_answers else "select")
+        bring_up_to_date(campaign, "check" if has_answers else "select")
     round = Round(
         name=name,
         kind=kind,
