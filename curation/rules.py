@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, permutations
 from typing import NamedTuple
 
@@ -167,10 +167,13 @@ def decide(
 
 
 class Flaw(NamedTuple):
-    """What is wrong with an item: a reason code and a sentence that names the text."""
+    """What is wrong with an item: a reason code, a sentence that names the text, and which
+    association it is of; None for the item.
+    """
 
     code: str
     detail: str
+    at: int | None = None
 
 
 def _blank(context: str) -> tuple[str, str] | None:
@@ -268,45 +271,52 @@ def fill(context: str, words: str) -> str:
 
 
 def check_item(
+    kind: Kind, target: str, context: str, sentences: Sequence[str], **knobs: bool
+) -> Flaw | None:
+    """The first flaw of a newly written item, or None; ``flaws`` says what is looked for."""
+    return next(flaws(kind, (target,), context, sentences, **knobs), None)
+
+
+def flaws(
     kind: Kind,
-    target: str,
+    targets: Sequence[str],
     context: str,
     sentences: Sequence[str],
     *,
     name_target: bool = True,
     blank_alone: bool = True,
-) -> Flaw | None:
-    """The first flaw of a newly written item, or None.
+) -> Iterator[Flaw]:
+    """All flaws of an item that are wrong in any dataset.
 
     Args:
         kind: intrasentence or intersentence.
-        target: the target term's text.
+        targets: the target term's text, and other names of it.
         context: what the writer gave; intrasentence with BLANK.
         sentences: the three associations as whole sentences.
         name_target: the context must name the target; a part of a word will do, marks may differ.
         blank_alone: BLANK must not touch a letter.
     """
-    for name, text in (("context", context), *(("association", s) for s in sentences)):
+    texts: list[tuple[int | None, str]] = [(None, context), *enumerate(sentences)]
+    for at, text in texts:
         if not text.strip():
-            return Flaw("empty_text", f"a text is empty: {name}")
+            name = "context" if at is None else "association"
+            yield Flaw("empty_text", f"a text is empty: {name}", at)
     if kind == "intrasentence":
         blanks = context.count("BLANK")
         if not blanks:
-            return Flaw("blank_missing", f"no BLANK in {context!r}")
-        if blanks > 1:
-            return Flaw("blank_twice", f"{blanks} BLANKs in {context!r}")
+            yield Flaw("blank_missing", f"no BLANK in {context!r}")
+        elif blanks > 1:
+            yield Flaw("blank_twice", f"{blanks} BLANKs in {context!r}")
         if blank_alone and is_glued(context):
-            return Flaw("blank_glued", f"BLANK is part of a longer word in {context!r}")
-        for sentence in sentences:
-            if filler(context, sentence) is None:
-                return Flaw(
-                    "template_not_reproduced", f"{sentence!r} is not {context!r} with BLANK filled"
-                )
-    for text in sentences if kind == "intrasentence" else (context, *sentences):
+            yield Flaw("blank_glued", f"BLANK is part of a longer word in {context!r}")
+        for at, sentence in enumerate(sentences):
+            if blanks == 1 and filler(context, sentence) is None:
+                detail = f"{sentence!r} is not {context!r} with BLANK filled"
+                yield Flaw("template_not_reproduced", detail, at)
+    for at, text in texts if kind == "intersentence" else texts[1:]:
         if left(text):
-            return Flaw("blank_left", f"BLANK stands in {text!r}, where nothing fills it")
-    if name_target and not names(context, target):
-        return Flaw("target_missing", f"{target!r} is not in {context!r}")
+            yield Flaw("blank_left", f"BLANK stands in {text!r}, where nothing fills it", at)
+    if name_target and not any(names(context, target) for target in targets):
+        yield Flaw("target_missing", f"{targets[0]!r} is not in {context!r}")
     if len({same_text(s) for s in sentences}) < len(sentences):
-        return Flaw("same_text_twice", f"two of {list(sentences)} are the same")
-    return None
+        yield Flaw("same_text_twice", f"two of {list(sentences)} are the same")

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import get_args
 
 from curation.checks import lexical, surface
-from curation.checks.codes import PITFALLS
+from curation.checks.codes import PITFALLS, pitfall
 from curation.checks.lists import lists
 from curation.records import Gold, Item, Pitfall, Term
 
-ALGORITHM = 1
+ALGORITHM = 2
 SAID = ("block", "warn")
 """The severities that are worth a line beside the answers; notes are for whole datasets."""
 
@@ -33,8 +33,8 @@ def pitfalls(
         terms: the terms, by id; of every item its own among them.
         language: language code of the texts.
         own: word lists of the team, with the columns of ``data/words/pitfalls.csv``.
-        name_target: as in ``rules.check_item``.
-        blank_alone: as in ``rules.check_item``.
+        name_target: as in ``rules.flaws``.
+        blank_alone: as in ``rules.flaws``.
         tell: called after each item.
 
     Raises:
@@ -51,17 +51,11 @@ def pitfalls(
         what = surface.read(_asked(item, term), words)
         found = surface.check(what, name_target=name_target, blank_alone=blank_alone)
         for one in (*found, *lexical.check(what, lexicon)):
-            about = PITFALLS[one.code]
-            if about.severity in SAID and one.code not in why:
-                yield Pitfall(
-                    code=one.code,
-                    severity=about.severity,
-                    item=item.id,
-                    association=None if one.at is None else item.associations[one.at].id,
-                    target=term.text,
-                    where=f"item {item.id}",
-                    detail=one.detail,
-                    mend=about.mend,
+            if PITFALLS[one.code].severity in SAID and one.code not in why:
+                at = None if one.at is None else item.associations[one.at].id
+                where = f"item {item.id}"
+                yield pitfall(
+                    one.code, where, one.detail, item=item.id, association=at, target=term.text
                 )
         tell()
 

@@ -8,7 +8,7 @@ right (docs/measures.md has the precision of each).
 
 from typing import Literal, NamedTuple
 
-from curation.records import Kind, Severity
+from curation.records import Kind, Pitfall, Severity
 
 Unit = Literal["cat", "option", "target", "domain", "dataset"]
 
@@ -335,3 +335,27 @@ PITFALLS: dict[str, About] = {
         "have unrelated associations written as long as the others",
     ),
 }
+
+
+def pitfall(
+    code: str,
+    where: str,
+    detail: str,
+    *,
+    item: str | None = None,
+    association: str | None = None,
+    target: str | None = None,
+) -> Pitfall:
+    """One place of a known pitfall, with what its code says of it."""
+    about = PITFALLS[code]
+    # Tens of thousands of them, of parts that are known to be right.
+    return Pitfall.model_construct(
+        code=code,
+        severity=about.severity,
+        item=item,
+        association=association,
+        target=target,
+        where=where,
+        detail=detail,
+        mend=about.mend,
+    )

@@ -14,7 +14,7 @@ from curation.checks.codes import CASED, PITFALLS
 from curation.checks.content import meta_text
 from curation.checks.lists import Lists, in_small
 from curation.records import Gold, Kind
-from curation.rules import filler, is_glued, left, names, same_text
+from curation.rules import filler, flaws, left, same_text
 from curation.words import UNSPACED, WORD, base
 
 UNMARKED = {"lo", "th"}
@@ -157,30 +157,14 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 def _broken(what: Read, name_target: bool, blank_alone: bool) -> Iterator[Finding]:
     """What is wrong in any dataset."""
     item = what.item
-    texts = (item.context, *item.sentences)
-    for at, text in enumerate(texts):
-        if not text.strip():
-            yield Finding("empty_text", at - 1 if at else None, "a text is only white space")
-    if item.kind == "intrasentence":
-        if not what.blanks:
-            yield Finding("blank_missing", None, f"no BLANK in {item.context!r}")
-        elif what.blanks > 1:
-            yield Finding("blank_twice", None, f"{what.blanks} BLANKs in {item.context!r}")
-        if what.blanks and blank_alone and is_glued(item.context):
-            yield Finding("blank_glued", None, f"BLANK is part of a word in {item.context!r}")
-        for at, sentence in enumerate(item.sentences):
-            if what.blanks == 1 and filler(item.context, sentence) is None:
-                detail = f"{sentence!r} is not {item.context!r} with BLANK filled"
-                yield Finding("template_not_reproduced", at, detail)
-    for at, text in enumerate(texts):
-        if (at or item.kind == "intersentence") and (left(text) or _SMALL_LEFT.search(text)):
-            yield Finding("blank_left", at - 1 if at else None, f"a blank is left in {text!r}")
+    knobs = {"name_target": name_target, "blank_alone": blank_alone}
     called = (item.target, *item.also)
-    if name_target and not any(names(item.context, name) for name in called):
-        detail = f"{item.target!r} is not in {item.context!r}"
-        yield Finding("target_missing", None, detail)
-    if len({same_text(s) for s in item.sentences}) < len(item.sentences):
-        yield Finding("same_text_twice", None, f"two of {list(item.sentences)} are the same")
+    for code, detail, at in flaws(item.kind, called, item.context, item.sentences, **knobs):
+        yield Finding(code, at, detail)
+    for at, text in enumerate((item.context, *item.sentences)):
+        written = at or item.kind == "intersentence"
+        if written and _SMALL_LEFT.search(text) and not left(text):
+            yield Finding("blank_left", at - 1 if at else None, f"a blank is left in {text!r}")
 
 
 def _meta(what: Read, patterns: Sequence[re.Pattern[str]]) -> Iterator[Finding]:

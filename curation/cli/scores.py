@@ -22,6 +22,7 @@ from curation.cli.gold import (
     read_gold,
     write_json,
 )
+from curation.cli.measuring import VADER
 from curation.cli.options import FILE, Where
 from curation.records import KINDS
 
@@ -115,7 +116,7 @@ def baselines(
     cats, _ = of_split(every, split, gold)
     code = language or (opened.settings.campaign.language if opened else "en")
     given = None
-    if opened and not sentiment and opened.settings.measures.sentiment != "vader":
+    if opened and not sentiment and opened.settings.measures.sentiment != VADER:
         kept = opened.measures / "sentiment_scores.json"
         sentiment = kept if kept.exists() else None
     if sentiment:

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from curation.checks import lexical
-from curation.checks.codes import PITFALLS, About
+from curation.checks.codes import PITFALLS, About, pitfall
 from curation.checks.content import meta_patterns
 from curation.checks.lists import lists
 from curation.checks.surface import Asked, Finding, check, read, unchecked
@@ -21,7 +21,7 @@ from curation.files import read_json, shipped
 from curation.measures import repeats
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity
 
-ALGORITHM = 2
+ALGORITHM = 3
 DATASET = "the dataset"
 
 Tell = Callable[[str, int, int], None]
@@ -119,9 +119,9 @@ def pitfalls(
         *repeats.uneven_terms(cats),
         *lexical.check_targets(targets, lexicon),
     ]:
-        found.append(_pitfall(code, f"target {target} of {domain}", detail, target=target))
+        found.append(pitfall(code, f"target {target} of {domain}", detail, target=target))
     for code, detail in [*repeats.uneven_domains(cats), *repeats.leaks(cats)]:
-        found.append(_pitfall(code, DATASET, detail))
+        found.append(pitfall(code, DATASET, detail))
     tell("dataset", len(repeats.CHECKS), len(repeats.CHECKS))
     return Report(language, len(cats), found, _table(found, cats, why))
 
@@ -158,29 +158,9 @@ def _stereoset() -> Rates:
 
 
 def _of_cat(cat: Cat, found: Finding, where: str) -> Pitfall:
-    about = PITFALLS[found.code]
-    # Tens of thousands of them, of parts that are known to be right.
-    return Pitfall.model_construct(
-        code=found.code,
-        severity=about.severity,
-        item=cat.id,
-        association=None if found.at is None else cat.associations[found.at].id,
-        target=cat.target,
-        where=where,
-        detail=found.detail,
-        mend=about.mend,
-    )
-
-
-def _pitfall(code: str, where: str, detail: str, *, target: str | None = None) -> Pitfall:
-    about = PITFALLS[code]
-    return Pitfall(
-        code=code,
-        severity=about.severity,
-        target=target,
-        where=where,
-        detail=detail,
-        mend=about.mend,
+    association = None if found.at is None else cat.associations[found.at].id
+    return pitfall(
+        found.code, where, found.detail, item=cat.id, association=association, target=cat.target
     )
 
 
@@ -240,8 +220,7 @@ def _table(found: Iterable[Pitfall], cats: Sequence[Cat], why: Mapping[str, str]
             for kind in KINDS:
                 if of_kind[kind] and about.kind in (None, kind):
                     kinds[kind] = (hits[kind], times * of_kind[kind], _rate_of(code, kind))
-        of = sum(n for _, n, _ in kinds.values()) if not whole.get(about.unit) else None
-        of = whole.get(about.unit, of or 0)
+        of = whole.get(about.unit, sum(n for _, n, _ in kinds.values()))
         count = None if code in why else len(units[code])
         rows.append(
             Row(

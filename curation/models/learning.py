@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -47,8 +47,8 @@ def learn(
     *,
     kind: Kind,
     corpus: str,
-    opened: Callable[[], tuple[Loaded, dict[str, Any]]],
-    begun: Callable[[Loaded, dict[str, Any]], "Learner"],
+    opened: Callable[[], Loaded],
+    begun: Callable[[Loaded], "Learner"],
     restart: bool,
 ) -> dict[str, Any]:
     """Train, or go on where a run of the same settings and corpus ended.
@@ -58,8 +58,8 @@ def learn(
         out: a folder for the trained model; new, empty, or of an earlier run.
         kind: the sort of training.
         corpus: what tells its corpus from others.
-        opened: loads the model, and says what it was before: its name and revision.
-        begun: makes a training of these.
+        opened: loads the model.
+        begun: makes a training of it.
         restart: throw away what an earlier run left there.
 
     Returns:
@@ -77,14 +77,14 @@ def learn(
     out.mkdir(parents=True, exist_ok=True)
     with alone(out, kind), torch.random.fork_rng():
         torch.manual_seed(wanted.seed)  # before loading, which may draw weights
-        loaded, base = opened()
-        says = {"settings": _settings(wanted), "base": base, "corpus": corpus}
+        loaded = opened()
+        says = {"settings": _settings(wanted), "base": _base(loaded), "corpus": corpus}
         if ended(out, kind, says, restart=restart):
             return dict(read_json(out / REPORT))
         with writing(out / kind.settings) as file:
             file.write(dump_json(says))
         try:
-            return begun(loaded, base).run()
+            return begun(loaded).run()
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
@@ -101,6 +101,11 @@ def learn(
 def _settings(wanted: Learning) -> dict[str, Any]:
     """Settings as files say them: no folder of this machine."""
     return asdict(replace(wanted, model=called(wanted.model)))
+
+
+def _base(loaded: Loaded) -> dict[str, Any]:
+    """What the model was before."""
+    return {"model": loaded.about["model"], "revision": loaded.about["revision"]}
 
 
 def check_length(wanted: Learning, loaded: Loaded, *, least: int) -> None:
@@ -144,20 +149,18 @@ class Learner(ABC):
     ``model`` is what learns, and ``precision`` that of its arithmetic.
     """
 
-    kind: ClassVar[Kind]
-
     def __init__(
         self,
         wanted: Learning,
         out: Path,
         loaded: Loaded,
-        base: dict[str, Any],
         tell: Tell,
         *,
         count: int,
     ) -> None:
         """Make ready to learn from ``count`` examples an epoch."""
-        self.wanted, self.out, self.loaded, self.base, self.tell = wanted, out, loaded, base, tell
+        self.wanted, self.out, self.loaded, self.tell = wanted, out, loaded, tell
+        self.base = _base(loaded)
         self.model = loaded.model
         self.per_epoch = -(-count // wanted.batch)
         self.steps = self.per_epoch * wanted.epochs

@@ -71,13 +71,13 @@ def train(
         kind=_KIND,
         corpus=corpus.identity,
         opened=lambda: _model(wanted),
-        begun=lambda loaded, base: Run(wanted, corpus, out, loaded, base, tell),
+        begun=lambda loaded: Run(wanted, corpus, out, loaded, tell),
         restart=restart,
     )
 
 
-def _model(wanted: Training) -> tuple[Loaded, dict[str, Any]]:
-    """The model with a fresh head, and what it was before."""
+def _model(wanted: Training) -> Loaded:
+    """The model with a fresh head."""
     loaded = load(
         wanted.model,
         head="none",
@@ -94,8 +94,7 @@ def _model(wanted: Training) -> tuple[Loaded, dict[str, Any]]:
     body = loaded.model.requires_grad_(not wanted.freeze)
     head = Head(body.config.get_text_config().hidden_size).to(body.device)
     model = NextSentenceModel(body, head, pool=POOLS[loaded.family], follows=TRAINED_NEXT)
-    base = {"model": loaded.about["model"], "revision": loaded.about["revision"]}
-    return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, loaded.about), base
+    return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, loaded.about)
 
 
 class Run(Learner):
@@ -109,7 +108,6 @@ class Run(Learner):
         corpus: Corpus,
         out: Path,
         loaded: Loaded,
-        base: dict[str, Any],
         tell: Tell,
     ) -> None:
         check_length(wanted, loaded, least=frame_of(loaded).size + 2)
@@ -118,7 +116,7 @@ class Run(Learner):
         self.held = pairs(corpus, held, seed=[wanted.seed, _HELD_SEED], limit=wanted.limit)
         self.sides = {"articles_held_out": len(held), "pairs_held_out": len(self.held.first)}
         self.pairs = len(self._drawn(0).first)
-        super().__init__(wanted, out, loaded, base, tell, count=self.pairs)
+        super().__init__(wanted, out, loaded, tell, count=self.pairs)
         self.runner = PairRunner(loaded)
 
     def _optimizer(self, parts: list[Any]) -> Any:

@@ -68,13 +68,13 @@ def train(
         kind=_KIND,
         corpus=reviews.identity,
         opened=lambda: _model(wanted),
-        begun=lambda loaded, base: Run(wanted, reviews, out, loaded, base, tell),
+        begun=lambda loaded: Run(wanted, reviews, out, loaded, tell),
         restart=restart,
     )
 
 
-def _model(wanted: SentimentTraining) -> tuple[Loaded, dict[str, Any]]:
-    """The model with a head for these classes, and what it was before."""
+def _model(wanted: SentimentTraining) -> Loaded:
+    """The model with a head for these classes."""
     try:
         loaded = load(
             wanted.model,
@@ -94,7 +94,7 @@ def _model(wanted: SentimentTraining) -> tuple[Loaded, dict[str, Any]]:
         ) from None
     loaded.model.config.problem_type = "single_label_classification"
     loaded.model.requires_grad_(True)
-    return loaded, {"model": loaded.about["model"], "revision": loaded.about["revision"]}
+    return loaded
 
 
 class Run(Learner):
@@ -108,7 +108,6 @@ class Run(Learner):
         reviews: Reviews,
         out: Path,
         loaded: Loaded,
-        base: dict[str, Any],
         tell: Tell,
     ) -> None:
         special = loaded.tokenizer.num_special_tokens_to_add(pair=False)
@@ -117,7 +116,7 @@ class Run(Learner):
         self.learnt, self.held = divide(
             reviews, share=wanted.held_out, seed=wanted.seed, limit=wanted.limit
         )
-        super().__init__(wanted, out, loaded, base, tell, count=len(self.learnt))
+        super().__init__(wanted, out, loaded, tell, count=len(self.learnt))
         self.classifier = made_of(loaded, reviews.names, window=wanted.length)
 
     def _optimizer(self, parts: list[Any]) -> Any:

@@ -131,7 +131,7 @@ def _flaw(what: Written, term: str, checks: Checks) -> tuple[str, str] | None:
         blank_alone=checks.blank_alone,
     )
     if flaw or checks.meta is None:
-        return flaw
+        return flaw and (flaw.code, flaw.detail)
     words = [filler(what.context, sentence) or sentence for sentence in sentences]
     for text in (what.context, *words):
         if phrase := checks.meta(text):

@@ -13,8 +13,9 @@ from curation.models.reviews import Reviews, read_reviews
 from curation.models.tiny import make
 from curation.models.training_folder import read_checkpoint
 from curation.models.training_sentiment import Run, train
-from curation.models.training_settings import SentimentTraining, Told
+from curation.models.training_settings import SentimentTraining
 from support.reviews import ALL, write_reviews
+from support.strike import KilledError, kill_at
 
 SHORT: dict[str, Any] = {"length": 32, "batch": 8, "epochs": 2, "held_out": 0.25, "lr": 1e-3}
 
@@ -29,18 +30,6 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Reviews:
     """24 reviews: 18 to learn from, so batches of 8, 8 and 2, and 6 held out."""
     return read_reviews([write_reviews(tmp_path_factory.mktemp("small") / "a.csv", 24)])
-
-
-class KilledError(Exception):
-    """Ends a training from outside."""
-
-
-def kill_at(step: int) -> Any:
-    def tell(told: Told) -> None:
-        if told.step == step and told.loss is not None:
-            raise KilledError
-
-    return tell
 
 
 # --- learning -----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from curation.models.rules import Ask
 from curation.models.training import train
 from curation.models.training_settings import Told, Training, rate_at, warmup_steps
 from support import models as tiny
+from support.strike import KilledError, kill_at
 from support.topics import tiny_bert, write_corpus
 
 LEARNS = {"length": 32, "batch": 32, "lr": 2e-3, "epochs": 20, "held_out": 0.2}
@@ -50,18 +51,6 @@ def weights(folder: Path) -> dict[str, Any]:
 def same(one: Path, other: Path) -> bool:
     left, right = weights(one), weights(other)
     return left.keys() == right.keys() and all(torch.equal(left[k], right[k]) for k in left)
-
-
-class KilledError(Exception):
-    """Ends a training from outside."""
-
-
-def kill_at(step: int) -> Any:
-    def tell(told: Told) -> None:
-        if told.step == step and told.loss is not None:
-            raise KilledError
-
-    return tell
 
 
 # --- learning -----------------------------------------------------------------------------------

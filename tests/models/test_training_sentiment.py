@@ -21,6 +21,7 @@ from curation.models.training_sentiment import train
 from curation.models.training_settings import SentimentTraining, Told
 from support import models as tiny
 from support.reviews import ALL, BAD, GOOD, PLAIN, sentence, write_reviews
+from support.strike import KilledError, kill_at
 
 SHORT: dict[str, Any] = {"length": 32, "batch": 8, "epochs": 2, "held_out": 0.25, "lr": 1e-3}
 LEARNS: dict[str, Any] = {"length": 32, "batch": 16, "epochs": 6, "held_out": 0.2, "lr": 2e-3}
@@ -41,18 +42,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Reviews:
 def same(one: Path, other: Path) -> bool:
     left, right = (load_file(folder / "model.safetensors") for folder in (one, other))
     return left.keys() == right.keys() and all(torch.equal(left[k], right[k]) for k in left)
-
-
-class KilledError(Exception):
-    """Ends a training from outside."""
-
-
-def kill_at(step: int) -> Any:
-    def tell(told: Told) -> None:
-        if told.step == step and told.loss is not None:
-            raise KilledError
-
-    return tell
 
 
 # --- learning -----------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from curation.models.training_settings import Told
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -71,3 +73,17 @@ def kill_once_there(file: Path, *command: str) -> None:
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
+
+
+class KilledError(Exception):
+    """Ends a training from outside."""
+
+
+def kill_at(step: int) -> Callable[[Told], None]:
+    """What, told of a training's progress, ends it after a step."""
+
+    def tell(told: Told) -> None:
+        if told.step == step and told.loss is not None:
+            raise KilledError
+
+    return tell
