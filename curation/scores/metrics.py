@@ -138,23 +138,26 @@ def results(
         seed: of the draws.
 
     Returns:
-        ``{"model", "kinds": {kind: {"overall": cell, "domains": {...}, "terms": {...}}},
-        "overall": cell}``, numbers unrounded; kinds and domains without CATs are left out.
+        ``{"model", "kinds": {kind: cells}, **cells}``, where cells are ``{"overall": cell,
+        "domains": {domain: cell}, "terms": {"domain/target": cell}}``: of each kind, and beside
+        ``kinds`` of both kinds pooled (ACL Table 8 prints these of one model). Numbers are
+        unrounded; kinds and domains without CATs are left out.
     """
     knobs = {"resamples": resamples, "seed": seed}
-    kinds = {}
-    for kind in KINDS:
-        part = table[table["kind"] == kind]
-        if not len(part):
-            continue
-        kinds[kind] = {
-            "overall": over_terms(part, **knobs),
-            "domains": {
-                str(domain): over_terms(rows, **knobs) for domain, rows in part.groupby("domain")
-            },
-            "terms": {str(term): _of_term(rows, **knobs) for term, rows in part.groupby("term")},
-        }
-    return {"model": model, "kinds": kinds, "overall": over_terms(table, **knobs)}
+    kinds = {
+        kind: _cells(part, **knobs) for kind in KINDS if len(part := table[table["kind"] == kind])
+    }
+    return {"model": model, "kinds": kinds, **_cells(table, **knobs)}
+
+
+def _cells(part: pd.DataFrame, *, resamples: int, seed: int) -> dict[str, Any]:
+    """All of some CATs together, each domain of them, and each term."""
+    knobs = {"resamples": resamples, "seed": seed}
+    return {
+        "overall": over_terms(part, **knobs),
+        "domains": {str(name): over_terms(rows, **knobs) for name, rows in part.groupby("domain")},
+        "terms": {str(name): _of_term(rows, **knobs) for name, rows in part.groupby("term")},
+    }
 
 
 def check_predictions(
