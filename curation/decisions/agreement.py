@@ -8,8 +8,15 @@ import numpy as np
 import pandas as pd
 
 from curation.decisions.filter import Counted
-from curation.decisions.measures import MEASURES, Counts, by_cat, contributions, figure
-from curation.intervals import FEW, intervals
+from curation.decisions.measures import (
+    MEASURES,
+    Counts,
+    by_cat,
+    contributions,
+    figure,
+    interval,
+)
+from curation.intervals import FEW
 from curation.records import GOLDS, VALUES, Decision, Item, Term
 
 ALGORITHM = 1
@@ -103,7 +110,7 @@ def measured(
     confidence: float = 0.95,
     seed: int = 1,
 ) -> list[dict[str, Any]]:
-    """Krippendorff's alpha, Fleiss' kappa and AC1 with bootstrap intervals over CATs.
+    """Krippendorff's alpha, Fleiss' kappa and AC1, with intervals over CATs.
 
     The unit is an association. ``scope`` says over the items of which fate (kept; or decided,
     kept or not); ``classes`` whether over all associations or over those whose gold label is
@@ -125,13 +132,6 @@ def measured(
                 if not len(part):
                     continue
                 units = by_cat(contributions(part), of.frame["item"].to_numpy()[chosen])
-                bounds = intervals(
-                    units,
-                    {measure: MEASURES[measure] for measure in measures},
-                    resamples=resamples,
-                    confidence=confidence,
-                    seed=seed,
-                )
                 for measure in measures:
                     value = figure(measure, part)
                     rows.append(
@@ -142,7 +142,9 @@ def measured(
                             "classes": classes,
                             "measure": measure,
                             "value": value,
-                            "ci": None if value is None else bounds[measure],
+                            "ci": None
+                            if value is None
+                            else interval(measure, units, confidence=confidence),
                             "cats": len(units),
                             "labels": int(part.sum()),
                             "few_cats": len(units) < FEW,

@@ -1,8 +1,8 @@
-"""How negative and positive the associations of each label are (ACL §5, Table 2).
+"""How negative and positive the associations of each label are (ACL §4.4, Table 2).
 
 Of the filled sentence (intrasentence), or of the association's sentence (intersentence). With two
 classes neutral counts as positive, as the paper's classifier has it; with three it is on its own.
-Shares are of associations. Intervals are bootstrap intervals over target terms; the test of
+Shares are of associations. Intervals are over target terms (``docs/intervals.md``); the test of
 stereotype against anti-stereotype swaps the two in whole terms, for a term's CATs resemble one
 another.
 """
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.intervals import FEW, intervals
+from curation.intervals import FEW, Interval, mean_interval, share_interval
 from curation.records import GOLDS, KINDS, Cat
 from curation.sentiment import CLEAR, vader
 
@@ -113,45 +113,36 @@ def _measured(
             name = feelings[a.id].name
             name = "positive" if classes == 2 and name == "neutral" else name
             counts[f"{cat.domain}/{cat.term}"][GOLDS.index(a.gold), CLASSES.index(name)] += 1
-    units = np.array(list(counts.values())).reshape(len(counts), -1)
-    statistics = {
-        f"{gold} {name}": _share(GOLDS.index(gold), CLASSES.index(name))
-        for gold in GOLDS
-        for name in shares
-    }
-    worse, better = statistics["stereotype negative"], statistics["anti-stereotype negative"]
-    statistics["difference"] = lambda sums: worse(sums) - better(sums)
-    whole = units.sum(axis=0, keepdims=True)
-    bounds = intervals(units, statistics, resamples=resamples, seed=seed)
-    values = {name: float(statistic(whole)[0]) for name, statistic in statistics.items()}
-    table = units.reshape(len(counts), len(GOLDS), len(CLASSES))
-    gaps = table[:, GOLDS.index("stereotype"), 0] - table[:, GOLDS.index("anti-stereotype"), 0]
+    table = np.array(list(counts.values()))
+    worse, better = (table[:, GOLDS.index(gold), 0] for gold in ("stereotype", "anti-stereotype"))
+    sizes = table[:, 0].sum(axis=1)  # every CAT has one association of each label
     return {
         "cats": len(cats),
         "terms": len(counts),
         "few_terms": len(counts) < FEW,
         "labels": {
             gold: {
-                name: {"share": values[f"{gold} {name}"], "ci": bounds[f"{gold} {name}"]}
+                name: _share(table[:, GOLDS.index(gold), CLASSES.index(name)], sizes)
                 for name in shares
             }
             for gold in GOLDS
         },
         "difference": {
-            "value": values["difference"],
-            "ci": bounds["difference"],
-            "p": swap_test(gaps, seed=seed),
+            "value": 100 * float((worse - better).sum() / sizes.sum()),
+            "ci": _percent(mean_interval(worse - better, sizes)),
+            "p": swap_test(worse - better, seed=seed),
         },
     }
 
 
-def _share(gold: int, name: int) -> Any:
-    first, size = gold * len(CLASSES), len(CLASSES)
+def _share(of_class: Floats, sizes: Floats) -> dict[str, Any]:
+    """The share of a class in percent, with its interval over terms."""
+    ends = share_interval(of_class, sizes, observations=float(sizes.sum()))
+    return {"share": 100 * float(of_class.sum() / sizes.sum()), "ci": _percent(ends)}
 
-    def share(sums: Floats) -> Floats:
-        return np.asarray(100 * sums[:, first + name] / sums[:, first : first + size].sum(axis=1))
 
-    return share
+def _percent(ends: Interval | None) -> Interval | None:
+    return ends and [100 * end for end in ends]
 
 
 def swap_test(gaps: Floats, *, seed: int) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from curation.blank import options
-from curation.intervals import FEW, intervals
+from curation.intervals import FEW, mean_interval
 from curation.records import GOLDS, KINDS, Cat
 from curation.rules import same_text
 from curation.words import UNSPACED, NotCheckedError, base, words
@@ -167,11 +167,10 @@ def _gap(differences: Sequence[tuple[Cat, int]], *, resamples: int, seed: int) -
     if not count:
         return {"cats": 0, "mean": None, "ci": None, "differ": None, "few_terms": True}
     sums = np.array([[sum(found), len(found)] for found in by_term.values()], float)
-    bounds = intervals(sums, {"mean": lambda s: s[:, 0] / s[:, 1]}, resamples=resamples, seed=seed)
     return {
         "cats": count,
         "mean": sum(d for _, d in differences) / count,
-        "ci": bounds["mean"],
+        "ci": mean_interval(sums[:, 0], sums[:, 1]),
         "differ": 100 * sum(d != 0 for _, d in differences) / count,
         "few_terms": len(by_term) < FEW,
     }

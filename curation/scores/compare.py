@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from curation.files import CurationError
-from curation.intervals import FEW, Floats, intervals
+from curation.intervals import FEW, Floats
 from curation.records import KINDS
 from curation.rules import read_label
 from curation.scores import ensemble
 from curation.scores.differences import BOTH, paired, spearman
-from curation.scores.metrics import over_terms, results
+from curation.scores.metrics import over_terms, percent_interval, results
 from curation.scores.runs import Board, Run
 from curation.stereoset import Entry
 
@@ -90,10 +90,6 @@ def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:
     return board.cats[has].assign(**means)
 
 
-def _ss(sums: Floats) -> Floats:
-    return np.asarray(sums[:, 0] / sums[:, 1])
-
-
 def by_term(
     board: Board,
     chosen: Sequence[int],
@@ -121,14 +117,12 @@ def by_term(
         return []
     rows = []
     for (domain, term), part in _term_sums(board, chosen).groupby(["domain", "term"], sort=True):
-        units = np.column_stack([part["ss"], np.ones(len(part))])
-        bounds = intervals(units, {"ss": _ss}, resamples=resamples, seed=seed)
         rows.append(
             {
                 "domain": str(domain),
                 "term": str(term)[len(str(domain)) + 1 :],
                 "ss": float(part["ss"].mean()),
-                "ss_ci": bounds["ss"],
+                "ss_ci": percent_interval(part["ss"].to_numpy(), observations=len(part)),
                 "lms": float(part["lms"].mean()),
                 "cats": len(part),
                 "agreement": (agreement or {}).get(str(term)),
@@ -223,7 +217,7 @@ def shifts(
         if base != number:
             pairs[number, base] = what
     names = {(board.runs[a].name, board.runs[b].name): what for (a, b), what in pairs.items()}
-    found = paired(board, list(pairs), kind=BOTH, resamples=resamples, seed=seed)
+    found = paired(board, list(pairs), kind=BOTH)
     return [row | {"what": names[row["a"], row["b"]]} for row in found]
 
 
