@@ -1,19 +1,18 @@
-"""Train a model in steps and epochs: what every training here has in common.
+"""Train a model in steps and epochs: what all trainings have in common.
 
-A training says what it learns from (``Learner``'s abstract methods); this says how: the learning
-rate warms up and then falls to nothing in a straight line, arithmetic is mixed on a GPU, gradients
-are clipped at norm 1, a batch may be run in parts, each epoch ends with the accuracy on what was
-held out.
+A training defines its data and model (the abstract methods of ``Learner``). Here the learning rate
+warms up and then falls to 0, both linearly; precision is mixed on a GPU; gradients are clipped at
+norm 1; a batch can run in parts; and each epoch ends with the accuracy on the held-out examples.
 
-Whatever is drawn comes from the seed and the number of the epoch, and a checkpoint holds weights,
-optimiser and the state of torch's random numbers. So a run that was killed goes on at its last
+All draws come from the seed and the number of the epoch, and a checkpoint holds the weights, the
+optimizer and the state of torch's random numbers. So a run that was killed continues from its last
 checkpoint and ends as if it had not been killed; on a CPU to the last bit.
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -79,7 +78,8 @@ def learn(
         torch.manual_seed(wanted.seed)  # before loading, which may draw weights
         loaded = opened()
         says = {"settings": _settings(wanted), "base": _base(loaded), "corpus": corpus}
-        if ended(out, kind, says, restart=restart):
+        usual = {setting.name: setting.default for setting in fields(wanted)}
+        if ended(out, kind, says, usual=usual, restart=restart):
             return dict(read_json(out / REPORT))
         with writing(out / kind.settings) as file:
             file.write(dump_json(says))
@@ -283,13 +283,14 @@ class Learner(ABC):
         for group in self.optimizer.param_groups:
             group["lr"] = self.wanted.lr * share
         self.scaler.unscale_(self.optimizer)
-        torch.nn.utils.clip_grad_norm_(
-            [part for group in self.optimizer.param_groups for part in group["params"]], _CLIP
-        )
+        self._clip([part for group in self.optimizer.param_groups for part in group["params"]])
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=True)
         return total
+
+    def _clip(self, parts: list[Any]) -> None:
+        torch.nn.utils.clip_grad_norm_(parts, _CLIP)
 
     def _end_of_epoch(self, epoch: int) -> None:
         self._mode(learning=False)

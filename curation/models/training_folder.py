@@ -55,17 +55,20 @@ def alone(out: Path, kind: Kind) -> Iterator[None]:
         lock.release()
 
 
-def ended(out: Path, kind: Kind, says: dict[str, Any], *, restart: bool) -> bool:
-    """Whether the same training has ended in this folder; False where it is to begin or go on.
+def ended(
+    out: Path, kind: Kind, says: dict[str, Any], *, usual: dict[str, Any], restart: bool
+) -> bool:
+    """Whether the same training has ended in this folder; False if it is to begin or continue.
 
     Args:
         out: the folder.
         kind: the sort of training.
         says: settings, base and corpus of the training.
-        restart: throw away what an earlier one left.
+        usual: the default of each setting, for settings that came after a folder was made.
+        restart: delete what an earlier training left.
 
     Raises:
-        CurationError: it holds something else, or a training of other settings; says which.
+        CurationError: the folder holds something else, or a training of other settings; says which.
     """
     others = sorted(path.name for path in out.iterdir() if not _NOTHING_YET.fullmatch(path.name))
     if others and kind.settings not in others:
@@ -81,10 +84,11 @@ def ended(out: Path, kind: Kind, says: dict[str, Any], *, restart: bool) -> bool
     if restart or not others:
         return False
     before = read_json(out / kind.settings)
+    was = {**usual, **before["settings"]}
     changed = [
-        f"--{name.replace('_', '-')} was {before['settings'].get(name)}, is {value}"
+        f"--{name.replace('_', '-')} was {was[name]}, is {value}"
         for name, value in sorted(says["settings"].items())
-        if name not in FREE and before["settings"].get(name) != value
+        if name not in FREE and was[name] != value
     ]
     if before["base"] != says["base"]:
         changed.append("the model's files")

@@ -33,7 +33,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     assert not (killed / "head.json").exists()
     again = cli(*command, "--out", killed, **ONE_THREAD)
     assert again.code == 0, again.err
-    assert "goes on at step" in again.err
+    assert "continues at step" in again.err
     for name in ("model.safetensors", "head.safetensors"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes()
 

@@ -98,18 +98,18 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     assert "--epochs was 12, is 13" in other.err
     again = forked(*command, "--out", killed)
     assert again.code == 0, again.err
-    assert "goes on at step" in again.err
+    assert "continues at step" in again.err
     name = "model.safetensors"
     assert (whole / name).read_bytes() == (killed / name).read_bytes()
 
     report = json.loads((whole / "training.json").read_bytes())
     assert (report["steps"], len(report["epochs"]), report["continued"]) == (72, 12, 0)
     assert json.loads((killed / "training.json").read_bytes())["continued"] == 1
-    assert "120 reviews; left out: 0 neutral ones" in done.err
+    assert "120 reviews; left out: 0 neutral, 0 without" in done.err
     assert "step 72 of 72: loss" in done.err
     assert "epoch 12 of 12: loss" in done.err
     accuracy = f"held-out accuracy {report['held_out_accuracy']:.1f} % on 24 reviews"
-    rest = "(the paper's classifier: 92 %; always the commonest class: 50.0 %)"
+    rest = "(the paper's classifier on its test set: 92 %; always the commonest class: 50.0 %)"
     assert f"{accuracy} {rest}; trained model in {whole}" in done.out
     assert done.out == again.out.replace(str(killed), str(whole))
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.models.corpus import Corpus, divide, pairs, read_corpus, split
+from curation.models.articles import split
+from curation.models.corpus import Corpus, divide, pairs, read_corpus
 
 
 def lettered(path: Path, sizes: tuple[int, ...]) -> Corpus:
@@ -133,7 +134,7 @@ def test_articles_are_told_apart_by_where_their_sentences_end(tmp_path: Path) ->
         ("a.txt", b"one\n\nalone", "no article of two sentences"),
         ("a.txt", b"good\nb\x00d\n", "line 2: no text"),
         ("a.txt", b"good\nb\xffd\n", "line 2: byte 0xff is not UTF-8"),
-        ("a.pdf", b"text", "neither text nor JSON lines"),
+        ("a.pdf", b"text", "neither text, JSON lines nor Parquet"),
         ("a.jsonl", b'{"text": "Rain. Sun."}\n{"text": ', "line 2: not JSON"),
         ("a.jsonl", b'{"title": "A"}', "line 1: neither a text nor a list"),
         ("a.jsonl", b'["A", "B"]', "line 1: neither a text nor a list"),
@@ -152,11 +153,11 @@ def test_what_is_no_corpus_is_an_error_that_names_the_place(
     assert error.value.mend
 
 
-def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:
+def test_a_missing_file_and_an_empty_folder_are_errors(tmp_path: Path) -> None:
     with pytest.raises(CurationError, match="no such file"):
         read_corpus([tmp_path / "a.txt"])
     (tmp_path / "b.txt").mkdir()
-    with pytest.raises(CurationError, match="is a folder"):
+    with pytest.raises(CurationError, match="no file of articles in this folder"):
         read_corpus([tmp_path / "b.txt"])
 
 

@@ -178,7 +178,7 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CurationError, match="no such file"):
         read_reviews([tmp_path / "a.csv"])
     (tmp_path / "b.csv").mkdir()
-    with pytest.raises(CurationError, match="is a folder"):
+    with pytest.raises(CurationError, match=r"b\.csv: has no folder «neg»"):
         read_reviews([tmp_path / "b.csv"])
 
 
