@@ -181,6 +181,31 @@ def test_either_side_has_at_least_two_articles(tmp_path: Path) -> None:
         divide(lettered(tmp_path / "b.txt", (2, 2, 2)), share=0.5, seed=1)
 
 
+def test_articles_are_held_out_until_they_have_so_many_pairs(tmp_path: Path) -> None:
+    # Twenty articles of 3 sentences have 2 pairs each: 7 pairs take four articles, 8 also four,
+    # 9 five. The pairs themselves are then limited to the number that was asked for.
+    corpus = lettered(tmp_path / "a.txt", (3,) * 20)
+    for wanted, taken in ((7, 4), (8, 4), (9, 5), (1, 2), (36, 18)):
+        learnt, held = divide(corpus, share=0.9, seed=1, held_pairs=wanted)
+        assert (len(learnt), len(held)) == (20 - taken, taken)
+        assert not set(learnt) & set(held)
+        assert len(pairs(corpus, held, seed=[1, 5], limit=wanted).first) == wanted
+    # The same articles come first as where a share of them is held out.
+    by_share = divide(corpus, share=0.2, seed=1)[1]
+    assert by_share.tolist() == divide(corpus, share=0.0, seed=1, held_pairs=8)[1].tolist()
+
+
+@pytest.mark.parametrize("wanted", [37, 40, 41, 10**9])
+def test_a_corpus_that_is_too_small_for_the_test_pairs_is_an_error(
+    tmp_path: Path, wanted: int
+) -> None:
+    # 40 pairs; 37 take 19 of the 20 articles, and two must be left.
+    corpus = lettered(tmp_path / "a.txt", (3,) * 20)
+    with pytest.raises(CurationError, match=f"{wanted} test pairs are too many: .*40 pairs") as no:
+        divide(corpus, share=0.1, seed=1, held_pairs=wanted)
+    assert "--test-pairs" in no.value.mend
+
+
 def test_half_of_the_pairs_follow_each_other_and_half_are_of_two_articles(tmp_path: Path) -> None:
     corpus = lettered(tmp_path / "a.txt", (4, 2, 7, 3, 5))
     some = np.array([0, 2, 3])
