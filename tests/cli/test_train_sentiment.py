@@ -12,7 +12,7 @@ from curation.files import dump_json
 from curation.models.tiny import make
 from curation.stereoset import dataset, read_predictions
 from support.cats import cat
-from support.reviews import ALL, BAD, GOOD, sentence, write_reviews
+from support.reviews import ALL, BAD, GOOD, sentence, write_folder, write_reviews
 from support.strike import kill_once_there
 
 HOW = ("--length", "32", "--batch", "16", "--epochs", "12", "--held-out", "0.2", "--lr", "2e-3")
@@ -112,6 +112,39 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     rest = "(the paper's classifier on its test set: 92 %; always the commonest class: 50.0 %)"
     assert f"{accuracy} {rest}; trained model in {whole}" in done.out
     assert done.out == again.out.replace(str(killed), str(whole))
+
+
+def test_a_folder_has_its_own_test_set_unless_another_is_named(
+    forked: Any, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "aclImdb"
+    write_folder(folder / "train", 16)
+    (folder / "train" / "unsup").mkdir()
+    for number in range(3):
+        (folder / "train" / "unsup" / f"{number}_0.txt").write_text("a boat was here", "utf-8")
+    write_folder(folder / "test", 6, first=16)
+    how = ("measures", "train-sentiment", command[2], "--reviews", folder, *HOW, "--epochs", "1")
+
+    done = forked(*how, "--out", tmp_path / "own")
+    assert done.code == 0, done.err
+    assert "16 reviews; left out: 0 neutral, 3 without a sentiment, 0 repeated" in done.err
+    assert "test set: 6 reviews; left out: 0 neutral" in done.err
+    report = json.loads((tmp_path / "own" / "training.json").read_bytes())
+    accuracy = f"accuracy on the test set {report['test_accuracy']:.1f} % on 6 reviews"
+    rest = "(the paper's classifier on its test set: 92 %; always the commonest class: 50.0 %)"
+    assert f"{accuracy} {rest}" in done.out
+    assert (report["reviews_an_epoch"], report["reviews_unlabelled"]) == (16, 3)
+
+    reviews = write_reviews(tmp_path / "other.csv", 10)
+    done = forked(*how, "--test", reviews, "--out", tmp_path / "other")
+    assert done.code == 0, done.err
+    report = json.loads((tmp_path / "other" / "training.json").read_bytes())
+    assert report["test"]["files"][0]["file"] == "other.csv"
+    assert report["test"]["reviews"] == report["reviews_held_out"] == 10
+
+    done = forked(*how, "--test", tmp_path / "no.csv", "--out", tmp_path / "none")
+    assert done.code == 1
+    assert "no.csv: no such file" in done.err
 
 
 @pytest.mark.parametrize(
