@@ -128,10 +128,11 @@ def _from_json(
 
 def _from_running(text: str, title: Any, *, escaped: bool = False) -> list[str]:
     """The sentences of an article's text, without a first line that repeats the title."""
+    title = title if isinstance(title, str) else ""
+    if escaped:
+        text, title = html.unescape(text), html.unescape(title)
     first, _, rest = text.lstrip().partition("\n")
-    if isinstance(title, str) and plain(first) == plain(title):
-        text = rest
-    return split(html.unescape(text) if escaped else text)
+    return split(rest if title and plain(first) == plain(title) else text)
 
 
 # --- WikiExtractor ------------------------------------------------------------------------------

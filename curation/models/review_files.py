@@ -128,7 +128,7 @@ def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             content = None
         if not isinstance(content, dict):
             raise CurationError(
-                f"{where}: no JSON object", 'write {"text": "…", "label": "positive"} a line'
+                f"{where}: is not a JSON object", 'write {"text": "…", "label": "positive"} a line'
             )
         yield where, {_head(name): value for name, value in content.items()}
 
@@ -152,13 +152,13 @@ def _table(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     continue
                 if len(cells) != len(head):
                     raise CurationError(
-                        f"{where}: has {len(cells)} columns, the head has {len(head)}",
+                        f"{where}: has {len(cells)} columns, the header has {len(head)}",
                         "put quotes around texts with separators, and double quotes inside them",
                     )
                 yield where, dict(zip(head, cells, strict=True))
         except csv.Error as error:
             raise CurationError(
-                f"{path} line {last + 1}: no row of a table: {error}",
+                f"{path} line {last + 1}: is not a row of a table: {error}",
                 "put quotes around texts with separators, and double quotes inside them",
             ) from None
     finally:
@@ -169,7 +169,7 @@ def _see_once(where: str, head: Sequence[str]) -> None:
     for name in (*_TEXT, *_LABEL, *_STARS):
         if head.count(name) > 1:
             raise CurationError(
-                f"{where}: has {head.count(name)} columns «{name}»", "give all but one another name"
+                f"{where}: has {head.count(name)} columns «{name}»", "rename all but one"
             )
 
 
@@ -182,12 +182,12 @@ def _cell(where: str, row: dict[str, Any], names: Sequence[str]) -> str:
     if not named:
         raise _no_column(where, row, names)
     if not isinstance(row[named[0]], str):
-        raise CurationError(f"{where}: {named[0]} is no text", "write it in quotes")
+        raise CurationError(f"{where}: {named[0]} is not text", "write it in quotes")
     return str(row[named[0]])
 
 
 def _no_column(where: str, row: dict[str, Any], names: Sequence[str]) -> CurationError:
-    there = ", ".join(f"«{name}»" for name in row) or "none"
+    there = ", ".join(f"«{name}»" for name in row) or "no other"
     return CurationError(
         f"{where}: no column {' or '.join(f'«{name}»' for name in names)}; there are {there}",
         f"the columns that are read are {_COLUMNS}",

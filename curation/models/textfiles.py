@@ -40,7 +40,10 @@ def lines(path: Path, *, forms: str) -> Iterator[tuple[int, str]]:
                 if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
                     raise CurationError(f"{path}: is UTF-16", "save the file as UTF-8")
                 if b"\0" in line:
-                    raise CurationError(f"{path} line {number}: no text", f"name {forms} in UTF-8")
+                    raise CurationError(
+                        f"{path} line {number}: has a zero byte, so it is not text",
+                        f"name {forms} in UTF-8",
+                    )
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise CurationError(

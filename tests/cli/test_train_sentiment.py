@@ -79,7 +79,7 @@ def test_what_is_trained_finds_a_planted_sentiment(
 
     neutral = forked(*args, "--classes", "3")
     assert neutral.code == 1
-    assert "does not know neutral texts" in neutral.err
+    assert "has no neutral class" in neutral.err
 
 
 def test_a_killed_run_goes_on_and_ends_the_same(

@@ -59,13 +59,15 @@ def test_wikiextractors_files_are_read(tmp_path: Path, name: str, content: str) 
 
 def test_only_a_first_line_that_is_the_title_is_left_out(tmp_path: Path) -> None:
     texts = [
-        ('"Rain" (song)', '"Rain" (song)\n\nA song. A tune.'),
+        ("&quot;Rain&quot; (song)", '"Rain" (song)\n\nA song. A tune.'),
+        ('"Sun" (song)', '"Sun" (song)\n\nA song. A tune.'),
         ("Rain", "Rain is water. Rain falls.\nRain"),
         ("Snow", "It is cold. It falls."),  # WikiExtractor 3 repeats no title in JSON
         ("Empty", "Empty\n"),
     ]
     content = "".join(block(title, text) for title, text in texts)
     assert list(articles(write(tmp_path / "wiki_00", content))) == [
+        ["A song.", "A tune."],
         ["A song.", "A tune."],
         ["Rain is water.", "Rain falls.", "Rain"],
         ["It is cold.", "It falls."],

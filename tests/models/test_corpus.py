@@ -132,7 +132,7 @@ def test_articles_are_told_apart_by_where_their_sentences_end(tmp_path: Path) ->
         ("a.txt", b"", "a.txt: is empty"),
         ("a.txt", b"\n \n", "no article of two sentences"),
         ("a.txt", b"one\n\nalone", "no article of two sentences"),
-        ("a.txt", b"good\nb\x00d\n", "line 2: no text"),
+        ("a.txt", b"good\nb\x00d\n", "line 2: has a zero byte"),
         ("a.txt", b"good\nb\xffd\n", "line 2: byte 0xff is not UTF-8"),
         ("a.pdf", b"text", "neither text, JSON lines nor Parquet"),
         ("a.jsonl", b'{"text": "Rain. Sun."}\n{"text": ', "line 2: not JSON"),

@@ -350,7 +350,7 @@ def test_a_folder_of_something_else_is_left_alone(
 def test_two_trainings_in_a_folder_are_an_error(bert: Path, small: Corpus, tmp_path: Path) -> None:
     with (
         FileLock(tmp_path / ".train-nsp.lock"),
-        pytest.raises(CurationError, match="another training is at work"),
+        pytest.raises(CurationError, match="another training is running"),
     ):
         train(Training(model=str(bert), **SHORT), small, tmp_path)
 

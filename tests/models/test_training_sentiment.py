@@ -333,7 +333,10 @@ def test_a_folder_of_something_else_is_left_alone(
     [
         ({"device": "map"}, "one device"),
         ({"accumulate": 9}, "a batch of 8 reviews has no 9 parts"),
-        ({"length": 129}, "reviews of 129 tokens do not do"),  # the model's window is 128
+        (
+            {"length": 129},
+            "reviews of 129 tokens are not allowed",
+        ),  # the model's window is 128
         ({"length": 2}, "reviews of 2 tokens"),  # two special tokens and one of the review
         ({"lr": 1e30}, "the loss is"),
         ({"classes": 3}, "the reviews were read in 2 classes, 3 are wanted"),
