@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import comparing, console, scoring, training
+from curation.cli import comparing, console, published, scoring, training
 from curation.cli.gold import (
     GoldFiles,
     Intervals,
@@ -227,3 +227,4 @@ app.command("rules")(scoring.rules)
 app.command("train-nsp")(training.train_nsp)
 app.command("compare")(comparing.compare)
 app.command("ensemble")(comparing.ensemble)
+app.command("published")(published.published)
