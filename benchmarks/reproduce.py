@@ -136,7 +136,7 @@ def table_3(data: Data) -> Iterable[Row]:
 
 
 def terms(data: Data) -> Iterable[Row]:
-    """The printed terms beside the data's (arXiv Table 9)."""
+    """The terms of the whole data set beside those of dev (arXiv Table 9)."""
     there = {(cat.domain, cat.target) for cat in data.cats}
     for domain in DOMAINS:
         own = [one for one in targets() if one.domain == domain and one.split]
@@ -228,7 +228,7 @@ def _why_not(row: Printed) -> str:
     if row.model == "Ensemble":
         return "needs three models from the hub; its weights are not printed"
     if row.model == "SentimentLM":
-        return "needs the paper's sentiment classifier, which was not published"
+        return "needs the authors' sentiment classifier, which cannot be had"
     needs = "needs the model from the hub"
     own_head = row.model.startswith("BERT")
     return needs if row.kind == "intrasentence" or own_head else f"{needs} and a trained head"

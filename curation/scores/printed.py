@@ -46,7 +46,7 @@ class Model(NamedTuple):
 class Target(NamedTuple):
     """A target term as arXiv Table 9 spells it, and how ACL Table 10 or the data do.
 
-    ``agreement`` is that of ACL Table 10; ``split`` is "" for terms that only ACL lists.
+    ``agreement`` is that of ACL Table 10; ``split`` is "" for terms that are not in the data.
     """
 
     domain: str
