@@ -88,8 +88,9 @@ class Entity(Record):
 class Term(Record):
     """A target term. Renaming changes ``text``, never ``id``; a family stays on one side.
 
-    ``names`` are other texts under which answers may name it: what it was called before, and what
-    people merged into it. ``count`` is of statements, with those of what was merged into it.
+    ``names`` are other texts under which answers may name it: what it was called before, second
+    spellings of a word list, and what people merged into it. ``count`` is of statements, with those
+    of what was merged into it.
     """
 
     id: Id

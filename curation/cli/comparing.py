@@ -13,6 +13,7 @@ from curation.campaign import open_campaign
 from curation.cli import console, side_by_side
 from curation.cli.gold import (
     GoldFiles,
+    Intervals,
     JsonFile,
     OfCampaign,
     Scores,
@@ -71,6 +72,7 @@ def compare(
     latex: Annotated[
         Path | None, typer.Option("--latex", help="Also write the models as LaTeX.", **FILE)
     ] = None,
+    intervals: Intervals = False,
     json_file: JsonFile = None,
 ) -> None:  # fmt: skip
     """Compare models: figures with intervals, which differences hold, terms, kinds, rules.
@@ -120,7 +122,7 @@ def compare(
         rows = [tables.COLUMNS, *tables.tidy(every, split=of)]
         _write(csv_file, _csv_text(rows).encode())
     if latex:
-        _write(latex, _latex(found, of, ties.value).encode())
+        _write(latex, _latex(found, of, ties.value, intervals=intervals).encode())
     write_json(json_file, report)
     side_by_side.warn(board, chosen, cats, runs)
     side_by_side.show(report, found)
@@ -177,14 +179,16 @@ def _csv_text(rows: Sequence[Sequence[Any]]) -> str:
     return out.getvalue()
 
 
-def _latex(found: Sequence[dict[str, Any]], split: str, ties: str) -> str:
+def _latex(
+    found: Sequence[dict[str, Any]], split: str, ties: str, *, intervals: bool = False
+) -> str:
     from curation.scores.tables import latex, way
 
     ways = sorted({way(one) for one in found})
     several = len(ways) > 1
     said = "each model's rule in brackets" if several else f"rule {ways[0]}"
     caption = f"lms, ss and icat by domain and overall ({split}; {said}; ties {ties})."
-    return latex(found, caption=caption, ways=several)
+    return latex(found, caption=caption, ways=several, intervals=intervals)
 
 
 def ensemble(

@@ -1,7 +1,9 @@
 """What the commands of scores have in common: the CATs, how ties count, files of results."""
 
+import csv
+import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -49,6 +51,13 @@ class Split(StrEnum):
     all = "all"
 
 
+LatexFile = Annotated[
+    Path | None,
+    typer.Option("--latex", help="Also write the table as LaTeX.", show_default=False, **FILE),
+]
+Intervals = Annotated[
+    bool, typer.Option("--intervals", help="Print intervals in the LaTeX table, too.")
+]
 Ties = Annotated[
     TieRule,
     typer.Option(
@@ -126,3 +135,18 @@ def write_json(path: Path | None, content: Any) -> None:
     if path:
         with writing(path) as file:
             file.write(dump_json(content))
+
+
+def write_csv(path: Path | None, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as CSV if a file was asked for."""
+    if path:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        write_text(path, text.getvalue())
+
+
+def write_text(path: Path | None, text: str) -> None:
+    """Write a text if a file was asked for."""
+    if path:
+        with writing(path) as file:
+            file.write(text.encode())

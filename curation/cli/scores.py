@@ -8,10 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import comparing, console, scoring, training
+from curation.cli import comparing, console, published, scoring, training
 from curation.cli.gold import (
     GoldFiles,
+    Intervals,
     JsonFile,
+    LatexFile,
     OfCampaign,
     Resamples,
     Seed,
@@ -21,6 +23,7 @@ from curation.cli.gold import (
     of_split,
     read_gold,
     write_json,
+    write_text,
 )
 from curation.cli.measuring import VADER
 from curation.cli.options import FILE, Where
@@ -96,6 +99,8 @@ def baselines(
     ] = None,
     resamples: Resamples = 1000,
     seed: Seed = 1,
+    latex: LatexFile = None,
+    intervals: Intervals = False,
     json_file: JsonFile = None,
 ) -> None:
     """Say what baselines score: ideal, stereotyped, random, and rules that understand nothing.
@@ -113,7 +118,7 @@ def baselines(
 
     opened = None if gold else open_campaign(campaign)
     every = campaign_cats(opened) if opened else read_gold(gold or [])
-    cats, _ = of_split(every, split, gold)
+    cats, of = of_split(every, split, gold)
     code = language or (opened.settings.campaign.language if opened else "en")
     given = None
     if opened and not sentiment and opened.settings.measures.sentiment != VADER:
@@ -133,8 +138,27 @@ def baselines(
         resamples=resamples,
         seed=seed,
     )
+    if latex:
+        _write_latex(latex, found, of, ties.value, intervals=intervals)
     write_json(json_file, found)
     show_baselines(found)
+
+
+def _write_latex(
+    path: Path, found: Sequence[dict[str, Any]], split: str, ties: str, *, intervals: bool
+) -> None:
+    """Write the baselines that score both kinds in the columns of ``compare --latex``."""
+    from curation.scores.tables import latex
+
+    whole = [one for one in found if one["overall"]]
+    caption = f"Baselines: lms, ss and icat by domain and overall ({split}; ties {ties})."
+    text = latex(whole, caption=caption, label="tab:baselines", intervals=intervals, bold=False)
+    write_text(path, text)
+    partial = [one["model"] for one in found if one["kinds"] and not one["overall"]]
+    if partial:
+        console.note(
+            f"Not in the LaTeX table, since they score one kind only: {', '.join(partial)}"
+        )
 
 
 HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
@@ -203,3 +227,4 @@ app.command("rules")(scoring.rules)
 app.command("train-nsp")(training.train_nsp)
 app.command("compare")(comparing.compare)
 app.command("ensemble")(comparing.ensemble)
+app.command("published")(published.published)

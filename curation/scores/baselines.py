@@ -52,10 +52,12 @@ def baselines(cats: Sequence[Cat]) -> list[dict[str, Any]]:
 
 
 def _cells(result: dict[str, Any]) -> list[dict[str, Any]]:
-    cells = [result["overall"]]
-    for kind in result["kinds"].values():
-        cells += [kind["overall"], *kind["domains"].values(), *kind["terms"].values()]
-    return cells
+    parts = [result, *result["kinds"].values()]
+    return [
+        cell
+        for part in parts
+        for cell in (part["overall"], *part["domains"].values(), *part["terms"].values())
+    ]
 
 
 CHANCE = 50.0  # the ss of who does not tell stereotype from anti-stereotype

@@ -72,7 +72,13 @@ def escape(text: str) -> str:
 
 
 def latex(
-    found: Sequence[dict[str, Any]], *, caption: str, label: str = "tab:models", ways: bool = False
+    found: Sequence[dict[str, Any]],
+    *,
+    caption: str,
+    label: str = "tab:models",
+    ways: bool = False,
+    intervals: bool = False,
+    bold: bool = True,
 ) -> str:
     r"""A booktabs table like StereoSet's tables of models: lms, ss, icat by domain and overall.
 
@@ -81,11 +87,13 @@ def latex(
         caption: in plain text.
         label: for references.
         ways: whether each model's rule stands behind its name.
+        intervals: whether each value's interval is printed in small type below it.
+        bold: whether the best icat of each column is bold, all of them where the printed values
+            are equal.
 
     Returns:
         A ``table`` that needs no more than ``\usepackage{booktabs}``; wide ones also fit with
-        ``table*``. The best icat of each column is bold, all of them where the printed figures
-        are equal.
+        ``table*``.
     """
     domains = sorted({domain for one in found for domain in one["domains"]})
     columns = [*domains, ALL]
@@ -112,14 +120,19 @@ def latex(
     ]
     for one, row in zip(found, cells, strict=True):
         texts = [escape(f"{one['model']} ({way(one)})" if ways else one["model"])]
+        below = [""]
         for cell, top in zip(row, best, strict=True):
             if cell is None:
                 texts += ["--"] * 3
+                below += [""] * 3
                 continue
             icat = printed(cell["icat"])
             texts += [printed(cell["lms"]), printed(cell["ss"])]
-            texts.append(rf"\textbf{{{icat}}}" if icat == top else icat)
+            texts.append(rf"\textbf{{{icat}}}" if bold and icat == top else icat)
+            below += [bracket(cell[f"{figure}_ci"]) for figure in FIGURES]
         lines.append(rf"{' & '.join(texts)} \\")
+        if intervals and any(below):
+            lines.append(rf"{' & '.join(below)} \\")
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", ""]
     return "\n".join(lines)
 
@@ -131,6 +144,15 @@ def printed(value: float | None) -> str:
     ('61.48', '--')
     """
     return "--" if value is None else f"{value:.2f}"
+
+
+def bracket(bounds: Sequence[float] | None) -> str:
+    r"""An interval as the table shows it, in small type; "" where there is none.
+
+    >>> bracket((58.26, 64.71)), bracket(None)
+    ('{\\scriptsize [58.3, 64.7]}', '')
+    """
+    return "" if bounds is None else rf"{{\scriptsize [{bounds[0]:.1f}, {bounds[1]:.1f}]}}"
 
 
 def _number(text: str) -> float:

@@ -6,7 +6,7 @@ import pytest
 
 from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
 from curation.scores.artefacts import Artefact, Scores
-from curation.scores.baselines import beyond_chance, measured
+from curation.scores.baselines import baselines, beyond_chance, measured
 
 
 def cat(name: str, kind: Kind = "intrasentence") -> Cat:
@@ -143,3 +143,14 @@ def test_kinds_come_in_their_order_and_may_be_missing() -> None:
         (kind, "lms") for kind in KINDS
     ]
     assert beyond_chance(result()) == []
+
+
+def test_no_cell_of_a_computed_baseline_has_an_interval_and_stereotypedlm_has_no_lms() -> None:
+    found = {one["model"]: one for one in baselines([*INTRA, *INTER])}
+    for one in found.values():
+        pooled = [one["overall"], *one["domains"].values(), *one["terms"].values()]
+        assert len(pooled) == 1 + 1 + 12
+        assert {cell[f"{name}_ci"] for cell in pooled for name in ("lms", "ss", "icat")} == {None}
+    # StereotypedLM says nothing of unrelated associations (ACL §5.3), in no domain either.
+    assert found["StereotypedLM"]["domains"]["race"]["lms"] is None
+    assert found["IdealLM"]["domains"]["race"]["lms"] == 100.0

@@ -71,6 +71,27 @@ def test_latex_has_a_column_a_figure_and_the_best_icat_in_bold() -> None:
     assert r"one\_1 & " in latex(FOUND, caption="c")
 
 
+def test_latex_prints_intervals_below_the_values_where_asked() -> None:
+    plain = latex(FOUND, caption="c").splitlines()
+    lines = latex(FOUND, caption="c", intervals=True).splitlines()
+    assert len(lines) == len(plain) + 2
+    # one: a_b & c has one term, so no interval; race has x 100 and y 0, so ss from 0 to 100 and
+    # lms 100 in every draw.
+    low, high = FOUND[0]["domains"]["race"]["ss_ci"]
+    assert (low, high) == (0.0, 100.0)
+    assert lines[13].split(" & ")[4:6] == [
+        r"{\scriptsize [100.0, 100.0]}",
+        r"{\scriptsize [0.0, 100.0]}",
+    ]
+    assert lines[15].split(" & ")[:4] == [""] * 4  # two has no CAT of the first domain
+    assert [line for line in lines if "scriptsize" not in line] == plain
+
+
+def test_latex_without_bold() -> None:
+    assert r"\textbf" in latex(FOUND, caption="c")
+    assert r"\textbf" not in latex(FOUND, caption="c", bold=False)
+
+
 def test_latex_is_balanced() -> None:
     text = latex(FOUND, caption=r"{ \ } ~ ^ # $ < > | and 100 %")
     bare = re.sub(r"\\[{}]", "", text)
