@@ -220,7 +220,7 @@ def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[
     return PROFILES[name][family]
 
 
-def rules_name(rules: Mapping[Kind, str]) -> str:
+def rules_name(rules: Mapping[str, str]) -> str:
     """The name of a run's folder: the rule, or ``INTRA_INTER`` where each kind has its own.
 
     >>> rules_name({"intrasentence": "ll-acl", "intersentence": "nsp"})
@@ -229,7 +229,7 @@ def rules_name(rules: Mapping[Kind, str]) -> str:
     return "_".join(dict.fromkeys(rules[kind] for kind in KINDS if kind in rules))
 
 
-def profiles_of(family: str, rules: Mapping[Kind, str]) -> list[str]:
+def profiles_of(family: str, rules: Mapping[str, str]) -> list[str]:
     """The names of the profiles whose rules for a family are these.
 
     >>> profiles_of("masked", {"intrasentence": "pll-word-l2r", "intersentence": "pll-word-l2r"})
