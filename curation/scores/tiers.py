@@ -6,10 +6,17 @@ from curation.files import CurationError
 from curation.records import Cat
 
 
+def votes(cat: Cat) -> int | None:
+    """A CAT's tier: the least number of votes for the gold label among its associations.
+
+    None where the votes are not known.
+    """
+    tier: int | None = getattr(cat, "tier", None)
+    return tier
+
+
 def of_tier(cats: Sequence[Cat], tier: int | None) -> tuple[list[Cat], int]:
     """The CATs of a tier or above (ACL footnote 2: a stricter set has four or more agree).
-
-    A CAT's tier is the least number of votes for the gold label among its three associations.
 
     Args:
         cats: the CATs.
@@ -23,7 +30,7 @@ def of_tier(cats: Sequence[Cat], tier: int | None) -> tuple[list[Cat], int]:
     """
     if tier is None:
         return list(cats), 0
-    known = [(cat, getattr(cat, "tier", None)) for cat in cats]
+    known = [(cat, votes(cat)) for cat in cats]
     found = [cat for cat, own in known if own is not None and own >= tier]
     unknown = sum(own is None for _, own in known)
     if not found:

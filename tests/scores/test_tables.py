@@ -80,8 +80,8 @@ def test_latex_has_a_column_a_figure_and_the_best_icat_in_bold() -> None:
     text = latex(FOUND, caption="50 % of a_b")
     lines = text.splitlines()
     assert (
-        r"\caption{50 \% of a\_b \textsuperscript{\ddag}: more than half of the tokens that the model read"
-        r" are unknown tokens.}"
+        r"\caption{50 \% of a\_b \textsuperscript{\ddag}: more than half of the tokens that the"
+        r" model read are unknown tokens.}"
     ) in lines
     assert r"\begin{tabular}{llrrrrrrrrr}" in lines
     assert lines[8] == (
