@@ -131,6 +131,7 @@ def compare(
         stage.compare_group(board, group, every, agreement=agreement, power=power, **draws)
         for group in shown
     ]
+    names = {group.name for group in shown}
     report: dict[str, Any] = {
         "split": of,
         "tier": tier,
@@ -139,7 +140,7 @@ def compare(
         "cats": len(cats),
         "runs": every,
         "groups": reports,
-        "mechanisms": mechanisms(every, whole),
+        "mechanisms": [row for row in mechanisms(every, whole) if names & {row["a"], row["b"]}],
         "shifts": stage.shifts(board, shown, **draws),
         "model_terms": stage.terms_of(terms_of, every, reports, count=terms, agreement=agreement),
     }

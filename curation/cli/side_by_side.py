@@ -83,8 +83,8 @@ def warn(board: "Board", cats: "Sequence[Cat]", runs: "Sequence[Run]") -> None:
             )
     if unknown := [run.name for run in board.runs if not (run.rules or run.profile)]:
         console.warn(
-            f"by which rules these were scored is not declared: {', '.join(unknown)}; they are "
-            "ranked with no other model (--predictions NAME@PROFILE=FILE declares it)"
+            f"the rule of these is not declared, so they are not ranked: {', '.join(unknown)}; "
+            "--predictions NAME@PROFILE=FILE declares it"
         )
 
 
@@ -241,7 +241,7 @@ def _show_terms(group: Mapping[str, Any], count: int, of: str) -> None:
     if not rows:
         return
     heads = ["domain", "", "term", "mean ss", "95 %", "mean lms", "CATs", "agreement"]
-    console.table(f"Most and least stereotyped terms, mean over models{of}", heads, rows)
+    console.table(f"Terms, mean over models{of}", heads, rows)
     console.say(_ABOUT_TERMS)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from curation.scores.compare import ALL
 from curation.scores.differences import BOTH, FIGURES
 from curation.scores.flags import LATEX, marked, notes
+from curation.scores.sizes import SIZES, size_text
 from curation.scores.terms import parted
 
 COLUMNS = (
@@ -96,8 +97,8 @@ def latex(found: Sequence[Mapping[str, Any]], *, caption: str, label: str = "tab
 
     Returns:
         A ``table`` that needs no more than ``\usepackage{booktabs}``; wide ones also fit with
-        ``table*``. Each model's rules are in a column of their own. The best icat of each column
-        is bold, all of them where the printed figures are equal.
+        ``table*``. Each model's rules, and the sizes that are known, have columns of their own.
+        The best icat of each column is bold, all of them where the printed figures are equal.
     """
     domains = sorted({domain for one in found for domain in one["domains"]})
     columns = [*domains, ALL]
@@ -106,7 +107,9 @@ def latex(found: Sequence[Mapping[str, Any]], *, caption: str, label: str = "tab
         max((printed(cell["icat"]) for cell in column if cell), key=_number)
         for column in zip(*cells, strict=True)
     ]
-    first = ["Model", "Rules"] if any("rules" in one for one in found) else ["Model"]
+    known = [size for size in SIZES if any(one.get(size) is not None for one in found)]
+    ruled = any("rules" in one for one in found)
+    first = ["Model", *(["Rules"] if ruled else []), *(SIZES[size] for size in known)]
     groups = [rf"\multicolumn{{3}}{{c}}{{{'Overall' if c == ALL else escape(c)}}}" for c in columns]
     left = [len(first) + 1 + 3 * place for place in range(len(columns))]
     heads = [
@@ -116,7 +119,8 @@ def latex(found: Sequence[Mapping[str, Any]], *, caption: str, label: str = "tab
     ]
     rows = []
     for one, row in zip(found, cells, strict=True):
-        texts = [_model(one), *([escape(rule_text(one))] if len(first) > 1 else [])]
+        texts = [_model(one), *([escape(rule_text(one))] if ruled else [])]
+        texts += [_size(one[size], size) for size in known]
         for cell, top in zip(row, best, strict=True):
             if cell is None:
                 texts += ["--"] * 3
@@ -126,7 +130,11 @@ def latex(found: Sequence[Mapping[str, Any]], *, caption: str, label: str = "tab
             texts.append(rf"\textbf{{{icat}}}" if icat == top else icat)
         rows.append(rf"{' & '.join(texts)} \\")
     return _table(
-        "l" * len(first) + "rrr" * len(columns), heads, rows, _caption(caption, found), label
+        "l" * (1 + ruled) + "r" * len(known) + "rrr" * len(columns),
+        heads,
+        rows,
+        _caption(caption, found),
+        label,
     )
 
 
@@ -161,6 +169,12 @@ def latex_terms(
         cells += [str(row["cats"]), printed(row["agreement"])]
         texts.append(rf"{' & '.join(cells)} \\")
     return _table("ll" + "r" * 8, heads, texts, _caption(caption, [one]), label)
+
+
+def _size(value: float | None, size: str) -> str:
+    if value is None:
+        return "--"
+    return size_text(value) if size == "parameters" else f"{value:g}"
 
 
 def _model(one: Mapping[str, Any]) -> str:

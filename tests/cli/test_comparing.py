@@ -155,7 +155,7 @@ def test_predictions_are_ranked_where_their_rule_is_declared(tmp_path: Path) -> 
         "other/predictions, rule not declared",
     ):  # fmt: skip
         assert title in said
-    assert "not declared: mine/predictions, other/predictions; they are ranked with no" in err
+    assert "so they are not ranked: mine/predictions, other/predictions; --predictions" in err
     given = ("--predictions", f"mine@default={file}", "--power", "5")
     code, said, err = command("scores", "compare", *of, *given)
     assert code == 0, err
@@ -205,6 +205,8 @@ def test_two_profiles_are_compared_over_the_models_of_both(scored: Path) -> None
     assert (both["ss"], inter["lms"]) == ([50.0, 50.0], [100.0, 100.0])
     assert "Means over the models of both default and ll-bos_ratio" in said
     assert "both, intersentence: bakery/likes, hates" in said
+    put(root, "hates", "ll-code", hates)
+    assert "Means over" not in command("scores", "compare", "-c", scored, "--rule", "ll-code")[1]
 
 
 def test_one_models_terms_as_table_8(scored: Path) -> None:

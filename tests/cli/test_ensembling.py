@@ -116,7 +116,7 @@ def test_an_ensemble_is_ranked_where_all_of_its_members_are(scored: Path) -> Non
     code, said, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
     assert "odd/mixed, its members are scored by different rules" in said
-    assert "stereotyped terms" not in said  # there is no model that is no ensemble
+    assert "Terms, mean over models" not in said  # there is no model that is no ensemble
 
 
 def test_an_ensemble_never_takes_another_models_folder(scored: Path) -> None:
