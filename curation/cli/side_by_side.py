@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from curation.records import Cat
     from curation.scores.runs import Board, Run
 
+_ABOUT_TERMS = (
+    "most: the highest ss; least: the ss nearest to 50; agreement: per cent of the annotators' "
+    "votes on stereotypes that are «stereotype»; a term with few CATs can be here by chance"
+)
 _MANY = 45  # with more pairs than this, only neighbours in the table are shown
 Runs = Mapping[str, Mapping[str, Any]]  # results by run, MODEL/RULE
 
@@ -243,12 +247,6 @@ def _show_terms(group: Mapping[str, Any], count: int, of: str) -> None:
     heads = ["domain", "", "term", "mean ss", "95 %", "mean lms", "CATs", "agreement"]
     console.table(f"Terms, mean over models{of}", heads, rows)
     console.say(_ABOUT_TERMS)
-
-
-_ABOUT_TERMS = (
-    "most: the highest ss; least: the ss nearest to 50; agreement: per cent of the annotators' "
-    "votes on stereotypes that are «stereotype»; a term with few CATs can be here by chance"
-)
 
 
 def _show_model_terms(part: Mapping[str, Any], runs: Runs, tier: str) -> None:
