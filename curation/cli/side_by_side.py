@@ -50,7 +50,8 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
     shown = [runs[run] for group in report["groups"] for run in group["models"]]
     if few(shown):
         console.say("* fewer than five terms: the interval says little")
-    show_marks(one["flags"] for one in shown)
+    others = [runs[row[side]] for row in report["shifts"] for side in "ab"]
+    show_marks(one["flags"] for one in (*shown, *others))
 
 
 def warn(board: "Board", cats: "Sequence[Cat]", runs: "Sequence[Run]") -> None:

@@ -284,6 +284,14 @@ def test_models_that_cannot_tell_are_marked_in_every_table(scored: Path) -> None
     assert latex.count("more than half of the tokens") == 2
 
 
+def test_a_mark_of_another_run_of_a_model_is_explained(scored: Path) -> None:
+    put(scored / "5-scores", "mixed", "ll-bos", lambda *_: 1.0)
+    code, said, err = command("scores", "compare", "-c", scored, "--profile", "default")
+    assert code == 0, err
+    assert "mixed/ll-bos† − mixed/default" in said
+    assert "† more than half of the model's comparisons are ties" in said
+
+
 def test_predictions_and_baselines_are_marked_too(tmp_path: Path) -> None:
     gold, file = write_gold(tmp_path / "g.json", CATS), tmp_path / "p.json"
     rows = [{"id": a.id, "score": 1} for cat in CATS for a in cat.associations]
