@@ -12,8 +12,6 @@ from curation.cli.gold import (
     Intervals,
     JsonFile,
     LatexFile,
-    Resamples,
-    Seed,
     TieRule,
     read_gold,
     write_csv,
@@ -77,8 +75,6 @@ def published(
             "--ties", help="official: a tie is lost, as StereoSet counts. half: it is half won."
         ),
     ] = TieRule.official,
-    resamples: Resamples = 1000,
-    seed: Seed = 1,
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Also write the rows to a long table.", **FILE)
     ] = None,
@@ -109,8 +105,6 @@ def published(
             stage.by_split(read_gold(gold), split=split.value if split else ""),
             runs,
             ties=ties.value,
-            resamples=resamples,
-            seed=seed,
             skipped=console.warn,
         )
         _say_unmatched(runs)

@@ -71,10 +71,11 @@ Sources: StereoSet ACL §6 and arXiv §6; ``eval_generative_models.py`` and
 Kauf & Ivanova 2023 §3; lm-eval ``LM.loglikelihood``.
 """
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from curation.files import CurationError
-from curation.records import Kind
+from curation.records import KINDS, Kind
 
 Family = Literal["causal", "masked", "permuted", "seq2seq", "endpoint"]
 INTRA: tuple[Kind, ...] = ("intrasentence",)
@@ -217,3 +218,26 @@ def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[
         fit = ", ".join(known for known, rules in PROFILES.items() if family in rules)
         raise CurationError(f"the profile «{name}» says nothing of {family} models", f"take {fit}")
     return PROFILES[name][family]
+
+
+def rules_name(rules: Mapping[str, str]) -> str:
+    """The name of a run's folder: the rule, or ``INTRA_INTER`` where each kind has its own.
+
+    >>> rules_name({"intrasentence": "ll-acl", "intersentence": "nsp"})
+    'll-acl_nsp'
+    """
+    return "_".join(dict.fromkeys(rules[kind] for kind in KINDS if kind in rules))
+
+
+def profiles_of(family: str, rules: Mapping[str, str]) -> list[str]:
+    """The names of the profiles whose rules for a family are these.
+
+    >>> profiles_of("masked", {"intrasentence": "pll-word-l2r", "intersentence": "pll-word-l2r"})
+    ['default']
+    """
+    return [
+        name
+        for name, profile in PROFILES.items()
+        for of, served in profile.items()
+        if of == family and served == dict(rules)
+    ]

@@ -42,9 +42,9 @@ def baselines(cats: Sequence[Cat]) -> list[dict[str, Any]]:
                 for cat in cats
             ]
         )
-        result = results(table, model=model, resamples=1)
+        result = results(table, model=model)
         for cell in _cells(result):
-            cell.update(lms_ci=None, ss_ci=None, icat_ci=None)
+            cell.update(lms_ci=None, ss_ci=None, icat_ci=None, too_wide=[])
             if meaningful is None:
                 cell.update(lms=None)
         found.append(result)
@@ -69,8 +69,6 @@ def measured(
     found: Sequence[Artefact],
     *,
     ties: Ties = "half",
-    resamples: int = 1000,
-    seed: int = 1,
 ) -> list[dict[str, Any]]:
     """What artefact baselines score on these CATs.
 
@@ -78,8 +76,6 @@ def measured(
         cats: the CATs.
         found: of ``artefacts.artefacts`` on the same CATs.
         ties: as in ``metrics.comparisons``.
-        resamples: bootstrap samples.
-        seed: of the draws.
 
     Returns:
         One an artefact, in the form of ``metrics.results``, with ``says`` (its rule), ``why`` (why
@@ -95,12 +91,11 @@ def measured(
         if artefact.scores is not None:
             scores = artefact.scores
             own = [cat for cat in cats if cat.associations[0].id in scores]
-            knobs: dict[str, Any] = {"resamples": resamples, "seed": seed}
-            result = results(comparisons(own, scores, ties=ties), model=artefact.name, **knobs)
+            result = results(comparisons(own, scores, ties=ties), model=artefact.name)
             fair = result
             if ties != "half":
                 # Lost ties push coarse scores away from 50, which is no artefact of the texts.
-                fair = results(comparisons(own, scores), model=artefact.name, **knobs)
+                fair = results(comparisons(own, scores), model=artefact.name)
             beyond = [
                 one
                 for one in beyond_chance(fair)

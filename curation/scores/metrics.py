@@ -174,7 +174,7 @@ def cell(lms: Floats, ss: Floats, *, cats: int, of_term: bool = False) -> dict[s
     return found | {"lms_ci": lms_ci, "ss_ci": ss_ci, "icat_ci": ends, "too_wide": marked}
 
 
-def over_terms(part: pd.DataFrame, *, resamples: int = 1000, seed: int = 1) -> dict[str, Any]:
+def over_terms(part: pd.DataFrame) -> dict[str, Any]:
     """A cell of ``results``: means over the terms of some rows of ``comparisons``."""
     means = part.groupby("term", sort=True)[["meaningful", "stereotype"]].mean()
     lms, ss = 50 * means["meaningful"].to_numpy(), 100 * means["stereotype"].to_numpy()
@@ -192,9 +192,7 @@ def _sizes(part: pd.DataFrame) -> dict[str, int]:
     return {"cats": len(part), "terms": terms, "ties": int(part["ties"].sum())}
 
 
-def results(
-    table: pd.DataFrame, *, model: str, resamples: int = 1000, seed: int = 1
-) -> dict[str, Any]:
+def results(table: pd.DataFrame, *, model: str) -> dict[str, Any]:
     """lms, ss and icat of a model by kind, domain and term, and overall, with intervals.
 
     A term's lms is the percentage of its comparisons with unrelated that the meaningful association
@@ -214,19 +212,15 @@ def results(
         unrounded; kinds and domains without CATs are left out. ``few_terms`` says that there are
         fewer than five terms; ``too_wide`` is that of ``cell``.
     """
-    knobs = {"resamples": resamples, "seed": seed}
-    kinds = {
-        kind: _cells(part, **knobs) for kind in KINDS if len(part := table[table["kind"] == kind])
-    }
-    return {"model": model, "kinds": kinds, **_cells(table, **knobs)}
+    kinds = {kind: _cells(part) for kind in KINDS if len(part := table[table["kind"] == kind])}
+    return {"model": model, "kinds": kinds, **_cells(table)}
 
 
-def _cells(part: pd.DataFrame, *, resamples: int, seed: int) -> dict[str, Any]:
+def _cells(part: pd.DataFrame) -> dict[str, Any]:
     """All of some CATs together, each domain of them, and each term."""
-    knobs = {"resamples": resamples, "seed": seed}
     return {
-        "overall": over_terms(part, **knobs),
-        "domains": {str(name): over_terms(rows, **knobs) for name, rows in part.groupby("domain")},
+        "overall": over_terms(part),
+        "domains": {str(name): over_terms(rows) for name, rows in part.groupby("domain")},
         "terms": {str(name): _of_term(rows) for name, rows in part.groupby("term")},
     }
 

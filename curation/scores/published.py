@@ -92,8 +92,6 @@ def beside(
     runs: Sequence[Run],
     *,
     ties: Ties = "official",
-    resamples: int = 1000,
-    seed: int = 1,
     skipped: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Each printed row beside each run of the same model, on CATs of the same split and kind.
@@ -106,8 +104,6 @@ def beside(
         cats: by split, as ``by_split`` gives them.
         runs: any runs; those whose model is not printed are passed over.
         ties: as in ``metrics.comparisons``; StereoSet's evaluator counts ``official``.
-        resamples: bootstrap samples.
-        seed: of the draws.
         skipped: receives a message for each run without a score for a split's CATs.
 
     Returns:
@@ -130,7 +126,7 @@ def beside(
         laid = board(cats[split], there, ties=ties)
         sizes = _sizes(laid)
         for number, run in enumerate(laid.runs):
-            result = results(laid.table(number), model=run.model, resamples=resamples, seed=seed)
+            result = results(laid.table(number), model=run.model)
             name = str(printed_name(run))
             found.setdefault((split, name), []).append((run, result, sizes))
     pairs = []

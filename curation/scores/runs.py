@@ -10,22 +10,24 @@ import pandas as pd
 
 from curation.files import CurationError, read_json, read_table
 from curation.intervals import Floats
-from curation.records import GOLDS, KINDS, Cat, Kind, Score
+from curation.models.rules import PROFILES, RULES
+from curation.records import GOLDS, KINDS, Cat, Score
 from curation.scores.asking import VARIANTS, questions
 from curation.scores.metrics import Ties, judge
 from curation.stereoset import read_predictions
 
-PREDICTIONS = "predictions"  # stands for the rule where a file of predictions tells none
+PREDICTIONS = "predictions"  # the folder's name of a file of predictions that declares no rule
 
 
 @dataclass(frozen=True)
 class Run:
-    """One model's scores under one rule.
+    """One model's scores under the rules of each kind of CAT.
 
-    ``rule`` is the folder's name without its variant; ``variant`` what stands behind its first
-    «+», or "". ``scores`` are by association, higher is likelier; ``about`` is ``run.json``;
-    ``where`` names folder or file in errors; ``asked`` are digests of the texts scored, by
-    association, where they are known.
+    ``rule`` is the folder's name without its variant; ``variant`` what follows its first «+», or
+    "". ``scores`` are by association, higher is likelier; ``about`` is ``run.json``; ``where``
+    names folder or file in errors; ``asked`` are digests of the texts scored, by association, where
+    they are known. ``profile`` is what a file of predictions was declared to be scored by; the
+    profiles of any other run follow from its family and rules.
     """
 
     model: str
@@ -35,6 +37,7 @@ class Run:
     about: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
     asked: Mapping[str, str] = field(default_factory=dict)
+    profile: str = ""
 
     @property
     def way(self) -> str:
@@ -46,11 +49,35 @@ class Run:
         """The run as a command names it: MODEL/RULE."""
         return f"{self.model}/{self.way}"
 
-    def way_of(self, kind: Kind) -> str:
-        """Rule and variant that CATs of a kind are scored under; ``way`` where nothing tells."""
-        rules = self.about.get("rules")
-        rule = rules.get(kind) if isinstance(rules, Mapping) else None
-        return f"{rule}+{self.variant}" if rule and self.variant else str(rule or self.way)
+    @property
+    def family(self) -> str:
+        """The model's family, or "" where nothing says it."""
+        return str(self.about.get("family", ""))
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """The rule of each kind: those of ``run.json``, else as the folder is named, else none."""
+        known = self.about.get("rules")
+        if isinstance(known, Mapping):
+            return {kind: str(known[kind]) for kind in KINDS if known.get(kind)}
+        return rules_named(self.rule)
+
+
+def rules_named(name: str) -> dict[str, str]:
+    """The rule of each kind by the name of a run's folder, as ``rules_name`` makes it.
+
+    Returns:
+        Nothing where the name is not one of rules.
+
+    >>> rules_named("ll-acl_nsp"), rules_named("nsp"), rules_named("default")
+    ({'intrasentence': 'll-acl', 'intersentence': 'nsp'}, {'intersentence': 'nsp'}, {})
+    """
+    parts = name.split("_")
+    if len(parts) == 1 and name in RULES:
+        return {str(kind): name for kind in RULES[name].kinds}
+    if len(parts) == len(KINDS) and all(part in RULES for part in parts):
+        return dict(zip(KINDS, parts, strict=True))
+    return {}
 
 
 def folder_name(model: str) -> str:
@@ -153,29 +180,38 @@ def read_predictions_run(named: str) -> Run:
     """A file of predictions in StereoSet's form as a run.
 
     Args:
-        named: ``NAME=FILE``.
+        named: ``NAME=FILE``, or ``NAME@RULES=FILE`` to declare by what it was scored: a profile, a
+            rule, or the rules of both kinds (``INTRA_INTER``).
 
     Raises:
-        CurationError: not of this form; the file is none; two scores for an id, or one that is no
-            number.
+        CurationError: not of this form; no such profile or rule; the file is not one of
+            predictions; two scores for an id, or one that is not a number.
     """
-    name, equals, file = named.partition("=")
-    if not (name.strip() and equals and file.strip()):
+    name, equals, file = (part.strip() for part in named.partition("="))
+    name, at, declared = (part.strip() for part in name.partition("@"))
+    if not (name and equals and file) or (at and not declared):
         raise CurationError(
-            f"--predictions {named}: not NAME=FILE", "write for example gpt2=predictions_gpt2.json"
+            f"--predictions {named}: not NAME=FILE or NAME@RULES=FILE",
+            "write for example gpt2@arxiv=predictions_gpt2.json",
+        )
+    if declared and declared not in PROFILES and not rules_named(declared):
+        raise CurationError(
+            f"--predictions {named}: there is no profile or rule «{declared}»",
+            f"use a profile ({', '.join(PROFILES)}) or a rule that «curation scores rules» lists",
         )
     scores: dict[str, float] = {}
     for association, score in read_predictions(Path(file)):
         number = isinstance(score, int | float) and not isinstance(score, bool)
         if not number or not np.isfinite(score):
             raise CurationError(
-                f"{file}: the prediction for id {association} is {score!r}, no finite number",
+                f"{file}: the prediction for id {association} is {score!r}, not a finite number",
                 "score this sentence again",
             )
         if association in scores:
             raise CurationError(f"{file}: two predictions for id {association}", "keep one of them")
         scores[association] = float(score)
-    return Run(name.strip(), PREDICTIONS, "", scores, {}, file)
+    profile = declared if declared in PROFILES else ""
+    return Run(name, declared or PREDICTIONS, "", scores, {}, file, profile=profile)
 
 
 class Board(NamedTuple):
