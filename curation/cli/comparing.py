@@ -29,6 +29,7 @@ from curation.files import CurationError, dump_json, dump_line, read_json, writi
 from curation.records import Cat, Score
 
 if TYPE_CHECKING:
+    from curation.scores.compare import Agreement
     from curation.scores.runs import Run
 
 
@@ -128,19 +129,23 @@ def compare(
 
 def _read(
     campaign: Path, gold: Sequence[Path] | None, scores: Path
-) -> tuple[list[Cat], Path, dict[str, float | None]]:
+) -> "tuple[list[Cat], Path, dict[str, Agreement]]":
     """The CATs, the folder of their scores, and the agreement on each term."""
-    from curation.scores.compare import published_agreement
+    from curation.scores import compare as stage
     from curation.stereoset import read_entries
 
     if gold:
         cats = read_gold(gold)
         entries = [entry for path in gold for entry in read_entries(path)]
-        return cats, scores, published_agreement(entries)
+        return cats, scores, stage.published_agreement(entries)
     opened = open_campaign(campaign)
     path = opened.decisions / "agreement.json"
     terms = read_json(path)["terms"] if path.exists() else []
-    told = {f"{row['domain']}/{row['term']}": row["stereotype"] for row in terms}
+    told = {
+        # Without «agreement» the report is of an earlier version, which had another formula.
+        f"{row['domain']}/{row['term']}": stage.Agreement(row.get("agreement"), row["stereotype"])
+        for row in terms
+    }
     return campaign_cats(opened), opened.scores, told
 
 

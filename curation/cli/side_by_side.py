@@ -205,7 +205,7 @@ def _show_terms(report: dict[str, Any]) -> None:
     heads = ["domain", "", "term", "mean ss", "95 %", "mean lms", "CATs", "agreement"]
     console.table("Most and least stereotyped terms, mean over models", heads, rows)
     console.say(
-        "agreement: per cent of the annotators' votes on stereotypes that said stereotype; "
+        "agreement: of annotators on the term's stereotypes, as in ACL Table 10, in per cent; "
         "a term with few CATs stands here by chance easily"
     )
 

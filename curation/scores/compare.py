@@ -2,22 +2,33 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from curation.files import CurationError
 from curation.intervals import FEW, Floats, intervals
-from curation.records import KINDS
-from curation.rules import read_label
+from curation.records import KINDS, VALUES
+from curation.rules import chance_of_agreement, read_label
 from curation.scores import ensemble
 from curation.scores.differences import BOTH, paired, spearman
 from curation.scores.metrics import over_terms, results
 from curation.scores.runs import Board, Run
-from curation.stereoset import Entry
+from curation.stereoset import Entry, votes
 
 ALL = "all"  # stands for the domain where all are taken together
+
+
+class Agreement(NamedTuple):
+    """How far annotators agree on a term's stereotypes, in per cent.
+
+    ``agreement`` is our reading of ACL Table 10 (``rules.chance_of_agreement``), ``votes`` the
+    plain share of the votes that say stereotype. Either is None where it is not known.
+    """
+
+    agreement: float | None = None
+    votes: float | None = None
 
 
 def leading(runs: Sequence[Run], *, rule: str | None = None) -> list[int]:
@@ -98,7 +109,7 @@ def by_term(
     board: Board,
     chosen: Sequence[int],
     *,
-    agreement: Mapping[str, float | None] | None = None,
+    agreement: Mapping[str, Agreement] | None = None,
     resamples: int = 1000,
     seed: int = 1,
 ) -> list[dict[str, Any]]:
@@ -107,15 +118,15 @@ def by_term(
     Args:
         board: what the runs won.
         chosen: numbers of the runs, one a model.
-        agreement: per cent of votes for the gold label of the term's stereotypes, by term
-            (``domain/target``).
+        agreement: of annotators, by term (``domain/target``).
         resamples: bootstrap samples, over the term's CATs.
         seed: of the draws.
 
     Returns:
-        ``{"domain", "term", "ss", "ss_ci", "lms", "cats", "agreement"}``: ss and lms are means
-        over the models, both kinds pooled; the most stereotyped of each domain first, of equal
-        ones that with more CATs. ss_ci is None for a single CAT. Without runs there is no row.
+        ``{"domain", "term", "ss", "ss_ci", "lms", "cats", "agreement", "votes"}``: ss and lms are
+        means over the models, both kinds pooled; the most stereotyped of each domain first, of
+        equal ones that with more CATs. ss_ci is None for a single CAT. Without runs there is no
+        row.
     """
     if not chosen:
         return []
@@ -131,7 +142,7 @@ def by_term(
                 "ss_ci": bounds["ss"],
                 "lms": float(part["lms"].mean()),
                 "cats": len(part),
-                "agreement": (agreement or {}).get(str(term)),
+                **(agreement or {}).get(str(term), Agreement())._asdict(),
             }
         )
     return sorted(rows, key=lambda row: (row["domain"], -row["ss"], -row["cats"], row["term"]))
@@ -153,27 +164,26 @@ def most_and_least(rows: Sequence[dict[str, Any]], *, count: int = 3) -> list[di
     return found
 
 
-def published_agreement(entries: Sequence[Entry]) -> dict[str, float | None]:
-    """Agreement on each term by the labels that a gold file carries (ACL, Table 10).
+def published_agreement(entries: Sequence[Entry]) -> dict[str, Agreement]:
+    """Agreement on each term by the labels that a gold file carries (ACL §4.3, Table 10).
 
-    Mean over the term's CATs of the per cent of the stereotype's labels that are «stereotype».
-    Labels outside the vocabulary are not counted; a term without labels is left out.
+    Means over the stereotypes of the term's CATs, both kinds pooled; a term without labels is left
+    out.
 
     Returns:
-        Per cent by term (``domain/target``).
+        By term (``domain/target``).
     """
-    shares: dict[str, list[float]] = {}
+    figures: dict[str, list[tuple[float, float]]] = {}
     for entry in entries:
         for sentence in entry.item["sentences"]:
-            if read_label(str(sentence["gold_label"])) != "stereotype":
-                continue
-            said = [read_label(str(one.get("label"))) for one in sentence.get("labels") or ()]
-            said = [value for value in said if value]
-            if said:
-                share = 100 * said.count("stereotype") / len(said)
+            counted = votes(sentence)
+            total = sum(counted)
+            if total and read_label(str(sentence["gold_label"])) == "stereotype":
+                share = counted[VALUES.index("stereotype")] / total
                 name = f"{entry.item['bias_type']}/{entry.item['target']}"
-                shares.setdefault(name, []).append(share)
-    return {term: float(np.mean(values)) for term, values in shares.items()}
+                figures.setdefault(name, []).append((chance_of_agreement(counted), share))
+    means = {term: 100 * np.mean(found, axis=0) for term, found in figures.items()}
+    return {term: Agreement(*mean.tolist()) for term, mean in means.items()}
 
 
 def correlations(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

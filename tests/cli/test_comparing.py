@@ -79,7 +79,10 @@ def chance(seed: int) -> Of:
 def scored(campaign: Campaign) -> Path:
     campaign.decisions.mkdir()
     (campaign.decisions / "cats.jsonl").write_bytes(b"".join(map(dump_line, CATS)))
-    told = [{"term": "term 0", "domain": "craft", "cats": 4, "stereotype": 82.5, "all": 90.0}]
+    told = [
+        {"term": "term 0", "domain": "craft", "agreement": 79.5, "stereotype": 82.5},
+        {"term": "term 1", "domain": "sport", "stereotype": 82.5},  # as earlier versions wrote it
+    ]
     (campaign.decisions / "agreement.json").write_text(json.dumps({"terms": told}), "utf-8")
     scores = campaign.root / "5-scores"
     put(scores, "bakery/likes", "default", likes)
@@ -111,8 +114,10 @@ def test_a_campaigns_models_are_compared_on_test(cli: Cli, scored: Path) -> None
     assert report["resamples_of_differences"] == 599
     assert row["p_holm"] == pytest.approx(0.01)
     assert differ["bakery/likes/default", "hates/default"]["p_holm"] == 1.0
-    term = next(row for row in report["terms"] if row["term"] == "term 0")
-    assert (term["ss"], term["agreement"], term["cats"]) == (pytest.approx(50.0), 82.5, 4)
+    terms = {row["term"]: row for row in report["terms"]}
+    assert (terms["term 0"]["ss"], terms["term 0"]["cats"]) == (pytest.approx(50.0), 4)
+    told = {name: (row["agreement"], row["votes"]) for name, row in terms.items()}
+    assert (told["term 0"], told["term 1"]) == ((79.5, 82.5), (None, 82.5))
     assert [part["figure"] for part in report["power"]["figures"]] == ["lms", "ss"]
     rows = list(csv.DictReader(out["csv"].open(encoding="utf-8")))
     assert {row["split"] for row in rows} == {"test"}
@@ -126,7 +131,7 @@ def test_a_campaigns_models_are_compared_on_test(cli: Cli, scored: Path) -> None
     for text in (
         "Models, both kinds", "Models, intersentence", "mixed − hates", "+100.0 to +100.0",
         "Holm's correction over 3 pairs, 599 resamples", "ss, intrasentence with ss, intersentence",
-        "82.50", "Needed for a difference of 3 points of ss", "fewer than five terms",
+        "79.50", "Needed for a difference of 3 points of ss", "fewer than five terms",
         "with fewer than 20 terms", "No term differs from another: nothing can be said",
     ):  # fmt: skip
         assert text in said
@@ -177,8 +182,9 @@ def test_predictions_stand_beside_runs_and_gold_files_do_without_runs(
     report = json.loads(out.read_text("utf-8"))
     assert (report["models"], report["split"]) == (["mine/predictions"], "test")
     assert (report["differences"], report["power"]["against"]) == ([], "50")
-    # The gold file's labels: three votes, two of them stereotype.
-    assert [row["agreement"] for row in report["terms"]] == pytest.approx([200 / 3] * 3)
+    # The gold file's labels: three votes, two of them stereotype: (2/3)² + (1/3)² = 5/9.
+    assert [row["agreement"] for row in report["terms"]] == pytest.approx([500 / 9] * 3)
+    assert [row["votes"] for row in report["terms"]] == pytest.approx([200 / 3] * 3)
     assert "between one model's ss and 50" in " ".join(said.split())
     assert "No term differs from another" in said  # 100 in each
     put(tmp_path / "scores", "m", "default", chance(1))

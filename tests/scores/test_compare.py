@@ -10,6 +10,7 @@ import pytest
 from curation.files import CurationError
 from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.compare import (
+    Agreement,
     by_term,
     correlations,
     few,
@@ -93,7 +94,7 @@ def test_left_out_counts_cats_of_the_kinds_that_the_run_has() -> None:
 
 def test_terms_are_means_over_models_with_cats_and_agreement() -> None:
     both = laid(run("m", p=S, q=A, r=S, t=U), run("n", p=S, q=S, r=A, t=A))
-    found = by_term(both, [0, 1], agreement={"race/x": 80.0}, resamples=200)
+    found = by_term(both, [0, 1], agreement={"race/x": Agreement(80.0, 85.0)}, resamples=200)
     # gender/x: t: m s > a (100), n 0; lms m 0, n 100. race/x: p 100 100, q 0 100: (100 + 50)/2.
     gender, x, y = found
     assert (gender["domain"], gender["term"], gender["ss"], gender["lms"]) == (
@@ -102,7 +103,8 @@ def test_terms_are_means_over_models_with_cats_and_agreement() -> None:
     assert (x["domain"], x["term"], x["ss"], x["cats"]) == ("race", "x", 75.0, 2)
     assert (y["ss"], y["lms"], y["cats"], y["ss_ci"]) == (50.0, 100.0, 1, None)
     assert x["ss_ci"] == [50.0, 100.0]  # q twice, p twice
-    assert (x["agreement"], y["agreement"]) == (80.0, None)
+    assert (x["agreement"], x["votes"]) == (80.0, 85.0)
+    assert (y["agreement"], y["votes"]) == (None, None)
 
 
 def test_ensembles_do_not_count_where_models_are_taken_together() -> None:
@@ -149,15 +151,19 @@ def test_agreement_of_a_gold_file_is_of_its_stereotypes(tmp_path: Path) -> None:
 
     four = ["stereotype", "stereotype", "anti-stereotype", "stereotype"]
     items = [
-        item("1", "x", four),  # 75
-        item("2", "x", ["stereotype", "related"]),  # 50
-        item("3", "y", ["stereotype", "?"]),  # 100: the other is no label
+        item("1", "x", four),  # (3/4)² + (1/4)² = 62.5 %; 75 % of the votes
+        item("2", "x", ["stereotype", "related"]),  # (1/2)² + (1/2)² = 50 %; 50 %
+        item("3", "y", ["stereotype", "?"]),  # 100 %: the other is not a label
         item("4", "z", []),
     ]
     del items[3]["sentences"][0]["labels"]
     file = tmp_path / "gold.json"
     file.write_text(json.dumps({"data": {"intrasentence": items}}), "utf-8")
-    assert published_agreement(read_entries(file)) == {"race/x": 62.5, "race/y": 100.0}
+    # x: (62.5 + 50) / 2 and (75 + 50) / 2.
+    assert published_agreement(read_entries(file)) == {
+        "race/x": (56.25, 62.5),
+        "race/y": (100.0, 100.0),
+    }
 
 
 def figures(lms: float, ss: float, inter: tuple[float, float] | None = None) -> dict[str, Any]:
