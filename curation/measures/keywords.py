@@ -1,6 +1,6 @@
 """Words that are much more frequent in what was written than in a language at large.
 
-They stand in the manner of Table 3 of Nadeem et al. (2021), which lists 16 of each domain.
+As in StereoSet (ACL §4.4), whose Table 3 lists 16 of each domain.
 """
 
 import math

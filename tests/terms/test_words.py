@@ -117,7 +117,7 @@ def test_the_shipped_list_has_the_papers_forty_words() -> None:
     found = read_words(
         read_rows(path), path, domain="gender", languages=("en",), wanted=Path("gender.csv")
     )
-    # ACL §3, Table 1: 40 target terms of gender.
+    # ACL §4.1, Table 1: 40 target terms of gender.
     assert len({w.text for w in found}) == len(found) == 40
     assert all(w.family for w in found)
     family = {w.text: w.family for w in found}
