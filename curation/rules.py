@@ -165,6 +165,8 @@ def decide(
 
 FULL = 5
 """Labels of each association that a tier needs: the paper's five validators (ACL §4.3)."""
+TIERS = ("3", "4", "5", "unknown")
+"""The tiers that a CAT can have, as they are named where CATs are counted."""
 
 
 def tier(votes: Sequence[Votes], golds: Sequence[Gold]) -> int | None:

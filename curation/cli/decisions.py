@@ -14,6 +14,7 @@ from curation.cli.pipeline import bring_up_to_date
 from curation.files import CurationError, read_json
 from curation.reasons import REASONS
 from curation.records import KINDS
+from curation.rules import TIERS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,8 +42,6 @@ def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
 
 def show_filter(counts: dict[str, int]) -> None:
     """Say what the filter kept, by tier, and why the rest fell."""
-    from curation.decisions.filter import TIERS
-
     console.say(
         f"{counts['items_kept']} of {counts['items_in']} items kept as CATs; "
         f"{counts['labels_counted']} of {counts['labels_in']} labels counted."

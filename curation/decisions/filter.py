@@ -8,10 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from curation.records import KINDS, VALUES, Decision, Item, Verdict
-from curation.rules import Outcome, Votes, decide, tier
+from curation.rules import TIERS, Outcome, Votes, decide, tier
 
 ALGORITHM = 2
-TIERS = ("3", "4", "5", "unknown")
 
 
 class Counted(NamedTuple):
