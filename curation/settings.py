@@ -136,7 +136,7 @@ PAPER: dict[str, dict[str, Any]] = {
     },
     "religion": {"properties": ("P140",), "form": "both", "top": 12, "merge": "all"},
 }
-"""StereoSet's domains (ACL §3, Table 1: the numbers of terms). Nationality (P27) stands beside
+"""StereoSet's domains (ACL §4.1; Table 1: the numbers of terms). Nationality (P27) stands beside
 ethnic group (P172), for that is what its list of target terms holds.
 """
 

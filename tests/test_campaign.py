@@ -196,7 +196,7 @@ def test_a_domain_of_the_papers_name_begins_as_in_the_paper(tmp_path: Path) -> N
 def test_without_a_word_on_domains_they_are_the_papers(tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text(HEAD.replace("[domains.a]", ""), "utf-8")
-    # ACL §3, Table 1: target terms by domain; the words of gender are a list.
+    # ACL §4.1, Table 1: target terms by domain; the words of gender are a list.
     assert {name: domain.top for name, domain in read_settings(path).domains.items()} == {
         "gender": 0, "profession": 120, "race": 149, "religion": 12,
     }  # fmt: skip

@@ -32,6 +32,7 @@ from curation.files import CurationError, read_json
 from curation.records import Cat
 
 if TYPE_CHECKING:
+    from curation.scores.terms import Agreement
     from curation.scores.runs import Run
 
 
@@ -153,9 +154,9 @@ def compare(
 
 def _read(
     campaign: Path, gold: Sequence[Path] | None, scores: Path
-) -> tuple[list[Cat], Path, dict[str, float | None]]:
+) -> "tuple[list[Cat], Path, dict[str, Agreement]]":
     """The CATs, the folder of their scores, and the agreement on each term."""
-    from curation.scores.terms import published_agreement
+    from curation.scores.terms import Agreement, published_agreement
     from curation.stereoset import read_entries
 
     if gold:
@@ -165,7 +166,11 @@ def _read(
     opened = open_campaign(campaign)
     path = opened.decisions / "agreement.json"
     rows = read_json(path)["terms"] if path.exists() else []
-    agreement = {f"{row['domain']}/{row['term']}": row["stereotype"] for row in rows}
+    agreement = {
+        # Without «agreement» the report is of an earlier version, which had another formula.
+        f"{row['domain']}/{row['term']}": Agreement(row.get("agreement"), row["stereotype"])
+        for row in rows
+    }
     return campaign_cats(opened), opened.scores, agreement
 
 

@@ -12,6 +12,7 @@ from curation.cli.measuring import Language, Report, Source, report
 from curation.cli.options import FILE, Json, Where
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS
+from curation.rules import TIERS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,6 +52,7 @@ def statistics(
 def show_statistics(found: Report, *, terms: bool = False) -> None:
     """Print statistics."""
     heads = ["domain", "terms", "CATs", "words", "characters", "tokens"]
+    heads += [f"tier {name}" for name in TIERS]
     for kind, part in found["kinds"].items():
         rows = [[domain, *cell.values()] for domain, cell in part["domains"].items()]
         rows.append(["all", *part["overall"].values()])

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from curation.scores.runs import Board, Run
 
 _ABOUT_TERMS = (
-    "most: the highest ss; least: the ss nearest to 50; agreement: per cent of the annotators' "
-    "votes on stereotypes that are «stereotype»; a term with few CATs can be here by chance"
+    "most: the highest ss; least: the ss nearest to 50; agreement: of annotators on "
+    "the term's stereotypes, as in ACL Table 10, in per cent; a term with few CATs can be here by chance"
 )
 _MANY = 45  # with more pairs than this, only neighbours in the table are shown
 Runs = Mapping[str, Mapping[str, Any]]  # results by run, MODEL/RULE

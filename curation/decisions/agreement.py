@@ -18,9 +18,10 @@ from curation.decisions.measures import (
 )
 from curation.intervals import FEW
 from curation.records import GOLDS, VALUES, Decision, Item, Term
+from curation.rules import chance_of_agreement
 
-ALGORITHM = 1
-PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4)
+ALGORITHM = 2
+PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4.3)
 GROUPS = ("domain", "kind", "round", "term", "annotator")
 CLASSES = ("all", "stereo/anti")
 SCOPES = ("kept", "decided")
@@ -154,39 +155,48 @@ def measured(
 
 
 def by_term(of: Facts) -> list[dict[str, Any]]:
-    """Agreement of each term as in the paper's Table 10, over its kept CATs.
+    """Agreement of each term (ACL §4.3, Table 10), both kinds pooled, of kept and decided items.
+
+    ``agreement`` is our reading of Table 10: the mean over the stereotype associations of the
+    chance that two of their votes are the same (``rules.chance_of_agreement``). ``stereotype`` and
+    ``all`` are the plain shares of votes for the gold label, of the stereotype associations and of
+    all that have a gold label.
 
     Returns:
-        ``{"term", "domain", "cats", "stereotype", "all"}``: per cent of votes for the gold label,
-        mean over CATs, of the stereotype association and of all three (ACL, Table 10: «for
-        stereotypes»); most agreed first.
+        ``{"term", "domain", "cats", "agreement", "stereotype", "all", "decided"}`` in per cent,
+        None where no association has a vote; highest agreement first. ``decided`` has ``items``
+        and the same three figures over kept and dropped items; ``cats`` counts kept ones.
     """
     votes = _votes(of, of.labels)
-    total = votes.sum(axis=1)
+    total, gold = votes.sum(axis=1), of.frame["gold"].to_numpy()
     frame = of.frame.assign(
-        share=np.where(
-            of.frame["gold"].to_numpy() >= 0,
-            100 * votes[np.arange(len(votes)), of.frame["gold"]] / np.maximum(total, 1),
-            np.nan,
-        )
-    )
-    frame = frame[frame["kept"] & (total > 0)]
+        share=100 * votes[np.arange(len(votes)), gold] / np.maximum(total, 1),
+        alike=[100 * chance_of_agreement(v) if sum(v) else np.nan for v in votes.tolist()],
+    )[(gold >= 0) & (total > 0)]
     rows = []
-    for term, part in frame.groupby("term", observed=True, sort=True):
+    for term, part in frame[frame["decided"]].groupby("term", observed=True, sort=True):
+        kept, decided = part[part["kept"]], _of_term(part)
         rows.append(
             {
                 "term": str(term).split("/", 1)[1],
                 "domain": str(part["domain"].iloc[0]),
-                "cats": int(part["item"].nunique()),
-                "stereotype": _mean(part.loc[part["gold"] == 0, "share"]),
-                "all": _mean(part["share"]),
+                "cats": int(kept["item"].nunique()),
+                **_of_term(kept),
+                "decided": {"items": int(part["item"].nunique()), **decided},
             }
         )
-    return sorted(rows, key=lambda row: (-(row["stereotype"] or 0), row["domain"], row["term"]))
+    return sorted(rows, key=lambda row: (-(row["agreement"] or 0), row["domain"], row["term"]))
 
 
-def _mean(values: "pd.Series[float]") -> float | None:
-    return float(values.mean()) if len(values) else None
+def _of_term(part: pd.DataFrame) -> dict[str, float | None]:
+    """The three figures of ``by_term`` over some of a term's associations."""
+    stereotypes = part[part["gold"] == GOLDS.index("stereotype")]
+    figures = {
+        "agreement": stereotypes["alike"],
+        "stereotype": stereotypes["share"],
+        "all": part["share"],
+    }
+    return {name: float(v.mean()) if len(v) else None for name, v in figures.items()}
 
 
 def by_annotator(of: Facts) -> list[dict[str, Any]]:

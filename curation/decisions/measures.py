@@ -121,7 +121,7 @@ def interval(measure: str, units: Floats, *, confidence: float = 0.95) -> Interv
         return np.asarray(1 - MEASURES[measure](sums))
 
     def logarithm(sums: Floats) -> Floats:
-        return np.log(np.maximum(disagreement(sums), 0))
+        return np.asarray(np.log(np.maximum(disagreement(sums), 0)))
 
     if len(units) < 2:
         return None

@@ -24,7 +24,7 @@ _AT_ONCE = 1_000_000  # signs held at once: 16 MB
 ALL_SWAPS = 12  # terms up to which all swaps are gone through
 CLASSES = ("negative", "neutral", "positive")
 PAPER = {"stereotype": 41.0, "anti-stereotype": 33.0}
-"""Negative associations in StereoSet, in percent (Table 2)."""
+"""Negative associations in StereoSet, in percent (ACL Table 2)."""
 
 Floats = NDArray[np.float64]
 

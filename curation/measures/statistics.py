@@ -17,10 +17,10 @@ import numpy as np
 from curation.blank import options
 from curation.intervals import FEW, mean_interval
 from curation.records import GOLDS, KINDS, Cat
-from curation.rules import same_text
+from curation.rules import TIERS, same_text
 from curation.words import UNSPACED, NotCheckedError, base, words
 
-ALGORITHM = 2
+ALGORITHM = 3
 SAMPLE = 1000  # words among which different ones are counted, so that large and small compare
 
 Counts = Callable[[str], int]
@@ -124,13 +124,22 @@ def shown(cat: Cat) -> list[str]:
 
 
 def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> dict[str, Any]:
-    """CATs, terms and mean lengths; a mean is None where there is no CAT or the unit is missing."""
+    """CATs, terms, mean lengths and CATs by tier.
+
+    A mean is None where there is no CAT or the unit is missing.
+    """
     texts = [text for cat in cats for text in shown(cat)]
     means = {
         f"mean_{unit}": fmean(map(units[unit], texts)) if texts and unit in units else None
         for unit in ("words", "characters", "tokens")
     }
-    return {"terms": len({(cat.domain, cat.term) for cat in cats}), "cats": len(cats), **means}
+    tiers = Counter(str(cat.tier or "unknown") for cat in cats)
+    return {
+        "terms": len({(cat.domain, cat.term) for cat in cats}),
+        "cats": len(cats),
+        **means,
+        **{f"tier_{name}": tiers[name] for name in TIERS},
+    }
 
 
 # --- gaps ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from curation.scores.metrics import results
 from curation.scores.power import power_report
 from curation.scores.runs import Board
 from curation.scores.sizes import Sizes, size_correlations, sizes_of
-from curation.scores.terms import by_term, model_terms
+from curation.scores.terms import Agreement, by_term, model_terms
 
 ALL = "all"  # stands for the domain where all are taken together
 
@@ -65,7 +65,7 @@ def compare_group(
     group: Group,
     every: Sequence[Mapping[str, Any]],
     *,
-    agreement: Mapping[str, float | None] | None = None,
+    agreement: Mapping[str, Agreement] | None = None,
     power: float | None = None,
 ) -> dict[str, Any]:
     """One group's ranking, and what is said over its models.
@@ -160,7 +160,7 @@ def terms_of(
     reports: Sequence[Mapping[str, Any]],
     *,
     count: int = 1,
-    agreement: Mapping[str, float | None] | None = None,
+    agreement: Mapping[str, Agreement] | None = None,
 ) -> list[dict[str, Any]]:
     """Of each run of one model what ``terms.model_terms`` has, beside the means of its group.
 

@@ -12,7 +12,7 @@ from typing import Any
 from curation.files import CurationError
 from curation.models.rules import PROFILES
 from curation.records import KINDS, Cat
-from curation.scores import ensemble
+from curation.scores.groups import ENSEMBLE
 from curation.scores.compare import ALL
 from curation.scores.differences import BOTH, FIGURES
 from curation.scores.metrics import Ties, results
@@ -42,7 +42,7 @@ def printed_name(run: Run) -> str | None:
     does not matter. An ensemble matches by its members: they are the three of the papers (ACL §7).
     """
     known = models()
-    if run.about.get("family") == ensemble.FAMILY:
+    if run.family == ENSEMBLE:
         inside = [str(name).rpartition("/")[0] for name in run.about.get("members", ())]
         members = {_named(name) for name in inside}
         return next((m.name for m in known.values() if m.members and m.members == members), None)

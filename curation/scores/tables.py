@@ -139,7 +139,7 @@ def latex(
             icat = printed(cell["icat"])
             texts += [printed(cell["lms"]), printed(cell["ss"])]
             texts.append(rf"\textbf{{{icat}}}" if bold and icat == top else icat)
-            below += [_below(cell[f"{figure}_ci"]) for figure in FIGURES]
+            below += [bracket(cell[f"{figure}_ci"]) for figure in FIGURES]
         rows.append(rf"{' & '.join(texts)} \\")
         if intervals and any(below):
             rows.append(rf"{' & '.join(below)} \\")
@@ -236,8 +236,13 @@ def _span(bounds: Sequence[float] | None) -> str:
     return "--" if bounds is None else "--".join(f"{bound:.1f}" for bound in bounds)
 
 
-def _below(bounds: Sequence[float] | None) -> str:
-    return rf"{{\scriptsize {_span(bounds)}}}" if bounds else ""
+def bracket(bounds: Sequence[float] | None) -> str:
+    r"""An interval as the table shows it, in small type; "" where there is none.
+
+    >>> bracket((58.26, 64.71)), bracket(None)
+    ('{\\scriptsize [58.3, 64.7]}', '')
+    """
+    return "" if bounds is None else rf"{{\scriptsize [{bounds[0]:.1f}, {bounds[1]:.1f}]}}"
 
 
 def _number(text: str) -> float:

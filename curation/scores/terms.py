@@ -1,15 +1,28 @@
 """Terms: how far one model, and models on average, stereotype each (ACL Table 8)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from curation.rules import read_label
+from curation.records import VALUES
+from curation.rules import chance_of_agreement, read_label
 from curation.scores.metrics import percent_interval
 from curation.scores.runs import Board
-from curation.stereoset import Entry
+from curation.stereoset import Entry, votes
+
+
+class Agreement(NamedTuple):
+    """How far annotators agree on a term's stereotypes, in per cent.
+
+    ``agreement`` is our reading of ACL Table 10 (``rules.chance_of_agreement``), ``votes`` the
+    plain share of the votes that say stereotype. Either is None where it is not known.
+    """
+
+    agreement: float | None = None
+    votes: float | None = None
+
 
 EVEN = 50.0  # the ss of a term on which a model prefers neither
 
@@ -26,20 +39,20 @@ def by_term(
     board: Board,
     chosen: Sequence[int],
     *,
-    agreement: Mapping[str, float | None] | None = None,
+    agreement: Mapping[str, Agreement] | None = None,
 ) -> list[dict[str, Any]]:
     """How far models stereotype each term, beside how far annotators agreed on it.
 
     Args:
         board: what the runs won.
         chosen: numbers of the runs, one a model.
-        agreement: per cent of votes for the gold label of the term's stereotypes, by term
-            (``domain/target``).
+        agreement: of annotators, by term (``domain/target``).
 
     Returns:
-        ``{"domain", "term", "ss", "ss_ci", "lms", "cats", "agreement"}``: ss and lms are means
-        over the models, both kinds pooled; the most stereotyped of each domain first, of equal
-        ones that with more CATs. ss_ci is None for a single CAT. Without runs there is no row.
+        ``{"domain", "term", "ss", "ss_ci", "lms", "cats", "agreement", "votes"}``: ss and lms are
+        means over the models, both kinds pooled; the most stereotyped of each domain first, of
+        equal ones that with more CATs. ss_ci is None for a single CAT. Without runs there is no
+        row.
     """
     if not chosen:
         return []
@@ -53,7 +66,7 @@ def by_term(
                 "ss_ci": percent_interval(part["ss"].to_numpy(), observations=len(part)),
                 "lms": float(part["lms"].mean()),
                 "cats": len(part),
-                "agreement": (agreement or {}).get(str(term)),
+                **(agreement or {}).get(str(term), Agreement())._asdict(),
             }
         )
     return sorted(rows, key=lambda row: (row["domain"], -row["ss"], -row["cats"], row["term"]))
@@ -89,7 +102,7 @@ def model_terms(
     *,
     count: int = 1,
     means: Sequence[Mapping[str, Any]] = (),
-    agreement: Mapping[str, float | None] | None = None,
+    agreement: Mapping[str, Agreement] | None = None,
 ) -> list[dict[str, Any]]:
     """One model's domains, with the most and least stereotyped terms of each (ACL Table 8).
 
@@ -104,19 +117,21 @@ def model_terms(
     Returns:
         Of each domain a row with ``end`` and ``term`` "", then a row for each of its terms as
         ``most_and_least`` has them. Each is a cell of ``metrics.results`` with ``domain``,
-        ``term``, ``end``, ``agreement`` (None for a domain) and ``mean_ss``, the term's mean over
+        ``term``, ``end``, ``agreement``, ``votes`` (None for a domain) and ``mean_ss``, the term's mean over
         the models (None for a domain, and without ``means``).
     """
     mean = {f"{row['domain']}/{row['term']}": row["ss"] for row in means}
     terms: list[dict[str, Any]] = []
     for key, cell in result["terms"].items():
         domain, term = parted(key, result)
-        beside = {"mean_ss": mean.get(key), "agreement": (agreement or {}).get(key)}
+        known = (agreement or {}).get(key, Agreement())
+        beside = {"mean_ss": mean.get(key), **known._asdict()}
         terms.append({"domain": domain, "term": term, **cell, **beside})
     found = []
     for domain, cell in result["domains"].items():
         found.append(
-            {"domain": domain, "term": "", "end": "", **cell, "mean_ss": None, "agreement": None}
+            {"domain": domain, "term": "", "end": "", **cell, "mean_ss": None}
+            | Agreement()._asdict()
         )
         found += most_and_least([row for row in terms if row["domain"] == domain], count=count)
     return found
@@ -128,24 +143,23 @@ def parted(key: str, result: Mapping[str, Any]) -> tuple[str, str]:
     return domain, key[len(domain) + 1 :]
 
 
-def published_agreement(entries: Sequence[Entry]) -> dict[str, float | None]:
-    """Agreement on each term by the labels that a gold file carries (ACL, Table 10).
+def published_agreement(entries: Sequence[Entry]) -> dict[str, Agreement]:
+    """Agreement on each term by the labels that a gold file carries (ACL §4.3, Table 10).
 
-    Mean over the term's CATs of the per cent of the stereotype's labels that are «stereotype».
-    Labels outside the vocabulary are not counted; a term without labels is left out.
+    Means over the stereotypes of the term's CATs, both kinds pooled; a term without labels is left
+    out.
 
     Returns:
-        Per cent by term (``domain/target``).
+        By term (``domain/target``).
     """
-    shares: dict[str, list[float]] = {}
+    found: dict[str, list[tuple[float, float]]] = {}
     for entry in entries:
         for sentence in entry.item["sentences"]:
-            if read_label(str(sentence["gold_label"])) != "stereotype":
-                continue
-            said = [read_label(str(one.get("label"))) for one in sentence.get("labels") or ()]
-            said = [value for value in said if value]
-            if said:
-                share = 100 * said.count("stereotype") / len(said)
+            counted = votes(sentence)
+            total = sum(counted)
+            if total and read_label(str(sentence["gold_label"])) == "stereotype":
+                share = counted[VALUES.index("stereotype")] / total
                 name = f"{entry.item['bias_type']}/{entry.item['target']}"
-                shares.setdefault(name, []).append(share)
-    return {term: float(np.mean(values)) for term, values in shares.items()}
+                found.setdefault(name, []).append((chance_of_agreement(counted), share))
+    means = {term: 100 * np.mean(pairs, axis=0) for term, pairs in found.items()}
+    return {term: Agreement(*mean.tolist()) for term, mean in means.items()}

@@ -46,7 +46,7 @@ def select(
     knobs: TermSettings | None = None,
     where: str = "edits.csv",
 ) -> Selection:
-    """Choose the target terms (StereoSet, ACL §3: «manually filter terms that are either
+    """Choose the target terms (StereoSet, ACL §4.1: «manually filter terms that are either
     infrequent or too fine-grained»).
 
     People's word comes first, then what a word list or an answer names, then the rules: places,

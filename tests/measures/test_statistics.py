@@ -35,6 +35,13 @@ def test_table_1_counts_terms_cats_and_words_by_hand() -> None:
     assert (found["overall"]["terms"], found["overall"]["cats"]) == (3, 5)
 
 
+def test_cats_are_counted_by_tier() -> None:
+    tiers = (3, 5, 5, None)
+    four = [one.model_copy(update={"tier": n}) for one, n in zip(CATS, tiers, strict=False)]
+    found = statistics(four, language="en")["overall"]
+    assert [found[f"tier_{name}"] for name in ("3", "4", "5", "unknown")] == [1, 0, 2, 1]
+
+
 def test_gaps_are_of_what_differs_and_not_of_the_context() -> None:
     rows = statistics(CATS, language="en")["gaps"]
     gap = {(r["kind"], r["unit"], r["first"], r["second"]): r for r in rows}
@@ -144,6 +151,7 @@ def test_nothing_collected_has_no_means() -> None:
         "mean_words": None,
         "mean_characters": None,
         "mean_tokens": None,
+        **{f"tier_{name}": 0 for name in ("3", "4", "5", "unknown")},
     }
     assert all(found["kinds"][kind]["domains"] == {} for kind in KINDS)
     assert all(row["mean"] is None and row["cats"] == 0 for row in found["gaps"])

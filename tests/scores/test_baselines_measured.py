@@ -54,18 +54,18 @@ def test_figures_rule_and_reason_stand_together() -> None:
 
 def test_a_rule_for_one_kind_has_no_figure_of_both() -> None:
     rule = Artefact("OverlapLM", "shares", scores(INTER, 3, 2, 1))
-    (found,) = measured([*INTRA, *INTER], [rule], resamples=100)
+    (found,) = measured([*INTRA, *INTER], [rule])
     assert list(found["kinds"]) == ["intersentence"]
     assert found["kinds"]["intersentence"]["overall"]["cats"] == 6
     assert found["overall"] is None
-    (alone,) = measured(INTER, [rule], resamples=100)
+    (alone,) = measured(INTER, [rule])
     assert alone["overall"]["cats"] == 6
 
 
 def test_lost_ties_are_counted_as_asked_and_judged_as_half_won() -> None:
     even = Artefact("SentimentLM", "negative", scores(INTRA, 0, 0, 0))
-    (half,) = measured(INTRA, [even], resamples=100)
-    (official,) = measured(INTRA, [even], ties="official", resamples=100)
+    (half,) = measured(INTRA, [even])
+    (official,) = measured(INTRA, [even], ties="official")
     assert (half["overall"]["lms"], half["overall"]["ss"]) == (50.0, 50.0)
     assert (official["overall"]["lms"], official["overall"]["ss"]) == (0.0, 0.0)
     # ss is 0 only because ties are lost, so the texts are not to blame.
@@ -76,7 +76,7 @@ def test_what_beats_chance_is_told_by_kind() -> None:
     both = {**scores(INTRA, 3, 3, 1), **scores(INTER, 1, 2, 1.5)}
     # intra: both beat unrelated, lms 100; stereotype and anti tie, ss 50
     # inter: only anti beats unrelated, lms 50; ss 0
-    (found,) = measured([*INTRA, *INTER], [Artefact("X", "-", both)], resamples=100)
+    (found,) = measured([*INTRA, *INTER], [Artefact("X", "-", both)])
     assert found["beyond_chance"] == [
         {"kind": "intrasentence", "figure": "lms", "value": 100.0, "ci": [100.0, 100.0]},
         {"kind": "intersentence", "figure": "ss", "value": 0.0, "ci": [0.0, 0.0]},
@@ -86,8 +86,8 @@ def test_what_beats_chance_is_told_by_kind() -> None:
 @pytest.mark.parametrize("turned", ["ShortestLM", "LastLM"])
 def test_an_ss_that_mirrors_anothers_is_told_once(turned: str) -> None:
     values = scores(INTRA, 2, 3, 1)  # lms 100, ss 0
-    (first,) = measured(INTRA, [Artefact("LongestLM", "-", values)], resamples=100)
-    (second,) = measured(INTRA, [Artefact(turned, "-", values)], resamples=100)
+    (first,) = measured(INTRA, [Artefact("LongestLM", "-", values)])
+    (second,) = measured(INTRA, [Artefact(turned, "-", values)])
     assert told(first["beyond_chance"]) == [("intrasentence", "lms"), ("intrasentence", "ss")]
     assert told(second["beyond_chance"]) == [("intrasentence", "lms")]
 
@@ -96,14 +96,12 @@ def test_resamples_and_seed_reach_the_intervals() -> None:
     # Three terms won and three lost: a resample has k of 6 won, and its lms is k · 100/6.
     values = {**scores(INTRA[:3], 3, 2, 1), **scores(INTRA[3:], 1, 2, 3)}
     rule = [Artefact("X", "-", values)]
-    (one,), (again,) = (measured(INTRA, rule, resamples=100, seed=1) for _ in range(2))
+    (one,), (again,) = (measured(INTRA, rule) for _ in range(2))
     assert one == again
     low, high = one["overall"]["lms_ci"]
     assert low < 50.0 < high
     # Of a single resample both bounds are its lms; five seeds do not draw the same one.
-    bounds = [
-        measured(INTRA, rule, resamples=1, seed=seed)[0]["overall"]["lms_ci"] for seed in range(5)
-    ]
+    bounds = [measured(INTRA, rule)[0]["overall"]["lms_ci"] for seed in range(5)]
     assert all(low == high for low, high in bounds)
     assert len({low for low, _ in bounds}) > 1
 

@@ -10,7 +10,6 @@ from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.compare import (
     compare_group,
     correlations,
-    few,
     run_results,
     shifts,
     terms_of,
@@ -18,6 +17,7 @@ from curation.scores.compare import (
 from curation.scores.groups import groups
 from curation.scores.metrics import comparisons, results
 from curation.scores.runs import Board, Run, board
+from curation.scores.terms import Agreement
 
 S, A, U = (3, 2, 1), (2, 3, 1), (2, 1, 3)  # s > a > u; a > s > u; u > s > a
 
@@ -49,14 +49,14 @@ def laid(*runs: Run) -> Board:
 
 def test_results_are_those_of_predictions_with_domains_over_both_kinds() -> None:
     m = run("m", p=S, q=A, r=S, t=U)
-    found = run_results(laid(m), 0, resamples=200, seed=3)
-    own = results(comparisons(CATS, m.scores), model="m", resamples=200, seed=3)
+    found = run_results(laid(m), 0)
+    own = results(comparisons(CATS, m.scores), model="m")
     assert (found["kinds"], found["overall"]) == (own["kinds"], own["overall"])
     race = found["domains"]["race"]
     # x: p and q pooled, ss 50; y 100. Intrasentence alone would be 100.
     assert (race["ss"], race["cats"], race["terms"]) == (75.0, 3, 2)
     assert (found["domains"]["gender"]["lms"], found["left_out"]) == (0.0, 0)
-    assert few([found])
+    assert found["overall"]["few_terms"]
 
 
 def test_results_say_what_tables_say_of_a_run() -> None:
@@ -86,13 +86,12 @@ def test_a_group_is_compared_for_itself() -> None:
         run("o", "ll-bos", p=S, q=A, r=A, t=A),
     ]
     both = laid(*runs)
-    every = [run_results(both, number, resamples=200) for number in range(4)]
+    every = [run_results(both, number) for number in range(4)]
     bos, pll = groups(both.runs)
-    found = compare_group(both, bos, every, agreement={"race/x": 7.0}, power=3.0, resamples=200)
+    found = compare_group(both, bos, every, agreement={"race/x": Agreement(7.0, 8.0)}, power=3.0)
     # icat: m ss (50 + 100 + 100)/3, 100 · 16.7/50; o ss (50 + 0 + 0)/3, as far; n 0.
     assert (found["group"], found["models"]) == ("ll-bos", ["m/ll-bos", "o/ll-bos", "n/ll-bos"])
-    # Three pairs, though there are four runs: 3 · 200 − 1.
-    assert found["resamples_of_differences"] == 599
+    # Three pairs, though there are four runs.
     pairs = {(row["a"], row["b"]) for row in found["differences"]}
     assert len(pairs) == 3
     assert not any("pll" in name for pair in pairs for name in pair)
@@ -107,8 +106,8 @@ def test_a_group_is_compared_for_itself() -> None:
 def test_ensembles_do_not_count_where_models_are_taken_together() -> None:
     e = replace(run("e", p=S), about={"family": "ensemble", "members": ["m/ll-bos"]})
     both = laid(run("m", "ll-bos", p=A), e)
-    every = [run_results(both, number, resamples=200) for number in (0, 1)]
-    found = compare_group(both, groups(both.runs)[0], every, resamples=200)
+    every = [run_results(both, number) for number in (0, 1)]
+    found = compare_group(both, groups(both.runs)[0], every)
     assert found["models"] == ["m/ll-bos", "e/r"]
     assert [row["ss"] for row in found["terms"]] == [0.0]
     assert found["correlations"][0]["models"] == 1
@@ -119,8 +118,8 @@ def test_ensembles_do_not_count_where_models_are_taken_together() -> None:
 
 def test_one_models_terms_are_beside_those_of_its_group() -> None:
     both = laid(run("m", "ll-bos", r=S), run("n", "ll-bos", r=A), run("m", "pll", r=S))
-    every = [run_results(both, number, resamples=200) for number in range(3)]
-    reports = [compare_group(both, g, every, resamples=200) for g in groups(both.runs)]
+    every = [run_results(both, number) for number in range(3)]
+    reports = [compare_group(both, g, every) for g in groups(both.runs)]
     found = terms_of("m", every, reports)
     # Under ll-bos m has 100 and n 0 on y; under pll m is alone.
     assert [(part["run"], part["group"], part["rows"][1]["mean_ss"]) for part in found] == [
@@ -163,7 +162,7 @@ def test_shifts_hold_rules_against_the_models_own_and_variants_against_their_rul
         run("n", "ll-bos", "lower", **base), run("m", "predictions", **base),
     ]  # fmt: skip
     both = laid(*runs)
-    every = shifts(both, groups(both.runs), resamples=200)
+    every = shifts(both, groups(both.runs))
     found = [row for row in every if row["figure"] == "ss"]
     told = [(row["what"], row["a"], row["b"], row["difference"]) for row in found]
     third = pytest.approx(-100 / 3)  # of three terms, one is turned
@@ -176,7 +175,7 @@ def test_shifts_hold_rules_against_the_models_own_and_variants_against_their_rul
         ("variant", "n/ll-bos+lower", "n/ll-bos", 0.0),
     ]
     assert found[3]["ci"] == [0.0, 0.0]
-    picked = shifts(both, groups(both.runs, rule="ll-acl"), resamples=200)
+    picked = shifts(both, groups(both.runs, rule="ll-acl"))
     assert {(row["a"], row["b"]) for row in picked} == {
         ("m/ll-bos", "m/ll-acl"), ("m/ll-acl+lower", "m/ll-acl"), ("m/ll-code+lower", "m/ll-acl"),
     }  # fmt: skip

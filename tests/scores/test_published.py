@@ -167,7 +167,7 @@ BEST = (3.0, 2.0, 1.0)  # the stereotype, then the anti-stereotype: lms 100, ss 
 
 
 def pairs(cats: list[Cat], *runs: Run, **options: Any) -> list[dict[str, Any]]:
-    return beside(choose([]), by_split(cats), runs, resamples=100, **options)
+    return beside(choose([]), by_split(cats), runs, **options)
 
 
 def where(found: list[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -264,7 +264,7 @@ def test_acl_rows_of_gpt2_are_means_and_bert_has_a_trained_head_there() -> None:
         run("bert-large-cased", cats, BEST, rules={"intrasentence": "attribute-acl",
                                                    "intersentence": "nsp"}),
     ]  # fmt: skip
-    found = beside(choose(["acl 6"]), by_split(cats), runs, resamples=100)
+    found = beside(choose(["acl 6"]), by_split(cats), runs)
     why = {(row["model"], row["kind"]): row["why"] for row in found}
     assert why["GPT2", "intrasentence"] == ["mean"]
     assert why["BERT-large", "intersentence"] == ["head", "casing", "misprint"]
@@ -282,7 +282,7 @@ def test_ties_are_a_reason_where_they_count_half() -> None:
 def test_equal_values_need_no_reason() -> None:
     rows = [Printed("ACL 2021, Table 4", "acl-ll", "dev", "intrasentence", "gender", "", "GPT2",
                     100.0, 100.0, 0.0, 1, "")]  # fmt: skip
-    (row,) = beside(rows, by_split(GENDER), [run("gpt2", GENDER, BEST)], resamples=100)
+    (row,) = beside(rows, by_split(GENDER), [run("gpt2", GENDER, BEST)])
     assert row["why"] == []
 
 

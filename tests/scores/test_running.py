@@ -128,7 +128,7 @@ def close(found: dict[str, float], wanted: dict[str, float], allowed: float) -> 
 
 
 def figures(work: Job, cats: Sequence[Cat], ties: Any = "half") -> dict[str, Any]:
-    return conclude(work, cats, ties=ties, resamples=100, seed=1)
+    return conclude(work, cats, ties=ties)
 
 
 def superseded(work: Job) -> list[Path]:
@@ -184,7 +184,7 @@ def test_figures_are_those_of_the_scores_split_by_split(causal: Path, tmp_path: 
     for split, part in (("test", CATS), ("dev", dev)):
         table = comparisons(part, values(work), ties="official")
         name = "tiny-causal, default"
-        wanted = {**results(table, model=name, resamples=100, seed=1), "left_out": 0}
+        wanted = {**results(table, model=name), "left_out": 0}
         assert found["splits"][split] == wanted
 
 
@@ -417,7 +417,7 @@ def test_what_is_refused_is_written_counted_and_not_asked_again(
     assert found["splits"]["test"]["overall"]["cats"] == 4
     rest = [INTRA[0], *INTRA[2:5]]
     table = comparisons(rest, values(work))
-    alone = results(table, model="tiny-causal, default", resamples=100, seed=1)
+    alone = results(table, model="tiny-causal, default")
     assert {k: v for k, v in found["splits"]["test"].items() if k != "left_out"} == alone
     asked.clear()
     assert score_cats(work, cats) == {"scored": 0, "before": 15, "refused": 0}

@@ -81,7 +81,10 @@ def scored_campaign(campaign: Campaign) -> Path:
     """Its folder, with three models under ``default`` and what annotators agree on."""
     campaign.decisions.mkdir()
     (campaign.decisions / "cats.jsonl").write_bytes(b"".join(map(dump_line, CATS)))
-    terms = [{"term": "term 0", "domain": "craft", "cats": 4, "stereotype": 82.5, "all": 90.0}]
+    terms = [
+        {"term": "term 0", "domain": "craft", "agreement": 79.5, "stereotype": 82.5},
+        {"term": "term 1", "domain": "sport", "stereotype": 82.5},  # as earlier versions wrote it
+    ]
     (campaign.decisions / "agreement.json").write_text(json.dumps({"terms": terms}), "utf-8")
     scores = campaign.root / "5-scores"
     put(scores, "bakery/likes", "default", likes)
