@@ -4,7 +4,7 @@ import errno
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -51,7 +51,10 @@ def models(
         str, typer.Option(help="One rule for all models; «curation scores rules» lists them.")
     ] = "",
     profile: Annotated[
-        str, typer.Option(help="A rule for each family and kind: acl-ll, acl-pll, arxiv, default.")
+        str,
+        typer.Option(
+            help="A rule for each family and kind: acl-ll, acl-pll, arxiv, code, default."
+        ),
     ] = "",
     variant: Annotated[
         str, typer.Option(help="Alter the texts first: lower, capital, unpointed.")
@@ -75,6 +78,14 @@ def models(
             metavar="DIR", help="What train-nsp made of the model: it serves the rule nsp."
         ),
     ] = "",
+    accept_own_head: Annotated[
+        bool,
+        typer.Option(
+            "--accept-own-head",
+            help="Under acl-ll: use the model's own next-sentence head if --nsp is not given; "
+            "every table says so.",
+        ),
+    ] = False,
     revision: Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")] = "",
     endpoint: Annotated[
         str,
@@ -110,7 +121,7 @@ def models(
 ) -> None:
     """Score models: lms, ss, icat of each, with every association's score kept.
 
-    Scores are appended to 5-scores/MODEL/RULE/scores.jsonl (with --gold: to that of --scores) as
+    Scores are appended to 5-scores/MODEL/RULES/scores.jsonl (with --gold: to that of --scores) as
     they come; a command that was ended goes on where it was. A model that fails is reported, and
     the others go on. What each rule computes: «curation scores rules».
     """
@@ -139,7 +150,12 @@ def models(
             f"--device {device} with --engine ray: a worker is given a GPU of its own",
             "take --device cuda",
         )
-    how = {"rule": rule, "profile": profile, "variant": variant}
+    how = {
+        "rule": rule,
+        "profile": profile,
+        "variant": variant,
+        "accept_own_head": accept_own_head,
+    }
     here = 1 if engine is EngineName.local else None
     where = {"engine": engine.value, "workers": workers or here}
     figures = {"ties": ties.value, "resamples": resamples, "seed": seed}
@@ -172,16 +188,19 @@ def _check_names(wanted: Sequence[Any]) -> None:
 
 def rules() -> None:
     """List the rules and profiles: what each computes, and for which models and CATs."""
-    from curation.models.rules import PROFILES, RULES
+    from curation.models.rules import PROFILES, RULES, SOURCES, Family
 
     rows = [(name, ", ".join(r.families), _kinds(r.kinds), r.says) for name, r in RULES.items()]
     console.table("Rules", ["rule", "models", "CATs", "what it computes"], rows)
+    console.table("Profiles", ["profile", "what it follows"], list(SOURCES.items()))
     of = [
-        (name, family, by_kind["intrasentence"], by_kind["intersentence"])
+        (name, family, profile[family]["intrasentence"], profile[family]["intersentence"])
+        for family in get_args(Family)
         for name, profile in PROFILES.items()
-        for family, by_kind in profile.items()
+        if family in profile
     ]
-    console.table("Profiles", ["profile", "models", "intrasentence", "intersentence"], of)
+    heads = ["profile", "models", "intrasentence", "intersentence"]
+    console.table("Rules of the profiles, by family of models", heads, of)
     console.say("The whole contract: docs/scores.md, and curation/models/rules.py")
 
 
