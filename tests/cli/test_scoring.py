@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from filelock import FileLock
@@ -18,10 +18,11 @@ from curation.cli.scores import cells
 from curation.files import dump_json, read_records
 from curation.models import tiny
 from curation.models.forward import Runner
-from curation.models.rules import PROFILES, RULES
+from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.models.scoring import open_scorer
 from curation.records import Cat
 from curation.scores import running
+from support.models import bert_pretrained
 
 Said = tuple[int, str, str]
 Curation = Callable[..., Said]
@@ -210,6 +211,23 @@ def test_another_dtype_sets_scores_aside_and_says_so(
     assert f"run.json: another dtype; those scores are in {aside} now" in err
 
 
+def test_an_own_head_under_acl_ll_stands_in_every_table(score: Curation, tmp_path: Path) -> None:
+    model = bert_pretrained(tmp_path / "bert")
+    code, out, err = score(model, "--profile", "acl-ll")
+    assert (code, rows(out)) == (1, [])
+    assert "acl-ll takes a next-sentence head that was trained alike for every model" in err
+    assert "train-nsp" in err
+    assert not (tmp_path / "scores").exists()
+    code, out, err = score(model, "--profile", "acl-ll", "--accept-own-head")
+    assert (code, err) == (0, "")
+    titles = [line.strip() for line in out.splitlines() if line.startswith("bert, ")]
+    name = "bert, attribute-acl_nsp, own next-sentence head"
+    assert titles == [
+        f"{name}, {what}" for what in ("intrasentence", "intersentence", "both kinds")
+    ]
+    assert results(tmp_path, "bert", "attribute-acl_nsp")["run"]["own_head"] is True
+
+
 def test_the_list_of_rules_has_all(curate: Curation) -> None:
     code, out, _ = curate("scores", "rules")
     assert code == 0
@@ -217,9 +235,13 @@ def test_the_list_of_rules_has_all(curate: Curation) -> None:
     assert set(RULES) | set(PROFILES) <= first
     for rule in RULES.values():
         assert rule.says in out
-    assert ["default", "masked", "pll-word-l2r", "pll-word-l2r"] in [
-        line.split() for line in out.splitlines()
-    ]
+    for says in SOURCES.values():
+        assert says in out
+    lines = [line.split() for line in out.splitlines()]
+    told = [line for line in lines if len(line) == 4 and line[0] in PROFILES]
+    assert ["default", "masked", "pll-word-l2r", "pll-word-l2r"] in told
+    families = [line[1] for line in told]
+    assert families == sorted(families, key=get_args(Family).index)  # a family's rules together
 
 
 def test_the_command_line_does_not_import_torch() -> None:
