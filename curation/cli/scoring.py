@@ -121,7 +121,7 @@ def models(
 ) -> None:
     """Score models: lms, ss, icat of each, with every association's score kept.
 
-    Scores are appended to 5-scores/MODEL/RULES/scores.jsonl (with --gold: to that of --scores) as
+    Scores are appended to 5-scores/MODEL/RULE/scores.jsonl (with --gold: to that of --scores) as
     they come; a command that was ended goes on where it was. A model that fails is reported, and
     the others go on. What each rule computes: «curation scores rules».
     """
