@@ -32,8 +32,8 @@ from curation.files import CurationError, read_json
 from curation.records import Cat
 
 if TYPE_CHECKING:
-    from curation.scores.terms import Agreement
     from curation.scores.runs import Run
+    from curation.scores.terms import Agreement
 
 
 def compare(

@@ -7,7 +7,7 @@ import typer
 
 from curation.cli import console, measure_work, training_sentiment
 from curation.cli import keywords as showing
-from curation.cli.gold import GoldFiles, write_json
+from curation.cli.gold import GoldFiles, Tier, write_json
 from curation.cli.measuring import Language, Report, Source, report
 from curation.cli.options import FILE, Json, Where
 from curation.files import CurationError
@@ -24,6 +24,7 @@ app = typer.Typer(
 @app.command("statistics")
 def statistics(
     gold: GoldFiles = None,
+    tier: Tier = None,
     campaign: Where = Path(),
     language: Language = "",
     tokenizer: Annotated[
@@ -42,7 +43,9 @@ def statistics(
     the CATs spread over terms and writers, and which attribute a term gets most often.
     """
     knobs: dict[str, Any] = {"tokenizer": tokenizer}
-    found = report("statistics", measure_work.statistics_of, gold, campaign, language, **knobs)
+    found = report(
+        "statistics", measure_work.statistics_of, gold, campaign, language, tier=tier, **knobs
+    )
     if as_json:
         console.say_json(found)
         return
@@ -110,6 +113,7 @@ def _say_unchecked(found: Report) -> None:
 @app.command("sentiment")
 def sentiment(
     gold: GoldFiles = None,
+    tier: Tier = None,
     campaign: Where = Path(),
     language: Language = "",
     model: Annotated[
@@ -164,7 +168,7 @@ def sentiment(
         kept.append((source, found.pop("scores", {})))
         return found
 
-    found = report("sentiment", measure, gold, campaign, language, **knobs)
+    found = report("sentiment", measure, gold, campaign, language, tier=tier, **knobs)
     if scores and "rows" not in found:
         raise CurationError(
             f"{scores}: there is nothing to write: {found['not_checked']['sentiment']}",
@@ -214,6 +218,7 @@ def show_sentiment(found: Report) -> None:
 @app.command("keywords")
 def keywords(
     gold: GoldFiles = None,
+    tier: Tier = None,
     campaign: Where = Path(),
     language: Language = "",
     reference: Annotated[
@@ -251,7 +256,9 @@ def keywords(
     """
     knobs: dict[str, Any] = {"reference": reference, "smoothing": smoothing, "least": least}
     knobs["keywords"] = top if gold else None
-    found = report("keywords", measure_work.keywords_of, gold, campaign, language, **knobs)
+    found = report(
+        "keywords", measure_work.keywords_of, gold, campaign, language, tier=tier, **knobs
+    )
     if as_json:
         console.say_json(found)
     elif "groups" in found:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from curation.scores.runs import Board, Run
 
 _ABOUT_TERMS = (
-    "most: the highest ss; least: the ss nearest to 50; agreement: of annotators on "
-    "the term's stereotypes, as in ACL Table 10, in per cent; a term with few CATs can be here by chance"
+    "most: the highest ss; least: the ss nearest to 50; agreement: of annotators on the term's "
+    "stereotypes, as in ACL Table 10, in per cent; a term with few CATs can be here by chance"
 )
 _MANY = 45  # with more pairs than this, only neighbours in the table are shown
 Runs = Mapping[str, Mapping[str, Any]]  # results by run, MODEL/RULE
@@ -255,9 +255,10 @@ def _show_model_terms(part: Mapping[str, Any], runs: Runs, tier: str) -> None:
     from curation.scores.tables import rule_text
 
     rows = [
-        [row["domain"], row["end"], row["term"] or "all terms"]
-        + values(row)
-        + [row["cats"], row["mean_ss"], row["agreement"]]
+        [
+            *(row["domain"], row["end"], row["term"] or "all terms", *values(row)),
+            *(row["cats"], row["mean_ss"], row["agreement"]),
+        ]
         for row in part["rows"]
     ]
     heads = ["domain", "", "term", "lms", "95 %", "ss", "95 %", "icat", "95 %", "CATs"]

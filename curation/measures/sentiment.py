@@ -63,7 +63,6 @@ def sentiment(
     feelings: Mapping[str, Feeling],
     *,
     classes: int = 2,
-    resamples: int = 1000,
     seed: int = 1,
 ) -> list[dict[str, Any]]:
     """Shares by label, and how far stereotypes are the more negative.
@@ -72,8 +71,7 @@ def sentiment(
         cats: the CATs.
         feelings: of each association by its id.
         classes: 2, neutral counting as positive, or 3.
-        resamples: bootstrap samples.
-        seed: of all draws.
+        seed: of the swaps that are drawn.
 
     Returns:
         A row for overall, each kind, each domain, and each domain of a kind. Each has ``cats``,
@@ -93,7 +91,7 @@ def sentiment(
     for kind, domain in groups:
         own = [c for c in cats if kind in (None, c.kind) and domain in (None, c.domain)]
         if own:
-            found = _measured(own, feelings, classes=classes, resamples=resamples, seed=seed)
+            found = _measured(own, feelings, classes=classes, seed=seed)
             rows.append({"kind": kind, "domain": domain, **found})
     return rows
 
@@ -103,7 +101,6 @@ def _measured(
     feelings: Mapping[str, Feeling],
     *,
     classes: int,
-    resamples: int,
     seed: int,
 ) -> dict[str, Any]:
     shares = ("negative", "positive") if classes == 2 else CLASSES

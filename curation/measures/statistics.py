@@ -34,8 +34,6 @@ def statistics(
     language: str,
     writers: Mapping[str, str | None] | None = None,
     tokens: Counts | None = None,
-    resamples: int = 1000,
-    seed: int = 1,
 ) -> Report:
     """All statistics of a set of CATs.
 
@@ -44,8 +42,6 @@ def statistics(
         language: language code of the texts.
         writers: who wrote each item, by its id; None where nobody knows.
         tokens: how many tokens a model makes of a text; None where no tokenizer was named.
-        resamples: bootstrap samples over terms behind each interval.
-        seed: of the draws.
 
     Returns:
         ``kinds`` (Table 1: by kind its domains and overall), ``overall``, ``gaps``, ``vocabulary``,
@@ -63,7 +59,6 @@ def statistics(
         not_checked["tokens"] = "no tokenizer was named: --tokenizer MODEL"
     if writers is None:
         not_checked["writers"] = "a gold file does not say who wrote its CATs"
-    knobs = {"resamples": resamples, "seed": seed}
     said = {cat.id: options(cat) for cat in cats}
     return {
         "language": language,
@@ -77,9 +72,7 @@ def statistics(
             for kind in KINDS
         },
         "overall": cell(cats, units),
-        "gaps": [
-            row for kind in KINDS for row in _gaps(of_kind(cats, kind), said, kind, units, knobs)
-        ],
+        "gaps": [row for kind in KINDS for row in _gaps(of_kind(cats, kind), said, kind, units)],
         "vocabulary": vocabulary(cats, said, language=language, not_checked=not_checked),
         "terms": terms(cats, said, writers or {}),
         "writers": writers and _writers(cats, writers),
@@ -146,7 +139,7 @@ def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> dict[str, Any]:
 
 
 def _gaps(
-    cats: Sequence[Cat], said: Said, kind: str, units: Mapping[str, Counts], knobs: dict[str, int]
+    cats: Sequence[Cat], said: Said, kind: str, units: Mapping[str, Counts]
 ) -> list[dict[str, Any]]:
     """How much longer one association is than another: a model that likes length follows it."""
     rows = []
@@ -161,13 +154,12 @@ def _gaps(
         for first, second in combinations(GOLDS, 2):
             differences = [(cat, sizes[cat.id][first] - sizes[cat.id][second]) for cat in cats]
             rows.append(
-                {"kind": kind, "unit": unit, "first": first, "second": second}
-                | _gap(differences, **knobs)
+                {"kind": kind, "unit": unit, "first": first, "second": second} | _gap(differences)
             )
     return rows
 
 
-def _gap(differences: Sequence[tuple[Cat, int]], *, resamples: int, seed: int) -> dict[str, Any]:
+def _gap(differences: Sequence[tuple[Cat, int]]) -> dict[str, Any]:
     """Mean difference with its interval over terms, and the share of CATs that have any."""
     by_term: dict[tuple[str, str], list[int]] = defaultdict(list)
     for cat, difference in differences:

@@ -12,9 +12,9 @@ from typing import Any
 from curation.files import CurationError
 from curation.models.rules import PROFILES
 from curation.records import KINDS, Cat
-from curation.scores.groups import ENSEMBLE
 from curation.scores.compare import ALL
 from curation.scores.differences import BOTH, FIGURES
+from curation.scores.groups import ENSEMBLE
 from curation.scores.metrics import Ties, results
 from curation.scores.printed import Printed, models, targets
 from curation.scores.runs import Board, Run, board, scored

@@ -117,8 +117,8 @@ def model_terms(
     Returns:
         Of each domain a row with ``end`` and ``term`` "", then a row for each of its terms as
         ``most_and_least`` has them. Each is a cell of ``metrics.results`` with ``domain``,
-        ``term``, ``end``, ``agreement``, ``votes`` (None for a domain) and ``mean_ss``, the term's mean over
-        the models (None for a domain, and without ``means``).
+        ``term``, ``end``, ``agreement``, ``votes`` (None for a domain) and ``mean_ss``, the term's
+        mean over the models (None for a domain, and without ``means``).
     """
     mean = {f"{row['domain']}/{row['term']}": row["ss"] for row in means}
     terms: list[dict[str, Any]] = []

@@ -6,15 +6,6 @@ from curation.files import CurationError
 from curation.records import Cat
 
 
-def votes(cat: Cat) -> int | None:
-    """A CAT's tier: the least number of votes for the gold label among its associations.
-
-    None where the votes are not known.
-    """
-    tier: int | None = getattr(cat, "tier", None)
-    return tier
-
-
 def of_tier(cats: Sequence[Cat], tier: int | None) -> tuple[list[Cat], int]:
     """The CATs of a tier or above (ACL footnote 2: a stricter set has four or more agree).
 
@@ -30,9 +21,8 @@ def of_tier(cats: Sequence[Cat], tier: int | None) -> tuple[list[Cat], int]:
     """
     if tier is None:
         return list(cats), 0
-    known = [(cat, votes(cat)) for cat in cats]
-    found = [cat for cat, own in known if own is not None and own >= tier]
-    unknown = sum(own is None for _, own in known)
+    found = [cat for cat in cats if cat.tier is not None and cat.tier >= tier]
+    unknown = sum(cat.tier is None for cat in cats)
     if not found:
         raise CurationError(
             f"none of the {len(cats)} CATs has tier {tier} or more"

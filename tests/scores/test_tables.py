@@ -7,7 +7,7 @@ from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
 from curation.scores.compare import run_results
 from curation.scores.runs import Run, board
 from curation.scores.tables import COLUMNS, escape, latex, latex_terms, rule_text, tidy
-from curation.scores.terms import model_terms
+from curation.scores.terms import Agreement, model_terms
 
 
 def cat(name: str, target: str, domain: str, kind: Kind = "intrasentence") -> Cat:

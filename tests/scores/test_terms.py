@@ -4,10 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
 from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.compare import run_results
+from curation.scores.metrics import percent_interval
 from curation.scores.runs import Board, Run, board
 from curation.scores.terms import (
+    Agreement,
     by_term,
     model_terms,
     most_and_least,
@@ -54,8 +59,10 @@ def test_terms_are_means_over_models_with_cats_and_agreement() -> None:
     )  # fmt: skip
     assert (x["domain"], x["term"], x["ss"], x["cats"]) == ("race", "x", 75.0, 2)
     assert (y["ss"], y["lms"], y["cats"], y["ss_ci"]) == (50.0, 100.0, 1, None)
-    assert x["ss_ci"] == [50.0, 100.0]  # q twice, p twice
-    assert (x["agreement"], y["agreement"]) == (80.0, None)
+    # Two CATs, 100 and 50: p = 0.75, s² = 0.125, n = 0.1875 · 2 / 0.125 = 3, t = 12.706.
+    assert x["ss_ci"] == pytest.approx(percent_interval(np.array([100.0, 50.0]), observations=2))
+    assert (x["agreement"], x["votes"]) == (80.0, 85.0)
+    assert (y["agreement"], y["votes"]) == (None, None)
 
 
 def test_a_cat_that_one_model_lacks_has_the_mean_of_the_others() -> None:
@@ -133,9 +140,9 @@ def test_agreement_of_a_gold_file_is_of_its_stereotypes(tmp_path: Path) -> None:
 
     four = ["stereotype", "stereotype", "anti-stereotype", "stereotype"]
     items = [
-        item("1", "x", four),  # 75
-        item("2", "x", ["stereotype", "related"]),  # 50
-        item("3", "y", ["stereotype", "?"]),  # 100: the other is no label
+        item("1", "x", four),  # (3/4)² + (1/4)² = 62.5 %; 75 % of the votes
+        item("2", "x", ["stereotype", "related"]),  # (1/2)² + (1/2)² = 50 %; 50 %
+        item("3", "y", ["stereotype", "?"]),  # 100 %: the other is not a label
         item("4", "z", []),
     ]
     del items[3]["sentences"][0]["labels"]
