@@ -74,7 +74,7 @@ def agreement(
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX tables.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say how far annotators agree, with bootstrap intervals over CATs.
+    """Say how far annotators agree, with intervals over CATs.
 
     Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 over kept and over all decided items; each
     term's agreement as in ACL Table 10, beside the plain share of votes; each annotator against

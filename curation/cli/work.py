@@ -253,16 +253,13 @@ def agreement_report(
                 found,
                 by=group,
                 measures=measures,
-                resamples=settings.agreement.resamples,
                 confidence=settings.agreement.confidence,
-                seed=settings.campaign.seed,
             )
             advance()
     knobs = settings.decisions.model_dump(exclude={"count_repeats", "leave_out"})
     touched = repeats(items, read_labels(campaign), **knobs)
     return {
         "confidence": settings.agreement.confidence,
-        "resamples": settings.agreement.resamples,
         "excluded": sorted(exclude),
         "items": {"in": len(items), "stopped_early": len(items) - len(speak)},
         "measures": rows,

@@ -107,9 +107,7 @@ def measured(
     *,
     by: str = "overall",
     measures: Sequence[str] = tuple(MEASURES),
-    resamples: int = 1000,
     confidence: float = 0.95,
-    seed: int = 1,
 ) -> list[dict[str, Any]]:
     """Krippendorff's alpha, Fleiss' kappa and AC1, with intervals over CATs.
 

@@ -18,7 +18,7 @@ from curation.intervals import FEW, Interval, mean_interval, share_interval
 from curation.records import GOLDS, KINDS, Cat
 from curation.sentiment import CLEAR, vader
 
-ALGORITHM = 1
+ALGORITHM = 2
 SWAPS = 10_000  # drawn, where there are more than can be gone through
 _AT_ONCE = 1_000_000  # signs held at once: 16 MB
 ALL_SWAPS = 12  # terms up to which all swaps are gone through

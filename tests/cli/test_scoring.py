@@ -101,7 +101,7 @@ def score(curate: Curation, gold: Path, tmp_path: Path) -> Curation:
     """``curation scores models`` on the gold file."""
 
     def run(*args: str | Path) -> Said:
-        options = ("--gold", gold, "--scores", tmp_path / "scores", "--resamples", "100")
+        options = ("--gold", gold, "--scores", tmp_path / "scores")
         return curate("scores", "models", *args, *options)
 
     return run
@@ -486,7 +486,7 @@ def test_engine_and_workers(
 def test_a_campaigns_cats_are_scored_and_both_splits_kept(
     curate: Curation, models: tuple[Path, Path], finished: Path
 ) -> None:
-    options = ("-c", finished, "--resamples", "100", "--rule", "ll-arxiv")
+    options = ("-c", finished, "--rule", "ll-arxiv")
     code, out, err = curate("scores", "models", models[0], *options)
     assert (code, err) == (0, "")
     cats = read_records(finished / "3-decisions" / "cats.jsonl", Cat)

@@ -306,7 +306,7 @@ def test_an_own_head_that_is_accepted_is_said(model: Callable[[str], Path], tmp_
     assert (counts, notices) == ({"scored": 6, "before": 6, "refused": 0}, [])
     assert run(work)["own_head"] is True
     assert run(work)["opened"]["nsp"]["next_sentence"]["head"] == "own"
-    found = conclude(work, CATS, ties="half", resamples=100, seed=1)
+    found = conclude(work, CATS, ties="half")
     title = "bert_pretrained, attribute-acl_nsp, own next-sentence head"
     assert found["splits"]["test"]["model"] == title
 
