@@ -12,7 +12,6 @@ from the hub, or the labels of the test set, say "not run" and why.
 import argparse
 import gzip
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -26,13 +25,13 @@ from curation.measures.keywords import keywords, wordfreq
 from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
 from curation.records import KINDS, Cat
-from curation.rules import read_label
 from curation.scores.artefacts import artefacts
 from curation.scores.baselines import EXPECTED, baselines, measured
 from curation.scores.differences import FIGURES
 from curation.scores.printed import Printed, choose, targets
 from curation.scores.published import WHY, beside, by_split
 from curation.scores.runs import read_predictions_run
+from curation.scores.terms import published_agreement
 from curation.stereoset import Entry, read_cats, read_entries
 
 DOMAINS = ("gender", "profession", "race", "religion")
@@ -148,34 +147,18 @@ def terms(data: Data) -> Iterable[Row]:
 
 def agreement_rows(data: Data) -> Iterable[Row]:
     """The annotators' agreement on each dev term's stereotypes (ACL Table 10)."""
-    found = squared_shares(data.entries)
-    printed = {(one.domain, name): one.agreement for one in targets()
+    printed = {f"{one.domain}/{name}": one.agreement for one in targets()
                for name in (one.term, *one.also)}  # fmt: skip
-    both = sorted((printed[key], value, key) for key, value in found.items())
+    found = published_agreement(data.entries)
+    both = sorted((printed[key], (of.agreement or 0) / 100, key) for key, of in found.items())
     a, b = (np.array([row[place] for row in both]) for place in (0, 1))
     why = "the paper gives no formula; this one fits the printed order best"
     yield Row("10", "79 dev terms", "mean", f"{a.mean():.3f}", f"{b.mean():.3f}", why)
     yield Row("10", "79 dev terms", "r", "", f"{np.corrcoef(a, b)[0, 1]:.3f}", "")
     far = np.abs(a - b)
     yield Row("10", "79 dev terms", "mean distance", "", f"{far.mean():.3f}", "")
-    for value, ours, (domain, term) in reversed(both):
-        yield Row("10", f"{domain}, {term}", "agreement", f"{value:.2f}", f"{ours:.2f}", "")
-
-
-def squared_shares(entries: Iterable[Entry]) -> dict[tuple[str, str], float]:
-    """The mean over a term's stereotypes of the sum of squared vote shares.
-
-    That is the chance that two labels drawn with replacement agree; both kinds pooled.
-    """
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for entry in entries:
-        for sentence in entry.item["sentences"]:
-            if read_label(str(sentence["gold_label"])) == "stereotype":
-                votes = [str(one["label"]) for one in sentence["labels"]]
-                shares = [votes.count(value) / len(votes) for value in set(votes)]
-                key = (entry.item["bias_type"], entry.item["target"])
-                found[key].append(sum(share**2 for share in shares))
-    return {key: float(np.mean(values)) for key, values in found.items()}
+    for value, ours, key in reversed(both):
+        yield Row("10", key.replace("/", ", ", 1), "agreement", f"{value:.2f}", f"{ours:.2f}", "")
 
 
 # --- the models: Tables 4 to 8 of either paper ----------------------------------------------------
