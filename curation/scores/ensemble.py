@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError, digest
 from curation.intervals import Floats
-from curation.models.rules import rules_name
+from curation.models.rules import revisions, rules_name
 from curation.records import GOLDS, KINDS, Cat, Kind
 from curation.scores.groups import ENSEMBLE, member_runs
 from curation.scores.metrics import Ties, comparisons, results
@@ -206,6 +206,7 @@ def about(name: str, ensemble: Ensemble, members: Sequence[Run], **knobs: Any) -
         "family": ENSEMBLE,
         "variant": variant,
         "rules": rules,
+        "revisions": revisions(rules),
         "own_head": any(run.about.get("own_head") for run in members),
         "members": [run.name for run in members],
         "member_runs": member_runs(members),

@@ -171,11 +171,12 @@ def _pair(
     row: Printed, run: Run, cell: dict[str, Any], ties: Ties, *, full: bool
 ) -> dict[str, Any]:
     kinds = KINDS if row.kind == BOTH else (row.kind,)
-    rules = run.about.get("rules")
-    own = [str(rules.get(kind)) for kind in kinds] if isinstance(rules, Mapping) else []
+    own = [run.rules.get(kind, "") for kind in kinds] if run.rules else []
     of_table = PROFILES.get(row.profile, {}).get(models()[row.model].family, {})  # type: ignore[call-overload]
     table = [of_table[kind] for kind in kinds] if of_table else []
     same = (own == table and not run.variant) if own and table else None
+    if run.profile and row.profile:  # what a file of predictions was declared to be under
+        same = run.profile == row.profile
     figures = {}
     for name in FIGURES:
         value, printed, bounds = cell[name], getattr(row, name), cell[f"{name}_ci"]
@@ -197,7 +198,7 @@ def _pair(
     return {
         **row._asdict(),
         "run": run.name,
-        "rule": _said(own, run.variant) or run.way,
+        "rule": _said(own, run.variant) or run.profile or run.way,
         "table_rule": _said(table),
         "same_rule": same,
         "figures": figures,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from curation.files import CurationError, read_json, read_table
 from curation.intervals import Floats
-from curation.models.rules import PROFILES, RULES
+from curation.models.rules import PROFILES, REVISED, RULES, revisions
 from curation.records import GOLDS, KINDS, Cat, Score
 from curation.scores.asking import VARIANTS, questions
 from curation.scores.metrics import Ties, judge
@@ -92,6 +92,12 @@ def folder_name(model: str) -> str:
 def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 
+    A run without scores is left out, and one whose rule was computed otherwise at its time.
+
+    Args:
+        root: the folder.
+        skipped: receives a message for each run that is left out.
+
     Raises:
         CurationError: there is none; one has no score, or two for one association; a line is no
             score. Names folder, or file and line.
@@ -100,16 +106,25 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
     runs = []
     for path in filter(_is_run, folders):
         run = _read_run(path)
-        if run.scores:
-            runs.append(run)
-        else:  # the model failed before its first score
+        if not run.scores:  # the model failed before its first score
             skipped(f"{path}: no scores at all; score the model again, or take this folder away")
+        elif old := _outdated(run):
+            skipped(f"{path}: {old}; score the model again")
+        else:
+            runs.append(run)
     if not runs:
         raise CurationError(
             f"{root}: no scores here (MODEL/RULE/scores.jsonl)",
             "run «curation scores models MODEL», or name the folder of the scores",
         )
     return runs
+
+
+def _outdated(run: Run) -> str:
+    """Which rule of a run was computed otherwise at its time, or ""."""
+    then = dict(run.about.get("revisions") or {})
+    changed = [rule for rule, now in revisions(run.rules).items() if then.get(rule, 1) != now]
+    return "; ".join(REVISED[rule][1] for rule in changed)
 
 
 def _is_run(folder: Path) -> bool:

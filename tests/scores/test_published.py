@@ -180,9 +180,12 @@ def test_only_rows_of_equal_split_kind_and_domain_stand_beside_a_run() -> None:
     (row,) = found
     # Printed 93.28, 62.67, 69.65.
     assert row["figures"]["lms"] | {"ci": None} == {
-        "printed": 93.28, "value": 100.0, "ci": None, "inside": False,
+        "printed": 93.28, "value": 100.0, "ci": None, "inside": True,
         "difference": pytest.approx(6.72),
     }  # fmt: skip
+    # Ten of ten won: Wilson with t = 2.262 reaches down to 100 · 10 / (10 + 2.262²) = 66.2.
+    assert row["figures"]["ss"]["ci"] == pytest.approx([66.15, 100.0], abs=0.02)
+    assert not row["figures"]["ss"]["inside"]
     assert row["figures"]["icat"]["value"] == 0.0
     assert row["figures"]["icat"]["difference"] == pytest.approx(-69.65)
     assert (row["run"], row["terms"], row["cats"]) == ("gpt2/r", 10, 10)
@@ -318,6 +321,6 @@ def test_latex_of_printed_rows_and_of_pairs() -> None:
     with_intervals = published.latex(found, intervals=True)
     extra = set(with_intervals.splitlines()) - set(plain.splitlines())
     assert len(extra) == 1
-    assert r"{\scriptsize [100.0, 100.0]}" in extra.pop()
+    assert r"{\scriptsize [66.1, 100.0]}" in extra.pop()
     counts = {line.count("&") for line in with_intervals.splitlines() if line.endswith(r"\\")}
     assert counts == {11}

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from curation.campaign import Campaign
 from curation.cli import app
 from curation.files import CurationError, dump_line
-from curation.models.rules import PROFILES
+from curation.models.rules import PROFILES, revisions
 from curation.records import GOLDS, KINDS, Cat, CatAssociation, Score
 
 Of = Callable[[Cat, str], float]
@@ -53,6 +53,8 @@ def put(
     says = {"model": model, "family": "causal", **about}
     if rule.partition("+")[0] == "default":
         says["rules"] = PROFILES["default"]["causal"]
+    if "rules" in says:
+        says["revisions"] = revisions(says["rules"])
     (folder / "run.json").write_text(json.dumps(says), "utf-8")
     return folder
 
@@ -103,7 +105,7 @@ def write_gold(path: Path, cats: Sequence[Cat]) -> Path:
         ]
         data[cat.kind].append(
             {"id": cat.id, "target": cat.target, "bias_type": cat.domain, "context": cat.context,
-             "sentences": sentences}
+             "sentences": sentences, "tier": cat.tier}
         )  # fmt: skip
     path.write_text(json.dumps({"version": "1", "data": data}), "utf-8")
     return path
