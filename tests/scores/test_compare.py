@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError
-from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.compare import (
     compare_group,
     correlations,
@@ -16,35 +15,8 @@ from curation.scores.compare import (
 )
 from curation.scores.groups import groups
 from curation.scores.metrics import comparisons, results
-from curation.scores.runs import Board, Run, board
 from curation.scores.terms import Agreement
-
-S, A, U = (3, 2, 1), (2, 3, 1), (2, 1, 3)  # s > a > u; a > s > u; u > s > a
-
-
-def cat(name: str, target: str, domain: str = "race", kind: Kind = "intrasentence") -> Cat:
-    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
-    return Cat(
-        id=name, kind=kind, domain=domain, term=f"{domain}/{target}", target=target,
-        family=target, split="test", context="-", associations=(a, b, c),
-    )  # fmt: skip
-
-
-def run(
-    model: str, rule: str = "r", variant: str = "", **of: tuple[float, float, float]
-) -> Run:  # fmt: skip
-    scores = {f"{name}{g[0]}": float(value) for name, three in of.items()
-              for g, value in zip(GOLDS, three, strict=True)}  # fmt: skip
-    return Run(model, rule, variant, scores)
-
-
-CATS = [
-    cat("p", "x"), cat("q", "x", kind="intersentence"), cat("r", "y"), cat("t", "x", "gender"),
-]  # fmt: skip
-
-
-def laid(*runs: Run) -> Board:
-    return board(CATS, list(runs))
+from support.boards import CATS, A, S, U, laid, run
 
 
 def test_results_are_those_of_predictions_with_domains_over_both_kinds() -> None:

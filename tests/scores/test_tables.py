@@ -3,29 +3,16 @@
 import re
 from dataclasses import replace
 
-from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
+import pytest
+
+from curation.records import KINDS
 from curation.scores.compare import run_results
-from curation.scores.runs import Run, board
+from curation.scores.runs import board
 from curation.scores.tables import COLUMNS, escape, latex, latex_terms, rule_text, tidy
 from curation.scores.terms import Agreement, model_terms
-
-
-def cat(name: str, target: str, domain: str, kind: Kind = "intrasentence") -> Cat:
-    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
-    return Cat(
-        id=name, kind=kind, domain=domain, term="t", target=target, family="f", split="test",
-        context="-", associations=(a, b, c),
-    )  # fmt: skip
-
-
-def run(model: str, rule: str, variant: str, **of: tuple[float, float, float]) -> Run:
-    scores = {f"{name}{g[0]}": float(value) for name, three in of.items()
-              for g, value in zip(GOLDS, three, strict=True)}  # fmt: skip
-    return Run(model, rule, variant, scores)
-
+from support.boards import A, S, cat, run
 
 CATS = [cat("p", "x", "race"), cat("q", "y", "race", "intersentence"), cat("r", "z/w", "a_b & c")]
-S, A = (3, 2, 1), (2, 3, 1)
 ABOUT = {
     "family": "masked", "rules": {"intrasentence": "pll", "intersentence": "nsp"},
     "own_head": True, "tokens": {"read": 9, "unknown": 6}, "opened": {"parameters": 110},
@@ -50,8 +37,9 @@ def test_the_long_table_has_a_row_a_figure_of_each_cell() -> None:
     at = {(r["kind"], r["domain"], r["term"], r["figure"]): r for r in mine}
     assert len(at) == len(mine)
     assert at["both", "race", "", "ss"]["value"] == 50.0  # x 100, y 0
-    assert at["both", "race", "", "ss"]["low"] == 0.0
-    assert at["both", "race", "", "ss"]["high"] == 100.0
+    # Two terms, p = 0.5, n = 1, t = 12.706: 50 ± 50 · t / √(1 + t²).
+    assert at["both", "race", "", "ss"]["low"] == pytest.approx(0.154, abs=1e-3)
+    assert at["both", "race", "", "ss"]["high"] == pytest.approx(99.846, abs=1e-3)
     assert at["both", "race", "y", "ss"]["value"] == 0.0
     term = at["intrasentence", "a_b & c", "z/w", "icat"]
     assert (term["value"], term["low"], term["cats"], term["terms"]) == (0.0, None, 1, 1)
@@ -113,7 +101,8 @@ def test_latex_of_terms_is_table_8() -> None:
         r"a\_b \& c & all terms & 100.00 & -- & 100.00 & -- & 0.00 & -- & 1 & -- \\",
         r" & \quad z/w (most) & 100.00 & -- & 100.00 & -- & 0.00 & -- & 1 & -- \\",
         r"\midrule",
-        r"race & all terms & 100.00 & 100.0--100.0 & 50.00 & 0.0--100.0 & 100.00 & 0.0--100.0"
+        # lms 100 on both: Wilson with two CATs, 100 · 2 / (2 + t²).
+        r"race & all terms & 100.00 & 1.2--100.0 & 50.00 & 0.2--99.8 & 100.00 & 0.1--100.0"
         r" & 2 & -- \\",
         r" & \quad x (most) & 100.00 & -- & 100.00 & -- & 0.00 & -- & 1 & 81.25 \\",
         r" & \quad y (least) & 100.00 & -- & 0.00 & -- & 0.00 & -- & 1 & -- \\",
@@ -124,13 +113,10 @@ def test_latex_prints_intervals_below_the_values_where_asked() -> None:
     plain = latex(FOUND, caption="c").splitlines()
     lines = latex(FOUND, caption="c", intervals=True).splitlines()
     assert len(lines) == len(plain) + 2
-    # one: a_b & c has one term, so no interval; race has x 100 and y 0, so ss from 0 to 100 and
-    # lms 100 in every draw.
-    low, high = FOUND[0]["domains"]["race"]["ss_ci"]
-    assert (low, high) == (0.0, 100.0)
+    # one: a_b & c has one term, so no interval; race has x 100 and y 0.
     assert lines[13].split(" & ")[4:6] == [
-        r"{\scriptsize [100.0, 100.0]}",
-        r"{\scriptsize [0.0, 100.0]}",
+        r"{\scriptsize [1.2, 100.0]}",
+        r"{\scriptsize [0.2, 99.8]}",
     ]
     assert lines[15].split(" & ")[:4] == [""] * 4  # two has no CAT of the first domain
     assert [line for line in lines if "scriptsize" not in line] == plain
