@@ -114,11 +114,12 @@ def test_latex_prints_intervals_below_the_values_where_asked() -> None:
     lines = latex(FOUND, caption="c", intervals=True).splitlines()
     assert len(lines) == len(plain) + 2
     # one: a_b & c has one term, so no interval; race has x 100 and y 0.
-    assert lines[13].split(" & ")[4:6] == [
+    # Model, rules and two sizes come first.
+    assert lines[13].split(" & ")[7:9] == [
         r"{\scriptsize [1.2, 100.0]}",
         r"{\scriptsize [0.2, 99.8]}",
     ]
-    assert lines[15].split(" & ")[:4] == [""] * 4  # two has no CAT of the first domain
+    assert lines[15].split(" & ")[:7] == [""] * 7  # two has no CAT of the first domain
     assert [line for line in lines if "scriptsize" not in line] == plain
 
 
