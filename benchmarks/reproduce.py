@@ -101,7 +101,7 @@ class Data:
 
 def table_1(data: Data) -> Iterable[Row]:
     """Sizes and mean lengths (Table 1 of either paper)."""
-    found = statistics(data.cats, language="en", resamples=100)["kinds"]
+    found = statistics(data.cats, language="en")["kinds"]
     for domain, (terms, *kinds) in SIZES.items():
         for kind, (cats, words) in zip(KINDS, kinds, strict=True):
             cell = found[kind]["domains"][domain]
@@ -114,7 +114,7 @@ def table_1(data: Data) -> Iterable[Row]:
 
 def table_2(data: Data) -> Iterable[Row]:
     """How many stereotypes and anti-stereotypes are negative (Table 2 of either paper)."""
-    rows = sentiment(data.cats, by_vader(data.cats, language="en"), resamples=100)
+    rows = sentiment(data.cats, by_vader(data.cats, language="en"))
     for gold, printed in PAPER.items():
         share = rows[0]["labels"][gold]["negative"]["share"]
         why = "VADER in place of the paper's BERT classifier misses words; dev alone"
@@ -172,7 +172,7 @@ def models(number: str) -> Callable[[Data], Iterable[Row]]:
         named = [f"{path.stem.split('_')[1]}={path}" for path in data.predictions]
         runs = [read_predictions_run(one) for one in named]
         splits = by_split(data.cats)
-        pairs = beside(wanted, splits, runs, ties="official", resamples=100)
+        pairs = beside(wanted, splits, runs, ties="official")
         # The authors' predictions are of some domains; a whole is not computed from a part.
         found = {_key(pair): pair for pair in pairs}
         stand_ins = _stand_ins(data) if number in ("4", "5") else {}
@@ -199,7 +199,7 @@ def _stand_ins(data: Data) -> dict[str, tuple[dict[str, Any], str]]:
     """The baselines on dev, both kinds pooled; the computed ones are the same on any CATs."""
     found = {one["model"]: (one["overall"], "") for one in baselines(data.cats)}
     named = [one for one in artefacts(data.cats, language="en") if one.name == "SentimentLM"]
-    for one in measured(data.cats, named, resamples=100):
+    for one in measured(data.cats, named):
         why = "VADER in place of the paper's BERT classifier; its many ties count half"
         found[one["model"]] = (one["overall"], why)
     return found

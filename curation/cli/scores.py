@@ -192,7 +192,7 @@ def show_notes(found: Iterable[Mapping[str, Any]]) -> None:
     """Print what the marks of cells in the tables above mean."""
     shown = list(found)
     if any(cell.get("few_terms") for cell in shown):
-        console.say("* fewer than five terms: the interval says little")
+        console.say("* fewer than five terms: read the single terms, and compare no models by this")
     if any(cell["too_wide"] for cell in shown):
         console.say("~ an interval that covers more than 98 %: it could be narrower")
 

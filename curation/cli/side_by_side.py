@@ -186,7 +186,7 @@ def _show_differences(group: Mapping[str, Any], runs: Runs, of: str) -> None:
     if any(one["too_cautious"] for three in shown for one in three):
         console.say("~ the ss of a model may be 50: believe a small p of icat, not a large one")
     console.say(
-        f"p: Holm's correction over {len(pairs)} pairs"
+        f"p: Holm's correction over {len(pairs)} pair{'s' if len(pairs) > 1 else ''}"
         + (f"; {len(shown)} neighbours are shown, all pairs by --json" if shown != pairs else "")
     )
 

@@ -13,7 +13,7 @@ from curation.decisions.agreement import by_term, facts
 from curation.decisions.filter import count, judge, tiers
 from curation.records import Association, Item, Label, Term
 from curation.rules import read_label
-from curation.scores.compare import published_agreement
+from curation.scores.terms import published_agreement
 from curation.stereoset import Entry, read_cats, read_entries
 from support.cats import REAL
 

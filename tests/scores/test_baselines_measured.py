@@ -18,8 +18,8 @@ def cat(name: str, kind: Kind = "intrasentence") -> Cat:
     )  # fmt: skip
 
 
-INTRA = [cat(f"p{n}") for n in range(6)]
-INTER = [cat(f"q{n}", "intersentence") for n in range(6)]
+INTRA = [cat(f"p{n}") for n in range(12)]
+INTER = [cat(f"q{n}", "intersentence") for n in range(12)]
 
 
 def scores(cats: list[Cat], stereotype: float, anti: float, unrelated: float) -> Scores:
@@ -55,10 +55,10 @@ def test_a_rule_for_one_kind_has_no_figure_of_both() -> None:
     rule = Artefact("OverlapLM", "shares", scores(INTER, 3, 2, 1))
     (found,) = measured([*INTRA, *INTER], [rule])
     assert list(found["kinds"]) == ["intersentence"]
-    assert found["kinds"]["intersentence"]["overall"]["cats"] == 6
+    assert found["kinds"]["intersentence"]["overall"]["cats"] == 12
     assert found["overall"] is None
     (alone,) = measured(INTER, [rule])
-    assert alone["overall"]["cats"] == 6
+    assert alone["overall"]["cats"] == 12
 
 
 def test_lost_ties_are_counted_as_asked_and_judged_as_half_won() -> None:
@@ -76,10 +76,10 @@ def test_what_beats_chance_is_told_by_kind() -> None:
     # intra: both beat unrelated, lms 100; stereotype and anti tie, ss 50
     # inter: only anti beats unrelated, lms 50; ss 0
     (found,) = measured([*INTRA, *INTER], [Artefact("X", "-", both)])
-    low = pytest.approx(100 * 6 / (6 + 2.5706**2), rel=1e-4)
-    high = pytest.approx(100 * 2.5706**2 / (6 + 2.5706**2), rel=1e-4)
+    low = pytest.approx(100 * 12 / (12 + 2.201**2), rel=1e-4)
+    high = pytest.approx(100 * 2.201**2 / (12 + 2.201**2), rel=1e-4)
     assert found["beyond_chance"] == [
-        # Six terms, all alike: Wilson with six observations and t = 2.571 with five degrees.
+        # Twelve terms, all alike: Wilson with twelve CATs and t = 2.201 with eleven degrees.
         {"kind": "intrasentence", "figure": "lms", "value": 100.0, "ci": [low, 100.0]},
         {"kind": "intersentence", "figure": "ss", "value": 0.0, "ci": [0.0, high]},
     ]
@@ -135,7 +135,7 @@ def test_no_cell_of_a_computed_baseline_has_an_interval_and_stereotypedlm_has_no
     found = {one["model"]: one for one in baselines([*INTRA, *INTER])}
     for one in found.values():
         pooled = [one["overall"], *one["domains"].values(), *one["terms"].values()]
-        assert len(pooled) == 1 + 1 + 12
+        assert len(pooled) == 1 + 1 + 24
         assert {cell[f"{name}_ci"] for cell in pooled for name in ("lms", "ss", "icat")} == {None}
     # StereotypedLM says nothing of unrelated associations (ACL §5.3), in no domain either.
     assert found["StereotypedLM"]["domains"]["race"]["lms"] is None
