@@ -201,7 +201,7 @@ def _latex(report: Mapping[str, Any], *, intervals: bool) -> str:
         label = "tab:models" + ("" if alone else f"-{re.sub(r'[^a-z0-9]+', '-', name.lower())}")
         caption = f"lms, ss and icat by domain and overall ({report['split']}; "
         caption += f"{group['title']}; {how})."
-        models = [runs[run] for run in group["models"]]
+        models = [runs[run] for run in group["models"] if run not in group["one_kind_only"]]
         found.append(latex(models, caption=caption, label=label, intervals=intervals))
     for part in report["model_terms"]:
         one = runs[part["run"]]

@@ -113,7 +113,9 @@ def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:
         console.table(title, ["CATs of", "rules", *heads, *HEADS], rows)
         return
     for kind in kinds:
-        own = [one for one in found if kind == BOTH or kind in one["kinds"]]
+        own = [one for one in found if kind in one["kinds"]]
+        if kind == BOTH:
+            own = [one for one in found if one["run"] not in group["one_kind_only"]]
         own.sort(key=lambda one: -_cell(one, kind)["icat"])
         rows = [
             [_named(one), rule_text(one, kind), *sizes[one["run"]], *cells(_cell(one, kind))]

@@ -36,12 +36,12 @@ def run_results(
     Returns:
         ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",
         "declared", "profiles", "flags", "parameters", "corpus_gb", "left_out"}``: run is its name,
-        MODEL/RULE; rules by kind, empty where they are not known; own_head whether nsp was read
+        MODEL/RULE; rules by kind that it has CATs of, empty where they are not known; own_head whether nsp was read
         with the model's own head; declared the profile that a file of predictions was declared to
         be under; flags as ``flags.flags_of``; left_out how
         many CATs of the run's kinds lack a score.
     """
-    run = board.runs[number]
+    run, (lacks, left_out) = board.runs[number], board.lacking(number)
     found = results(board.table(number), model=run.model)
     return {
         "run": run.name,
@@ -49,13 +49,13 @@ def run_results(
         "family": run.family,
         "rule": run.rule,
         "variant": run.variant,
-        "rules": run.rules,
+        "rules": {kind: rule for kind, rule in run.rules.items() if kind not in lacks},
         "own_head": bool(run.about.get("own_head")),
         "declared": run.profile,
         "profiles": list(profiles),
         "flags": flags_of(found, run.about),
         **sizes_of(run.model, run.about, sizes or {}),
-        "left_out": board.lacking(number)[1],
+        "left_out": left_out,
         **found,
     }
 
@@ -78,22 +78,26 @@ def compare_group(
         power: points of a difference, for ``power.power_report``.
 
     Returns:
-        ``{"group", "sort", "title", "models", "differences", "correlations", "terms", "power"}``:
-        models are names of runs, the highest icat first; Holm's correction is over the pairs of
-        this group. Correlations and terms are over the models that are not ensembles.
+        ``{"group", "sort", "title", "models", "one_kind_only", "differences", "correlations",
+        "terms", "power"}``: models are names of runs, the highest icat first; ``one_kind_only`` are
+        those that lack a kind of CAT which others have: nothing of both kinds is over them. Holm's
+        correction is over the pairs of this group. Correlations and terms are over the models that
+        are not ensembles.
     """
     chosen = sorted(group.runs, key=lambda number: -every[number]["overall"]["icat"])
-    alone = single(board.runs, chosen)
+    whole = board.whole(chosen)
+    alone = single(board.runs, whole)
     found = [every[number] for number in alone]
     return {
         "group": group.name,
         "sort": group.sort,
         "title": group.title,
         "models": [board.runs[number].name for number in chosen],
+        "one_kind_only": [board.runs[n].name for n in chosen if n not in whole],
         "differences": differences(board, chosen),
         "correlations": [*correlations(found), *size_correlations(found)],
         "terms": by_term(board, alone, agreement=agreement),
-        "power": power_report(board, chosen, power) if power else None,
+        "power": power_report(board, whole, power) if power else None,
     }
 
 

@@ -149,22 +149,26 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
 def differences(board: Board, chosen: Sequence[int]) -> list[dict[str, Any]]:
     """Every pair of runs: the rows of ``paired``, overall and by kind, with ``p_holm``.
 
-    Holm's correction is over all pairs of one figure and one kind.
+    Holm's correction is over all pairs of one figure and one kind. A run that lacks a kind which
+    another has is in no pair of both kinds.
 
     Args:
         board: what the runs won.
         chosen: numbers of the runs; each pair stands in this order.
     """
-    pairs = [(a, b) for place, a in enumerate(chosen) for b in chosen[place + 1 :]]
     rows = []
     for kind in (BOTH, *(k for k in KINDS if (board.cats["kind"] == k).any())):
-        found = paired(board, pairs, kind=kind)
+        found = paired(board, _pairs(board.whole(chosen) if kind == BOTH else chosen), kind=kind)
         for figure in FIGURES:
             of = [row for row in found if row["figure"] == figure]
             for row, p in zip(of, holm([row["p"] for row in of]), strict=True):
                 row["p_holm"] = p
         rows += found
     return rows
+
+
+def _pairs(runs: Sequence[int]) -> list[Pair]:
+    return [(a, b) for place, a in enumerate(runs) for b in runs[place + 1 :]]
 
 
 # --- rank correlation -----------------------------------------------------------------------

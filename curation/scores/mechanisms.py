@@ -54,7 +54,8 @@ def mechanisms(found: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> l
 def _differ(a: Mapping[str, Any], b: Mapping[str, Any], kind: str) -> bool:
     """Whether two runs both have figures of a kind, and by different rules as far as is known."""
     if kind == BOTH:
-        return a["kinds"].keys() == b["kinds"].keys() and any(_differ(a, b, k) for k in a["kinds"])
+        same_kinds = a["kinds"].keys() == b["kinds"].keys() and len(a["kinds"]) == len(KINDS)
+        return same_kinds and any(_differ(a, b, k) for k in a["kinds"])
     known = kind in a["rules"] and kind in b["rules"]
     same = known and a["rules"][kind] == b["rules"][kind]
     return kind in a["kinds"] and kind in b["kinds"] and not same

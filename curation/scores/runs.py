@@ -259,6 +259,12 @@ class Board(NamedTuple):
         none = [kind for kind in KINDS if (kinds == kind).any() and not has[kinds == kind].any()]
         return [str(kind) for kind in none], int((~has & ~kinds.isin(none)).sum())
 
+    def whole(self, chosen: Sequence[int]) -> list[int]:
+        """Of the chosen runs those that have CATs of every kind that one of them has."""
+        lacks = {run: set(self.lacking(run)[0]) for run in chosen}
+        common = set.intersection(*lacks.values()) if lacks else set()
+        return [run for run in chosen if lacks[run] == common]
+
 
 def scored(cats: Sequence[Cat], scores: Mapping[str, float]) -> list[bool]:
     """Of each CAT, whether all of its associations have a score."""
