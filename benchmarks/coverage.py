@@ -39,10 +39,12 @@ from curation.scores.metrics import cell, icat
 from curation.scores.power import Spread, needed_terms, power_at
 
 Floats = NDArray[np.float64]
+Two = tuple[float, float]  # of one model and of another
 TERMS = (5, 10, 20, 40, 80)
 LMS = (70.0, 85.0, 98.0)
 SS = (40.0, 45.0, 48.0, 49.5, 50.0, 50.5, 52.0, 55.0, 60.0)
 ICC = (0.0, 0.0135)
+WIDE = 0.147  # the icc of the ss of the authors' sentiment classifier, lms as above
 ALIKE = 0.5  # correlation of a CAT's two comparisons with the unrelated association
 SIZES = (21, 32)  # CATs of a term and kind in StereoSet's development set
 FIGURES = ("lms", "ss", "icat")
@@ -87,7 +89,8 @@ def won(
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:  # fmt: skip
     """Terms' lms and ss in percent, and their sizes; each of shape (datasets, terms)."""
     sizes = rng.integers(SIZES[0], SIZES[1] + 1, size=shape)
-    p, q = chances(rng, lms, icc, shape), chances(rng, ss, icc, shape)
+    p = chances(rng, lms, min(icc, ICC[1]), shape)
+    q = chances(rng, ss, icc, shape)
     both, one = p * p + ALIKE * p * (1 - p), 2 * p * (1 - p) * (1 - ALIKE)
     twos = rng.binomial(sizes, both)
     ones = rng.binomial(sizes - twos, np.clip(one / np.maximum(1 - both, 1e-12), 0, 1))
@@ -141,6 +144,7 @@ def scores(datasets: int, pool: Executor) -> list[Check]:
     jobs += [
         (k, 85.0, ss, ICC[1], r) for k in TERMS for ss in (45.0, 50.0, 55.0) for r in (-0.25, 0.25)
     ]
+    jobs += [(k, 85.0, ss, WIDE, 0.0) for k in TERMS for ss in SS[:5]]
     found = list(pool.map(partial(_scores, datasets=datasets), jobs, chunksize=4))
     by_job = dict(zip(jobs, found, strict=True))
     print("\n## Above a term: coverage in per cent, least and most over ss 40 to 60\n")
@@ -152,7 +156,7 @@ def scores(datasets: int, pool: Executor) -> list[Check]:
             own = [
                 c
                 for job, checks in by_job.items()
-                if job[:2] == (k, lms) and not job[4]
+                if job[:2] == (k, lms) and job[3] in ICC and not job[4]
                 for c in checks
             ]
             shares = " | ".join(_range(own, figure) for figure in FIGURES)
@@ -170,6 +174,11 @@ def scores(datasets: int, pool: Executor) -> list[Check]:
             for r in (-0.25, 0.25)
         ]
         print(f"| {k} | {_range(of[0], 'icat')} | {_range(of[1], 'icat')} |")
+    print("\n## Where terms differ far more in ss (icc 0.147, lms 85, ss 40 to 50)\n")
+    print("| terms | lms | ss | icat | widths: lms, ss, icat |\n|---|---|---|---|---|")
+    for k in TERMS:
+        own = [c for ss in SS[:5] for c in by_job[k, 85.0, ss, WIDE, 0.0]]
+        print(f"| {k} | {' | '.join(_range(own, f) for f in FIGURES)} | {_widths(own)} |")
     return [check for checks in found for check in checks]
 
 
@@ -213,7 +222,7 @@ def terms(datasets: int, pool: Executor) -> list[Check]:
 
 
 def _pair(
-    rng: np.random.Generator, terms: int, datasets: int, *, lms: float, ss: tuple[float, float]
+    rng: np.random.Generator, terms: int, datasets: int, *, lms: Two, ss: Two
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Two models' lms and ss of terms: shape (datasets, terms, 4), and the sizes.
 
@@ -240,20 +249,30 @@ def _pair(
     columns = []
     for model in (0, 1):
         other = 0.71 * first[model] + math.sqrt(1 - 0.71**2) * second[model]
-        meaningful = 0.5 * ((first[model] < ndtri(lms / 100)) * 1.0 + (other < ndtri(lms / 100)))
+        least = ndtri(lms[model] / 100)
+        meaningful = 0.5 * ((first[model] < least) * 1.0 + (other < least))
         stereotype = likes[model] < ndtri(ss[model] / 100)
         columns += [100 * (x * there).sum(axis=2) / sizes for x in (meaningful, stereotype)]
     return np.stack(columns, axis=2), sizes
 
 
 EQUAL = ((40.0, 40.0), (45.0, 45.0), (50.0, 50.0), (40.0, 60.0))
+APART = ((85.0, 98.0), (50.0, 50 * 85 / 98))  # lms and ss of two models of equal icat, 85
 
 
-def _difference(job: tuple[int, float, tuple[float, float]], *, datasets: int) -> list[Check]:
+class Found(NamedTuple):
+    """Of one cell: its checks, and of icat how many p < 0.05 and datasets, not flagged, flagged."""
+
+    checks: list[Check]
+    hits: tuple[int, int]
+    datasets: tuple[int, int]
+
+
+def _difference(job: tuple[int, Two, Two], *, datasets: int) -> Found:
     terms, lms, ss = job
-    rng = np.random.default_rng([terms, int(lms), int(ss[0]), int(ss[1])])
+    rng = np.random.default_rng([terms, *(int(10 * one) for one in (*lms, *ss))])
     small: dict[str, list[bool]] = {figure: [] for figure in FIGURES}
-    cautious = 0
+    unsure: dict[str, list[bool]] = {figure: [] for figure in FIGURES}
     left = datasets
     while left:
         step = min(left, 500)
@@ -262,32 +281,54 @@ def _difference(job: tuple[int, float, tuple[float, float]], *, datasets: int) -
         for n in range(step):
             for row in compared(means[n], cats=int(sizes[n].sum())):
                 small[row["figure"]].append(row["p"] < 0.05)
-                cautious += row["too_cautious"]
-    figures = FIGURES if ss[0] == ss[1] else ("lms", "icat")
-    name = f"{terms} terms, lms {lms:g}, ss {ss[0]:g} and {ss[1]:g}"
-    return [
+                unsure[row["figure"]].append(row["unsure"])
+    equal = {"lms": lms[0] == lms[1], "ss": ss[0] == ss[1], "icat": True}
+    name = f"{terms} terms, lms {lms[0]:g} and {lms[1]:g}, ss {ss[0]:g} and {ss[1]:.4g}"
+    marked = np.array(unsure["icat"])
+    checks = [
         Check(
             "differences", name, figure, 100 * float(np.mean(small[figure])), 4, 6, datasets,
-            flagged=figure == "icat" and 2 * cautious > datasets,
+            flagged=2 * sum(unsure[figure]) > datasets,
         )
-        for figure in figures
+        for figure in FIGURES if equal[figure]
     ]  # fmt: skip
+    hit = np.array(small["icat"])
+    return Found(
+        checks,
+        (int((hit & ~marked).sum()), int((hit & marked).sum())),
+        (int((~marked).sum()), int(marked.sum())),
+    )
 
 
 def differences(datasets: int, pool: Executor) -> list[Check]:
     """Type I error of the tests between two models that are equal."""
-    jobs = [(k, lms, ss) for k in TERMS for lms in LMS for ss in EQUAL]
-    found = list(pool.map(partial(_difference, datasets=max(datasets, 10_000)), jobs))
+    jobs: list[tuple[int, Two, Two]] = [
+        (k, (lms, lms), ss) for k in TERMS for lms in LMS for ss in EQUAL
+    ]
+    jobs += [(k, *APART) for k in TERMS]
+    every = list(pool.map(partial(_difference, datasets=max(datasets, 10_000)), jobs))
+    found = dict(zip(jobs, every, strict=True))
     print("\n## Equal models: per cent of p < 0.05 (lms, ss, icat by true ss; * mostly flagged)\n")
     heads = ["lms", "ss"] + [f"icat, {a:g} and {b:g}" for a, b in EQUAL]
     print("| terms | true lms | " + " | ".join(heads) + " |\n" + "|---" * (2 + len(heads)) + "|")
     for k in TERMS:
         for lms in LMS:
-            own = [of for job, of in zip(jobs, found, strict=True) if job[:2] == (k, lms)]
+            own = [found[k, (lms, lms), ss].checks for ss in EQUAL]
             both = [_range([c for of in own for c in of], figure) for figure in ("lms", "ss")]
             icats = [f"{of[-1].share:.1f}{'*' if of[-1].flagged else ''}" for of in own]
             print(f"| {k} | {lms:g} | {' | '.join(both + icats)} |")
-    return [check for checks in found for check in checks]
+    print("\n## icat of these cells, and of lms 85, ss 50 beside lms 98, ss 43.4\n")
+    print("| terms | not flagged | flagged | lms and ss apart, all |\n|---|---|---|---|")
+    for k in TERMS:
+        own = [of for job, of in found.items() if job[0] == k]
+        parts = [
+            100 * sum(of.hits[n] for of in own) / max(1, sum(of.datasets[n] for of in own))
+            for n in (0, 1)
+        ]
+        apart = found[k, *APART].checks[-1]
+        shares = f"{parts[0]:.1f} | {parts[1]:.1f} | {apart.share:.1f}"
+        print(f"| {k} | {shares}{'*' if apart.flagged else ''} |")
+    return [check for of in every for check in of.checks]
 
 
 def power(datasets: int, pool: Executor) -> list[Check]:

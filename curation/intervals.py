@@ -96,7 +96,8 @@ def mean_interval(
         confidence: of the interval.
 
     Returns:
-        Lower and upper bound; None with fewer than two units.
+        Lower and upper bound; None with fewer than two units, and where all are alike: they show no
+        variance.
 
     >>> [round(end, 3) for end in mean_interval(np.array([1.0, 2.0, 3.0]))]  # 2 ± 4.303 · 1 / √3
     [-0.484, 4.484]
@@ -104,6 +105,8 @@ def mean_interval(
     if len(values) < 2:
         return None
     mean, error = _mean_and_error(values, of)
+    if error == 0:
+        return None
     half = t_quantile(confidence, len(values) - 1) * error
     return [mean - half, mean + half]
 

@@ -146,9 +146,9 @@ def compare(
     if latex:
         write_file(latex, _latex(report, intervals=intervals).encode())
     write_json(json_file, report)
-    if sizes and not any(one["model"] in sizes for one in every):
-        console.warn(f"{about}: names none of the models that are compared")
-    side_by_side.warn(board, cats, runs)
+    if others := sorted(set(sizes) - {one["model"] for one in every}):
+        console.warn(f"{about}: not among the models that are compared: {', '.join(others)}")
+    side_by_side.warn(board, cats, runs, reports)
     side_by_side.show(report, terms=terms, all_tables=bool(profile or rule))
 
 

@@ -54,6 +54,7 @@ def statistics(
 
 def show_statistics(found: Report, *, terms: bool = False) -> None:
     """Print statistics."""
+    _say_tier(found)
     heads = ["domain", "terms", "CATs", "words", "characters", "tokens"]
     heads += [f"tier {name}" for name in TIERS]
     for kind, part in found["kinds"].items():
@@ -103,6 +104,13 @@ def _term(row: dict[str, Any]) -> list[Any]:
     told = [row["attributes"].get(gold) for gold in GOLDS[:2]]
     said = [t and f"{t['text']} ({t['count']}, {t['share']:.0f} %)" for t in told]
     return [*cells, row["writers"], *said]
+
+
+def _say_tier(found: Report) -> None:
+    from curation.scores.tiers import tier_text
+
+    if found.get("tier"):
+        console.say(f"{tier_text(found['tier'])}:")
 
 
 def _say_unchecked(found: Report) -> None:
@@ -185,6 +193,7 @@ def sentiment(
 
 def show_sentiment(found: Report) -> None:
     """Print sentiment."""
+    _say_tier(found)
     if "rows" not in found:
         _say_unchecked(found)
         return
@@ -262,6 +271,7 @@ def keywords(
     if as_json:
         console.say_json(found)
     elif "groups" in found:
+        _say_tier(found)
         showing.show(found, by=by, top=top)
     else:
         _say_unchecked(found)

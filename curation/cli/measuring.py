@@ -95,9 +95,11 @@ def of_gold(files: list[Path], *, language: str = "", **knobs: Any) -> Source:
     return Source(read_gold(files), language or "en", usual, 1)
 
 
-def of_tier(source: Source, tier: int | None) -> Source:
-    """The source without the CATs below a tier."""
-    return replace(source, cats=take_tier(source.cats, tier))
+def _measured(measure: Callable[[Source], Report], source: Source, tier: int | None) -> Report:
+    """What a measure says of a source; of a tier, which it then names."""
+    if tier is None:
+        return measure(source)
+    return {**measure(replace(source, cats=take_tier(source.cats, tier))), "tier": tier}
 
 
 def report(
@@ -120,7 +122,7 @@ def report(
 
     given = {name: value for name, value in knobs.items() if value is not None}
     if gold:
-        return measure(of_tier(of_gold(gold, language=language, **given), tier))
+        return _measured(measure, of_gold(gold, language=language, **given), tier)
     opened = open_campaign(campaign)
     once = bool(given or language or tier)
     with opened.lock():
@@ -130,7 +132,7 @@ def report(
             f"{opened.decisions / 'cats.jsonl'}: no CAT was kept", "collect more labels first"
         )
     if once:
-        return measure(of_tier(of_campaign(opened, language=language, **given), tier))
+        return _measured(measure, of_campaign(opened, language=language, **given), tier)
     return dict(read_json(opened.measures / f"{step}.json"))
 
 

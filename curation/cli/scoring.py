@@ -13,7 +13,6 @@ from curation.cli import console
 from curation.cli.gold import (
     GoldFiles,
     Scores,
-    Tier,
     TieRule,
     Ties,
     campaign_cats,
@@ -124,7 +123,16 @@ def models(
             show_default=False,
         ),
     ] = None,
-    tier: Tier = None,
+    tier: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Show the figures of CATs on whose labels N or more annotators agree; all CATs "
+            "are scored.",
+            show_default=False,
+        ),
+    ] = None,
     ties: Ties = TieRule.half,
 ) -> None:
     """Score models: lms, ss, icat of each, with every association's score kept.
@@ -180,7 +188,8 @@ def models(
                 show_results(result, run=report["run"], tier=tier)
     if failed:
         raise CurationError(
-            f"{len(failed)} of {len(wanted)} models could not be scored: {', '.join(failed)}",
+            f"{len(failed)} of {len(wanted)} models could not be scored, or not completely: "
+            f"{', '.join(failed)}",
             "fix what is said above and run the command again; what is scored stays",
         )
 

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from curation.scores.runs import Board, Run
 
 _ABOUT_TERMS = (
-    "most: the highest ss; least: the ss nearest to 50; agreement: of annotators on the term's "
-    "stereotypes, as in ACL Table 10, in per cent; a term with few CATs can be here by chance"
+    "most: the highest ss above 50; least: the ss nearest to 50; agreement: of annotators on all "
+    "stereotypes of the term, as in ACL Table 10, in per cent; a term with few CATs can be here by "
+    "chance"
 )
 _MANY = 45  # with more pairs than this, only neighbours in the table are shown
 Runs = Mapping[str, Mapping[str, Any]]  # results by run, MODEL/RULE
@@ -43,7 +44,7 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
             _show_terms(group, terms, of)
             if group["power"]:
                 _show_power(group["power"], of)
-    _show_mechanisms(report["mechanisms"], tier)
+    _show_mechanisms(report["mechanisms"], runs, tier)
     _show_shifts(report["shifts"], runs, tier)
     for part in report["model_terms"]:
         _show_model_terms(part, runs, tier)
@@ -53,28 +54,37 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
     show_marks(one["flags"] for one in (*shown, *others))
 
 
-def warn(board: "Board", cats: "Sequence[Cat]", runs: "Sequence[Run]") -> None:
-    """Say which runs lack scores, declare no rules, are flattered or out of date.
+def warn(
+    board: "Board",
+    cats: "Sequence[Cat]",
+    runs: "Sequence[Run]",
+    groups: Sequence[Mapping[str, Any]],
+) -> None:
+    """Say which of the runs shown lack scores, declare no rules, are flattered or out of date.
 
     Args:
         board: of the runs that have scores.
         cats: those that are compared.
         runs: all that were read.
+        groups: the groups that are shown, as in the report.
     """
     from curation.scores.ensemble import scored_since
 
-    some = []
-    for number, run in enumerate(board.runs):
-        kinds, less = board.lacking(number)
-        some += [f"{run.name} {less}"] if less else []
-        if kinds:
-            console.warn(f"{run.name} has no {kinds[0]} CATs: its «both kinds» are of the others")
+    shown = {name for group in groups for name in group["models"]}
+    there = [(number, run) for number, run in enumerate(board.runs) if run.name in shown]
+    for group in groups:
+        if group["one_kind_only"]:
+            console.warn(
+                f"{group['title']}: these have CATs of one kind only, and are in no table of both "
+                f"kinds: {', '.join(group['one_kind_only'])}"
+            )
+    some = [f"{run.name} {less}" for n, run in there if (less := board.lacking(n)[1])]
     if some:
         console.warn(
             f"of {len(board.cats)} CATs these lack a score and are left out: {', '.join(some)}; "
             "two models are compared on the CATs that both have"
         )
-    for run in board.runs:
+    for _, run in there:
         known = set(run.about.get("dev_cats", ())) & {cat.id for cat in cats}
         if known:
             console.warn(
@@ -85,7 +95,7 @@ def warn(board: "Board", cats: "Sequence[Cat]", runs: "Sequence[Run]") -> None:
             console.warn(
                 f"{run.name} is made of older scores of {', '.join(other)}: fit the ensemble again"
             )
-    if unknown := [run.name for run in board.runs if not (run.rules or run.profile)]:
+    if unknown := [run.name for _, run in there if not (run.rules or run.profile)]:
         console.warn(
             f"the rule of these is not declared, so they are not ranked: {', '.join(unknown)}; "
             "--predictions NAME@PROFILE=FILE declares it"
@@ -178,17 +188,21 @@ def _show_differences(group: Mapping[str, Any], runs: Runs, of: str) -> None:
             _terms(first),
         ]
         for one in three:
-            unsure = "~" if one["too_cautious"] else ""
+            unsure = "~" if one["unsure"] else ""
             row += [f"{one['difference']:+.2f}", _span(one["ci"]), _p(one["p_holm"]) + unsure]
         rows.append(row)
     heads = ["models", "CATs", "terms"]
     for figure in ("lms", "ss", "icat"):
         heads += [f"Δ {figure}", "95 %", "p"]
     console.table(f"Differences between models{of}", heads, rows)
-    if any(one["too_cautious"] for three in shown for one in three):
-        console.say("~ the ss of a model may be 50: believe a small p of icat, not a large one")
+    if any(one["unsure"] for three in shown for one in three):
+        console.say(
+            "~ this p may be wrong: of icat, where an ss may be 50; of lms, near 0 or 100 over few "
+            "terms"
+        )
     console.say(
-        f"p: Holm's correction over {len(pairs)} pair{'s' if len(pairs) > 1 else ''}"
+        f"p: Holm's correction over {len(pairs)} pair{'s' if len(pairs) > 1 else ''}; intervals: "
+        "each pair by itself"
         + (f"; {len(shown)} neighbours are shown, all pairs by --json" if shown != pairs else "")
     )
 
@@ -258,7 +272,7 @@ def _show_model_terms(part: Mapping[str, Any], runs: Runs, tier: str) -> None:
 
     rows = [
         [
-            *(row["domain"], row["end"], row["term"] or "all terms", *values(row)),
+            *(row["domain"], row["end"], row["term"] or _all_terms(row), *values(row)),
             *(row["cats"], row["mean_ss"], row["agreement"]),
         ]
         for row in part["rows"]
@@ -271,8 +285,17 @@ def _show_model_terms(part: Mapping[str, Any], runs: Runs, tier: str) -> None:
     console.say(_ABOUT_TERMS)
 
 
-def _show_mechanisms(rows: Sequence[Mapping[str, Any]], tier: str) -> None:
+def _all_terms(row: Mapping[str, Any]) -> str:
+    return f"all {row['terms']} terms{'*' if row['few_terms'] else ''}"
+
+
+def _show_mechanisms(rows: Sequence[Mapping[str, Any]], runs: Runs, tier: str) -> None:
     """Means over the models that two profiles share (ACL §7)."""
+    from curation.scores.flags import marked
+
+    flags: dict[str, list[str]] = {}
+    for one in runs.values():
+        flags[one["model"]] = [*dict.fromkeys([*flags.get(one["model"], ()), *one["flags"]])]
     for pair in dict.fromkeys((row["a"], row["b"]) for row in rows):
         own = [row for row in rows if (row["a"], row["b"]) == pair]
         table = [
@@ -283,7 +306,8 @@ def _show_mechanisms(rows: Sequence[Mapping[str, Any]], tier: str) -> None:
         console.table(title, ["kind", "models", *heads], table)
         for models in dict.fromkeys(tuple(row["models"]) for row in own):
             kinds = ", ".join(row["kind"] for row in own if tuple(row["models"]) == models)
-            console.say(f"{kinds}: {', '.join(models)}")
+            named = [marked(name, flags.get(name, ())) for name in models]
+            console.say(f"{kinds}: {', '.join(named)}")
     if rows:
         console.say("a kind is averaged over the models whose rules for it differ")
 
@@ -294,13 +318,15 @@ def _show_shifts(shifts: Sequence[Mapping[str, Any]], runs: Runs, tier: str) -> 
     rows = []
     for three in _by_pair(shifts):
         first = three[0]
-        names = [marked(first[side], runs[first[side]]["flags"]) for side in "ab"]
-        row = [first["what"], " − ".join(names), first["cats"], _terms(first)]
+        one, base = runs[first["a"]], runs[first["b"]]
+        ways = [run["run"].removeprefix(f"{run['model']}/") for run in (one, base)]
+        name = marked(one["model"], [*dict.fromkeys([*one["flags"], *base["flags"]])])
+        row = [name, *ways, first["cats"], _terms(first)]
         for one in three:
             row += [f"{one['difference']:+.2f}", _span(one["ci"])]
         rows.append(row)
     if rows:
-        heads = ["other", "runs", "CATs", "terms"]
+        heads = ["model", "other", "less", "CATs", "terms"]
         for figure in ("lms", "ss", "icat"):
             heads += [f"Δ {figure}", "95 %"]
         console.table(f"The same model under another rule or variant{tier}", heads, rows)

@@ -16,11 +16,11 @@ from curation.decisions.measures import (
     figure,
     interval,
 )
-from curation.intervals import FEW
 from curation.records import GOLDS, VALUES, Decision, Item, Term
 from curation.rules import chance_of_agreement
 
 ALGORITHM = 2
+_FEW_CATS = 10  # with fewer an interval was not measured to hold (docs/intervals.md)
 PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4.3)
 GROUPS = ("domain", "kind", "round", "term", "annotator")
 CLASSES = ("all", "stereo/anti")
@@ -146,7 +146,7 @@ def measured(
                             else interval(measure, units, confidence=confidence),
                             "cats": len(units),
                             "labels": int(part.sum()),
-                            "few_cats": len(units) < FEW,
+                            "few_cats": len(units) < _FEW_CATS,
                         }
                     )
     return rows

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from curation.intervals import Floats, Interval, mean_interval, pseudo_values
 
 Counts = NDArray[np.int64]
+_ROUNDING = 1e-12  # a disagreement below this is none
+_LEAST = -1.0  # no measure is lower
 
 
 def contributions(votes: Counts) -> Floats:
@@ -113,15 +115,17 @@ def interval(measure: str, units: Floats, *, confidence: float = 0.95) -> Interv
         confidence: of the interval.
 
     Returns:
-        Lower and upper bound, at most 1; None with fewer than two CATs, where nobody disagrees, or
-        where the measure is not defined for all of them or without one of them.
+        Lower and upper bound, from -1 to 1; None with fewer than two CATs, where nobody disagrees,
+        where all CATs are alike, or where the measure is not defined for all of them or without one
+        of them.
     """
 
     def disagreement(sums: Floats) -> Floats:
-        return np.asarray(1 - MEASURES[measure](sums))
+        found = 1 - MEASURES[measure](sums)
+        return np.asarray(np.where(found > _ROUNDING, found, 0.0 * found))  # NaN stays
 
     def logarithm(sums: Floats) -> Floats:
-        return np.asarray(np.log(np.maximum(disagreement(sums), 0)))
+        return np.asarray(np.log(disagreement(sums)))
 
     if len(units) < 2:
         return None
@@ -132,7 +136,7 @@ def interval(measure: str, units: Floats, *, confidence: float = 0.95) -> Interv
         ends = _jackknife(logarithm, units, confidence=confidence)
         found = ends and [float(np.exp(end)) for end in ends]
         found = found or _jackknife(disagreement, units, confidence=confidence)
-    return found and [min(1.0, 1 - end) for end in reversed(found)]
+    return found and [min(1.0, max(_LEAST, 1 - end)) for end in reversed(found)]
 
 
 def _jackknife(

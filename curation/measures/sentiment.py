@@ -126,7 +126,7 @@ def _measured(
         },
         "difference": {
             "value": 100 * float((worse - better).sum() / sizes.sum()),
-            "ci": _percent(mean_interval(worse - better, sizes)),
+            "ci": _clipped(_percent(mean_interval(worse - better, sizes))),
             "p": swap_test(worse - better, seed=seed),
         },
     }
@@ -136,6 +136,10 @@ def _share(of_class: Floats, sizes: Floats) -> dict[str, Any]:
     """The share of a class in percent, with its interval over terms."""
     ends = share_interval(of_class, sizes, observations=float(sizes.sum()))
     return {"share": 100 * float(of_class.sum() / sizes.sum()), "ci": _percent(ends)}
+
+
+def _clipped(ends: Interval | None) -> Interval | None:
+    return ends and [max(-100.0, ends[0]), min(100.0, ends[1])]
 
 
 def _percent(ends: Interval | None) -> Interval | None:

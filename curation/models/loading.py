@@ -383,7 +383,8 @@ def _fetch(auto: Any, name: str, told: dict[str, Any]) -> Any:
             f"{name}: cannot be loaded: {kind}{_first_line(error)}",
             "the folder may not be whole, or damaged: save or fetch it again"
             if folder.exists()
-            else "check the name; what is not on disk needs the network",
+            else f"there is no folder {name}, so it was taken for a name on the hub: check the "
+            "name; what is not on disk needs the network",
         ) from None
 
 

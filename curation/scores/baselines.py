@@ -1,6 +1,6 @@
 """What a model is held against: StereoSet's baselines, computed, and artefact baselines, measured.
 
-IdealLM, StereotypedLM and RandomLM are those of StereoSet, ACL §6.1.
+IdealLM, StereotypedLM and RandomLM are those of StereoSet, ACL §5.3.
 """
 
 from collections.abc import Sequence

@@ -36,10 +36,10 @@ def run_results(
     Returns:
         ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",
         "declared", "profiles", "flags", "parameters", "corpus_gb", "left_out"}``: run is its name,
-        MODEL/RULE; rules by kind that it has CATs of, empty where they are not known; own_head whether nsp was read
-        with the model's own head; declared the profile that a file of predictions was declared to
-        be under; flags as ``flags.flags_of``; left_out how
-        many CATs of the run's kinds lack a score.
+        MODEL/RULE; rules by kind that it has CATs of, empty where they are not known; own_head
+        whether nsp was read with the model's own head; declared the profile that a file of
+        predictions was declared to be under; flags as ``flags.flags_of``; left_out how many CATs of
+        the run's kinds lack a score.
     """
     run, (lacks, left_out) = board.runs[number], board.lacking(number)
     found = results(board.table(number), model=run.model)

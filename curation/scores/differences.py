@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from curation.intervals import FEW, Floats, mean_interval, pseudo_values, t_test
 from curation.records import KINDS
-from curation.scores.metrics import icat, percent_interval
+from curation.scores.metrics import extreme, icat, percent_interval
 from curation.scores.runs import Board
 
 FIGURES = ("lms", "ss", "icat")
@@ -41,8 +41,8 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dic
     Both are computed on the CATs that both have. Of lms and ss, every term gives the difference of
     the two runs on it; ``ci`` and ``p`` are those of Student's paired t test over terms. Of icat,
     which no term has by itself, the jackknife's pseudo-values over terms take their place. Between
-    equal models p is below 0.05 in 4 to 6 of 100 cases from five terms on, but for what
-    ``too_cautious`` marks, where it is in fewer (``docs/intervals.md`` has the measured shares).
+    equal models p is below 0.05 in 4 to 6 of 100 cases from five terms on, but for what ``unsure``
+    marks (``docs/intervals.md`` has the measured shares).
 
     Args:
         board: what the runs won.
@@ -51,7 +51,7 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dic
 
     Returns:
         A row for each pair and figure: ``{"a", "b", "kind", "figure", "a_value", "b_value",
-        "difference", "ci", "p", "cats", "terms", "few_terms", "too_cautious"}``, a and b being
+        "difference", "ci", "p", "cats", "terms", "few_terms", "unsure"}``, a and b being
         names of runs; values in points. ci and p are None with fewer than two terms. Pairs without
         common CATs have no row.
     """
@@ -86,7 +86,7 @@ def compared(means: Floats, *, cats: int) -> list[dict[str, Any]]:
 
     Returns:
         A row for each figure: ``{"figure", "a_value", "b_value", "difference", "ci", "p",
-        "too_cautious"}``, as in ``paired``.
+        "unsure"}``, as in ``paired``.
     """
     ones = np.ones(len(means))
     sides = [np.column_stack([means[:, at], means[:, at + 1], ones]) for at in (0, 2)]
@@ -113,8 +113,7 @@ def compared(means: Floats, *, cats: int) -> list[dict[str, Any]]:
                 "difference": difference,
                 "ci": ci,
                 "p": t_test(units[figure] - float(units[figure].mean()) + difference),
-                "too_cautious": figure == "icat"
-                and any(_may_be_even(side, cats) for side in sides),
+                "unsure": any(_unsure(figure, side, cats) for side in sides),
             }
         )
     return rows
@@ -125,9 +124,15 @@ def _value(figure: str, side: Floats) -> float:
     return float({"lms": lms, "ss": ss, "icat": icat(lms, ss)}[figure])
 
 
-def _may_be_even(side: Floats, cats: int) -> bool:
-    """Whether ss may be 50, where icat has its maximum and varies less than the test supposes."""
-    ends = percent_interval(side[:, 1], observations=cats)
+def _unsure(figure: str, side: Floats, cats: int) -> bool:
+    """Whether the test of a figure may err in other than 4 to 6 of 100 cases (docs/intervals.md).
+
+    lms near 0 or 100 over few terms; icat where ss may be 50: there it has its maximum, and does
+    not vary as the test supposes.
+    """
+    if figure == "lms":
+        return extreme(float(side[:, 0].mean()), len(side))
+    ends = percent_interval(side[:, 1], observations=cats) if figure == "icat" else None
     return ends is not None and ends[0] <= 50 <= ends[1]
 
 

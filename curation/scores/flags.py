@@ -1,4 +1,4 @@
-"""Which models' figures say little, and how every table marks them."""
+"""What every table says of a model beside its name: figures that say little, another head."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -7,9 +7,14 @@ SHARE = 0.5  # of comparisons, or of tokens: from more than this on a model is f
 FLAGS = {
     "ties": "more than half of the model's comparisons are ties",
     "unknown_tokens": "more than half of the tokens that the model read are unknown tokens",
+    "own_head": "nsp is read with the model's own head, where ACL §6.1 trains one for every model",
 }
-MARKS = {"ties": "†", "unknown_tokens": "‡"}
-LATEX = {"ties": r"\textsuperscript{\dag}", "unknown_tokens": r"\textsuperscript{\ddag}"}
+MARKS = {"ties": "†", "unknown_tokens": "‡", "own_head": "§"}
+LATEX = {
+    "ties": r"\textsuperscript{\dag}",
+    "unknown_tokens": r"\textsuperscript{\ddag}",
+    "own_head": r"\textsuperscript{\S}",
+}
 
 
 def flags_of(result: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> list[str]:
@@ -17,7 +22,8 @@ def flags_of(result: Mapping[str, Any], about: Mapping[str, Any] | None = None) 
 
     ``ties``: of the comparisons (three a CAT) more than half are ties, of all of them or of those
     of one kind. ``unknown_tokens``: of the tokens of all texts that were scored more than half are
-    the tokenizer's unknown token.
+    the tokenizer's unknown token. ``own_head``: the profile asks for a trained next-sentence head,
+    and the model's own was accepted.
 
     Args:
         result: of ``metrics.results``.
@@ -34,6 +40,8 @@ def flags_of(result: Mapping[str, Any], about: Mapping[str, Any] | None = None) 
     tokens = (about or {}).get("tokens")
     if isinstance(tokens, Mapping) and tokens.get("unknown", 0) > SHARE * tokens.get("read", 0):
         found.append("unknown_tokens")
+    if (about or {}).get("own_head"):
+        found.append("own_head")
     return found
 
 

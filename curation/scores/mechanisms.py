@@ -52,13 +52,13 @@ def mechanisms(found: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> l
 
 
 def _differ(a: Mapping[str, Any], b: Mapping[str, Any], kind: str) -> bool:
-    """Whether two runs both have figures of a kind, and by different rules as far as is known."""
+    """Whether two runs both have figures of a kind, by rules that are known and different."""
     if kind == BOTH:
         same_kinds = a["kinds"].keys() == b["kinds"].keys() and len(a["kinds"]) == len(KINDS)
         return same_kinds and any(_differ(a, b, k) for k in a["kinds"])
     known = kind in a["rules"] and kind in b["rules"]
-    same = known and a["rules"][kind] == b["rules"][kind]
-    return kind in a["kinds"] and kind in b["kinds"] and not same
+    both = known and kind in a["kinds"] and kind in b["kinds"]
+    return both and a["rules"][kind] != b["rules"][kind]
 
 
 def _cell(run: Mapping[str, Any], kind: str) -> Mapping[str, Any]:

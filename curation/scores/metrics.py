@@ -168,10 +168,14 @@ def cell(lms: Floats, ss: Floats, *, cats: int, of_term: bool = False) -> dict[s
         few = len(lms) < FEW_CATS
         wide = {"lms": few, "ss": few, "icat": few or ss_ci[0] <= 50 <= ss_ci[1]}
     else:
-        extreme = not _EXTREME <= found["lms"] <= 100 - _EXTREME
-        wide = {"lms": extreme and len(lms) < _FEW_IF_EXTREME}
+        wide = {"lms": extreme(found["lms"], len(lms))}
     marked = [figure for figure, true in wide.items() if true]
     return found | {"lms_ci": lms_ci, "ss_ci": ss_ci, "icat_ci": ends, "too_wide": marked}
+
+
+def extreme(lms: float, terms: int) -> bool:
+    """Whether an lms is so near 0 or 100 over so few terms that its interval and test are off."""
+    return terms < _FEW_IF_EXTREME and not _EXTREME <= lms <= 100 - _EXTREME
 
 
 def over_terms(part: pd.DataFrame) -> dict[str, Any]:

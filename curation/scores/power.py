@@ -38,7 +38,7 @@ def spread(codes: NDArray[np.intp], values: Floats) -> Spread:
 
     Within is pooled over terms: the squares about the terms' means by CATs less terms. The
     variance of the terms' unweighted means has the expectation between + within · mean(1/m), with
-    m CATs a term (Searle, Casella & McCulloch 1992, §4.4), so between is what is left of it, at
+    m CATs a term (Searle, Casella & McCulloch 1992), so between is what is left of it, at
     least 0. Means are not weighted by their CATs because lms and ss are not, either.
 
     Args:

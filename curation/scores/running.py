@@ -207,15 +207,17 @@ def _check_head(job: Job) -> None:
         raise CurationError(
             f"{job.identity['model']}: {profile} takes a next-sentence head that was trained alike "
             "for every model (ACL §6.1, A.5), and --nsp does not name one",
-            "train one with «curation scores train-nsp» and name its folder with --nsp; or take "
-            "the model's own head with --accept-own-head, and every table says so",
+            "train one with «curation scores train-nsp» and name its folder with --nsp; if the "
+            "model has a head of its own, as BERT has, --accept-own-head takes it, and every table "
+            "says so",
         )
 
 
 def _shards(
     job: Job, open_: list[tuple[Cat, list[Question]]], known: dict[str, str]
 ) -> Iterator[Shard]:
-    for kind in KINDS:
+    # What needs a head comes first: if there is none, nothing has been scored for nothing.
+    for kind in sorted(KINDS, key=lambda one: job.rules.get(one) != "nsp"):
         rule = job.rules.get(kind, "")
         # Contexts that begin alike come together, so that they are read once.
         of_kind = sorted(

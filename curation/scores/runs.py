@@ -212,7 +212,8 @@ def read_predictions_run(named: str) -> Run:
     if declared and declared not in PROFILES and not rules_named(declared):
         raise CurationError(
             f"--predictions {named}: there is no profile or rule «{declared}»",
-            f"use a profile ({', '.join(PROFILES)}) or a rule that «curation scores rules» lists",
+            f"use a profile ({', '.join(PROFILES)}), a rule that «curation scores rules» lists, or "
+            "one for each kind, such as ll-acl_nsp",
         )
     scores: dict[str, float] = {}
     for association, score in read_predictions(Path(file)):
@@ -271,6 +272,17 @@ def scored(cats: Sequence[Cat], scores: Mapping[str, float]) -> list[bool]:
     return [all(a.id in scores for a in cat.associations) for cat in cats]
 
 
+def _check_declared(run: Run, kinds: set[str]) -> None:
+    """Raise where predictions have scores of a kind that their declared rules do not serve."""
+    wrong = sorted(kinds - run.rules.keys()) if run.rules and not run.about else []
+    if wrong:
+        raise CurationError(
+            f"{run.where}: declared as scored by {run.rule}, which is not for {wrong[0]} CATs, and "
+            f"it has scores of {wrong[0]} ones",
+            "declare the rules of both kinds, such as ll-acl_nsp, or a profile",
+        )
+
+
 def board(
     cats: Sequence[Cat],
     runs: Sequence[Run],
@@ -289,7 +301,8 @@ def board(
         skipped: is told of each run that is left out.
 
     Raises:
-        CurationError: no CATs; two runs of one name; no run scores any of the CATs.
+        CurationError: no CATs; two runs of one name; no run scores any of the CATs; a file of
+            predictions has scores of a kind that its declared rules do not serve.
     """
     if not cats:
         raise CurationError("there is no CAT to compare models on", "name files with CATs")
@@ -320,6 +333,8 @@ def board(
         kept.append(run)
         won.append(np.full((3, len(cats)), np.nan))
         won[-1][:, has] = judge(values[has], ties=ties)
+    for run, (_, stereotype, _) in zip(kept, won, strict=True):
+        _check_declared(run, set(keys["kind"][~np.isnan(stereotype)]))
     if not kept:
         raise CurationError(
             f"no model has scores for these {len(cats)} CATs",

@@ -41,6 +41,8 @@ def read_sizes(path: Path) -> dict[str, Sizes]:
         if not model or model in found:
             what = f"model «{model}» is there twice" if model else "no model"
             raise CurationError(f"{where}: {what}", "give each model one line")
+        if None in row:
+            raise CurationError(f"{where}: more cells than columns", "give each column one cell")
         given = {size: (row.get(size) or "").strip() for size in SIZES}
         found[model] = {size: _number(cell, size, where) for size, cell in given.items() if cell}
     return found

@@ -14,8 +14,9 @@ from curation.scores.terms import parted
 COLUMNS = (
     *("run", "model", "rule", "variant", "profiles", "own_head", "flags"),
     *("parameters", "corpus_gb", "split", "tier", "kind", "domain", "term"),
-    *("figure", "value", "low", "high", "cats", "terms"),
+    *("figure", "value", "low", "high", "too_wide", "cats", "terms", "few_terms"),
 )
+_FEW, _WIDE = "*", r"\textasciitilde{}"
 _ESCAPES = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -56,7 +57,8 @@ def tidy(
                     yield [
                         *(one["run"], one["model"], rule_text(one, kind), *of_run),
                         *(kind, domain, term, figure, cell[figure], low, high),
-                        *(cell["cats"], cell["terms"]),
+                        *(figure in cell["too_wide"], cell["cats"], cell["terms"]),
+                        cell.get("few_terms", False),
                     ]
 
 
@@ -116,6 +118,7 @@ def latex(
         max((printed(cell["icat"]) for cell in column if cell), key=_number)
         for column in zip(*cells, strict=True)
     ]
+    bold = bold and len(found) > 1
     known = [size for size in SIZES if any(one.get(size) is not None for one in found)]
     ruled = any("rules" in one for one in found)
     first = ["Model", *(["Rules"] if ruled else []), *(SIZES[size] for size in known)]
@@ -137,9 +140,10 @@ def latex(
                 below += [""] * 3
                 continue
             icat = printed(cell["icat"])
-            texts += [printed(cell["lms"]), printed(cell["ss"])]
-            texts.append(rf"\textbf{{{icat}}}" if bold and icat == top else icat)
-            below += [bracket(cell[f"{figure}_ci"]) for figure in FIGURES]
+            few = _FEW if cell.get("few_terms") else ""
+            texts += [printed(cell["lms"]) + few, printed(cell["ss"]) + few]
+            texts.append((rf"\textbf{{{icat}}}" if bold and icat == top else icat) + few)
+            below += [bracket(cell[f"{f}_ci"]) + _wide(cell, f) for f in FIGURES]
         rows.append(rf"{' & '.join(texts)} \\")
         if intervals and any(below):
             rows.append(rf"{' & '.join(below)} \\")
@@ -147,7 +151,7 @@ def latex(
         "l" * (1 + ruled) + "r" * len(known) + "rrr" * len(columns),
         heads,
         rows,
-        _caption(caption, found),
+        _caption(caption, found, [c for row in cells for c in row if c], intervals, bold=bold),
         label,
     )
 
@@ -179,10 +183,12 @@ def latex_terms(
         domain = "" if row["term"] else escape(row["domain"])
         cells = [domain, name]
         for figure in FIGURES:
-            cells += [printed(row[figure]), _span(row[f"{figure}_ci"])]
+            few = _FEW if row.get("few_terms") else ""
+            span = _span(row[f"{figure}_ci"]) + _wide(row, figure)
+            cells += [printed(row[figure]) + few, span]
         cells += [str(row["cats"]), printed(row["agreement"])]
         texts.append(rf"{' & '.join(cells)} \\")
-    return _table("ll" + "r" * 8, heads, texts, _caption(caption, [one]), label)
+    return _table("ll" + "r" * 8, heads, texts, _caption(caption, [one], rows), label)
 
 
 def _size(value: float | None, size: str) -> str:
@@ -195,9 +201,28 @@ def _model(one: Mapping[str, Any]) -> str:
     return marked(escape(one["model"]), one.get("flags", ()), marks=LATEX)
 
 
-def _caption(text: str, found: Sequence[Mapping[str, Any]]) -> str:
+def _caption(
+    text: str,
+    found: Sequence[Mapping[str, Any]],
+    cells: Sequence[Mapping[str, Any]],
+    intervals: bool = True,
+    *,
+    bold: bool = False,
+) -> str:
+    """The caption, and what the marks of models and cells in the table mean."""
     meant = notes(one.get("flags", ()) for one in found)
-    return escape(text) + "".join(f" {LATEX[flag]}: {escape(why)}." for flag, why in meant.items())
+    marks = [f" {LATEX[flag]}: {escape(why)}." for flag, why in meant.items()]
+    if bold:
+        marks.append(" Bold: the highest icat.")
+    if any(cell.get("few_terms") for cell in cells):
+        marks.append(f" {_FEW}: fewer than five terms.")
+    if intervals and any(cell["too_wide"] for cell in cells):
+        marks.append(rf" {_WIDE}: an interval that covers more than 98\,\%.")
+    return escape(text) + "".join(marks)
+
+
+def _wide(cell: Mapping[str, Any], figure: str) -> str:
+    return _WIDE if figure in cell["too_wide"] and cell[f"{figure}_ci"] else ""
 
 
 def _table(

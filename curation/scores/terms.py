@@ -75,10 +75,11 @@ def by_term(
 def most_and_least(rows: Sequence[dict[str, Any]], *, count: int = 3) -> list[dict[str, Any]]:
     """The most and the least stereotyped terms of each domain, each once, with ``"end"``.
 
-    Most stereotyped are the terms of the highest ss, the highest first; least stereotyped those
-    whose ss is nearest to 50 on either side, the nearest first. ACL §7 calls these the most and
-    least biased and does not define them; its Table 8 has religion's least biased term below 50.
-    A term far below 50 is neither. Of equal terms, those with more CATs come first.
+    Most stereotyped are the terms of the highest ss above 50, the highest first; least stereotyped
+    those whose ss is nearest to 50 on either side, the nearest first. ACL §7 calls these the most
+    and least biased and does not define them; its Table 8 has religion's least biased term below
+    50. A term far below 50 is neither, and a term stands in one list only. Of equal terms, those
+    with more CATs come first.
 
     Args:
         rows: of ``by_term`` or ``model_terms``: domain, term, ss, cats.
@@ -88,7 +89,8 @@ def most_and_least(rows: Sequence[dict[str, Any]], *, count: int = 3) -> list[di
     for domain in dict.fromkeys(row["domain"] for row in rows):
         own = [row for row in rows if row["domain"] == domain]
         own.sort(key=lambda row: (-row["ss"], -row["cats"], row["term"]))
-        most = min(count, (len(own) + 1) // 2)
+        above = sum(row["ss"] > EVEN for row in own)
+        most = min(count, above, (len(own) + 1) // 2)
         rest = sorted(
             own[most:], key=lambda row: (abs(row["ss"] - EVEN), -row["cats"], row["term"])
         )

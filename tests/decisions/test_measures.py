@@ -110,6 +110,17 @@ def test_where_one_cat_has_all_disagreement_the_interval_is_of_the_measure_itsel
         assert low < whole < high <= 1  # type: ignore[operator]
 
 
+def test_a_rounding_error_is_not_a_disagreement() -> None:
+    # One association of fifteen has a vote against: without its CAT every measure is 1, up to
+    # rounding, whose logarithm would make the interval endless.
+    votes = np.array([[5, 0, 0], [0, 5, 0], [0, 0, 5]] * 5)
+    votes[0] = [4, 1, 0]
+    units = by_cat(contributions(votes), np.repeat(np.arange(5), 3))
+    for measure in MEASURES:
+        low, high = interval(measure, units) or (None, None)
+        assert 0.4 < low < figure(measure, votes) < high <= 1  # type: ignore[operator]
+
+
 def test_one_cat_and_full_agreement_have_no_interval() -> None:
     assert interval("alpha", contributions(np.array([[3, 2]]))) is None
     assert interval("alpha", contributions(np.array([[5, 0], [0, 5], [5, 0]]))) is None

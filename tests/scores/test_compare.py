@@ -39,7 +39,11 @@ def test_results_say_what_tables_say_of_a_run() -> None:
     assert (m["run"], m["family"], m["rules"], m["own_head"], m["profiles"]) == (
         "m/nsp", "masked", {"intersentence": "nsp"}, True, ["x"],
     )  # fmt: skip
-    assert (m["parameters"], m["corpus_gb"], m["flags"]) == (110, None, ["unknown_tokens"])
+    assert (m["parameters"], m["corpus_gb"], m["flags"]) == (
+        110,
+        None,
+        ["unknown_tokens", "own_head"],
+    )
     assert (n["rules"], n["declared"], n["own_head"], n["flags"]) == ({}, "arxiv", False, [])
     given = run_results(both, 0, sizes={"m": {"corpus_gb": 16.0, "parameters": 7.0}})
     assert (given["parameters"], given["corpus_gb"]) == (7.0, 16.0)
@@ -86,6 +90,23 @@ def test_ensembles_do_not_count_where_models_are_taken_together() -> None:
     assert correlations([]) == [
         {"of": "lms", "with": "ss", "rho": None, "p": None, "models": 0, "exact": True}
     ]
+
+
+def test_a_run_that_lacks_a_kind_is_in_nothing_of_both_kinds() -> None:
+    both = laid(
+        run("m", "ll-bos", p=S, q=A, r=S, t=S), run("n", "ll-bos", p=A, q=A, r=A, t=A),
+        run("half", "ll-bos", p=S, r=S, t=S),  # q is the only intersentence CAT
+    )  # fmt: skip
+    every = [run_results(both, number) for number in range(3)]
+    (group,) = groups(both.runs)
+    found = compare_group(both, group, every)
+    assert found["one_kind_only"] == ["half/ll-bos"]
+    pairs = {(row["kind"], row["a"], row["b"]) for row in found["differences"]}
+    assert not [pair for pair in pairs if pair[0] == "both" and "half/ll-bos" in pair]
+    assert [pair for pair in pairs if pair[0] == "intrasentence" and "half/ll-bos" in pair]
+    # y: m 100 and n 0, without half's 100.
+    assert next(row for row in found["terms"] if row["term"] == "y")["ss"] == 50.0
+    assert every[2]["rules"] == {"intrasentence": "ll-bos"}
 
 
 def test_one_models_terms_are_beside_those_of_its_group() -> None:
@@ -146,7 +167,7 @@ def test_shifts_hold_rules_against_the_models_own_and_variants_against_their_rul
         ("variant", "m/ll-code+lower", "m/ll-bos", 0.0),
         ("variant", "n/ll-bos+lower", "n/ll-bos", 0.0),
     ]
-    assert found[3]["ci"] == [0.0, 0.0]
+    assert found[3]["ci"] is None  # alike on every term
     picked = shifts(both, groups(both.runs, rule="ll-acl"))
     assert {(row["a"], row["b"]) for row in picked} == {
         ("m/ll-bos", "m/ll-acl"), ("m/ll-acl+lower", "m/ll-acl"), ("m/ll-code+lower", "m/ll-acl"),
