@@ -12,8 +12,10 @@ from curation.cli.gold import (
     Intervals,
     JsonFile,
     LatexFile,
+    Tier,
     TieRule,
     read_gold,
+    take_tier,
     write_csv,
     write_json,
     write_text,
@@ -51,15 +53,16 @@ def published(
     predictions: Annotated[
         list[str] | None,
         typer.Option(
-            "--predictions", metavar="NAME=FILE", show_default=False,
-            help="Also a model's file of predictions; may be repeated.",
+            "--predictions", metavar="NAME[@RULES]=FILE", show_default=False,
+            help="Also a model's file of predictions, and by which profile or rule it was scored; "
+            "may be repeated.",
         ),
     ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
             "--table", show_default=False,
-            help="Only this table, such as «acl 4» or «arxiv 7»; may be repeated.",
+            help="Only this table, such as «acl 4» or «arxiv 7», or «all»; may be repeated.",
         ),
     ] = None,
     split: Annotated[
@@ -69,6 +72,7 @@ def published(
             help="Which split the gold files are; default: as their target terms say.",
         ),
     ] = None,
+    tier: Tier = None,
     ties: Annotated[
         TieRule,
         typer.Option(
@@ -84,35 +88,44 @@ def published(
 ) -> None:  # fmt: skip
     """Show the tables that the StereoSet papers print, beside your own runs on StereoSet.
 
-    Without runs it lists the printed tables. With --gold and --scores or --predictions it puts
-    each run beside the printed rows of the same model, split, kind and domain, and says for each
-    pair whether the rule is the table's and which known reasons make the values differ.
+    Without runs it lists the printed tables, and shows those that --table names. With --gold and
+    --scores or --predictions it puts each run beside the printed rows of the same model, split,
+    kind and domain, and says for each pair whether the rule is the table's and which known reasons
+    make the values differ.
     """
     from curation.scores import published as stage
     from curation.scores.printed import choose
 
     rows = choose(table or [])
     if not (scores or predictions):
+        if gold:
+            console.warn("no runs were named: give --scores DIR or --predictions NAME=FILE")
         rows = [row for row in rows if split in (None, row.split)]
         report: dict[str, Any] = {"rows": [row._asdict() for row in rows]}
-        _list(rows)
+        if table:
+            _list(rows)
+        else:
+            _list_tables(rows)
     else:
         if not gold:
             raise CurationError("runs without a gold file", "name StereoSet's dev.json with --gold")
         runs = _runs(scores, predictions or [])
+        cats, of = read_gold(gold), split.value if split else ""
         pairs = stage.beside(
             rows,
-            stage.by_split(read_gold(gold), split=split.value if split else ""),
+            stage.by_split(take_tier(cats, tier), split=of),
             runs,
+            whole=stage.by_split(cats, split=of),
             ties=ties.value,
             skipped=console.warn,
         )
         _say_unmatched(runs)
-        report = {"ties": ties.value, "rows": pairs, "why": stage.WHY}
-        _show(pairs)
-    write_csv(csv_file, stage.long_rows(report["rows"]))
+        report = {"ties": ties.value, "tier": tier, "rows": pairs, "why": stage.WHY}
+        _show(pairs, tier)
+    write_csv(csv_file, stage.long_rows(report["rows"], tier=tier))
     if latex:
-        write_text(latex, stage.latex(report["rows"], intervals=intervals))
+        text = stage.latex(report["rows"], ties=ties.value, tier=tier, intervals=intervals)
+        write_text(latex, text)
     write_json(json_file, report)
 
 
@@ -133,6 +146,19 @@ def _say_unmatched(runs: "Sequence[Run]") -> None:
             f"Not among the printed models: {', '.join(others)}. The papers print "
             f"{', '.join(models())}; use LABEL=MODEL or NAME=FILE to give a run one of these names."
         )
+
+
+def _list_tables(rows: "Sequence[Printed]") -> None:
+    """Print which tables there are, and how to show one."""
+    from curation.scores.printed import short_name
+
+    cells = []
+    for source, split in dict.fromkeys((row.source, row.split) for row in rows):
+        own = [row for row in rows if (row.source, row.split) == (source, split)]
+        profile = next((row.profile for row in own if row.profile), "")
+        cells.append([source, short_name(source), split, profile, len(own)])
+    console.table("Printed tables", ["source", "--table", "split", "profile", "rows"], cells)
+    console.say('Show one with «--table "acl 4"», all with «--table all».')
 
 
 def _list(rows: "Sequence[Printed]") -> None:
@@ -156,37 +182,64 @@ def _printed(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _show(pairs: Sequence[dict[str, Any]]) -> None:
-    """Print each printed row beside the runs, and what the reasons mean."""
+def _show(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
+    """Print each printed row beside the runs, and what marks and reasons mean."""
+    from curation.cli.scores import show_marks, show_notes
     from curation.scores.published import WHY
+    from curation.scores.tiers import tier_text
 
     if not pairs:
         console.warn(
             "no printed row has the model, split, kind and domain of one of these runs; "
-            "«curation scores published» lists the printed rows"
+            "«curation scores published --table all» lists the printed rows"
         )
         return
-    heads = ["model", "kind", "domain", "run", "rule", "figure", "printed", "yours", "95 %"]
-    heads += ["difference", "inside", "why"]
-    for source in dict.fromkeys(pair["source"] for pair in pairs):
-        cells = []
-        for pair in (pair for pair in pairs if pair["source"] == source):
-            domain = pair["target"] or pair["domain"]
-            rule = pair["rule"] if pair["same_rule"] is not False else f"other: {pair['rule']}"
-            for name, figure in pair["figures"].items():
-                far = figure["difference"]
-                cells.append(
-                    [
-                        *(pair["model"], pair["kind"], domain, pair["run"], rule, name),
-                        _printed(figure["printed"], pair["digits"]),
-                        *(figure["value"], figure["ci"]),
-                        None if far is None else round(far, 2) + 0.0,  # no -0.00
-                        *(figure["inside"], ", ".join(pair["why"])),
-                    ]
-                )
-        split = next(pair["split"] for pair in pairs if pair["source"] == source)
-        console.table(f"{source}, {split}", heads, cells)
+    place = ("source", "split", "kind")
+    for of in dict.fromkeys(tuple(pair[key] for key in place) for pair in pairs):
+        own = [pair for pair in pairs if tuple(pair[key] for key in place) == of]
+        source, split, kind = of
+        title = [source, split, "both kinds" if kind == "both" else kind, tier_text(tier)]
+        _show_table(", ".join(filter(None, title)), own)
+    console.say("Δ: yours less printed")
+    console.say("inside: the printed value, as rounded, lies in the interval of yours")
+    show_notes(pairs)
+    show_marks(pair["flags"] for pair in pairs)
     codes = {code for pair in pairs for code in pair["why"]}
     for code, meaning in WHY.items():
         if code in codes:
             console.say(f"{code}: {meaning}")
+
+
+def _show_table(title: str, pairs: Sequence[dict[str, Any]]) -> None:
+    from curation.scores.flags import marked
+    from curation.scores.published import rule_shown
+
+    runs = _runs_shown(pairs)
+    named = any(runs.values())
+    cells = []
+    for pair in pairs:
+        domain = (pair["target"] or pair["domain"]) + ("*" if pair["few_terms"] else "")
+        who = [marked(pair["model"], pair["flags"]), domain]
+        who += [*([runs[pair["run"]]] if named else []), rule_shown(pair)]
+        for name, figure in pair["figures"].items():
+            far, ends = figure["difference"], figure["ci"]
+            cells.append(
+                [
+                    *(*who, name, _printed(figure["printed"], pair["digits"]), figure["value"]),
+                    f"{console.show(ends)}~" if name in pair["too_wide"] else ends,
+                    None if far is None else round(far, 2) + 0.0,  # no -0.00
+                    *(figure["inside"], ", ".join(pair["why"])),
+                ]
+            )
+    heads = ["model", "domain", *(["run"] if named else []), "rule", "", "printed", "yours"]
+    console.table(title, [*heads, "95 %", "Δ", "inside", "why"], cells)
+
+
+def _runs_shown(pairs: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """What a table calls each run: the least that tells it from others of its model and rule."""
+    of = {pair["run"]: (pair["model"], pair["rule"]) for pair in pairs}
+    labels = {run: run.rpartition("/")[0].rpartition("/")[2] for run in of}
+    for shown in (dict.fromkeys(of, ""), labels):
+        if len({(*of[run], name) for run, name in shown.items()}) == len(of):
+            return shown
+    return {run: run for run in of}

@@ -125,7 +125,7 @@ def choose(wanted: Sequence[str]) -> list[Printed]:
     """The rows of some tables; all of them if none is named.
 
     Args:
-        wanted: such as ``acl 4`` or ``arXiv Table 7``; case does not matter.
+        wanted: such as ``acl 4`` or ``arXiv Table 7``, or ``all``; case does not matter.
 
     Raises:
         CurationError: there is no such table; names those that there are.
@@ -136,10 +136,21 @@ def choose(wanted: Sequence[str]) -> list[Printed]:
         return (words[0], words[-1]) if words else ("", "")
 
     there = {key(row.source): row.source for row in tables()}
+    every = key("all")
     for name in wanted:
-        if key(name) not in there:
+        if key(name) not in {*there, every}:
             raise CurationError(
-                f"there is no table «{name}» here", f"choose from {', '.join(there.values())}"
+                f"there is no table «{name}» here", f"choose from {', '.join(there.values())}, all"
             )
-    keys = {key(name) for name in wanted}
-    return [row for row in tables() if not keys or key(row.source) in keys]
+    keys = {key(name) for name in wanted} or {every}
+    return [row for row in tables() if {every, key(row.source)} & keys]
+
+
+def short_name(source: str) -> str:
+    """A table as ``choose`` takes it.
+
+    >>> short_name("arXiv 2020, Table 7")
+    'arxiv 7'
+    """
+    words = source.casefold().split()
+    return f"{words[0]} {words[-1]}"

@@ -91,6 +91,7 @@ def test_a_table_is_named_in_several_ways_and_an_unknown_one_is_an_error() -> No
     with pytest.raises(CurationError, match="there is no table «acl 9» here") as caught:
         choose(["arxiv 7", "acl 9"])
     assert "ACL 2021, Table 4, ACL 2021, Table 5" in caught.value.mend
+    assert choose(["ALL"]) == choose(["acl 4", "all"]) == list(tables())
 
 
 def test_terms_are_the_papers_and_spelled_as_the_word_lists_are() -> None:
@@ -273,6 +274,98 @@ def test_acl_rows_of_gpt2_are_means_and_bert_has_a_trained_head_there() -> None:
     assert why["BERT-large", "intersentence"] == ["head", "casing", "misprint"]
 
 
+TEST = {d: [t.term for t in targets() if (t.domain, t.split) == (d, "test")] for d in TERMS}
+
+
+def of_head(head: str, **about: Any) -> dict[str, Any]:
+    return {**about, "opened": {"nsp": {"next_sentence": {"head": head}}}}
+
+
+def heads(table: str, runs: list[Run], cats: list[Cat]) -> list[tuple[Any, ...]]:
+    found = beside(choose([table]), by_split(cats), runs)
+    inter = [row for row in found if row["kind"] == "intersentence" and row["domain"] == "all"]
+    return [(row["rule"], row["same_rule"], row["why"]) for row in inter]
+
+
+def test_under_acl_a_models_own_head_is_not_the_tables() -> None:
+    """ACL §6.1 trains a head for every model."""
+    cats = [c for kind in KINDS for d, terms in TEST.items() for c in cats_of(d, *terms, kind=kind)]
+    rules = {"intrasentence": "attribute-acl", "intersentence": "nsp"}
+    runs = [
+        run("bert-base-cased", cats, BEST, rule="a", rules=rules, own_head=True),
+        run("bert-base-cased", cats, BEST, rule="b", rules=rules, **of_head("own")),
+        run("bert-base-cased", cats, BEST, rule="c", rules=rules, **of_head("trained")),
+        run("bert-base-cased", cats, BEST, rule="d", rules={**rules, "intersentence": "pll"}),
+    ]
+    assert heads("acl 6", runs, cats) == [
+        ("nsp (own head)", False, ["own head", "casing"]),
+        ("nsp (own head)", False, ["own head", "casing"]),
+        ("nsp", True, ["head", "casing"]),
+        ("pll", False, ["rule", "head", "casing"]),
+    ]
+    # The head has no part in intrasentence rows; rows of both kinds have it.
+    found = beside(choose(["acl 4", "acl 6"]), by_split(cats), runs[:1])
+    assert [(row["kind"], row["rule"], row["same_rule"]) for row in found] == [
+        ("both", "attribute-acl / nsp (own head)", False),
+        ("intrasentence", "attribute-acl", True),
+        ("intersentence", "nsp (own head)", False),
+    ]
+
+
+def test_under_arxiv_a_trained_head_of_bert_is_not_the_tables() -> None:
+    """arXiv §7.1 takes BERT's own head; all others are trained (§7.2)."""
+    rules = {"intrasentence": "attribute-arxiv", "intersentence": "nsp"}
+    runs = [
+        run("bert-base-cased", WHOLE, BEST, rule="a", rules=rules, **of_head("own")),
+        run("bert-base-cased", WHOLE, BEST, rule="b", rules=rules, **of_head("trained")),
+        run("roberta-base", WHOLE, BEST, rule="b", rules=rules, **of_head("trained")),
+    ]
+    assert heads("arxiv 7", runs, WHOLE) == [
+        ("nsp", True, ["casing"]),
+        ("nsp (trained head)", False, ["trained head", "casing"]),
+        ("nsp", True, ["head"]),
+    ]
+
+
+def test_an_ensemble_with_an_own_head_is_not_as_acl_says() -> None:
+    members = ["bert-large-cased/x", "gpt2-medium/x", "gpt2-large/x"]
+    about = {"family": "ensemble", "members": members, "rules": {"intersentence": "nsp"}}
+    inter = [c for c in WHOLE if c.kind == "intersentence"]
+    rows = [r._replace(kind="intersentence") for r in choose(["acl 8"]) if r.target == "Bible"]
+    for own, same in ((True, False), (False, None)):
+        (row,) = beside(rows, by_split(inter), [run("mix", inter, BEST, **about, own_head=own)])
+        assert (row["same_rule"], "own head" in row["why"]) == (same, own)
+
+
+def test_marks_of_runs_and_cells() -> None:
+    """Religion has three terms in dev; the lms of 100 of three terms has a wide interval."""
+    religion = cats_of("religion", *TERMS["religion"])
+    tokens = {"read": 10, "unknown": 6}
+    (row,) = pairs(religion, run("gpt2", religion, (1.0, 1.0, 0.0), tokens=tokens))
+    # Of three comparisons of each CAT one is a tie.
+    assert (row["flags"], row["few_terms"]) == (["unknown_tokens"], True)
+    assert row["too_wide"] == ["lms"]
+    (row,) = pairs(GENDER, run("gpt2", GENDER, (1.0, 1.0, 1.0)))
+    assert (row["flags"], row["few_terms"], row["too_wide"]) == (["ties"], False, [])
+
+
+def test_cats_left_out_by_tier_are_a_reason() -> None:
+    """All ten terms are there, with one CAT of two each."""
+    twice = [*GENDER, *(c.model_copy(update={"id": f"{c.id}-2"}) for c in GENDER)]
+    mine = run("gpt2", GENDER, BEST)
+    (row,) = pairs(GENDER, mine, whole=by_split(twice))
+    assert row["why"] == ["unknown rule", "part"]
+    (row,) = pairs(GENDER, mine, whole=by_split(GENDER))
+    assert row["why"] == ["unknown rule"]
+
+
+def test_a_difference_without_a_known_reason_is_said() -> None:
+    rules = {"intrasentence": "attribute-arxiv"}
+    (row,) = pairs(GENDER, run("roberta-base", GENDER, BEST, rules=rules))
+    assert (row["same_rule"], row["why"]) == (True, ["not known"])
+    assert "not known" in published.WHY
+
+
 def test_ties_are_a_reason_where_they_count_half() -> None:
     tied = (1.0, 1.0, 1.0)
     (half,) = pairs(GENDER, run("gpt2", GENDER, tied), ties="half")
@@ -304,6 +397,14 @@ def test_the_long_table_has_a_row_a_figure() -> None:
     found = [dict(zip(head, row, strict=True)) for row in rows]
     assert [one["figure"] for one in found] == ["lms", "ss", "icat"]
     assert (found[0]["printed"], found[0]["value"]) == (93.28, 100.0)
+    religion = cats_of("religion", *TERMS["religion"])
+    marked = run("gpt2", religion, (1.0, 1.0, 0.0), tokens={"read": 10, "unknown": 6})
+    head, *rows = published.long_rows(pairs(religion, marked), tier=4)
+    found = [dict(zip(head, row, strict=True)) for row in rows]
+    assert [one["too_wide"] for one in found] == [True, False, False]
+    assert {(one["few_terms"], one["flags"], one["tier"]) for one in found} == {
+        (True, "unknown_tokens", 4)
+    }
     head, *rows = published.long_rows([row._asdict() for row in choose(["acl 4"])])
     assert len(rows) == 14 * 3
     assert dict(zip(head, rows[3], strict=True))["printed"] is None  # StereotypedLM's lms
@@ -323,4 +424,21 @@ def test_latex_of_printed_rows_and_of_pairs() -> None:
     assert len(extra) == 1
     assert r"{\scriptsize [66.1, 100.0]}" in extra.pop()
     counts = {line.count("&") for line in with_intervals.splitlines() if line.endswith(r"\\")}
-    assert counts == {11}
+    assert counts == {11, 0}  # 0: the caption
+
+
+def test_latex_says_what_its_marks_mean() -> None:
+    printed = published.latex([row._asdict() for row in choose(["acl 4"])])
+    assert r"\caption{lms, ss and icat as the StereoSet papers print them.}" in printed
+    religion = cats_of("religion", *TERMS["religion"])
+    about = {"tokens": {"read": 10, "unknown": 6}, "rules": {"intrasentence": "pll"}}
+    found = pairs(religion, run("gpt2", religion, (1.0, 1.0, 0.0), **about))
+    text = published.latex(found, tier=4, ties="half", intervals=True)
+    assert r" & religion* & GPT2\textsuperscript{\ddag} & gpt2/r (other: pll) & " in text
+    (caption,) = [line for line in text.splitlines() if line.startswith(r"\caption")]
+    assert "(ties half; CATs of tier 4 or more). other: not by the table's rule." in caption
+    assert "*: fewer than five terms." in caption
+    assert r"\textsuperscript{\ddag}: more than half of the tokens" in caption
+    assert r"\textasciitilde{}: an interval" in caption
+    assert r"]}\textasciitilde{} & & {" in text.replace("&  &", "& &")
+    assert "interval" not in published.latex(found)
