@@ -273,6 +273,7 @@ def check_predictions(
     if missing:
         raise CurationError(
             f"{where}: no prediction for id {missing[0]} ({len(missing)} of {len(wanted)} missing)",
-            "score every sentence of the gold file",
+            "score every sentence of the gold file, or name the gold file that these are for; "
+            "«curation scores compare» takes files that lack CATs",
         )
     return scores, unknown
