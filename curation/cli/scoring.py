@@ -188,7 +188,7 @@ def models(
                 show_results(result, run=report["run"], tier=tier)
     if failed:
         raise CurationError(
-            f"{len(failed)} of {len(wanted)} models could not be scored, or not completely: "
+            f"{len(failed)} of {len(wanted)} models could not be scored completely: "
             f"{', '.join(failed)}",
             "fix what is said above and run the command again; what is scored stays",
         )

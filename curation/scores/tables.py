@@ -140,9 +140,9 @@ def latex(
                 below += [""] * 3
                 continue
             icat = printed(cell["icat"])
-            few = _FEW if cell.get("few_terms") else ""
-            texts += [printed(cell["lms"]) + few, printed(cell["ss"]) + few]
-            texts.append((rf"\textbf{{{icat}}}" if bold and icat == top else icat) + few)
+            shown = rf"\textbf{{{icat}}}" if bold and icat == top else icat
+            texts += [printed(cell["lms"]) + _few(cell, "lms"), printed(cell["ss"]) + _few(cell)]
+            texts.append(shown + _few(cell))
             below += [bracket(cell[f"{f}_ci"]) + _wide(cell, f) for f in FIGURES]
         rows.append(rf"{' & '.join(texts)} \\")
         if intervals and any(below):
@@ -183,9 +183,8 @@ def latex_terms(
         domain = "" if row["term"] else escape(row["domain"])
         cells = [domain, name]
         for figure in FIGURES:
-            few = _FEW if row.get("few_terms") else ""
             span = _span(row[f"{figure}_ci"]) + _wide(row, figure)
-            cells += [printed(row[figure]) + few, span]
+            cells += [printed(row[figure]) + _few(row, figure), span]
         cells += [str(row["cats"]), printed(row["agreement"])]
         texts.append(rf"{' & '.join(cells)} \\")
     return _table("ll" + "r" * 8, heads, texts, _caption(caption, [one], rows), label)
@@ -219,6 +218,10 @@ def _caption(
     if intervals and any(cell["too_wide"] for cell in cells):
         marks.append(rf" {_WIDE}: an interval that covers more than 98\,\%.")
     return escape(text) + "".join(marks)
+
+
+def _few(cell: Mapping[str, Any], figure: str = "icat") -> str:
+    return _FEW if cell.get("few_terms") and cell[figure] is not None else ""
 
 
 def _wide(cell: Mapping[str, Any], figure: str) -> str:

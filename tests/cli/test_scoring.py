@@ -221,7 +221,7 @@ def test_an_own_head_under_acl_ll_stands_in_every_table(score: Curation, tmp_pat
     code, out, err = score(model, "--profile", "acl-ll", "--accept-own-head")
     assert (code, err) == (0, "")
     titles = [line.strip() for line in out.splitlines() if line.startswith("bert, ")]
-    name = "bert, attribute-acl_nsp, own next-sentence head"
+    name = "bert, attribute-acl_nsp, own next-sentence head§"
     assert titles == [
         f"{name}, {what}" for what in ("intrasentence", "intersentence", "both kinds")
     ]
@@ -337,7 +337,7 @@ def test_a_wrong_option_is_said_and_leaves_nothing(
     assert says in first
     assert second.startswith("mend:  ")
     assert mend in second
-    assert f"1 of 1 models could not be scored: {models[0]}" in err
+    assert f"1 of 1 models could not be scored completely: {models[0]}" in err
     assert "Traceback" not in err
     if options[0] != "--family":
         assert not (tmp_path / "scores").exists()
@@ -403,7 +403,7 @@ def test_a_model_that_fails_half_way_is_told_and_the_others_go_on(
     assert code == 1
     assert f"error: {models[0]}: TypeError: forward() got an unexpected" in err
     assert f"error: {tmp_path / 'none'}: no such folder" in err
-    assert f"2 of 3 models could not be scored: {models[0]}, {tmp_path / 'none'}" in err
+    assert f"2 of 3 models could not be scored completely: {models[0]}, {tmp_path / 'none'}" in err
     assert "Traceback" not in err
     assert rows(out) == shown(results(tmp_path, "tiny-masked", "pll-word-l2r")["splits"]["test"])
     kept = (
