@@ -18,6 +18,7 @@ check: $(VENV)/test.ready
 	$(IN)/mypy
 
 bench: $(VENV)/test.ready
+	$(IN)/python benchmarks/coverage.py
 	$(IN)/python benchmarks/labels.py
 	$(IN)/python benchmarks/dump.py
 	$(IN)/python benchmarks/import_labels.py

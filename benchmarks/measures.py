@@ -167,7 +167,7 @@ def measures(count: int) -> list[tuple[str, float]]:
 
     row("statistics", lambda: statistics.statistics(cats, language="en"))
     felt = row("VADER", lambda: sentiment.by_vader(cats, language="en"))
-    row("sentiment, 1,000 resamples", lambda: sentiment.sentiment(cats, felt))
+    row("sentiment, shares and test", lambda: sentiment.sentiment(cats, felt))
     reference = keywords.wordfreq("en")
     row("lemmas of wordfreq, once", lambda: reference.by_lemma)
     row("keywords", lambda: keywords.keywords(cats, language="en", reference=reference))

@@ -88,8 +88,9 @@ class Entity(Record):
 class Term(Record):
     """A target term. Renaming changes ``text``, never ``id``; a family stays on one side.
 
-    ``names`` are other texts under which answers may name it: what it was called before, and what
-    people merged into it. ``count`` is of statements, with those of what was merged into it.
+    ``names`` are other texts under which answers may name it: what it was called before, second
+    spellings of a word list, and what people merged into it. ``count`` is of statements, with those
+    of what was merged into it.
     """
 
     id: Id
@@ -273,7 +274,11 @@ class CatAssociation(Record):
 
 
 class Cat(Record):
-    """A kept Context Association Test, ready to publish."""
+    """A kept Context Association Test, ready to publish.
+
+    ``tier`` is the fewest votes that one of its gold labels has (``rules.tier``): 3, 4 or 5; None
+    where not every association has five counted labels, and in files from before there were tiers.
+    """
 
     id: Id
     kind: Kind
@@ -284,10 +289,11 @@ class Cat(Record):
     split: SplitName
     context: Text
     associations: tuple[CatAssociation, CatAssociation, CatAssociation]
+    tier: int | None = None
 
 
 class Annotation(Record):
-    """One row of a release's long table of annotations."""
+    """One row of a release's long table of annotations; ``tier`` is the CAT's."""
 
     cat_id: Id
     association_id: Id
@@ -295,6 +301,7 @@ class Annotation(Record):
     label: Value
     round: Id
     counted: bool
+    tier: int | None = None
 
 
 class Score(Record):

@@ -108,7 +108,7 @@ def decide(
     of: int = 5,
     intents: Sequence[Gold | None] | None = None,
 ) -> Outcome:
-    """Decide one item: keep it where the golds are one of each (StereoSet, ACL §4, 3 of 5).
+    """Decide one item: keep it where the golds are one of each (StereoSet, ACL §4.3, 3 of 5).
 
     An association's gold label is the one with at least ``needed`` of ``of`` votes; ``related``
     takes a vote and is never gold. ``too_few_labels`` is the reason only where the missing labels
@@ -161,6 +161,52 @@ def decide(
     if not all(within_reach):
         return Outcome(False, "no_majority", golds)
     return Outcome(False, "intent_mismatch" if one_of_each else "two_of_a_kind", golds)
+
+
+FULL = 5
+"""Labels of each association that a tier needs: the paper's five validators (ACL §4.3)."""
+TIERS = ("3", "4", "5", "unknown")
+"""The tiers that a CAT can have, as they are named where CATs are counted."""
+
+
+def tier(votes: Sequence[Votes], golds: Sequence[Gold]) -> int | None:
+    """The tier of a CAT: the fewest votes that one of its three gold labels has.
+
+    StereoSet keeps CATs from three of five votes on; four or more is a stricter tier (ACL §4.3,
+    footnote 2).
+
+    Args:
+        votes: counted votes of the associations.
+        golds: their gold labels.
+
+    Returns:
+        None unless each association has exactly five counted labels.
+
+    >>> tier([(4, 1, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)], GOLDS)
+    4
+    >>> tier([(4, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)], GOLDS) is None
+    True
+    """
+    if any(sum(v) != FULL for v in votes):
+        return None
+    return min(v[VALUES.index(gold)] for v, gold in zip(votes, golds, strict=True))
+
+
+def chance_of_agreement(votes: Sequence[int]) -> float:
+    """The chance that two votes on an association, drawn with replacement, are the same.
+
+    It is the sum of the squared shares of the labels. ACL Table 10 gives no formula for its
+    agreement by term; the mean of this over a term's stereotype associations, kinds pooled, fits
+    its figures best (docs/decisions.md, "Terms").
+
+    Args:
+        votes: how often each label was given; at least one was.
+
+    >>> round(chance_of_agreement([4, 1, 0, 0]), 2)  # (4/5)² + (1/5)²
+    0.68
+    """
+    total = sum(votes)
+    return sum((n / total) ** 2 for n in votes)
 
 
 # --- the checks of one item -----------------------------------------------------------------

@@ -136,7 +136,7 @@ PAPER: dict[str, dict[str, Any]] = {
     },
     "religion": {"properties": ("P140",), "form": "both", "top": 12, "merge": "all"},
 }
-"""StereoSet's domains (ACL §3, Table 1: the numbers of terms). Nationality (P27) stands beside
+"""StereoSet's domains (ACL §4.1; Table 1: the numbers of terms). Nationality (P27) stands beside
 ethnic group (P172), for that is what its list of target terms holds.
 """
 
@@ -226,10 +226,15 @@ class AgreementSettings(Section):
         tuple[Literal["alpha", "fleiss", "ac1"], ...],
         Field(min_length=1, description="agreement measures: alpha, fleiss, ac1"),
     ] = ("alpha", "fleiss", "ac1")
-    resamples: Annotated[
-        int, Field(ge=100, description="bootstrap resamples behind each interval")
-    ] = 1000
     confidence: Annotated[float, Field(gt=0.5, lt=1, description="width of the intervals")] = 0.95
+
+    @check_model(mode="before")
+    @classmethod
+    def _without_resamples(cls, given: Any) -> Any:
+        """Campaigns of earlier versions say how often to resample; nothing is resampled now."""
+        if isinstance(given, dict):
+            return {key: value for key, value in given.items() if key != "resamples"}
+        return given
 
 
 class SplitSettings(Section):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files import CurationError, read_json
-from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
-from curation.rules import read_label, stable_id
+from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
+from curation.rules import Votes, read_label, stable_id, tier
 
 
 class Entry(NamedTuple):
@@ -50,10 +50,27 @@ def read_entries(path: Path) -> list[Entry]:
     return entries
 
 
+def votes(sentence: dict[str, Any]) -> Votes:
+    """The votes of a sentence by the labels that it carries.
+
+    All of a file's labels count, an annotator's second one too: they are what its gold labels
+    were decided by. A label outside the vocabulary is no vote.
+    """
+    labels = sentence.get("labels")
+    said = [
+        read_label(str(label.get("label")))
+        for label in (labels if isinstance(labels, list) else ())
+        if isinstance(label, dict)
+    ]
+    s, a, u, r = (said.count(value) for value in VALUES)
+    return s, a, u, r
+
+
 def read_cats(path: Path) -> list[Cat]:
     """The CATs of a gold file: every item must have one association of each gold label.
 
-    Family and split are not in such a file: each target is its own family, and all is test.
+    Family and split are not in such a file: each target is its own family, and all is test. The
+    tier is what the item says of itself, as those of a release do, or else that of its labels.
 
     Raises:
         CurationError: an item is no CAT, or an id stands twice; names place and id.
@@ -85,6 +102,7 @@ def read_cats(path: Path) -> list[Cat]:
                     "split": "test",
                     "context": item["context"],
                     "associations": options,
+                    "tier": _tier(item, options),
                 }
             )
         except KeyError as error:
@@ -109,6 +127,13 @@ def read_cats(path: Path) -> list[Cat]:
             seen[name] = where
         cats.append(cat)
     return cats
+
+
+def _tier(item: dict[str, Any], options: Iterable[CatAssociation]) -> int | None:
+    own = item.get("tier")
+    if type(own) is int:
+        return own
+    return tier([votes(s) for s in item["sentences"]], [option.gold for option in options])
 
 
 def dataset(
@@ -141,6 +166,7 @@ def dataset(
                 "target": cat.target,
                 "bias_type": cat.domain,
                 "context": cat.context,
+                "tier": cat.tier,
                 "sentences": sentences,
             }
         )

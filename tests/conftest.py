@@ -28,7 +28,7 @@ from curation.campaign import Campaign, create_campaign
 from curation.checks.lexical import lexicon
 from curation.checks.lists import lists
 from curation.measures.keywords import wordfreq
-from curation.settings import AgreementSettings, CampaignSettings, Settings, new_id
+from curation.settings import CampaignSettings, Settings, new_id
 
 ROOT = Path(__file__).parents[1]
 SEGMENT = re.compile(rb"\d{8}T\d{12}(-[0-9a-f]{12}\.jsonl)")
@@ -134,13 +134,7 @@ def _become(argv: list[str], before: Callable[[], object] | None) -> NoReturn:
 
 
 def _fresh(folder: Path) -> Campaign:
-    # Few resamples: nothing here looks at the intervals.
-    return create_campaign(
-        folder,
-        Settings(
-            campaign=CampaignSettings(id=new_id()), agreement=AgreementSettings(resamples=100)
-        ),
-    )
+    return create_campaign(folder, Settings(campaign=CampaignSettings(id=new_id())))
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def wrong(tmp_path: Path, text: str) -> CurationError:
     [
         ("[decisions]\n\nneded = 3\n", 10, "decisions.neded", "did you mean 'needed'?"),
         ("[decisons]\nneeded = 3\n", 8, "decisons", "did you mean 'decisions'?"),
-        ("[agreement]\nresample = 100\n", 9, "agreement.resample", "did you mean 'resamples'?"),
+        ("[agreement]\nconfident = 0.9\n", 9, "agreement.confident", "did you mean 'confidence'?"),
         ("[split]\nxyz = 1\n", 9, "split.xyz", "see docs/settings.md"),
         ("[release]  # comment\nlicense = 'x'\n", 9, "release.license", "did you mean 'licence'?"),
         ("[terms]\nfallback = ['en']\n", 9, "terms.fallback", "did you mean 'fallbacks'?"),
@@ -77,7 +77,6 @@ def test_an_unknown_setting_outside_of_all_sections(tmp_path: Path) -> None:
         ("[decisions]\nof = 0\n", 9, "decisions.of", "greater than or equal to 1"),
         ("[split]\ndev = 1.0\n", 9, "split.dev", "less than 1"),
         ("[split]\ndev = 'much'\n", 9, "split.dev", "valid number"),
-        ("[agreement]\nresamples = 99\n", 9, "agreement.resamples", "equal to 100"),
         ("[agreement]\nconfidence = 0.5\n", 9, "agreement.confidence", "greater than 0.5"),
         ("[agreement]\nmeasures = []\n", 9, "agreement.measures", "at least 1 item"),
         ("[agreement]\nmeasures = ['kappa']\n", 9, "agreement.measures.0", "'alpha', 'fleiss'"),
@@ -196,7 +195,7 @@ def test_a_domain_of_the_papers_name_begins_as_in_the_paper(tmp_path: Path) -> N
 def test_without_a_word_on_domains_they_are_the_papers(tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text(HEAD.replace("[domains.a]", ""), "utf-8")
-    # ACL §3, Table 1: target terms by domain; the words of gender are a list.
+    # ACL §4.1, Table 1: target terms by domain; the words of gender are a list.
     assert {name: domain.top for name, domain in read_settings(path).domains.items()} == {
         "gender": 0, "profession": 120, "race": 149, "religion": 12,
     }  # fmt: skip

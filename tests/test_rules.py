@@ -15,6 +15,7 @@ from curation.rules import (
     filler,
     read_label,
     spelling_key,
+    tier,
 )
 
 Labels = tuple[Value, ...]
@@ -115,6 +116,27 @@ def test_intent_is_compared_where_it_is_known() -> None:
     assert decide([(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0)], intents=meant).reason == (
         "too_few_labels"
     )
+
+
+ANTI_FIRST: tuple[Gold, ...] = ("anti-stereotype", "stereotype", "unrelated")
+
+
+@pytest.mark.parametrize(
+    ("votes", "golds", "expected"),
+    [
+        (((5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)), GOLDS, 5),
+        (((5, 0, 0, 0), (0, 4, 1, 0), (0, 0, 5, 0)), GOLDS, 4),
+        (((4, 1, 0, 0), (0, 5, 0, 0), (0, 0, 3, 2)), GOLDS, 3),
+        (((0, 4, 1, 0), (5, 0, 0, 0), (0, 0, 5, 0)), ANTI_FIRST, 4),
+        # One association with four labels or with six: not comparable with three of five.
+        (((5, 0, 0, 0), (0, 4, 0, 0), (0, 0, 5, 0)), GOLDS, None),
+        (((5, 0, 0, 0), (0, 6, 0, 0), (0, 0, 5, 0)), GOLDS, None),
+    ],
+)
+def test_a_cats_tier_is_that_of_its_weakest_association(
+    votes: tuple[Votes, ...], golds: tuple[Gold, ...], expected: int | None
+) -> None:
+    assert tier(votes, golds) == expected
 
 
 def test_needed_must_be_a_majority_and_votes_must_not_exceed_of() -> None:

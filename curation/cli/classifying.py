@@ -1,4 +1,4 @@
-"""What a classifier says of associations: kept as it comes, so that it is asked once."""
+"""Run a sentiment classifier on associations, and keep its results so that it runs once a text."""
 
 import hashlib
 import os
@@ -15,15 +15,15 @@ from curation.files import CurationError, dump_json
 if TYPE_CHECKING:
     from curation.measures.sentiment import Feeling
 
-CACHE = "CURATION_CACHE"  # environment variable: where it is kept
+CACHE = "CURATION_CACHE"  # environment variable: where results are kept
 _AT_ONCE = 1000  # texts between two writes
 
 
 def classified(source: Source) -> "tuple[dict[str, Feeling], dict[str, Any]]":
-    """The sentiment of each association by a classifier, and what classifier it was.
+    """The sentiment of each association by a classifier, and which classifier it was.
 
     Raises:
-        CurationError: it cannot be opened or run, or does not know neutral texts and shall.
+        CurationError: it cannot be opened or run, or has no neutral class and three are wanted.
     """
     from curation.measures.sentiment import CLASSES, Feeling
 
@@ -38,11 +38,11 @@ def classified(source: Source) -> "tuple[dict[str, Feeling], dict[str, Any]]":
     model = classifier.load(knobs.sentiment, labels=knobs.labels or None)
     if knobs.classes == 3 and "neutral" not in model.classes:
         raise CurationError(
-            f"{knobs.sentiment}: does not know neutral texts", "take two classes, or another model"
+            f"{knobs.sentiment}: has no neutral class", "take two classes, or another model"
         )
     texts = {a.id: a.sentence for cat in source.cats for a in cat.associations}
     if blank := next((name for name, text in texts.items() if not text.strip()), None):
-        raise CurationError(f"association «{blank}»: has no sentence to read", "leave its CAT out")
+        raise CurationError(f"association «{blank}»: has no sentence", "leave its CAT out")
     path = _place(model.about)
     known = _read(path)
     asked = {text for text in texts.values() if _key(text) not in known}
@@ -52,12 +52,12 @@ def classified(source: Source) -> "tuple[dict[str, Feeling], dict[str, Any]]":
         path.open("ab").close()
     except OSError as error:
         raise CurationError(
-            f"{path.parent}: {error.strerror}: what a classifier says cannot be kept there",
+            f"{path.parent}: {error.strerror}: the classifier's results cannot be kept there",
             f"name a folder in the environment variable {CACHE}",
         ) from None
     with console.tracked("sentiment", len(missing)) as advance, path.open("ab") as file:
         if file.tell():
-            file.write(b"\n")  # what was killed may have left half a line
+            file.write(b"\n")  # a killed command may have left half a line
         for start in range(0, len(missing), _AT_ONCE):
             some = missing[start : start + _AT_ONCE]
             for text, found in zip(
@@ -87,7 +87,7 @@ def _key(text: str) -> str:
 
 
 def _read(path: Path) -> dict[str, tuple[float, ...]]:
-    """What was said before; a line that was cut off is asked for again."""
+    """Earlier results; a text whose line was cut off is classified again."""
     found: dict[str, tuple[float, ...]] = {}
     for line in path.read_bytes().splitlines() if path.exists() else ():
         try:

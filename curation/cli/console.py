@@ -93,6 +93,8 @@ def show(cell: Any) -> str:
     ('–', '61.48', 'yes', '12', '\\[a]')
     >>> show((0.5, 0.75)), show((48.33, 100.0))
     ('0.50–0.75', '48.3–100.0')
+    >>> show((-1.5, 2.0))
+    '-1.5 to 2.0'
     """
     if cell is None:
         return "–"
@@ -102,7 +104,8 @@ def show(cell: Any) -> str:
         return f"{cell:.2f}"
     if isinstance(cell, tuple | list):
         digits = 2 if all(abs(part) <= 1 for part in cell) else 1
-        return "–".join(f"{part:.{digits}f}" for part in cell)
+        between = " to " if min(cell) < 0 else "–"
+        return between.join(f"{part:.{digits}f}" for part in cell)
     return str(cell).replace("[", r"\[")
 
 

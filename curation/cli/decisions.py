@@ -13,6 +13,8 @@ from curation.cli.options import Json, Where
 from curation.cli.pipeline import bring_up_to_date
 from curation.files import CurationError, read_json
 from curation.reasons import REASONS
+from curation.records import KINDS
+from curation.rules import TIERS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,11 +41,14 @@ def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
 
 
 def show_filter(counts: dict[str, int]) -> None:
-    """Say what the filter kept, and why the rest fell."""
+    """Say what the filter kept, by tier, and why the rest fell."""
     console.say(
         f"{counts['items_kept']} of {counts['items_in']} items kept as CATs; "
         f"{counts['labels_counted']} of {counts['labels_in']} labels counted."
     )
+    if counts["items_kept"]:
+        by_kind = [(kind, *(counts[f"{kind}_tier_{tier}"] for tier in TIERS)) for kind in KINDS]
+        console.table("CATs by tier", ["kind", *TIERS], by_kind)
     rows = [(code, counts[code], meaning) for code, meaning in REASONS.items() if counts.get(code)]
     if rows:
         title = "Not kept, in 3-decisions/rejected.jsonl"
@@ -69,11 +74,12 @@ def agreement(
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX tables.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say how far annotators agree, with bootstrap intervals over CATs.
+    """Say how far annotators agree, with intervals over CATs.
 
     Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 over kept and over all decided items; each
-    term's agreement as in the paper's Table 10; each annotator against the others; the share of
-    items kept beside the paper's 83 %; how often gold labels differ from what writers meant.
+    term's agreement as in ACL Table 10, beside the plain share of votes; each annotator against
+    the others; the share of items kept beside the paper's 83 %; how often gold labels differ from
+    what writers meant.
     3-decisions/agreement.json holds all of it; the options choose what is shown.
     """
     from curation.decisions.agreement import GROUPS
@@ -154,10 +160,15 @@ def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> l
     )
     if "term" in groups:
         rows = [
-            [t["term"], t["domain"], t["cats"], t["stereotype"], t["all"]] for t in report["terms"]
+            [
+                *(t["term"], t["domain"], t["cats"], *(t[name] for name in BY_TERM)),
+                *(t["decided"]["items"], *(t["decided"][name] for name in BY_TERM)),
+            ]
+            for t in report["terms"]
         ]
-        heads = ["term", "domain", "CATs", "% stereotype", "% all three"]
-        found.append(("Votes for the gold label by term (Table 10)", heads, rows))
+        figures = ["% agreement", "% stereotype", "% all three"]
+        heads = ["term", "domain", "CATs", *figures, "decided", *figures]
+        found.append(("Agreement by term (ACL Table 10), kept and decided", heads, rows))
     if "annotator" in groups:
         rows = [list(a.values()) for a in report["annotators"]]
         heads = ["annotator", "labels", "% with others", "% with gold", "suspect"]
@@ -173,6 +184,7 @@ def _listed(text: str, allowed: tuple[str, ...]) -> list[str]:
     return parts
 
 
+BY_TERM = ("agreement", "stereotype", "all")
 TIDY = ("by", "group", "scope", "gold", "measure", "value", "low", "high", "items", "labels")
 
 
@@ -186,10 +198,16 @@ def _print_csv(report: dict[str, Any], measures: list[str], groups: list[str]) -
             row = {"gold": r["classes"], "items": r["cats"], "low": low, "high": high}
             writer.writerow({name: r.get(name) for name in TIDY} | row)
     for t in report["terms"] if "term" in groups else ():
-        row = {"by": "term", "group": f"{t['domain']}/{t['term']}", "scope": "kept"}
-        row |= {"measure": "% votes for gold", "items": t["cats"]}
-        for gold in ("stereotype", "all"):
-            writer.writerow(row | {"gold": gold, "value": t[gold]})
+        for scope, part, items in (
+            ("kept", t, t["cats"]),
+            ("decided", t["decided"], t["decided"]["items"]),
+        ):
+            row = {"by": "term", "group": f"{t['domain']}/{t['term']}", "scope": scope}
+            row |= {"measure": "% votes for gold", "items": items}
+            for gold in ("stereotype", "all"):
+                writer.writerow(row | {"gold": gold, "value": part[gold]})
+            chance = {"gold": "stereotype", "measure": "% agreement", "value": part["agreement"]}
+            writer.writerow(row | chance)
     for a in report["annotators"] if "annotator" in groups else ():
         row = {"by": "annotator", "group": a["annotator"], "labels": a["labels"]}
         for key in ("with_others", "with_gold"):

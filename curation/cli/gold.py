@@ -1,17 +1,23 @@
 """What the commands of scores have in common: the CATs, how ties count, files of results."""
 
+import csv
+import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from curation.campaign import Campaign
+from curation.cli import console
 from curation.cli.options import FILE
 from curation.files import CurationError, dump_json, read_records, writing
 from curation.records import Cat
+
+if TYPE_CHECKING:
+    from curation.scores.runs import Run
 
 GoldFiles = Annotated[
     list[Path] | None,
@@ -49,6 +55,13 @@ class Split(StrEnum):
     all = "all"
 
 
+LatexFile = Annotated[
+    Path | None,
+    typer.Option("--latex", help="Also write the table as LaTeX.", show_default=False, **FILE),
+]
+Intervals = Annotated[
+    bool, typer.Option("--intervals", help="Print intervals in the LaTeX table, too.")
+]
 Ties = Annotated[
     TieRule,
     typer.Option(
@@ -58,8 +71,16 @@ Ties = Annotated[
 OfCampaign = Annotated[
     Split | None, typer.Option("--split", help="Of a campaign; default test.", show_default=False)
 ]
-Resamples = Annotated[int, typer.Option("--resamples", min=100, help="Bootstrap resamples.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap.")]
+Tier = Annotated[
+    int | None,
+    typer.Option(
+        "--tier",
+        metavar="N",
+        min=1,
+        help="Only CATs on whose labels N or more annotators agree; 4 is the paper's stricter set.",
+        show_default=False,
+    ),
+]
 
 
 def read_gold(paths: Sequence[Path]) -> list[Cat]:
@@ -121,8 +142,47 @@ def of_split(
     return own, of.value
 
 
+def take_tier(cats: Sequence[Cat], tier: int | None) -> list[Cat]:
+    """The CATs of a tier or above; warns of those whose votes are not known."""
+    from curation.scores.tiers import of_tier
+
+    found, unknown = of_tier(cats, tier)
+    if unknown:
+        console.warn(f"--tier {tier}: of {unknown} CATs the votes are not known; they are left out")
+    return found
+
+
+def current_runs(runs: "Sequence[Run]", cats: Sequence[Cat]) -> "list[Run]":
+    """The runs without scores of texts that have changed since; warns of them."""
+    from curation.scores.runs import current
+
+    found, lost = current(runs, cats)
+    for name, count in lost.items():
+        console.warn(f"{name}: {count} scores are of texts that have changed since; score it again")
+    return found
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a whole file, or nothing of it."""
+    with writing(path) as file:
+        file.write(content)
+
+
 def write_json(path: Path | None, content: Any) -> None:
     """Write results where they were asked for."""
     if path:
-        with writing(path) as file:
-            file.write(dump_json(content))
+        write_file(path, dump_json(content))
+
+
+def write_csv(path: Path | None, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as CSV if a file was asked for."""
+    if path:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        write_text(path, text.getvalue())
+
+
+def write_text(path: Path | None, text: str) -> None:
+    """Write a text if a file was asked for."""
+    if path:
+        write_file(path, text.encode())

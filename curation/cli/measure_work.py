@@ -35,7 +35,6 @@ def _usual(campaign: Campaign, *names: str) -> Settings:
     return {
         "language": settings.campaign.language,
         "seed": settings.campaign.seed,
-        "resamples": settings.agreement.resamples,
         **settings.measures.model_dump(include=set(names)),
     }
 
@@ -62,8 +61,6 @@ def statistics_of(source: Source) -> Report:
         language=source.language,
         writers=source.writers(),
         tokens=count,
-        resamples=source.resamples,
-        seed=source.seed,
     )
 
 
@@ -127,7 +124,6 @@ def sentiment_of(source: Source) -> Report:
             source.cats,
             found,
             classes=source.knobs.classes,
-            resamples=source.resamples,
             seed=source.seed,
         )
         return {"by": about, "rows": rows, "scores": {n: f.value for n, f in found.items()}}

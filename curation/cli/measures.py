@@ -7,11 +7,12 @@ import typer
 
 from curation.cli import console, measure_work, training_sentiment
 from curation.cli import keywords as showing
-from curation.cli.gold import GoldFiles, write_json
+from curation.cli.gold import GoldFiles, Tier, write_json
 from curation.cli.measuring import Language, Report, Source, report
 from curation.cli.options import FILE, Json, Where
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS
+from curation.rules import TIERS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,6 +24,7 @@ app = typer.Typer(
 @app.command("statistics")
 def statistics(
     gold: GoldFiles = None,
+    tier: Tier = None,
     campaign: Where = Path(),
     language: Language = "",
     tokenizer: Annotated[
@@ -41,7 +43,9 @@ def statistics(
     the CATs spread over terms and writers, and which attribute a term gets most often.
     """
     knobs: dict[str, Any] = {"tokenizer": tokenizer}
-    found = report("statistics", measure_work.statistics_of, gold, campaign, language, **knobs)
+    found = report(
+        "statistics", measure_work.statistics_of, gold, campaign, language, tier=tier, **knobs
+    )
     if as_json:
         console.say_json(found)
         return
@@ -50,7 +54,9 @@ def statistics(
 
 def show_statistics(found: Report, *, terms: bool = False) -> None:
     """Print statistics."""
+    _say_tier(found)
     heads = ["domain", "terms", "CATs", "words", "characters", "tokens"]
+    heads += [f"tier {name}" for name in TIERS]
     for kind, part in found["kinds"].items():
         rows = [[domain, *cell.values()] for domain, cell in part["domains"].items()]
         rows.append(["all", *part["overall"].values()])
@@ -100,6 +106,13 @@ def _term(row: dict[str, Any]) -> list[Any]:
     return [*cells, row["writers"], *said]
 
 
+def _say_tier(found: Report) -> None:
+    from curation.scores.tiers import tier_text
+
+    if found.get("tier"):
+        console.say(f"{tier_text(found['tier'])}:")
+
+
 def _say_unchecked(found: Report) -> None:
     for what, why in found["not_checked"].items():
         console.say(f"{what}: not checked: {why}")
@@ -108,6 +121,7 @@ def _say_unchecked(found: Report) -> None:
 @app.command("sentiment")
 def sentiment(
     gold: GoldFiles = None,
+    tier: Tier = None,
     campaign: Where = Path(),
     language: Language = "",
     model: Annotated[
@@ -162,7 +176,7 @@ def sentiment(
         kept.append((source, found.pop("scores", {})))
         return found
 
-    found = report("sentiment", measure, gold, campaign, language, **knobs)
+    found = report("sentiment", measure, gold, campaign, language, tier=tier, **knobs)
     if scores and "rows" not in found:
         raise CurationError(
             f"{scores}: there is nothing to write: {found['not_checked']['sentiment']}",
@@ -179,6 +193,7 @@ def sentiment(
 
 def show_sentiment(found: Report) -> None:
     """Print sentiment."""
+    _say_tier(found)
     if "rows" not in found:
         _say_unchecked(found)
         return
@@ -212,6 +227,7 @@ def show_sentiment(found: Report) -> None:
 @app.command("keywords")
 def keywords(
     gold: GoldFiles = None,
+    tier: Tier = None,
     campaign: Where = Path(),
     language: Language = "",
     reference: Annotated[
@@ -249,10 +265,13 @@ def keywords(
     """
     knobs: dict[str, Any] = {"reference": reference, "smoothing": smoothing, "least": least}
     knobs["keywords"] = top if gold else None
-    found = report("keywords", measure_work.keywords_of, gold, campaign, language, **knobs)
+    found = report(
+        "keywords", measure_work.keywords_of, gold, campaign, language, tier=tier, **knobs
+    )
     if as_json:
         console.say_json(found)
     elif "groups" in found:
+        _say_tier(found)
         showing.show(found, by=by, top=top)
     else:
         _say_unchecked(found)

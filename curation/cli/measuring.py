@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import reading
-from curation.cli.gold import read_gold
+from curation.cli.gold import read_gold, take_tier
 from curation.files import CurationError, read_json, read_records
 from curation.records import Cat
 from curation.settings import MeasureSettings
@@ -51,7 +51,6 @@ class Source:
     language: str
     knobs: MeasureSettings
     seed: int
-    resamples: int
     campaign: Campaign | None = None
 
     def writers(self) -> dict[str, str | None] | None:
@@ -80,7 +79,6 @@ def of_campaign(campaign: Campaign, *, language: str = "", **knobs: Any) -> Sour
         language or settings.campaign.language,
         measures.model_copy(update=inside | knobs),
         settings.campaign.seed,
-        settings.agreement.resamples,
         campaign,
     )
 
@@ -94,7 +92,14 @@ def model_of(campaign: Campaign, name: str) -> str:
 def of_gold(files: list[Path], *, language: str = "", **knobs: Any) -> Source:
     """The CATs of gold files."""
     usual = MeasureSettings().model_copy(update=knobs)
-    return Source(read_gold(files), language or "en", usual, 1, 1000)
+    return Source(read_gold(files), language or "en", usual, 1)
+
+
+def _measured(measure: Callable[[Source], Report], source: Source, tier: int | None) -> Report:
+    """What a measure says of a source; of a tier, which it then names."""
+    if tier is None:
+        return measure(source)
+    return {**measure(replace(source, cats=take_tier(source.cats, tier))), "tier": tier}
 
 
 def report(
@@ -103,20 +108,23 @@ def report(
     gold: list[Path] | None,
     campaign: Path,
     language: str,
+    *,
+    tier: int | None = None,
     **knobs: Any,
 ) -> Report:
     """What a measure says of gold files, or of a campaign.
 
     A campaign's own is the pipeline's, and is kept; where the command line says otherwise than
     campaign.toml it is measured for this once. Of ``knobs`` only what is not None is given.
+    ``tier`` takes the CATs of this tier or above alone.
     """
     from curation.cli.pipeline import bring_up_to_date
 
     given = {name: value for name, value in knobs.items() if value is not None}
     if gold:
-        return measure(of_gold(gold, language=language, **given))
+        return _measured(measure, of_gold(gold, language=language, **given), tier)
     opened = open_campaign(campaign)
-    once = bool(given or language)
+    once = bool(given or language or tier)
     with opened.lock():
         bring_up_to_date(opened, "split" if once else step)
     if not read_records(opened.decisions / "cats.jsonl", Cat):
@@ -124,7 +132,7 @@ def report(
             f"{opened.decisions / 'cats.jsonl'}: no CAT was kept", "collect more labels first"
         )
     if once:
-        return measure(of_campaign(opened, language=language, **given))
+        return _measured(measure, of_campaign(opened, language=language, **given), tier)
     return dict(read_json(opened.measures / f"{step}.json"))
 
 

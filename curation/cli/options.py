@@ -13,6 +13,7 @@ Where = Annotated[
 ]
 # Whether a file can be read is said by whoever reads it, with the mend.
 FILE: dict[str, Any] = {"readable": False, "metavar": "FILE"}
+FILE_OR_FOLDER: dict[str, Any] = {"readable": False, "metavar": "FILE|DIR"}
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a script, and nothing else.")]
 RoundArgument = Annotated[
     str | None,

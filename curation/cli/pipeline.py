@@ -200,7 +200,6 @@ STEPS: tuple[Step, ...] = (
         lambda c: {
             **c.settings.agreement.model_dump(),
             "decisions": c.settings.decisions.model_dump(),
-            "seed": c.settings.campaign.seed,
             "needed": [r.name for r in round_files.map_rounds(c) if r.labels == "needed"],
         },
         lambda c: [

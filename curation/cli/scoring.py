@@ -4,13 +4,21 @@ import errno
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.gold import GoldFiles, Scores, TieRule, Ties, campaign_cats, read_gold
+from curation.cli.gold import (
+    GoldFiles,
+    Scores,
+    TieRule,
+    Ties,
+    campaign_cats,
+    read_gold,
+    take_tier,
+)
 from curation.cli.options import Where
 from curation.files import CurationError
 from curation.records import Cat
@@ -51,7 +59,10 @@ def models(
         str, typer.Option(help="One rule for all models; «curation scores rules» lists them.")
     ] = "",
     profile: Annotated[
-        str, typer.Option(help="A rule for each family and kind: acl-ll, acl-pll, arxiv, default.")
+        str,
+        typer.Option(
+            help="A rule for each family and kind: acl-ll, acl-pll, arxiv, code, default."
+        ),
     ] = "",
     variant: Annotated[
         str, typer.Option(help="Alter the texts first: lower, capital, unpointed.")
@@ -75,6 +86,14 @@ def models(
             metavar="DIR", help="What train-nsp made of the model: it serves the rule nsp."
         ),
     ] = "",
+    accept_own_head: Annotated[
+        bool,
+        typer.Option(
+            "--accept-own-head",
+            help="Under acl-ll: use the model's own next-sentence head if --nsp is not given; "
+            "every table says so.",
+        ),
+    ] = False,
     revision: Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")] = "",
     endpoint: Annotated[
         str,
@@ -104,9 +123,17 @@ def models(
             show_default=False,
         ),
     ] = None,
+    tier: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Show the figures of CATs on whose labels N or more annotators agree; all CATs "
+            "are scored.",
+            show_default=False,
+        ),
+    ] = None,
     ties: Ties = TieRule.half,
-    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 1,
 ) -> None:
     """Score models: lms, ss, icat of each, with every association's score kept.
 
@@ -114,6 +141,7 @@ def models(
     they come; a command that was ended goes on where it was. A model that fails is reported, and
     the others go on. What each rule computes: «curation scores rules».
     """
+    from curation.cli.scores import show_results
     from curation.models.scoring import Wanted
 
     wanted = [
@@ -139,12 +167,31 @@ def models(
             f"--device {device} with --engine ray: a worker is given a GPU of its own",
             "take --device cuda",
         )
-    how = {"rule": rule, "profile": profile, "variant": variant}
+    how = {
+        "rule": rule,
+        "profile": profile,
+        "variant": variant,
+        "accept_own_head": accept_own_head,
+    }
     here = 1 if engine is EngineName.local else None
     where = {"engine": engine.value, "workers": workers or here}
-    figures = {"ties": ties.value, "resamples": resamples, "seed": seed}
     cats, root = _cats(campaign, gold, scores)
-    _score(wanted, cats, root, how=how, where=where, figures=figures)
+    shown = take_tier(cats, tier)
+    failed = []
+    for model in wanted:
+        report = _score(model, cats, root, how=how, where=where, ties=ties, shown=shown)
+        if report is None:
+            failed.append(model.name)
+            continue
+        for split, result in report["splits"].items():
+            if split == "test" or len(report["splits"]) == 1:
+                show_results(result, run=report["run"], tier=tier)
+    if failed:
+        raise CurationError(
+            f"{len(failed)} of {len(wanted)} models could not be scored completely: "
+            f"{', '.join(failed)}",
+            "fix what is said above and run the command again; what is scored stays",
+        )
 
 
 def _labelled(given: str) -> tuple[str, str]:
@@ -172,16 +219,19 @@ def _check_names(wanted: Sequence[Any]) -> None:
 
 def rules() -> None:
     """List the rules and profiles: what each computes, and for which models and CATs."""
-    from curation.models.rules import PROFILES, RULES
+    from curation.models.rules import PROFILES, RULES, SOURCES, Family
 
     rows = [(name, ", ".join(r.families), _kinds(r.kinds), r.says) for name, r in RULES.items()]
     console.table("Rules", ["rule", "models", "CATs", "what it computes"], rows)
+    console.table("Profiles", ["profile", "what it follows"], list(SOURCES.items()))
     of = [
-        (name, family, by_kind["intrasentence"], by_kind["intersentence"])
+        (name, family, profile[family]["intrasentence"], profile[family]["intersentence"])
+        for family in get_args(Family)
         for name, profile in PROFILES.items()
-        for family, by_kind in profile.items()
+        if family in profile
     ]
-    console.table("Profiles", ["profile", "models", "intrasentence", "intersentence"], of)
+    heads = ["profile", "models", "intrasentence", "intersentence"]
+    console.table("Rules of the profiles, by family of models", heads, of)
     console.say("The whole contract: docs/scores.md, and curation/models/rules.py")
 
 
@@ -202,48 +252,42 @@ def _cats(campaign: Path, gold: Sequence[Path] | None, scores: Path) -> tuple[li
 
 
 def _score(
-    wanted: Sequence[Any], cats: Sequence[Cat], root: Path, *, how: Any, where: Any, figures: Any
-) -> None:
-    """Score each model; what went wrong with one is told at the end."""
-    from curation.cli.scores import show_results
-    from curation.scores.running import conclude, job, score_cats
+    model: Any,
+    cats: Sequence[Cat],
+    root: Path,
+    *,
+    how: Any,
+    where: Any,
+    ties: TieRule,
+    shown: Sequence[Cat],
+) -> dict[str, Any] | None:
+    """Score one model; its figures on the CATs to be shown, or None where it failed."""
+    from curation.scores.running import conclude, figures, job, score_cats
 
-    failed = []
-    for model in wanted:
-        try:
-            work = job(model, root, **how)
-            with console.counted(f"{work.identity['model']}, {work.folder.name}") as count:
-                counts = score_cats(
-                    work, cats, begin=count.begin, tell=count.advance, notice=console.note, **where
-                )
-            report = conclude(work, cats, **figures)
-        except CurationError as error:
-            console.fail(error.what, error.mend)
-            failed.append(model.name)
-            continue
-        except Exception as error:  # whatever one model does, the others go on
-            if isinstance(error, OSError) and error.errno in _DISK:
-                raise
-            what = f"{model.name}: {type(error).__name__}: {error}"
-            console.fail(what, "this model may not be supported; --plain takes the plain way")
-            failed.append(model.name)
-            continue
-        _say(work, counts)
-        for split, left in report["left_out"].items():
-            if left:
-                console.warn(
-                    f"{left} CATs of {split} are left out: an association has no score, "
-                    f"see {work.folder / 'rejected.jsonl'}"
-                )
-        splits = report["splits"]
-        for split, result in splits.items():
-            if split == "test" or len(splits) == 1:
-                show_results(result)
-    if failed:
-        raise CurationError(
-            f"{len(failed)} of {len(wanted)} models could not be scored: {', '.join(failed)}",
-            "mend what is said above and run the command again; what is scored stays",
-        )
+    try:
+        work = job(model, root, **how)
+        with console.counted(f"{work.identity['model']}, {work.folder.name}") as count:
+            counts = score_cats(
+                work, cats, begin=count.begin, tell=count.advance, notice=console.note, **where
+            )
+        report = conclude(work, cats, ties=ties.value)
+    except CurationError as error:
+        console.fail(error.what, error.mend)
+        return None
+    except Exception as error:  # whatever one model does, the others go on
+        if isinstance(error, OSError) and error.errno in _DISK:
+            raise
+        what = f"{model.name}: {type(error).__name__}: {error}"
+        console.fail(what, "this model may not be supported; --plain takes the plain way")
+        return None
+    _say(work, counts)
+    for split, left in report["left_out"].items():
+        if left:
+            console.warn(
+                f"{left} CATs of {split} are left out: an association has no score, "
+                f"see {work.folder / 'rejected.jsonl'}"
+            )
+    return report if len(shown) == len(cats) else figures(work, shown, ties=ties.value)
 
 
 def _say(work: Any, counts: dict[str, int]) -> None:

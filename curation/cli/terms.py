@@ -282,7 +282,9 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     _warn_of_missing(opened)
     for text, ids in old.items():
         shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
-        console.warn(f"items of {text!r} that carry an older text: {len(ids)} ({shown})")
+        console.warn(
+            f"items of {text!r} that use an older text or a second spelling: {len(ids)} ({shown})"
+        )
     console.say(f"{counts['kept']} terms in {opened.terms / 'targets.jsonl'}")
     console.say("To change one, write it into 1-terms/edits.csv; «curation terms explain TERM».")
 

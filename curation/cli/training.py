@@ -9,15 +9,15 @@ from typing import Annotated
 import typer
 
 from curation.cli import console
-from curation.cli.options import FILE
+from curation.cli.options import FILE_OR_FOLDER
 from curation.files import CurationError
 from curation.models.training_settings import PAPER, Tell, Told, Training
 
-_LINES = 50  # lines about the loss, on the whole
+_LINES = 50  # lines about the loss, in all
 
 
 class Precision(StrEnum):
-    """Of the arithmetic."""
+    """Precision of the arithmetic."""
 
     auto = "auto"
     float32 = "float32"
@@ -25,22 +25,34 @@ class Precision(StrEnum):
     float16 = "float16"
 
 
-# What both commands that train take alike.
-Model = Annotated[str, typer.Argument(help="A name on the hub, or a folder.")]
-Out = Annotated[Path, typer.Option("--out", help="Where the trained model goes.", metavar="DIR")]
+class Optimizer(StrEnum):
+    """What changes the weights."""
+
+    adamw = "adamw"
+    bertadam = "bertadam"
+
+
+# Options of both training commands.
+Model = Annotated[str, typer.Argument(help="The model to begin from: a hub name or a folder.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder of the trained model.", metavar="DIR")]
 Accumulate = Annotated[
-    int, typer.Option(min=1, help="Run each batch in so many parts, which need less memory.")
+    int, typer.Option(min=1, help="Run each batch in this many parts, to need less memory.")
 ]
 Rate = Annotated[float, typer.Option(min=0.0, help="The highest learning rate.")]
 Warmup = Annotated[
     int | None,
-    typer.Option(min=0, help="Steps until then; default a tenth, 50 to 500.", show_default=False),
+    typer.Option(
+        min=0,
+        help="Steps until the learning rate is at its highest; default a tenth of all, "
+        "within 50 and 500.",
+        show_default=False,
+    ),
 ]
-Epochs = Annotated[int, typer.Option(min=1, help="How often the corpus is gone through.")]
+Epochs = Annotated[int, typer.Option(min=1, help="How many times to go through the corpus.")]
 InPrecision = Annotated[
-    Precision, typer.Option(help="auto: mixed, with 16 bits, on a GPU; else float32.")
+    Precision, typer.Option(help="auto: mixed 16-bit precision on a GPU, float32 elsewhere.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of all that is drawn.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
 CheckpointEvery = Annotated[int, typer.Option(min=1, help="Steps between checkpoints.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 …")]
 Revision = Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")]
@@ -48,7 +60,7 @@ Trust = Annotated[
     bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
 ]
 Restart = Annotated[
-    bool, typer.Option("--restart", help="Throw away what an earlier run left in DIR.")
+    bool, typer.Option("--restart", help="Delete what an earlier run left in DIR, and begin again.")
 ]
 
 
@@ -58,9 +70,10 @@ def train_nsp(
         list[Path],
         typer.Option(
             "--corpus",
-            help="Articles: .txt (a sentence a line, an empty line between articles) or .jsonl "
-            '({"text": …} or {"sentences": […]}), also .gz; may be repeated.',
-            **FILE,
+            help="Articles: .txt (a sentence a line, an empty line between articles), .jsonl "
+            '({"text": …} or {"sentences": […]}), either also .gz or .bz2, .parquet, or a folder '
+            "of these or of WikiExtractor's output (AA/wiki_00 …); may be repeated.",
+            **FILE_OR_FOLDER,
         ),
     ],
     out: Out,
@@ -68,19 +81,42 @@ def train_nsp(
         bool,
         typer.Option("--running-text", help="Lines of .txt are running text: split sentences."),
     ] = False,
+    field: Annotated[
+        str, typer.Option(help="Name of the text in .jsonl, and of its column in .parquet.")
+    ] = "text",
     length: Annotated[int, typer.Option(min=8, help="The most tokens of a pair.")] = 256,
-    batch: Annotated[int, typer.Option(min=1, help="Pairs of a step.")] = 80,
+    batch: Annotated[int, typer.Option(min=1, help="Pairs in one step.")] = 80,
     accumulate: Accumulate = 1,
     lr: Rate = 1e-5,
     warmup: Warmup = None,
     epochs: Epochs = 10,
     held_out: Annotated[
-        float, typer.Option(min=0.0, max=0.9, help="Share of the articles to test on.")
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.9,
+            help="Share of the articles to test on; no effect with --test-pairs.",
+        ),
     ] = 0.05,
-    limit: Annotated[
-        int | None, typer.Option(min=2, help="The most pairs of an epoch.", show_default=False)
+    test_pairs: Annotated[
+        int | None,
+        typer.Option(
+            min=2, help="Test on exactly this many pairs (paper: 3500000).", show_default=False
+        ),
     ] = None,
-    freeze: Annotated[bool, typer.Option("--freeze", help="Train the head alone.")] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            help="The most pairs of an epoch (paper: 9500000), and without --test-pairs the most "
+            "to test on.",
+            show_default=False,
+        ),
+    ] = None,
+    optimizer: Annotated[
+        Optimizer, typer.Option(help="bertadam is the paper's; adamw has bias correction.")
+    ] = Optimizer.adamw,
+    freeze: Annotated[bool, typer.Option("--freeze", help="Train the head only.")] = False,
     precision: InPrecision = Precision.auto,
     seed: Seed = 1,
     checkpoint_every: CheckpointEvery = 500,
@@ -91,15 +127,22 @@ def train_nsp(
 ) -> None:
     """Train a next-sentence head, and the model below it, for the rule nsp.
 
-    The paper's settings are the defaults. A run that was stopped goes on at its last checkpoint
-    when the same command is given again. DIR then serves as MODEL in «curation scores models».
+    Length, batch, learning rate and epochs have the paper's values by default. If a run was
+    stopped, give the same command again: it continues from the last checkpoint. Afterwards use DIR
+    as MODEL in «curation scores models».
     """
     from curation.models.corpus import read_corpus
 
-    articles = read_corpus(corpus, running=running_text)
+    with console.stages() as tell_read:
+        articles = read_corpus(
+            corpus,
+            running=running_text,
+            field=field,
+            tell=lambda done, total: tell_read("reading", done, total),
+        )
     console.note(
         f"{articles.articles} articles, {articles.sentences} sentences; left out: "
-        f"{articles.single} articles of one sentence, {articles.repeated} that stand there already"
+        f"{articles.single} articles of fewer than two sentences, {articles.repeated} repeated ones"
     )
     with models_extra():
         from curation.models.training import train
@@ -115,6 +158,8 @@ def train_nsp(
         epochs=epochs,
         held_out=held_out,
         limit=limit,
+        test_pairs=test_pairs,
+        optimizer=optimizer.value,
         freeze=freeze,
         precision=precision.value,
         seed=seed,
@@ -132,7 +177,7 @@ def train_nsp(
 
 @contextmanager
 def models_extra() -> Iterator[None]:
-    """Around an import that needs the extra ``models``: without it an error says so."""
+    """Wrap an import that needs the extra ``models``: if it is missing, the error says so."""
     try:
         yield
     except ImportError as error:
@@ -143,7 +188,7 @@ def models_extra() -> Iterator[None]:
 
 @contextmanager
 def shown(epochs: int) -> Iterator[Tell]:
-    """What tells a person how far a training of so many epochs is: a bar, and lines."""
+    """Show the progress of a training of so many epochs: a bar, and lines."""
     losses: list[float] = []
     with console.counted("training") as bar:
 
@@ -156,7 +201,7 @@ def shown(epochs: int) -> Iterator[Tell]:
             elif told.loss is None:
                 bar.begin(told.step, told.steps)
                 if told.step:
-                    console.note(f"goes on at step {told.step} of {told.steps}")
+                    console.note(f"continues at step {told.step} of {told.steps}")
             else:
                 bar.advance()
                 losses.append(told.loss)

@@ -160,7 +160,7 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
 
 def filter(campaign: Campaign, results: Results) -> dict[str, int]:
     """Count labels and decide items."""
-    from curation.decisions.filter import judge
+    from curation.decisions.filter import judge, tiers
 
     knobs = campaign.settings.decisions
     unknown = set(knobs.rounds) - set(campaign.round_names())
@@ -215,6 +215,7 @@ def filter(campaign: Campaign, results: Results) -> dict[str, int]:
         "items_in": len(items),
         "items_kept": sum(d.kept for d in decisions),
         "items_dropped": sum(not d.kept for d in decisions),
+        **tiers(items, decisions),
         **dict(sorted(reasons.items())),
     }
 
@@ -252,16 +253,13 @@ def agreement_report(
                 found,
                 by=group,
                 measures=measures,
-                resamples=settings.agreement.resamples,
                 confidence=settings.agreement.confidence,
-                seed=settings.campaign.seed,
             )
             advance()
     knobs = settings.decisions.model_dump(exclude={"count_repeats", "leave_out"})
     touched = repeats(items, read_labels(campaign), **knobs)
     return {
         "confidence": settings.agreement.confidence,
-        "resamples": settings.agreement.resamples,
         "excluded": sorted(exclude),
         "items": {"in": len(items), "stopped_early": len(items) - len(speak)},
         "measures": rows,

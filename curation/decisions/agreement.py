@@ -8,12 +8,20 @@ import numpy as np
 import pandas as pd
 
 from curation.decisions.filter import Counted
-from curation.decisions.measures import MEASURES, Counts, by_cat, contributions, figure
-from curation.intervals import FEW, intervals
+from curation.decisions.measures import (
+    MEASURES,
+    Counts,
+    by_cat,
+    contributions,
+    figure,
+    interval,
+)
 from curation.records import GOLDS, VALUES, Decision, Item, Term
+from curation.rules import chance_of_agreement
 
-ALGORITHM = 1
-PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4)
+ALGORITHM = 2
+_FEW_CATS = 10  # with fewer an interval was not measured to hold (docs/intervals.md)
+PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4.3)
 GROUPS = ("domain", "kind", "round", "term", "annotator")
 CLASSES = ("all", "stereo/anti")
 SCOPES = ("kept", "decided")
@@ -99,11 +107,9 @@ def measured(
     *,
     by: str = "overall",
     measures: Sequence[str] = tuple(MEASURES),
-    resamples: int = 1000,
     confidence: float = 0.95,
-    seed: int = 1,
 ) -> list[dict[str, Any]]:
-    """Krippendorff's alpha, Fleiss' kappa and AC1 with bootstrap intervals over CATs.
+    """Krippendorff's alpha, Fleiss' kappa and AC1, with intervals over CATs.
 
     The unit is an association. ``scope`` says over the items of which fate (kept; or decided,
     kept or not); ``classes`` whether over all associations or over those whose gold label is
@@ -125,13 +131,6 @@ def measured(
                 if not len(part):
                     continue
                 units = by_cat(contributions(part), of.frame["item"].to_numpy()[chosen])
-                bounds = intervals(
-                    units,
-                    {measure: MEASURES[measure] for measure in measures},
-                    resamples=resamples,
-                    confidence=confidence,
-                    seed=seed,
-                )
                 for measure in measures:
                     value = figure(measure, part)
                     rows.append(
@@ -142,49 +141,60 @@ def measured(
                             "classes": classes,
                             "measure": measure,
                             "value": value,
-                            "ci": None if value is None else bounds[measure],
+                            "ci": None
+                            if value is None
+                            else interval(measure, units, confidence=confidence),
                             "cats": len(units),
                             "labels": int(part.sum()),
-                            "few_cats": len(units) < FEW,
+                            "few_cats": len(units) < _FEW_CATS,
                         }
                     )
     return rows
 
 
 def by_term(of: Facts) -> list[dict[str, Any]]:
-    """Agreement of each term as in the paper's Table 10, over its kept CATs.
+    """Agreement of each term (ACL §4.3, Table 10), both kinds pooled, of kept and decided items.
+
+    ``agreement`` is our reading of Table 10: the mean over the stereotype associations of the
+    chance that two of their votes are the same (``rules.chance_of_agreement``). ``stereotype`` and
+    ``all`` are the plain shares of votes for the gold label, of the stereotype associations and of
+    all that have a gold label.
 
     Returns:
-        ``{"term", "domain", "cats", "stereotype", "all"}``: per cent of votes for the gold label,
-        mean over CATs, of the stereotype association and of all three (ACL, Table 10: «for
-        stereotypes»); most agreed first.
+        ``{"term", "domain", "cats", "agreement", "stereotype", "all", "decided"}`` in per cent,
+        None where no association has a vote; highest agreement first. ``decided`` has ``items``
+        and the same three figures over kept and dropped items; ``cats`` counts kept ones.
     """
     votes = _votes(of, of.labels)
-    total = votes.sum(axis=1)
+    total, gold = votes.sum(axis=1), of.frame["gold"].to_numpy()
     frame = of.frame.assign(
-        share=np.where(
-            of.frame["gold"].to_numpy() >= 0,
-            100 * votes[np.arange(len(votes)), of.frame["gold"]] / np.maximum(total, 1),
-            np.nan,
-        )
-    )
-    frame = frame[frame["kept"] & (total > 0)]
+        share=100 * votes[np.arange(len(votes)), gold] / np.maximum(total, 1),
+        alike=[100 * chance_of_agreement(v) if sum(v) else np.nan for v in votes.tolist()],
+    )[(gold >= 0) & (total > 0)]
     rows = []
-    for term, part in frame.groupby("term", observed=True, sort=True):
+    for term, part in frame[frame["decided"]].groupby("term", observed=True, sort=True):
+        kept, decided = part[part["kept"]], _of_term(part)
         rows.append(
             {
                 "term": str(term).split("/", 1)[1],
                 "domain": str(part["domain"].iloc[0]),
-                "cats": int(part["item"].nunique()),
-                "stereotype": _mean(part.loc[part["gold"] == 0, "share"]),
-                "all": _mean(part["share"]),
+                "cats": int(kept["item"].nunique()),
+                **_of_term(kept),
+                "decided": {"items": int(part["item"].nunique()), **decided},
             }
         )
-    return sorted(rows, key=lambda row: (-(row["stereotype"] or 0), row["domain"], row["term"]))
+    return sorted(rows, key=lambda row: (-(row["agreement"] or 0), row["domain"], row["term"]))
 
 
-def _mean(values: "pd.Series[float]") -> float | None:
-    return float(values.mean()) if len(values) else None
+def _of_term(part: pd.DataFrame) -> dict[str, float | None]:
+    """The three figures of ``by_term`` over some of a term's associations."""
+    stereotypes = part[part["gold"] == GOLDS.index("stereotype")]
+    figures = {
+        "agreement": stereotypes["alike"],
+        "stereotype": stereotypes["share"],
+        "all": part["share"],
+    }
+    return {name: float(v.mean()) if len(v) else None for name, v in figures.items()}
 
 
 def by_annotator(of: Facts) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The filter: which labels count, which items become CATs (StereoSet, ACL §4: 3 of 5)."""
+"""The filter: which labels count, which items become CATs (StereoSet, ACL §4.3: 3 of 5)."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from curation.records import VALUES, Decision, Item, Verdict
-from curation.rules import Outcome, Votes, decide
+from curation.records import KINDS, VALUES, Decision, Item, Verdict
+from curation.rules import TIERS, Outcome, Votes, decide, tier
 
-ALGORITHM = 1
+ALGORITHM = 2
 
 
 class Counted(NamedTuple):
@@ -130,6 +130,25 @@ def judge(
             kept, reason = False, "left_out"
         decisions.append(Decision(item=item.id, kept=kept, reason=reason, verdicts=(a, b, c)))
     return decisions
+
+
+def tiers(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, int]:
+    """How many CATs there are of each kind and tier (ACL §4.3, footnote 2; ``rules.tier``).
+
+    Args:
+        items: the items.
+        decisions: one an item, in their order.
+
+    Returns:
+        Kept items by ``KIND_tier_N``, N being one of ``TIERS``.
+    """
+    counts = {f"{kind}_tier_{n}": 0 for kind in KINDS for n in TIERS}
+    for item, decision in zip(items, decisions, strict=True):
+        if decision.kept:
+            golds = [v.gold for v in decision.verdicts if v.gold]
+            found = tier([v.votes for v in decision.verdicts], golds)
+            counts[f"{item.kind}_tier_{found or 'unknown'}"] += 1
+    return counts
 
 
 class Repeats(NamedTuple):

@@ -1,7 +1,7 @@
-"""Agreement measures from per-CAT sums, so that the bootstrap over CATs is a matrix product.
+"""Agreement measures from per-CAT sums, so that leaving a CAT out is a subtraction.
 
 Votes have shape (associations, classes). Each measure reads sums of what single associations
-add, hence a resample of CATs is a sum of rows.
+add.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,9 +10,11 @@ import krippendorff
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.intervals import Floats
+from curation.intervals import Floats, Interval, mean_interval, pseudo_values
 
 Counts = NDArray[np.int64]
+_ROUNDING = 1e-12  # a disagreement below this is none
+_LEAST = -1.0  # no measure is lower
 
 
 def contributions(votes: Counts) -> Floats:
@@ -98,6 +100,54 @@ def figure(measure: str, votes: Counts) -> float | None:
     if measure == "alpha":
         return float(krippendorff.alpha(value_counts=pairable, level_of_measurement="nominal"))
     return float(MEASURES[measure](contributions(votes).sum(axis=0, keepdims=True))[0])
+
+
+def interval(measure: str, units: Floats, *, confidence: float = 0.95) -> Interval | None:
+    """The interval of a measure over CATs, by the jackknife (Efron & Tibshirani 1993, chapter 11).
+
+    CATs are left out one by one. The logarithm of 1 − measure, the disagreement relative to chance,
+    varies more evenly than the measure, so pseudo-values and Student's t are of this logarithm;
+    where there is none, because all disagreement is in one CAT, they are of the measure.
+
+    Args:
+        measure: a name in ``MEASURES``.
+        units: shape (CATs, 2c + 4), of ``by_cat``.
+        confidence: of the interval.
+
+    Returns:
+        Lower and upper bound, from -1 to 1; None with fewer than two CATs, where nobody disagrees,
+        where all CATs are alike, or where the measure is not defined for all of them or without one
+        of them.
+    """
+
+    def disagreement(sums: Floats) -> Floats:
+        found = 1 - MEASURES[measure](sums)
+        return np.asarray(np.where(found > _ROUNDING, found, 0.0 * found))  # NaN stays
+
+    def logarithm(sums: Floats) -> Floats:
+        return np.asarray(np.log(disagreement(sums)))
+
+    if len(units) < 2:
+        return None
+    whole = units.sum(axis=0, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if not disagreement(whole)[0] > 0:
+            return None
+        ends = _jackknife(logarithm, units, confidence=confidence)
+        found = ends and [float(np.exp(end)) for end in ends]
+        found = found or _jackknife(disagreement, units, confidence=confidence)
+    return found and [min(1.0, max(_LEAST, 1 - end)) for end in reversed(found)]
+
+
+def _jackknife(
+    statistic: Callable[[Floats], Floats], units: Floats, *, confidence: float
+) -> Interval | None:
+    """Student's t interval about a statistic, by its pseudo-values; None where one is missing."""
+    values = pseudo_values(statistic, units)
+    if not np.isfinite(values).all():
+        return None
+    whole = float(statistic(units.sum(axis=0, keepdims=True))[0])
+    return mean_interval(values - values.mean() + whole, confidence=confidence)
 
 
 def by_cat(values: Floats, cats: Sequence[int] | NDArray[np.int64]) -> Floats:

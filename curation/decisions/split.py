@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from curation.records import Cat, CatAssociation, Decision, Item, SplitName, Term
+from curation.rules import tier
 
-ALGORITHM = 2
+ALGORITHM = 3
 
 
 def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[str, SplitName]:
@@ -85,7 +86,7 @@ def cats(
     dev: float = 0.25,
     seed: int = 1,
 ) -> list[Cat]:
-    """The kept items as CATs, each with its split.
+    """The kept items as CATs, each with its split and its tier (``rules.tier``).
 
     Args:
         items: all items.
@@ -104,11 +105,11 @@ def cats(
     side = assign((by_id[t] for t in sorted(used)), dev=dev, seed=seed)
     found = []
     for item in chosen:
-        term, golds = by_id[item.term], [v.gold for v in kept[item.id].verdicts]
+        term, verdicts = by_id[item.term], kept[item.id].verdicts
+        golds = [v.gold for v in verdicts if v.gold is not None]
         options = [
             CatAssociation(id=association.id, sentence=association.sentence, gold=gold)
             for association, gold in zip(item.associations, golds, strict=True)
-            if gold is not None
         ]
         if any(association.intent for association in item.associations):
             # Written items have them in the order of the form, which tells what was meant.
@@ -125,6 +126,7 @@ def cats(
                 split=side[term.id],
                 context=item.context,
                 associations=(a, b, c),
+                tier=tier([v.votes for v in verdicts], golds),
             )
         )
     return found

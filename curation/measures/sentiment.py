@@ -1,8 +1,8 @@
-"""How negative and positive the associations of each label are (ACL §5, Table 2).
+"""How negative and positive the associations of each label are (ACL §4.4, Table 2).
 
 Of the filled sentence (intrasentence), or of the association's sentence (intersentence). With two
 classes neutral counts as positive, as the paper's classifier has it; with three it is on its own.
-Shares are of associations. Intervals are bootstrap intervals over target terms; the test of
+Shares are of associations. Intervals are over target terms (``docs/intervals.md``); the test of
 stereotype against anti-stereotype swaps the two in whole terms, for a term's CATs resemble one
 another.
 """
@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.intervals import FEW, intervals
+from curation.intervals import FEW, Interval, mean_interval, share_interval
 from curation.records import GOLDS, KINDS, Cat
 from curation.sentiment import CLEAR, vader
 
-ALGORITHM = 1
+ALGORITHM = 2
 SWAPS = 10_000  # drawn, where there are more than can be gone through
 _AT_ONCE = 1_000_000  # signs held at once: 16 MB
 ALL_SWAPS = 12  # terms up to which all swaps are gone through
 CLASSES = ("negative", "neutral", "positive")
 PAPER = {"stereotype": 41.0, "anti-stereotype": 33.0}
-"""Negative associations in StereoSet, in percent (Table 2)."""
+"""Negative associations in StereoSet, in percent (ACL Table 2)."""
 
 Floats = NDArray[np.float64]
 
@@ -63,7 +63,6 @@ def sentiment(
     feelings: Mapping[str, Feeling],
     *,
     classes: int = 2,
-    resamples: int = 1000,
     seed: int = 1,
 ) -> list[dict[str, Any]]:
     """Shares by label, and how far stereotypes are the more negative.
@@ -72,8 +71,7 @@ def sentiment(
         cats: the CATs.
         feelings: of each association by its id.
         classes: 2, neutral counting as positive, or 3.
-        resamples: bootstrap samples.
-        seed: of all draws.
+        seed: of the swaps that are drawn.
 
     Returns:
         A row for overall, each kind, each domain, and each domain of a kind. Each has ``cats``,
@@ -93,7 +91,7 @@ def sentiment(
     for kind, domain in groups:
         own = [c for c in cats if kind in (None, c.kind) and domain in (None, c.domain)]
         if own:
-            found = _measured(own, feelings, classes=classes, resamples=resamples, seed=seed)
+            found = _measured(own, feelings, classes=classes, seed=seed)
             rows.append({"kind": kind, "domain": domain, **found})
     return rows
 
@@ -103,7 +101,6 @@ def _measured(
     feelings: Mapping[str, Feeling],
     *,
     classes: int,
-    resamples: int,
     seed: int,
 ) -> dict[str, Any]:
     shares = ("negative", "positive") if classes == 2 else CLASSES
@@ -113,45 +110,40 @@ def _measured(
             name = feelings[a.id].name
             name = "positive" if classes == 2 and name == "neutral" else name
             counts[f"{cat.domain}/{cat.term}"][GOLDS.index(a.gold), CLASSES.index(name)] += 1
-    units = np.array(list(counts.values())).reshape(len(counts), -1)
-    statistics = {
-        f"{gold} {name}": _share(GOLDS.index(gold), CLASSES.index(name))
-        for gold in GOLDS
-        for name in shares
-    }
-    worse, better = statistics["stereotype negative"], statistics["anti-stereotype negative"]
-    statistics["difference"] = lambda sums: worse(sums) - better(sums)
-    whole = units.sum(axis=0, keepdims=True)
-    bounds = intervals(units, statistics, resamples=resamples, seed=seed)
-    values = {name: float(statistic(whole)[0]) for name, statistic in statistics.items()}
-    table = units.reshape(len(counts), len(GOLDS), len(CLASSES))
-    gaps = table[:, GOLDS.index("stereotype"), 0] - table[:, GOLDS.index("anti-stereotype"), 0]
+    table = np.array(list(counts.values()))
+    worse, better = (table[:, GOLDS.index(gold), 0] for gold in ("stereotype", "anti-stereotype"))
+    sizes = table[:, 0].sum(axis=1)  # every CAT has one association of each label
     return {
         "cats": len(cats),
         "terms": len(counts),
         "few_terms": len(counts) < FEW,
         "labels": {
             gold: {
-                name: {"share": values[f"{gold} {name}"], "ci": bounds[f"{gold} {name}"]}
+                name: _share(table[:, GOLDS.index(gold), CLASSES.index(name)], sizes)
                 for name in shares
             }
             for gold in GOLDS
         },
         "difference": {
-            "value": values["difference"],
-            "ci": bounds["difference"],
-            "p": swap_test(gaps, seed=seed),
+            "value": 100 * float((worse - better).sum() / sizes.sum()),
+            "ci": _clipped(_percent(mean_interval(worse - better, sizes))),
+            "p": swap_test(worse - better, seed=seed),
         },
     }
 
 
-def _share(gold: int, name: int) -> Any:
-    first, size = gold * len(CLASSES), len(CLASSES)
+def _share(of_class: Floats, sizes: Floats) -> dict[str, Any]:
+    """The share of a class in percent, with its interval over terms."""
+    ends = share_interval(of_class, sizes, observations=float(sizes.sum()))
+    return {"share": 100 * float(of_class.sum() / sizes.sum()), "ci": _percent(ends)}
 
-    def share(sums: Floats) -> Floats:
-        return np.asarray(100 * sums[:, first + name] / sums[:, first : first + size].sum(axis=1))
 
-    return share
+def _clipped(ends: Interval | None) -> Interval | None:
+    return ends and [max(-100.0, ends[0]), min(100.0, ends[1])]
+
+
+def _percent(ends: Interval | None) -> Interval | None:
+    return ends and [100 * end for end in ends]
 
 
 def swap_test(gaps: Floats, *, seed: int) -> float:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from curation.blank import options
-from curation.intervals import FEW, intervals
+from curation.intervals import FEW, mean_interval
 from curation.records import GOLDS, KINDS, Cat
-from curation.rules import same_text
+from curation.rules import TIERS, same_text
 from curation.words import UNSPACED, NotCheckedError, base, words
 
-ALGORITHM = 2
+ALGORITHM = 3
 SAMPLE = 1000  # words among which different ones are counted, so that large and small compare
 
 Counts = Callable[[str], int]
@@ -34,8 +34,6 @@ def statistics(
     language: str,
     writers: Mapping[str, str | None] | None = None,
     tokens: Counts | None = None,
-    resamples: int = 1000,
-    seed: int = 1,
 ) -> Report:
     """All statistics of a set of CATs.
 
@@ -44,8 +42,6 @@ def statistics(
         language: language code of the texts.
         writers: who wrote each item, by its id; None where nobody knows.
         tokens: how many tokens a model makes of a text; None where no tokenizer was named.
-        resamples: bootstrap samples over terms behind each interval.
-        seed: of the draws.
 
     Returns:
         ``kinds`` (Table 1: by kind its domains and overall), ``overall``, ``gaps``, ``vocabulary``,
@@ -63,7 +59,6 @@ def statistics(
         not_checked["tokens"] = "no tokenizer was named: --tokenizer MODEL"
     if writers is None:
         not_checked["writers"] = "a gold file does not say who wrote its CATs"
-    knobs = {"resamples": resamples, "seed": seed}
     said = {cat.id: options(cat) for cat in cats}
     return {
         "language": language,
@@ -77,9 +72,7 @@ def statistics(
             for kind in KINDS
         },
         "overall": cell(cats, units),
-        "gaps": [
-            row for kind in KINDS for row in _gaps(of_kind(cats, kind), said, kind, units, knobs)
-        ],
+        "gaps": [row for kind in KINDS for row in _gaps(of_kind(cats, kind), said, kind, units)],
         "vocabulary": vocabulary(cats, said, language=language, not_checked=not_checked),
         "terms": terms(cats, said, writers or {}),
         "writers": writers and _writers(cats, writers),
@@ -124,20 +117,29 @@ def shown(cat: Cat) -> list[str]:
 
 
 def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> dict[str, Any]:
-    """CATs, terms and mean lengths; a mean is None where there is no CAT or the unit is missing."""
+    """CATs, terms, mean lengths and CATs by tier.
+
+    A mean is None where there is no CAT or the unit is missing.
+    """
     texts = [text for cat in cats for text in shown(cat)]
     means = {
         f"mean_{unit}": fmean(map(units[unit], texts)) if texts and unit in units else None
         for unit in ("words", "characters", "tokens")
     }
-    return {"terms": len({(cat.domain, cat.term) for cat in cats}), "cats": len(cats), **means}
+    tiers = Counter(str(cat.tier or "unknown") for cat in cats)
+    return {
+        "terms": len({(cat.domain, cat.term) for cat in cats}),
+        "cats": len(cats),
+        **means,
+        **{f"tier_{name}": tiers[name] for name in TIERS},
+    }
 
 
 # --- gaps ---------------------------------------------------------------------------------------
 
 
 def _gaps(
-    cats: Sequence[Cat], said: Said, kind: str, units: Mapping[str, Counts], knobs: dict[str, int]
+    cats: Sequence[Cat], said: Said, kind: str, units: Mapping[str, Counts]
 ) -> list[dict[str, Any]]:
     """How much longer one association is than another: a model that likes length follows it."""
     rows = []
@@ -152,13 +154,12 @@ def _gaps(
         for first, second in combinations(GOLDS, 2):
             differences = [(cat, sizes[cat.id][first] - sizes[cat.id][second]) for cat in cats]
             rows.append(
-                {"kind": kind, "unit": unit, "first": first, "second": second}
-                | _gap(differences, **knobs)
+                {"kind": kind, "unit": unit, "first": first, "second": second} | _gap(differences)
             )
     return rows
 
 
-def _gap(differences: Sequence[tuple[Cat, int]], *, resamples: int, seed: int) -> dict[str, Any]:
+def _gap(differences: Sequence[tuple[Cat, int]]) -> dict[str, Any]:
     """Mean difference with its interval over terms, and the share of CATs that have any."""
     by_term: dict[tuple[str, str], list[int]] = defaultdict(list)
     for cat, difference in differences:
@@ -167,11 +168,10 @@ def _gap(differences: Sequence[tuple[Cat, int]], *, resamples: int, seed: int) -
     if not count:
         return {"cats": 0, "mean": None, "ci": None, "differ": None, "few_terms": True}
     sums = np.array([[sum(found), len(found)] for found in by_term.values()], float)
-    bounds = intervals(sums, {"mean": lambda s: s[:, 0] / s[:, 1]}, resamples=resamples, seed=seed)
     return {
         "cats": count,
         "mean": sum(d for _, d in differences) / count,
-        "ci": bounds["mean"],
+        "ci": mean_interval(sums[:, 0], sums[:, 1]),
         "differ": 100 * sum(d != 0 for _, d in differences) / count,
         "few_terms": len(by_term) < FEW,
     }

@@ -1,8 +1,8 @@
 """The sentiment of texts, by any classifier that transformers opens.
 
-StereoSet classifies its sentences by a BERT that was fine-tuned on reviews (ACL 2021 §5
-"sentiment", Table 2). Here any classifier does: by two classes (negative, positive), by three (with
-neutral) or by one to five stars. A text's classes are told by the softmax of the model's outputs;
+StereoSet classifies its sentences by a BERT that was fine-tuned on reviews (ACL §4.4, A.2). Here
+any classifier does: by two classes (negative, positive), by three (with neutral) or by one to five
+stars. A text's classes are told by the softmax of the model's outputs;
 classes of one sentiment are added up.
 """
 
@@ -190,7 +190,7 @@ def classify(
     batch_tokens: int | None = None,
     tell: Tell = lambda _: None,
 ) -> list[Sentiment]:
-    """The sentiment of texts (ACL 2021 §5, Table 2), as probabilities from 0 to 1.
+    """The sentiment of texts (ACL §4.4, Table 2), as probabilities from 0 to 1.
 
     What a text gets does not depend on the others nor on the size of batches, but for rounding. A
     text longer than the model's window loses its end; ``classifier.notices`` says how many did.

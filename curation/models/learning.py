@@ -1,19 +1,18 @@
-"""Train a model in steps and epochs: what every training here has in common.
+"""Train a model in steps and epochs: what all trainings have in common.
 
-A training says what it learns from (``Learner``'s abstract methods); this says how: the learning
-rate warms up and then falls to nothing in a straight line, arithmetic is mixed on a GPU, gradients
-are clipped at norm 1, a batch may be run in parts, each epoch ends with the accuracy on what was
-held out.
+A training defines its data and model (the abstract methods of ``Learner``). Here the learning rate
+warms up and then falls to 0, both linearly; precision is mixed on a GPU; gradients are clipped at
+norm 1; a batch can run in parts; and each epoch ends with the accuracy on the held-out examples.
 
-Whatever is drawn comes from the seed and the number of the epoch, and a checkpoint holds weights,
-optimiser and the state of torch's random numbers. So a run that was killed goes on at its last
+All draws come from the seed and the number of the epoch, and a checkpoint holds the weights, the
+optimizer and the state of torch's random numbers. So a run that was killed continues from its last
 checkpoint and ends as if it had not been killed; on a CPU to the last bit.
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -37,7 +36,7 @@ from curation.models.training_folder import (
 from curation.models.training_settings import Learning, Tell, Told, check, rate_at, warmup_steps
 
 _CLIP = 1.0
-_POOL = 100  # batches among which examples of like length are put together: less padding
+_POOL = 100  # batches in which examples are sorted by length, for less padding
 _NO_LIMIT = 10**6  # of a length, where the model has none
 
 
@@ -51,23 +50,23 @@ def learn(
     begun: Callable[[Loaded], "Learner"],
     restart: bool,
 ) -> dict[str, Any]:
-    """Train, or go on where a run of the same settings and corpus ended.
+    """Train, or continue where a run of the same settings and corpus stopped.
 
     Args:
         wanted: the settings.
         out: a folder for the trained model; new, empty, or of an earlier run.
         kind: the sort of training.
-        corpus: what tells its corpus from others.
+        corpus: the identity of the corpus.
         opened: loads the model.
-        begun: makes a training of it.
-        restart: throw away what an earlier run left there.
+        begun: makes a training of the loaded model.
+        restart: delete what an earlier run left there.
 
     Returns:
-        What ``training.json`` says.
+        The content of ``training.json``.
 
     Raises:
         CurationError: the folder holds something else, or a run of other settings; the model or
-            the corpus does not serve; memory ran out; the loss is not finite.
+            the corpus cannot be used; memory ran out; the loss is not finite.
     """
     check(wanted)
     if out.exists() and Path(wanted.model).exists() and out.samefile(wanted.model):
@@ -79,7 +78,8 @@ def learn(
         torch.manual_seed(wanted.seed)  # before loading, which may draw weights
         loaded = opened()
         says = {"settings": _settings(wanted), "base": _base(loaded), "corpus": corpus}
-        if ended(out, kind, says, restart=restart):
+        usual = {setting.name: setting.default for setting in fields(wanted)}
+        if ended(out, kind, says, usual=usual, restart=restart):
             return dict(read_json(out / REPORT))
         with writing(out / kind.settings) as file:
             file.write(dump_json(says))
@@ -99,17 +99,17 @@ def learn(
 
 
 def _settings(wanted: Learning) -> dict[str, Any]:
-    """Settings as files say them: no folder of this machine."""
+    """Settings as they are written: without folders of this machine."""
     return asdict(replace(wanted, model=called(wanted.model)))
 
 
 def _base(loaded: Loaded) -> dict[str, Any]:
-    """What the model was before."""
+    """The model that the training begins from."""
     return {"model": loaded.about["model"], "revision": loaded.about["revision"]}
 
 
 def check_length(wanted: Learning, loaded: Loaded, *, least: int) -> None:
-    """See that examples of the length that is wanted go into the model.
+    """Check that the model takes examples of the length in the settings.
 
     Args:
         wanted: the settings.
@@ -117,12 +117,12 @@ def check_length(wanted: Learning, loaded: Loaded, *, least: int) -> None:
         least: tokens that an example has at least.
 
     Raises:
-        CurationError: they do not; says which lengths do.
+        CurationError: it does not; says which lengths it takes.
     """
     window = loaded.window or 10**9
     if not least <= wanted.length <= window:
         raise CurationError(
-            f"{wanted.model}: {wanted.unit} of {wanted.length} tokens do not do",
+            f"{wanted.model}: {wanted.unit} of {wanted.length} tokens are not allowed",
             f"give a --length from {least} to {min(window, _NO_LIMIT)}",
         )
 
@@ -144,9 +144,9 @@ def precision_of(name: str, device: Any) -> str:
 
 
 class Learner(ABC):
-    """One training, begun or gone on with.
+    """One training, new or continued.
 
-    ``model`` is what learns, and ``precision`` that of its arithmetic.
+    ``model`` is the model that learns; ``precision`` is the precision of its arithmetic.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Learner(ABC):
         *,
         count: int,
     ) -> None:
-        """Make ready to learn from ``count`` examples an epoch."""
+        """Prepare to learn from ``count`` examples an epoch."""
         self.wanted, self.out, self.loaded, self.tell = wanted, out, loaded, tell
         self.base = _base(loaded)
         self.model = loaded.model
@@ -177,11 +177,11 @@ class Learner(ABC):
         self.step, self.history, self.losses = 0, list[dict[str, Any]](), [0.0, 0.0]
         self.seconds, self.continued = 0.0, 0
 
-    # --- what a training says of itself ---------------------------------------------------------
+    # --- what each training defines ---------------------------------------------------------------
 
     @abstractmethod
     def _optimizer(self, parts: list[Any]) -> Any:
-        """What changes these weights; its rate is set at each step."""
+        """The optimizer of these weights; its rate is set at each step."""
 
     @abstractmethod
     def _mode(self, *, learning: bool) -> None:
@@ -193,7 +193,7 @@ class Learner(ABC):
 
     @abstractmethod
     def _batches(self, epoch: int) -> Sequence[Any]:
-        """An epoch's batches in their order; the same whenever it is asked."""
+        """An epoch's batches in their order; always the same for the same epoch."""
 
     @abstractmethod
     def _examples(self, batch: Any) -> Sequence[Any]:
@@ -205,11 +205,11 @@ class Learner(ABC):
 
     @abstractmethod
     def _right(self) -> tuple[int, int]:
-        """How many held-out examples are told rightly, and how many there are."""
+        """How many held-out examples are classified correctly, and how many there are."""
 
     @abstractmethod
     def _report(self) -> dict[str, Any]:
-        """What the report says of the model, the corpus and its sides."""
+        """The part of the report about the model, the corpus and its division."""
 
     @abstractmethod
     def _keep(self) -> None:
@@ -236,10 +236,10 @@ class Learner(ABC):
         return self._finish()
 
     def order(self, sizes: NDArray[Any], epoch: int) -> list[NDArray[Any]]:
-        """An epoch's batches, as numbers of examples: drawn, those of like length together.
+        """An epoch's batches, as numbers of examples: shuffled, with similar lengths together.
 
         Args:
-            sizes: how long each example is, in whatever unit.
+            sizes: how long each example is, in any unit.
             epoch: from 0.
         """
         draw, batch = np.random.default_rng([self.wanted.seed, epoch, 3]), self.wanted.batch
@@ -252,7 +252,7 @@ class Learner(ABC):
         return [batches[n] for n in draw.permutation(len(batches))]
 
     def cast(self) -> Any:
-        """Within it arithmetic has this training's precision."""
+        """A context in which arithmetic has this training's precision."""
         return torch.autocast(
             self.model.device.type,
             getattr(torch, self.precision),
@@ -283,13 +283,14 @@ class Learner(ABC):
         for group in self.optimizer.param_groups:
             group["lr"] = self.wanted.lr * share
         self.scaler.unscale_(self.optimizer)
-        torch.nn.utils.clip_grad_norm_(
-            [part for group in self.optimizer.param_groups for part in group["params"]], _CLIP
-        )
+        self._clip([part for group in self.optimizer.param_groups for part in group["params"]])
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=True)
         return total
+
+    def _clip(self, parts: list[Any]) -> None:
+        torch.nn.utils.clip_grad_norm_(parts, _CLIP)
 
     def _end_of_epoch(self, epoch: int) -> None:
         self._mode(learning=False)

@@ -240,11 +240,25 @@ def load(
         "revision": _revision(config, name, told["revision"]),
         "dtype": str(model.dtype).removeprefix("torch."),
         "device": str(model.device) if place != "map" else "map",
+        "parameters": sum(weights.numel() for weights in model.parameters()),
         "tokenizer": type(tokenizer).__name__,
         "vocabulary": len(tokenizer),
         "versions": versions(),
     }
     return Loaded(called(name), family, model, tokenizer, about)
+
+
+def open_tokenizer(
+    name: str, *, revision: str | None = None, trust_remote_code: bool = False
+) -> Any:
+    """A model's tokenizer; arguments as ``load``'s.
+
+    Raises:
+        CurationError: there is no such model, or it has no tokenizer.
+    """
+    _, transformers = _torch()
+    told = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
+    return _tokenizer(transformers, name, told)
 
 
 def token_counter(name: str) -> Callable[[str], int]:
@@ -253,8 +267,7 @@ def token_counter(name: str) -> Callable[[str], int]:
     Raises:
         CurationError: there is no such model, or it has no tokenizer.
     """
-    _, transformers = _torch()
-    tokenizer = _tokenizer(transformers, name, {"revision": "main"})
+    tokenizer = open_tokenizer(name)
     return lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
@@ -370,7 +383,8 @@ def _fetch(auto: Any, name: str, told: dict[str, Any]) -> Any:
             f"{name}: cannot be loaded: {kind}{_first_line(error)}",
             "the folder may not be whole, or damaged: save or fetch it again"
             if folder.exists()
-            else "check the name; what is not on disk needs the network",
+            else f"there is no folder {name}, so it was taken for a name on the hub: check the "
+            "name; what is not on disk needs the network",
         ) from None
 
 

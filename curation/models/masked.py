@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.blank import BLANK
 from curation.files import CurationError
 from curation.models.causal import finite
 from curation.models.forward import Runner, Tell
@@ -60,22 +61,27 @@ def texts(
     if tokenizer.mask_token_id is None:
         raise CurationError("the tokenizer has no mask token", "name a masked model")
     frame = Frame(*surround(tokenizer), int(tokenizer.mask_token_id), window)
-    attribute = rule.startswith("attribute")
-    tokens = tokenize(tokenizer, [ask.filled if attribute else ask.text for ask in asks])
+    if rule == "attribute-code-literal":
+        rows = [_pasted(tokenizer, ask, frame) for ask in asks]
+    else:
+        attribute = rule.startswith("attribute")
+        tokens = tokenize(tokenizer, [ask.filled if attribute else ask.text for ask in asks])
+        lay = _attribute if attribute else _pll
+        rows = [lay(rule, ask, whole, frame) for ask, whole in zip(asks, tokens, strict=True)]
     found: list[list[Text] | Refusal] = []
-    for ask, whole in zip(asks, tokens, strict=True):
-        made = _attribute(rule, ask, whole, frame) if attribute else _pll(rule, ask, whole, frame)
-        if window and any(len(text.ids) > window for text in made):
-            found.append(Refusal("too_long", f"{len(whole.ids)} tokens, the window is {window}"))
+    for row in rows:
+        longest = max((len(text.ids) for text in row), default=0)
+        if window and longest > window:
+            found.append(Refusal("too_long", f"{longest} tokens, the window is {window}"))
         else:
-            found.append(made or Refusal("nothing_to_score", "no token to score"))
+            found.append(row or Refusal("nothing_to_score", "no token to score"))
     return found
 
 
 def _combined(rule: str, values: NDArray[np.float64]) -> float:
     if rule == "attribute-arxiv":
         return float(values.mean())
-    if rule == "attribute-code":
+    if rule in ("attribute-acl", "attribute-code", "attribute-code-literal"):
         return float(np.logaddexp.reduce(values) - np.log(len(values)))
     return float(values.sum())
 
@@ -93,6 +99,24 @@ def _attribute(rule: str, ask: Ask, whole: Tokens, frame: Frame) -> list[Text]:
         later = [frame.mask] * (end - place) if rule == "attribute-acl" else [frame.mask]
         row = ids[:place] + later + ids[end:]
         made.append(_framed(row, place, whole.ids[place], frame))
+    return made
+
+
+def _pasted(tokenizer: Any, ask: Ask, frame: Frame) -> list[Text]:
+    """Texts made and tokenized as StereoSet's ``IntrasentenceLoader`` does; its first mask is read.
+
+    All BLANKs of a context get the same pieces and a mask, and a piece is one of the attribute
+    tokenized alone, without the space that stands before it in the text.
+    """
+    if not ask.attribute.strip():
+        return []
+    pieces = tokenizer(ask.attribute, add_special_tokens=False, verbose=False)["input_ids"]
+    made = []
+    for number, piece in enumerate(pieces):
+        pasted = tokenizer.decode(pieces[:number]) + tokenizer.mask_token
+        text = ask.context.replace(BLANK, pasted)
+        row = list(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+        made.append(_framed(row, row.index(frame.mask), int(piece), frame))
     return made
 
 

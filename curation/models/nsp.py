@@ -10,7 +10,7 @@ Two kinds of model have one:
   means «next»; ``head.json`` says so, and what it says is what is read.
 
 ``curation.models.pairing`` says how context and association become one text. Sources: Devlin et al.
-2019 §3.1; StereoSet ACL §6, arXiv §6.2.
+2019 §3.1; StereoSet ACL §6 and A.5, arXiv §7 and A.4.
 """
 
 from collections.abc import Sequence

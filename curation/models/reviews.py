@@ -1,34 +1,26 @@
-"""Reviews and the sentiment of each, from which a classifier learns.
+"""Reviews and the sentiment of each, for training a classifier.
 
-Files are read once. Texts go to a nameless file among the system's temporary ones (the variable
-TMPDIR moves it), as large as the text; memory holds 17 bytes a review.
+Files are read once. Texts go to a temporary file without a name, as large as the text (set TMPDIR
+to move it); memory holds 25 bytes a review.
 """
 
-import csv
 import hashlib
 import mmap
 import tempfile
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from curation.files import CurationError, digest
-from curation.models.corpus import Numbers, Texts, lines, plain
-from curation.models.sentiments import TWO, Sort, names_of, of_stars, sort_of
-
-_TEXT, _LABEL, _STARS = ("text", "review", "sentence"), ("label", "sentiment"), ("stars", "rating")
-_COLUMNS = f"{', '.join(_TEXT)} and {', '.join((*_LABEL, *_STARS))}"
-_FORMS = ".jsonl, .csv or .tsv, or one of these packed by gzip (.gz)"
-_NUMBERS: dict[str, Sort] = {"0": "negative", "1": "positive"}
-_FLOATS = ("0.0", "1.0")
-_LEAST = 2  # reviews of a class: one to learn from, one held out
-_LONGEST = 1 << 24  # characters of a cell; Python's own limit is far below what people write
+from curation.files import CurationError
+from curation.models.corpus import Numbers, Texts
+from curation.models.review_files import Part, source
+from curation.models.sentiments import TWO, Sort, names_of
+from curation.models.textfiles import described
 
 
 @dataclass(frozen=True)
@@ -38,21 +30,29 @@ class Reviews(Texts):
     Attributes:
         numbers: of the reviews, in order; others were left out.
         classes: of each review in ``numbers``, its class as an index into ``names``.
+        keys: of each review in ``numbers``, a hash of its text.
         names: negative and positive, or with neutral between them.
-        files: name, sha256 and size in bytes of each file.
+        files: name, sha256 and size in bytes of each file or folder.
         neutral: reviews that were left out because they are neither negative nor positive.
-        repeated: reviews that were left out because they stand there already.
-        contradictory: reviews that were left out because their text has another sentiment, too.
-        identity: tells these texts with these classes from others, however they were read.
+        unlabelled: files of a folder that were left out because they have no sentiment.
+        repeated: reviews that were left out because the same text came before.
+        contradictory: reviews that were left out because their text comes with two sentiments.
+        in_test: reviews that were left out because the test set has their text.
+        test: the test set, if there is one.
+        identity: the same for equal texts with equal classes, whatever the files' form.
     """
 
     numbers: Numbers
     classes: NDArray[np.int8]
+    keys: NDArray[np.uint64]
     names: tuple[Sort, ...]
     files: list[dict[str, Any]]
     neutral: int
+    unlabelled: int
     repeated: int
     contradictory: int
+    in_test: int
+    test: "Reviews | None"
     identity: str
 
     def counts(self, those: Numbers) -> dict[str, int]:
@@ -61,32 +61,38 @@ class Reviews(Texts):
         return {name: int(count) for name, count in zip(self.names, found, strict=True)}
 
 
-def read_reviews(paths: Sequence[Path], *, classes: int = 2) -> Reviews:
+def read_reviews(
+    paths: Sequence[Path], *, classes: int = 2, part: Part = "train", test: Reviews | None = None
+) -> Reviews:
     """Read reviews and their sentiment.
 
     Args:
-        paths: ``.jsonl`` (an object a line), ``.csv`` or ``.tsv`` (a head, then a row a review),
-            each also packed by gzip. They have a column «text», «review» or «sentence», and one of
-            «label» or «sentiment» (negative, neutral, positive, as ``sort_of`` reads them; in the
-            two-class form also 0 for negative and 1 for positive) or of «stars» or «rating» (1 and
-            2 are negative, 3 is neutral, 4 and 5 are positive).
-        classes: 2 leaves out what is neutral, and counts it; 3 makes it a class.
+        paths: ``.jsonl`` (an object a line), ``.csv`` or ``.tsv`` (a header, then a row a review),
+            each also packed by gzip or bzip2. They have a column «text», «review» or «sentence»,
+            and one of «label» or «sentiment» (negative, neutral, positive, as ``sort_of`` reads
+            them; with two classes also 0 for negative and 1 for positive) or of «stars» or
+            «rating» (1 and 2 are negative, 3 is neutral, 4 and 5 are positive). Or folders with
+            the folders «pos» and «neg» of text files, as ``review_files.source`` says.
+        classes: 2 leaves out neutral reviews, and counts them; 3 makes them a class.
+        part: of folders that have a train and a test part, the one to read.
+        test: the test set of these reviews, read before; its texts are left out here, and counted.
 
     Raises:
-        CurationError: a file is none of these, empty or no text; a column lacks, a label is
-            unknown, a row has no text (names file and line); a class has fewer than two reviews.
+        CurationError: a path is none of these, a file is empty or not text; a column is missing, a
+            label is unknown, a row has no text (names file and line); a class has too few reviews.
     """
     names = names_of(classes)
     ends, sorts, keys = array("q"), array("b"), array("Q")
     neutral = 0
+    sources = [source(path, part) for path in paths]
     with tempfile.TemporaryFile() as store:
-        for path in paths:
-            for where, text, sort in _rows(path, names):
+        for one in sources:
+            for where, text, sort in one.rows(names):
                 if sort not in names:
                     neutral += 1
                     continue
                 if not text:
-                    raise CurationError(f"{where}: has no text", "leave this row out")
+                    raise CurationError(f"{where}: has no text", "leave it out")
                 data = text.encode("utf-8")
                 store.write(data)
                 ends.append((ends[-1] if ends else 0) + len(data))
@@ -99,33 +105,46 @@ def read_reviews(paths: Sequence[Path], *, classes: int = 2) -> Reviews:
             )
         store.flush()
         whole = mmap.mmap(store.fileno(), 0, access=mmap.ACCESS_READ)
-    files = [
-        {"file": path.name, "sha256": digest(path), "bytes": path.stat().st_size} for path in paths
-    ]
     every, found = np.frombuffer(keys, np.uint64), np.frombuffer(sorts, np.int8)
     once, contradictory = _once(every, found)
-    identity = hashlib.sha256(every[once].tobytes() + found[once].tobytes())
+    own = once if test is None else once[~np.isin(every[once], test.keys)]
+    identity = hashlib.sha256(every[own].tobytes() + found[own].tobytes())
+    if test is not None:
+        identity.update(test.identity.encode())
     reviews = Reviews(
         ends=np.frombuffer(ends, np.int64),
         _text=whole,
-        numbers=once,
-        classes=found[once],
+        numbers=own,
+        classes=found[own],
+        keys=every[own],
         names=names,
-        files=files,
+        files=[described(one.path, one.files) for one in sources],
         neutral=neutral,
+        unlabelled=sum(one.unlabelled for one in sources),
         repeated=len(every) - len(once) - contradictory,
         contradictory=contradictory,
+        in_test=len(once) - len(own),
+        test=test,
         identity=identity.hexdigest(),
     )
-    for name, count in reviews.counts(np.arange(len(once))).items():
-        if count < _LEAST:
-            raise CurationError(
-                f"the corpus has {count} different {'review' if count == 1 else 'reviews'} "
-                f"of the class «{name}»",
-                "at least two are needed: one to learn from and one held out"
-                + ("" if classes == len(TWO) else "; without neutral reviews take --classes 2"),
-            )
+    _check_classes(reviews, part)
     return reviews
+
+
+def _check_classes(reviews: Reviews, part: Part) -> None:
+    shared = part == "train" and reviews.test is None
+    fix = "one is needed, and the test set must not have its text"
+    if shared:
+        fix = "at least two are needed: one to learn from and one held out"
+    if len(reviews.names) > len(TWO):
+        fix += "; without neutral reviews take --classes 2"
+    for name, count in reviews.counts(np.arange(len(reviews.numbers))).items():
+        if count < (2 if shared else 1):
+            of = "test set" if part == "test" else "corpus"
+            several = "review" if count == 1 else "reviews"
+            raise CurationError(
+                f"the {of} has {count} different {several} of the class «{name}»", fix
+            )
 
 
 def _once(keys: NDArray[Any], sorts: NDArray[Any]) -> tuple[Numbers, int]:
@@ -139,27 +158,37 @@ def _once(keys: NDArray[Any], sorts: NDArray[Any]) -> tuple[Numbers, int]:
 def divide(
     reviews: Reviews, *, share: float, seed: int, limit: int | None = None
 ) -> tuple[Numbers, Numbers]:
-    """Reviews to learn from and reviews held out, drawn within each class.
+    """Reviews to learn from and reviews held out: the test set, or a share of each class.
 
     Each class has at least one on either side.
 
     Args:
         reviews: the corpus.
-        share: of each class, held out; rounded.
+        share: the share of each class that is held out, rounded; no effect where there is a test
+            set.
         seed: of the draw.
         limit: the most on either side; each class has its share of them.
 
     Returns:
-        Indices of ``reviews.numbers``, in order.
+        Indices of ``reviews.numbers``; and of those of the test set, or else of the same. In order.
     """
     draw = np.random.default_rng([seed, 0])
-    learnt, held = [], []
-    for sort in range(len(reviews.names)):
-        those = draw.permutation(np.flatnonzero(reviews.classes == sort))
-        count = min(max(round(len(those) * share), 1), len(those) - 1)
-        held.append(those[:count])
-        learnt.append(those[count:])
+    learnt = _drawn(reviews, draw)
+    if reviews.test is not None:
+        held = _drawn(reviews.test, draw)
+    else:
+        counts = [min(max(round(len(those) * share), 1), len(those) - 1) for those in learnt]
+        held = [those[:count] for those, count in zip(learnt, counts, strict=True)]
+        learnt = [those[count:] for those, count in zip(learnt, counts, strict=True)]
     return _some(learnt, limit), _some(held, limit)
+
+
+def _drawn(reviews: Reviews, draw: np.random.Generator) -> list[Numbers]:
+    """The reviews of each class, in a drawn order."""
+    return [
+        draw.permutation(np.flatnonzero(reviews.classes == sort))
+        for sort in range(len(reviews.names))
+    ]
 
 
 def _some(sides: Sequence[Numbers], limit: int | None) -> Numbers:
@@ -171,129 +200,3 @@ def _some(sides: Sequence[Numbers], limit: int | None) -> Numbers:
     places = np.concatenate([np.arange(len(part)) / len(part) for part in sides])
     chosen = np.argsort(places, kind="stable")[: max(limit, len(sides))]
     return np.sort(np.concatenate(sides)[chosen])
-
-
-# --- files --------------------------------------------------------------------------------------
-
-
-def _rows(path: Path, names: Sequence[Sort]) -> Iterator[tuple[str, str, Sort]]:
-    """Where a row stands, its text and its sentiment."""
-    kind = path.name.lower().removesuffix(".gz")
-    if not kind.endswith((".jsonl", ".csv", ".tsv")):
-        raise CurationError(
-            f"{path}: neither a table nor JSON lines by its name", f"name it {_FORMS}"
-        )
-    for where, row in (_objects if kind.endswith(".jsonl") else _table)(path):
-        text = _cell(where, row, _TEXT)
-        named = [name for name in (*_LABEL, *_STARS) if row.get(name) is not None]
-        if not named:
-            raise _no_column(where, row, (*_LABEL, *_STARS))
-        of = _of_label if named[0] in _LABEL else _of_stars
-        yield where, plain(text), of(f"{where}, {named[0]}", row[named[0]], names)
-
-
-def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in lines(path, forms=_FORMS):
-        if not line.strip():
-            continue
-        where = f"{path} line {number}"
-        try:
-            content = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            content = None
-        if not isinstance(content, dict):
-            raise CurationError(
-                f"{where}: no JSON object", 'write {"text": "…", "label": "positive"} a line'
-            )
-        yield where, {_head(name): value for name, value in content.items()}
-
-
-def _table(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    tabs = path.name.lower().removesuffix(".gz").endswith(".tsv")
-    before = csv.field_size_limit(_LONGEST)
-    try:
-        numbered = (line for _, line in lines(path, forms=_FORMS))
-        table = csv.reader(numbered, delimiter="\t" if tabs else ",", strict=True)
-        head: list[str] = []
-        last = 0
-        try:
-            for cells in table:
-                where, last = f"{path} line {last + 1}", table.line_num
-                if not any(cell.strip() for cell in cells):
-                    continue
-                if not head:
-                    head = [_head(cell) for cell in cells]
-                    _see_once(where, head)
-                    continue
-                if len(cells) != len(head):
-                    raise CurationError(
-                        f"{where}: has {len(cells)} columns, the head has {len(head)}",
-                        "put quotes around texts with separators, and double quotes inside them",
-                    )
-                yield where, dict(zip(head, cells, strict=True))
-        except csv.Error as error:
-            raise CurationError(
-                f"{path} line {last + 1}: no row of a table: {error}",
-                "put quotes around texts with separators, and double quotes inside them",
-            ) from None
-    finally:
-        csv.field_size_limit(before)
-
-
-def _see_once(where: str, head: Sequence[str]) -> None:
-    for name in (*_TEXT, *_LABEL, *_STARS):
-        if head.count(name) > 1:
-            raise CurationError(
-                f"{where}: has {head.count(name)} columns «{name}»", "give all but one another name"
-            )
-
-
-def _head(name: str) -> str:
-    return name.strip().lower()
-
-
-def _cell(where: str, row: dict[str, Any], names: Sequence[str]) -> str:
-    named = [name for name in names if row.get(name) is not None]
-    if not named:
-        raise _no_column(where, row, names)
-    if not isinstance(row[named[0]], str):
-        raise CurationError(f"{where}: {named[0]} is no text", "write it in quotes")
-    return str(row[named[0]])
-
-
-def _no_column(where: str, row: dict[str, Any], names: Sequence[str]) -> CurationError:
-    there = ", ".join(f"«{name}»" for name in row) or "none"
-    return CurationError(
-        f"{where}: no column {' or '.join(f'«{name}»' for name in names)}; there are {there}",
-        f"the columns that are read are {_COLUMNS}",
-    )
-
-
-def _of_label(where: str, value: Any, names: Sequence[Sort]) -> Sort:
-    said = str(value).strip().lower() if isinstance(value, str | int | float) else "?"
-    if said in _FLOATS:  # as tables are written that had an empty cell once
-        said = said.removesuffix(".0")
-    if sort := sort_of(said):
-        return sort
-    if said in _NUMBERS and not isinstance(value, bool):
-        if len(names) == len(TWO):
-            return _NUMBERS[said]
-        raise CurationError(
-            f"{where}: «{said}» may stand for more than one of three classes",
-            f"write one of {', '.join(names)}",
-        )
-    raise CurationError(
-        f"{where}: unknown label {value!r}",
-        "write negative, neutral or positive"
-        + (", or 0 for negative and 1 for positive" if len(names) == len(TWO) else ""),
-    )
-
-
-def _of_stars(where: str, value: Any, names: Sequence[Sort]) -> Sort:
-    try:
-        stars = float("nan") if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        stars = float("nan")
-    if stars not in (1, 2, 3, 4, 5):
-        raise CurationError(f"{where}: {value!r} stars", "write a whole number from 1 to 5")
-    return of_stars(int(stars))

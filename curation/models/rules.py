@@ -37,23 +37,35 @@ StereoSet's code computes. ``conditional`` and ``ratio`` are for intersentence C
 Masked models, pieces a₀ … a_M of the attribute in the text, with the tokenizer's own special
 tokens around it; a piece is read at [MASK] in its place:
 
-=============== ================================================ ==============================
-rule            each piece aₖ is read with                       combined
-=============== ================================================ ==============================
-attribute-acl   a₀ … aₖ₋₁ revealed, aₖ … a_M masked              Σ log p
-attribute-arxiv a₀ … aₖ₋₁ revealed, aₖ₊₁ … a_M absent            mean of log p
-attribute-code  the same                                         log of the mean of p
-pll             all others visible, for every token of the text  Σ log p
-pll-shared      all others visible, for every token that is      Σ log p
-                shared: not the attribute; the context
-pll-word-l2r    the rest of its word masked, for every token     Σ log p
-=============== ================================================ ==============================
+====================== ================================================ =======================
+rule                   each piece aₖ is read with                       combined
+====================== ================================================ =======================
+attribute-acl          a₀ … aₖ₋₁ revealed, aₖ … a_M masked              log of the mean of p
+attribute-arxiv        a₀ … aₖ₋₁ revealed, aₖ₊₁ … a_M absent            mean of log p
+attribute-code         the same                                         log of the mean of p
+attribute-code-literal the same, pasted into the context as text        log of the mean of p
+pll                    all others visible, for every token of the text  Σ log p
+pll-shared             all others visible, for every token that is      Σ log p
+                       shared: not the attribute; the context
+pll-word-l2r           the rest of its word masked, for every token     Σ log p
+====================== ================================================ =======================
 
-``pll`` is Salazar et al. 2020, ``pll-shared`` Nangia et al. 2020, ``pll-word-l2r`` Kauf & Ivanova
-2023. The ``attribute`` rules are for intrasentence CATs; intersentence, the pll rules read context
-and association as one text.
+``attribute-acl`` is ACL §6.1: the pieces are unmasked from left to right, and the average of their
+probabilities is taken. The text does not say whether later pieces are masked or absent; masked is
+our reading. ``attribute-arxiv`` is arXiv §7.1.
 
-XLNet is a masked model here: bidirectional, a masked token is hidden from every position.
+``attribute-code-literal`` does what StereoSet's code does, step by step: the attribute is tokenized
+alone, without a leading space; for piece k, the decoded pieces before it and the mask token's text
+replace every BLANK of the context; the result is tokenized, and p(aₖ) is read at its first mask.
+``attribute-code`` is the same on the tokens of the whole text. The two are equal for WordPiece
+tokenizers where BLANK is a word of its own and the only one; for other tokenizers they differ.
+
+``pll`` is Salazar et al. 2020, ``pll-shared`` Nangia et al. 2020 and ACL §6.1 (pseudo-likelihood),
+``pll-word-l2r`` Kauf & Ivanova 2023. The ``attribute`` rules are for intrasentence CATs;
+intersentence, the pll rules read context and association as one text.
+
+XLNet is scored like a masked model: it reads both ways, and a masked token is hidden from every
+position. StereoSet's code reads XLNet in another way, so ``attribute-code-literal`` is not for it.
 
 Encoder-decoder models: ``conditional`` has the context in the encoder and the association, as a
 text of its own, in the decoder. ``infill`` (intrasentence) has the context in the encoder with a
@@ -66,15 +78,16 @@ that ``curation scores train-nsp`` trained; an untrained head is an error.
 Models behind an endpoint are autoregressive; ``ll-bos``, ``ll-acl`` and ``ll-code`` need the text
 of its BOS token (``--bos``).
 
-Sources: StereoSet ACL §6 and arXiv §6; ``eval_generative_models.py`` and
+Sources: StereoSet ACL §6 and arXiv §7; ``dataloader.py``, ``eval_generative_models.py`` and
 ``eval_discriminative_models.py`` of its repository; Salazar et al. 2020 §2; Nangia et al. 2020 §3;
 Kauf & Ivanova 2023 §3; lm-eval ``LM.loglikelihood``.
 """
 
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError
-from curation.records import Kind
+from curation.records import KINDS, Kind
 
 Family = Literal["causal", "masked", "permuted", "seq2seq", "endpoint"]
 INTRA: tuple[Kind, ...] = ("intrasentence",)
@@ -147,14 +160,40 @@ RULES: dict[str, Rule] = {
     "conditional": Rule((*_READS_LEFT, "seq2seq"), INTER, "log p of the association after context"),
     "ratio": Rule(_READS_LEFT, INTER, "log p after the context less log p without it"),
     "infill": Rule(("seq2seq",), INTRA, "log p of what the decoder puts into BLANK"),
-    "attribute-acl": Rule(_FILLS, INTRA, "log p of the attribute, unmasked from left to right"),
+    "attribute-acl": Rule(_FILLS, INTRA, "log of the pieces' mean p, later pieces masked"),
     "attribute-arxiv": Rule(_FILLS, INTRA, "mean log p of the attribute's pieces, later absent"),
-    "attribute-code": Rule(_FILLS, INTRA, "log of the pieces' mean p: StereoSet's code"),
+    "attribute-code": Rule(_FILLS, INTRA, "log of the pieces' mean p, later pieces absent"),
+    "attribute-code-literal": Rule(
+        ("masked",), INTRA, "the same, the mask pasted into the text: StereoSet's code"
+    ),
     "pll": Rule(_FILLS, BOTH, "pseudo-log-likelihood of the text (Salazar et al. 2020)"),
     "pll-shared": Rule(_FILLS, BOTH, "of the tokens that the options share (Nangia et al. 2020)"),
     "pll-word-l2r": Rule(_FILLS, BOTH, "with the rest of the word masked (Kauf & Ivanova 2023)"),
     "nsp": Rule(("causal", "masked", "permuted"), INTER, "log p that the association comes next"),
 }
+
+REVISED: dict[str, tuple[int, str]] = {
+    "attribute-acl": (
+        2,
+        "attribute-acl was the sum of the pieces' log-probabilities; "
+        "it is now the log of their mean probability, as ACL §6.1 says",
+    ),
+}
+"""Rules that changed under their name: which revision this is, and what changed.
+
+A published rule never changes its meaning, with this one exception: ``attribute-acl`` was wrong
+under the paper's name, so it keeps the name. A rule that is not listed is at revision 1.
+"""
+
+
+def revisions(rules: Mapping[Any, str]) -> dict[str, int]:
+    """The revision of each of these rules that has changed; others are left out.
+
+    >>> revisions({"intrasentence": "attribute-acl", "intersentence": "nsp"})
+    {'attribute-acl': 2}
+    """
+    return {rule: REVISED[rule][0] for rule in dict.fromkeys(rules.values()) if rule in REVISED}
+
 
 Profile = dict[Family, dict[Kind, str]]
 
@@ -165,16 +204,24 @@ def _profile(intrasentence: str, intersentence: str) -> dict[Kind, str]:
 
 PROFILES: dict[str, Profile] = {
     "acl-ll": {
-        "causal": _profile("ll-acl", "ratio"),
-        "endpoint": _profile("ll-acl", "ratio"),
+        "causal": _profile("ll-acl", "nsp"),
         "masked": _profile("attribute-acl", "nsp"),
         "permuted": _profile("attribute-acl", "nsp"),
     },
-    "acl-pll": {"masked": _profile("pll", "nsp"), "permuted": _profile("pll", "nsp")},
+    "acl-pll": {
+        "causal": _profile("ll-acl", "ratio"),
+        "endpoint": _profile("ll-acl", "ratio"),
+        "masked": _profile("pll-shared", "pll-shared"),
+        "permuted": _profile("pll-shared", "pll-shared"),
+    },
     "arxiv": {
         "causal": _profile("ll-arxiv", "nsp"),
         "masked": _profile("attribute-arxiv", "nsp"),
         "permuted": _profile("attribute-arxiv", "nsp"),
+    },
+    "code": {
+        "causal": _profile("ll-code", "nsp"),
+        "masked": _profile("attribute-code-literal", "nsp"),
     },
     "default": {
         "causal": _profile("ll-bos", "conditional"),
@@ -185,6 +232,42 @@ PROFILES: dict[str, Profile] = {
     },
 }
 """Which rule serves which kind, by profile and family; ``default`` asks for no trained head."""
+
+SOURCES: dict[str, str] = {
+    "acl-ll": "ACL 2021 §6.1 and §6.2, likelihood (Table 4); heads trained alike for all models",
+    "acl-pll": "ACL 2021 §6.1 and §6.2, pseudo-likelihood (Table 5)",
+    "arxiv": "arXiv 2020 §7; BERT's own next-sentence head, trained heads for the others",
+    "code": "StereoSet's released code; next-sentence heads as under arxiv",
+    "default": "of no paper: serves every model without a trained head",
+}
+"""What each profile follows."""
+
+TRAINED_HEADS = {"acl-ll"}
+"""Profiles that ask for a trained head also where a model has its own (ACL §6.1)."""
+
+
+def rules_name(rules: Mapping[Any, str]) -> str:
+    """What a run under these rules is called: its one rule, or ``INTRASENTENCE_INTERSENTENCE``.
+
+    >>> rules_name({"intrasentence": "ll-acl", "intersentence": "nsp"})
+    'll-acl_nsp'
+    >>> rules_name({"intrasentence": "pll", "intersentence": "pll"})
+    'pll'
+    """
+    return "_".join(dict.fromkeys(rules[kind] for kind in KINDS if kind in rules))
+
+
+def profiles_of(family: str, rules: Mapping[Any, str]) -> list[str]:
+    """The profiles whose rules for a family are these.
+
+    >>> profiles_of("causal", {"intrasentence": "ll-acl", "intersentence": "ratio"})
+    ['acl-pll']
+    """
+    return [
+        name
+        for name, profile in PROFILES.items()
+        if any(own == family and by_kind == dict(rules) for own, by_kind in profile.items())
+    ]
 
 
 def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[Kind, str]:
@@ -215,5 +298,10 @@ def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[
         raise CurationError(f"there is no profile «{name}»", f"take one of {', '.join(PROFILES)}")
     if family not in PROFILES[name]:
         fit = ", ".join(known for known, rules in PROFILES.items() if family in rules)
-        raise CurationError(f"the profile «{name}» says nothing of {family} models", f"take {fit}")
+        why = ""
+        if family == "endpoint":
+            why = ": it needs a next-sentence head, which a model behind an endpoint cannot have"
+        raise CurationError(
+            f"the profile «{name}» has no rules for {family} models{why}", f"take {fit}"
+        )
     return PROFILES[name][family]

@@ -189,3 +189,24 @@ def identify(wanted: Wanted) -> dict[str, Any]:
             )
         found["nsp"] = fingerprint(folder)
     return {**found, "model": wanted.label or found["model"]}
+
+
+def tokens_of(wanted: Wanted, texts: Sequence[str]) -> dict[str, int] | None:
+    """How many tokens a model reads in these texts, and how many of them it does not know.
+
+    Returns:
+        ``read`` and ``unknown``, as ``tokens.count_tokens`` counts them; None for an endpoint,
+        whose tokenizer is not known.
+
+    Raises:
+        CurationError: the model has no tokenizer.
+    """
+    if wanted.url:
+        return None
+    from curation.models.loading import open_tokenizer
+    from curation.models.tokens import count_tokens
+
+    tokenizer = open_tokenizer(
+        wanted.name, revision=wanted.revision, trust_remote_code=wanted.trust_remote_code
+    )
+    return count_tokens(tokenizer, texts)

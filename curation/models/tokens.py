@@ -58,6 +58,21 @@ def tokenize(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
     ]
 
 
+def count_tokens(tokenizer: Any, texts: Sequence[str]) -> dict[str, int]:
+    """How many tokens the texts have, special ones left out, and how many of them are unknown.
+
+    Returns:
+        ``read``, and ``unknown``: those that are the tokenizer's unknown token.
+    """
+    if not texts:
+        return {"read": 0, "unknown": 0}
+    rows = tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]
+    return {
+        "read": sum(map(len, rows)),
+        "unknown": sum(list(row).count(tokenizer.unk_token_id) for row in rows),
+    }
+
+
 def _words(
     text: str, spans: Sequence[tuple[int, int]], words: Sequence[int | None]
 ) -> list[int | None]:

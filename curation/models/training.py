@@ -1,12 +1,14 @@
-"""Train a next-sentence head, and the body below it, on pairs of sentences.
+"""Train a next-sentence head, and the model below it, on pairs of sentences.
 
-As StereoSet does (ACL §6, arXiv §6.2): pairs of at most 256 tokens, batches of 80, learning rate
-1e-5 that warms up and then falls to nothing in a straight line, ten epochs, mixed precision on a
-GPU. Ours, where the paper is silent: AdamW with weight decay 0.01 on matrices, gradients clipped at
-norm 1, dropout 0.1 before the head's logits, warm-up over a tenth of the steps but at least 50 and
-at most 500 (and never more than half).
+From StereoSet (ACL A.5, arXiv A.4): pairs of at most 256 tokens, batches of 80, learning rate 1e-5
+with a linear warm-up, ten epochs, the mean over all tokens pooled for GPT-2, and by option the
+optimizer BertAdam. Its warm-up goes "from 50 steps to 500 steps", which can be read in several
+ways; here it takes a tenth of the steps, at least 50 and at most 500 (and never more than half).
+Ours: AdamW with weight decay 0.01 on matrices, a linear fall of the rate to 0, gradients clipped at
+norm 1, dropout 0.1 before the head's logits, mixed precision on every GPU (the paper names it for
+GPT-2 large).
 
-``curation.models.learning`` says how steps, epochs and checkpoints go.
+See ``curation.models.learning`` for steps, epochs and checkpoints.
 """
 
 import math
@@ -17,6 +19,7 @@ from typing import Any
 import torch
 
 from curation.files import CurationError
+from curation.models.bertadam import BertAdam
 from curation.models.corpus import Corpus, Pairs, divide, pairs
 from curation.models.learning import Learner, check_length, learn
 from curation.models.loading import Loaded, load
@@ -36,7 +39,7 @@ from curation.models.training_folder import REPORT, Kind
 from curation.models.training_settings import PAPER, Tell, Training
 
 _DECAY = 0.01
-_HELD = 10_000  # held-out pairs laid out at once
+_HELD = 10_000  # held-out pairs whose tokens are held at once
 _HELD_SEED = 1_000_000  # no epoch has this number
 _KIND = Kind(SETTINGS, (HEAD_JSON, REPORT))
 
@@ -55,15 +58,15 @@ def train(
         wanted: the settings.
         corpus: sentences of articles.
         out: a folder for the trained model; new, empty, or of an earlier run.
-        restart: throw away what an earlier run left there.
-        tell: told of progress.
+        restart: delete what an earlier run left there.
+        tell: is called with the progress.
 
     Returns:
-        What ``training.json`` says: settings, versions, corpus, counts, losses and accuracies.
+        The content of ``training.json``: settings, versions, corpus, counts, losses, accuracies.
 
     Raises:
         CurationError: the folder holds something else, or a run of other settings; the model or
-            the corpus does not serve; memory ran out; the loss is not finite.
+            the corpus cannot be used; memory ran out; the loss is not finite.
     """
     return learn(
         wanted,
@@ -112,8 +115,11 @@ class Run(Learner):
     ) -> None:
         check_length(wanted, loaded, least=frame_of(loaded).size + 2)
         self.wanted, self.corpus = wanted, corpus
-        self.learnt, held = divide(corpus, share=wanted.held_out, seed=wanted.seed)
-        self.held = pairs(corpus, held, seed=[wanted.seed, _HELD_SEED], limit=wanted.limit)
+        self.learnt, held = divide(
+            corpus, share=wanted.held_out, seed=wanted.seed, held_pairs=wanted.test_pairs
+        )
+        most = wanted.test_pairs or wanted.limit
+        self.held = pairs(corpus, held, seed=[wanted.seed, _HELD_SEED], limit=most)
         self.sides = {"articles_held_out": len(held), "pairs_held_out": len(self.held.first)}
         self.pairs = len(self._drawn(0).first)
         super().__init__(wanted, out, loaded, tell, count=self.pairs)
@@ -124,7 +130,15 @@ class Run(Learner):
             {"params": [part for part in parts if part.dim() > 1], "weight_decay": _DECAY},
             {"params": [part for part in parts if part.dim() < 2], "weight_decay": 0.0},
         ]
-        return torch.optim.AdamW(groups, lr=self.wanted.lr)
+        made = BertAdam if self.wanted.optimizer == "bertadam" else torch.optim.AdamW
+        return made(groups, lr=self.wanted.lr)
+
+    def _clip(self, parts: list[Any]) -> None:
+        if self.wanted.optimizer != "bertadam":
+            super()._clip(parts)
+            return
+        for part in parts:
+            super()._clip([part])
 
     def _mode(self, *, learning: bool) -> None:
         self.model.body.train(learning and not self.wanted.freeze)

@@ -1,4 +1,4 @@
-"""The folder of a training: one at a time, gone on with or refused, its checkpoint."""
+"""The folder of a training: its lock, its checkpoint, and whether a training may continue in it."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from curation.files import CurationError, read_json, writing
 
 CHECKPOINT, REPORT = "checkpoint.pt", "training.json"
-# What a training of any sort leaves that failed, or was killed, before it said its settings.
+# What any training leaves if it failed or was killed before it wrote its settings.
 _NOTHING_YET = re.compile(r"\.train-\w+\.(lock|json\.\d+\.tmp)")
 FREE = ("device", "checkpoint_every")  # settings that may change before a training goes on
 
@@ -23,7 +23,7 @@ class Kind(NamedTuple):
 
     Attributes:
         settings: written when a training begins; tells whether a later one is the same.
-        done: the files that are all there when it has ended, and only then.
+        done: the files that all exist once it has ended, and not before.
     """
 
     settings: str
@@ -31,23 +31,23 @@ class Kind(NamedTuple):
 
     @property
     def lock(self) -> str:
-        """The file that keeps a second training away."""
+        """The lock that keeps out a second training."""
         return f".{Path(self.settings).stem}.lock"
 
 
 @contextmanager
 def alone(out: Path, kind: Kind) -> Iterator[None]:
-    """No other training in this folder meanwhile.
+    """Hold the folder's lock, so that no other training runs in it.
 
     Raises:
-        CurationError: another is at work here.
+        CurationError: another is running here.
     """
     lock = FileLock(out / kind.lock)
     try:
         lock.acquire(timeout=0)
     except Timeout:
         raise CurationError(
-            f"{out}: another training is at work here", "wait for it, or name another folder"
+            f"{out}: another training is running here", "wait for it, or name another folder"
         ) from None
     try:
         yield
@@ -55,25 +55,30 @@ def alone(out: Path, kind: Kind) -> Iterator[None]:
         lock.release()
 
 
-def ended(out: Path, kind: Kind, says: dict[str, Any], *, restart: bool) -> bool:
-    """Whether the same training has ended in this folder; False where it is to begin or go on.
+def ended(
+    out: Path, kind: Kind, says: dict[str, Any], *, usual: dict[str, Any], restart: bool
+) -> bool:
+    """Whether the same training has ended in this folder; False if it is to begin or continue.
 
     Args:
         out: the folder.
         kind: the sort of training.
         says: settings, base and corpus of the training.
-        restart: throw away what an earlier one left.
+        usual: the default of each setting, for settings that came after a folder was made.
+        restart: delete what an earlier training left.
 
     Raises:
-        CurationError: it holds something else, or a training of other settings; says which.
+        CurationError: the folder holds something else, or a training of other settings; says which.
     """
     others = sorted(path.name for path in out.iterdir() if not _NOTHING_YET.fullmatch(path.name))
     if others and kind.settings not in others:
         raise CurationError(
-            f"{out}: holds {others[0]}, which is not of such a training",
+            f"{out}: holds {others[0]}, which is not from this kind of training",
             "name a new folder with --out",
         )
-    for path in out.glob(".*.tmp"):  # what a killed one left half written; not before: whose is it?
+    for path in out.glob(
+        ".*.tmp"
+    ):  # a killed run left them; only now is it clear that the folder is ours
         path.unlink(missing_ok=True)
     if restart:
         for name in (*kind.done, CHECKPOINT):
@@ -81,10 +86,11 @@ def ended(out: Path, kind: Kind, says: dict[str, Any], *, restart: bool) -> bool
     if restart or not others:
         return False
     before = read_json(out / kind.settings)
+    was = {**usual, **before["settings"]}
     changed = [
-        f"--{name.replace('_', '-')} was {before['settings'].get(name)}, is {value}"
+        f"--{name.replace('_', '-')} was {was[name]}, is {value}"
         for name, value in sorted(says["settings"].items())
-        if name not in FREE and before["settings"].get(name) != value
+        if name not in FREE and was[name] != value
     ]
     if before["base"] != says["base"]:
         changed.append("the model's files")
@@ -92,8 +98,8 @@ def ended(out: Path, kind: Kind, says: dict[str, Any], *, restart: bool) -> bool
         changed.append("the corpus")
     if changed:
         raise CurationError(
-            f"{out}: an earlier run stands here with other settings ({'; '.join(changed)})",
-            "give the same again, name another --out, or throw it away with --restart",
+            f"{out}: has an earlier run with other settings ({'; '.join(changed)})",
+            "give the same settings, name another --out, or delete the earlier run with --restart",
         )
     return all((out / name).exists() for name in kind.done)
 
@@ -105,10 +111,10 @@ def write_checkpoint(out: Path, state: dict[str, Any]) -> None:
 
 
 def read_checkpoint(out: Path) -> dict[str, Any] | None:
-    """The last checkpoint, or None; in main memory: whoever takes its parts moves them.
+    """The last checkpoint, or None. It is in main memory; the caller moves its parts.
 
-    On a GPU everything would be there twice, and the optimiser's counts of steps, which belong in
-    main memory, would be waited for at each step.
+    Loaded to a GPU it would be there twice, and the optimizer's step counts, which belong in main
+    memory, would make each step wait.
 
     Raises:
         CurationError: it cannot be read.
@@ -121,6 +127,6 @@ def read_checkpoint(out: Path) -> dict[str, Any] | None:
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, UnpicklingError) as error:
         raise CurationError(
             f"{path}: cannot be read: {[*str(error).splitlines(), type(error).__name__][0]}",
-            "begin anew with --restart",
+            "begin again with --restart",
         ) from None
     return state

@@ -9,7 +9,7 @@ import pandas as pd
 from curation.records import KINDS, Annotation, Cat, SplitName
 from curation.stereoset import dataset
 
-ALGORITHM = 2
+ALGORITHM = 3
 SPLITS: tuple[SplitName, ...] = ("dev", "test")
 
 
@@ -50,6 +50,7 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
         The columns of ``records.Annotation``, in order of submission.
     """
     published = {a.id: cat.id for cat in cats for a in cat.associations}
+    tiers = pd.Series({cat.id: cat.tier for cat in cats}, dtype="Int64")
     rows = labels[labels["association"].isin(list(published))]
     association = rows["association"].astype(object)
     table = pd.DataFrame(
@@ -60,6 +61,7 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
             "label": rows["value"].astype(object),
             "round": rows["round"].astype(object),
             "counted": (rows["code"] == "").to_numpy(),
+            "tier": association.map(published).map(tiers),
         }
     )
     return table[list(Annotation.model_fields)].reset_index(drop=True)
@@ -134,6 +136,9 @@ def readme(
         cells = [str(terms[domain, split]) for split in SPLITS]
         cells += [str(tally[domain, kind, split]) for split in SPLITS for kind in KINDS]
         lines.append(f"| {domain} | {' | '.join(cells)} |")
+    tiers = Counter(cat.tier for cat in cats)
+    strict = [f"{tiers[n]} CATs of tier {n}" for n in (3, 4, 5) if tiers[n]]
+    strict += [f"{tiers[None]} of unknown tier"] if tiers[None] else []
     lines += [
         "",
         "## Files",
@@ -148,6 +153,9 @@ def readme(
         "## How it was made",
         "",
         decisions,
+        "",
+        "`tier` is the fewest votes that one of a CAT's three gold labels has. It is unknown where",
+        f"an association does not have exactly five counted labels. {', '.join(strict)}.",
         "",
         *_known(accepted),
         f"Licence of the data: {licence}.",

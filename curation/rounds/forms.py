@@ -40,7 +40,7 @@ from curation.rounds.said import (
 LABELS = ("label_1", "label_2", "label_3")
 FIELDS: dict[RoundKind, tuple[str, ...]] = {
     "review": ("decision", "merge_into", "merge_into_other", "reasons", "rename"),
-    "intrasentence": ("template", *MEANT),
+    "intrasentence": (*MEANT, "template"),
     "intersentence": ("context", *MEANT),
     "validation": (*LABELS, "flags"),
 }

@@ -5,7 +5,7 @@ an association a number from its surface alone; as everywhere, higher means like
 three associations of one CAT are compared. What a rule cannot tell (another language, a package
 that is missing) has no scores and says why: no score is ever made up for it.
 
-SentimentLM is StereoSet's (ACL §6.1). The others are named in the manner of its baselines.
+SentimentLM is StereoSet's (ACL §5.3). The others are named in the manner of its baselines.
 """
 
 import math
@@ -209,7 +209,7 @@ def content_words(text: str) -> set[str]:
 def negativity(
     cats: Sequence[Cat], *, language: str, sentiment: Mapping[str, float] | None = None
 ) -> Scores:
-    """How negative the association's sentence is (StereoSet, ACL §6.1).
+    """How negative the association's sentence is (StereoSet, ACL §5.3).
 
     StereoSet's SentimentLM always prefers the more negative of two. The sentence is the filled one,
     intersentence the association without the context. The score is the sentiment with its sign

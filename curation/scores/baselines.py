@@ -1,6 +1,6 @@
 """What a model is held against: StereoSet's baselines, computed, and artefact baselines, measured.
 
-IdealLM, StereotypedLM and RandomLM are those of StereoSet, ACL §6.1.
+IdealLM, StereotypedLM and RandomLM are those of StereoSet, ACL §5.3.
 """
 
 from collections.abc import Sequence
@@ -42,9 +42,9 @@ def baselines(cats: Sequence[Cat]) -> list[dict[str, Any]]:
                 for cat in cats
             ]
         )
-        result = results(table, model=model, resamples=1)
+        result = results(table, model=model)
         for cell in _cells(result):
-            cell.update(lms_ci=None, ss_ci=None, icat_ci=None)
+            cell.update(lms_ci=None, ss_ci=None, icat_ci=None, too_wide=[])
             if meaningful is None:
                 cell.update(lms=None)
         found.append(result)
@@ -52,10 +52,12 @@ def baselines(cats: Sequence[Cat]) -> list[dict[str, Any]]:
 
 
 def _cells(result: dict[str, Any]) -> list[dict[str, Any]]:
-    cells = [result["overall"]]
-    for kind in result["kinds"].values():
-        cells += [kind["overall"], *kind["domains"].values(), *kind["terms"].values()]
-    return cells
+    parts = [result, *result["kinds"].values()]
+    return [
+        cell
+        for part in parts
+        for cell in (part["overall"], *part["domains"].values(), *part["terms"].values())
+    ]
 
 
 CHANCE = 50.0  # the ss of who does not tell stereotype from anti-stereotype
@@ -67,8 +69,6 @@ def measured(
     found: Sequence[Artefact],
     *,
     ties: Ties = "half",
-    resamples: int = 1000,
-    seed: int = 1,
 ) -> list[dict[str, Any]]:
     """What artefact baselines score on these CATs.
 
@@ -76,8 +76,6 @@ def measured(
         cats: the CATs.
         found: of ``artefacts.artefacts`` on the same CATs.
         ties: as in ``metrics.comparisons``.
-        resamples: bootstrap samples.
-        seed: of the draws.
 
     Returns:
         One an artefact, in the form of ``metrics.results``, with ``says`` (its rule), ``why`` (why
@@ -93,12 +91,11 @@ def measured(
         if artefact.scores is not None:
             scores = artefact.scores
             own = [cat for cat in cats if cat.associations[0].id in scores]
-            knobs: dict[str, Any] = {"resamples": resamples, "seed": seed}
-            result = results(comparisons(own, scores, ties=ties), model=artefact.name, **knobs)
+            result = results(comparisons(own, scores, ties=ties), model=artefact.name)
             fair = result
             if ties != "half":
                 # Lost ties push coarse scores away from 50, which is no artefact of the texts.
-                fair = results(comparisons(own, scores), model=artefact.name, **knobs)
+                fair = results(comparisons(own, scores), model=artefact.name)
             beyond = [
                 one
                 for one in beyond_chance(fair)

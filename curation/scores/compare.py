@@ -1,183 +1,110 @@
-"""Models side by side: which run speaks for a model, results, terms, kinds, rules and variants."""
+"""Models side by side: a run's results, a group of models compared, other rules and variants."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from curation.files import CurationError
-from curation.intervals import FEW, Floats, intervals
+from curation.models.rules import rules_name
 from curation.records import KINDS
-from curation.rules import read_label
-from curation.scores import ensemble
-from curation.scores.differences import BOTH, paired, spearman
-from curation.scores.metrics import over_terms, results
-from curation.scores.runs import Board, Run
-from curation.stereoset import Entry
+from curation.scores.differences import BOTH, differences, paired, spearman
+from curation.scores.flags import flags_of
+from curation.scores.groups import Group, single
+from curation.scores.metrics import results
+from curation.scores.power import power_report
+from curation.scores.runs import Board
+from curation.scores.sizes import Sizes, size_correlations, sizes_of
+from curation.scores.terms import Agreement, by_term, model_terms
 
 ALL = "all"  # stands for the domain where all are taken together
 
 
-def leading(runs: Sequence[Run], *, rule: str | None = None) -> list[int]:
-    """The run that speaks for each model where models are compared: numbers of runs.
-
-    It is the one without a variant under the rule (or profile) that most models have; of rules
-    that equally many have, ``default`` before others, then by name. A model without it speaks by
-    its first run in the same order. With ``rule`` only the models that have it are compared.
-
-    Raises:
-        CurationError: no run has that rule; names those that are there.
-    """
-    models = list(dict.fromkeys(run.model for run in runs))
-    plain = Counter(run.rule for run in runs if not run.variant)
-    if rule:
-        found = [i for i, run in enumerate(runs) if run.way == rule]
-        if not found:
-            there = ", ".join(sorted({run.way for run in runs}))
-            raise CurationError(f"no model has scores under «{rule}»", f"take one of {there}")
-        return found
-
-    def order(number: int) -> tuple[Any, ...]:
-        run = runs[number]
-        return (bool(run.variant), -plain[run.rule], run.rule != "default", run.rule, run.variant)
-
-    return [
-        min((i for i, run in enumerate(runs) if run.model == model), key=order) for model in models
-    ]
-
-
-def single(board: Board, chosen: Sequence[int]) -> list[int]:
-    """Of the chosen runs those that are no ensembles: what is said over models is over these.
-
-    An ensemble is made of the others, so that it would count them twice.
-    """
-    return [n for n in chosen if board.runs[n].about.get("family") != ensemble.FAMILY]
-
-
 def run_results(
-    board: Board, number: int, *, resamples: int = 1000, seed: int = 1
-) -> dict[str, Any]:
-    """A run's ``metrics.results``, with its names and its domains over both kinds beside them.
-
-    Returns:
-        ``{"model", "rule", "variant", "left_out", "kinds", "overall", "domains"}``: left_out is
-        how many CATs of the run's kinds lack a score; the domains' cells pool a term's CATs of
-        both kinds.
-    """
-    run, table = board.runs[number], board.table(number)
-    knobs = {"resamples": resamples, "seed": seed}
-    found = results(table, model=run.model, **knobs)
-    return {
-        "model": run.model,
-        "rule": run.rule,
-        "variant": run.variant,
-        "left_out": board.lacking(number)[1],
-        "kinds": found["kinds"],
-        "overall": found["overall"],
-        "domains": {
-            str(domain): over_terms(part, **knobs) for domain, part in table.groupby("domain")
-        },
-    }
-
-
-def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:
-    """Each CAT's mean over the chosen runs that have it, in points; without CATs that none has."""
-    ss, lms = 100 * board.stereotype[list(chosen)], 50 * board.meaningful[list(chosen)]
-    has = ~np.isnan(ss).all(axis=0)
-    means = {"ss": np.nanmean(ss[:, has], axis=0), "lms": np.nanmean(lms[:, has], axis=0)}
-    return board.cats[has].assign(**means)
-
-
-def _ss(sums: Floats) -> Floats:
-    return np.asarray(sums[:, 0] / sums[:, 1])
-
-
-def by_term(
     board: Board,
-    chosen: Sequence[int],
+    number: int,
     *,
-    agreement: Mapping[str, float | None] | None = None,
-    resamples: int = 1000,
-    seed: int = 1,
-) -> list[dict[str, Any]]:
-    """How far models stereotype each term, beside how far annotators agreed on it.
+    profiles: Sequence[str] = (),
+    sizes: Mapping[str, Sizes] | None = None,
+) -> dict[str, Any]:
+    """A run's ``metrics.results``, with what tables say of the run.
 
     Args:
         board: what the runs won.
-        chosen: numbers of the runs, one a model.
-        agreement: per cent of votes for the gold label of the term's stereotypes, by term
-            (``domain/target``).
-        resamples: bootstrap samples, over the term's CATs.
-        seed: of the draws.
+        number: of the run.
+        profiles: that it fits, by ``groups.profiles_in``.
+        sizes: of ``sizes.read_sizes``, by model.
 
     Returns:
-        ``{"domain", "term", "ss", "ss_ci", "lms", "cats", "agreement"}``: ss and lms are means
-        over the models, both kinds pooled; the most stereotyped of each domain first, of equal
-        ones that with more CATs. ss_ci is None for a single CAT. Without runs there is no row.
+        ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",
+        "declared", "profiles", "flags", "parameters", "corpus_gb", "left_out"}``: run is its name,
+        MODEL/RULE; rules by kind that it has CATs of, empty where they are not known; own_head
+        whether nsp was read with the model's own head; declared the profile that a file of
+        predictions was declared to be under; flags as ``flags.flags_of``; left_out how many CATs of
+        the run's kinds lack a score.
     """
-    if not chosen:
-        return []
-    rows = []
-    for (domain, term), part in _term_sums(board, chosen).groupby(["domain", "term"], sort=True):
-        units = np.column_stack([part["ss"], np.ones(len(part))])
-        bounds = intervals(units, {"ss": _ss}, resamples=resamples, seed=seed)
-        rows.append(
-            {
-                "domain": str(domain),
-                "term": str(term)[len(str(domain)) + 1 :],
-                "ss": float(part["ss"].mean()),
-                "ss_ci": bounds["ss"],
-                "lms": float(part["lms"].mean()),
-                "cats": len(part),
-                "agreement": (agreement or {}).get(str(term)),
-            }
-        )
-    return sorted(rows, key=lambda row: (row["domain"], -row["ss"], -row["cats"], row["term"]))
+    run, (lacks, left_out) = board.runs[number], board.lacking(number)
+    found = results(board.table(number), model=run.model)
+    return {
+        "run": run.name,
+        "model": run.model,
+        "family": run.family,
+        "rule": run.rule,
+        "variant": run.variant,
+        "rules": {kind: rule for kind, rule in run.rules.items() if kind not in lacks},
+        "own_head": bool(run.about.get("own_head")),
+        "declared": run.profile,
+        "profiles": list(profiles),
+        "flags": flags_of(found, run.about),
+        **sizes_of(run.model, run.about, sizes or {}),
+        "left_out": left_out,
+        **found,
+    }
 
 
-def most_and_least(rows: Sequence[dict[str, Any]], *, count: int = 3) -> list[dict[str, Any]]:
-    """The first and last terms of each domain of ``by_term``, each once, with ``"end"``.
+def compare_group(
+    board: Board,
+    group: Group,
+    every: Sequence[Mapping[str, Any]],
+    *,
+    agreement: Mapping[str, Agreement] | None = None,
+    power: float | None = None,
+) -> dict[str, Any]:
+    """One group's ranking, and what is said over its models.
 
-    Of terms that are equally little stereotyped, those with more CATs.
-    """
-    found = []
-    for domain in dict.fromkeys(row["domain"] for row in rows):
-        own = [row for row in rows if row["domain"] == domain]
-        most = min(count, (len(own) + 1) // 2)
-        top = own[:most]
-        rest = sorted(own[most:], key=lambda row: (row["ss"], -row["cats"], row["term"]))[:count]
-        found += [row | {"end": "most"} for row in top]
-        found += [row | {"end": "least"} for row in reversed(rest)]
-    return found
-
-
-def published_agreement(entries: Sequence[Entry]) -> dict[str, float | None]:
-    """Agreement on each term by the labels that a gold file carries (ACL, Table 10).
-
-    Mean over the term's CATs of the per cent of the stereotype's labels that are «stereotype».
-    Labels outside the vocabulary are not counted; a term without labels is left out.
+    Args:
+        board: what the runs won.
+        group: which of them are compared.
+        every: ``run_results`` of every run of the board.
+        agreement: as for ``terms.by_term``.
+        power: points of a difference, for ``power.power_report``.
 
     Returns:
-        Per cent by term (``domain/target``).
+        ``{"group", "sort", "title", "models", "one_kind_only", "differences", "correlations",
+        "terms", "power"}``: models are names of runs, the highest icat first; ``one_kind_only`` are
+        those that lack a kind of CAT which others have: nothing of both kinds is over them. Holm's
+        correction is over the pairs of this group. Correlations and terms are over the models that
+        are not ensembles.
     """
-    shares: dict[str, list[float]] = {}
-    for entry in entries:
-        for sentence in entry.item["sentences"]:
-            if read_label(str(sentence["gold_label"])) != "stereotype":
-                continue
-            said = [read_label(str(one.get("label"))) for one in sentence.get("labels") or ()]
-            said = [value for value in said if value]
-            if said:
-                share = 100 * said.count("stereotype") / len(said)
-                name = f"{entry.item['bias_type']}/{entry.item['target']}"
-                shares.setdefault(name, []).append(share)
-    return {term: float(np.mean(values)) for term, values in shares.items()}
+    chosen = sorted(group.runs, key=lambda number: -every[number]["overall"]["icat"])
+    whole = board.whole(chosen)
+    alone = single(board.runs, whole)
+    found = [every[number] for number in alone]
+    return {
+        "group": group.name,
+        "sort": group.sort,
+        "title": group.title,
+        "models": [board.runs[number].name for number in chosen],
+        "one_kind_only": [board.runs[n].name for n in chosen if n not in whole],
+        "differences": differences(board, chosen),
+        "correlations": [*correlations(found), *size_correlations(found)],
+        "terms": by_term(board, alone, agreement=agreement),
+        "power": power_report(board, whole, power) if power else None,
+    }
 
 
-def correlations(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def correlations(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Spearman's correlations over models: lms with ss, and each of them across the kinds.
+
+    ACL §7, "Relation between lms and ss".
 
     Args:
         found: of ``run_results``, one a model.
@@ -197,36 +124,76 @@ def correlations(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def shifts(
-    board: Board, chosen: Sequence[int], *, resamples: int = 1000, seed: int = 1
-) -> list[dict[str, Any]]:
-    """How far a model's figures move under another rule, or under a variant of a rule.
+def shifts(board: Board, groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """How far a model's figures move under other rules, or under a variant of its rules.
 
     Args:
         board: what the runs won.
-        chosen: numbers of the runs that speak for their models.
-        resamples: bootstrap samples.
-        seed: of the draws.
+        groups: the first that has a model has the run that its others are held against; models
+            that are in none of them are left out.
 
     Returns:
         Rows of ``differences.paired``, overall, with ``"what"`` («rule» or «variant»): a is the
-        other run; b the model's own under another rule, or the same rule without the variant (the
-        model's own where there is none).
+        other run; b the model's own under other rules, or the same rules without the variant (the
+        model's own where there is none). Runs whose rules are not known are left out.
     """
-    at = {(run.model, run.way): number for number, run in enumerate(board.runs)}
-    own = {board.runs[number].model: number for number in chosen}
-    pairs: dict[tuple[int, int], str] = {}
+    own: dict[str, int] = {}
+    known: dict[int, tuple[str, str, str]] = {}
+    for group in groups:
+        for number in group.runs if group.sort != "alone" else ():
+            own.setdefault(board.runs[number].model, number)
     for number, run in enumerate(board.runs):
-        base, what = own.get(run.model, number), "rule"
-        if run.variant:
-            base, what = at.get((run.model, run.rule), base), "variant"
-        if base != number:
+        if run.model in own and (run.rules or run.profile):
+            known[number] = (run.model, rules_name(run.rules) or run.rule, run.variant)
+    at = {key: number for number, key in reversed(known.items())}
+    pairs: dict[tuple[int, int], str] = {}
+    for number, (model, rule, variant) in known.items():
+        base, what = own[model], "rule"
+        if variant:
+            base, what = at.get((model, rule, ""), base), "variant"
+        if known[base] != known[number]:
             pairs[number, base] = what
     names = {(board.runs[a].name, board.runs[b].name): what for (a, b), what in pairs.items()}
-    found = paired(board, list(pairs), kind=BOTH, resamples=resamples, seed=seed)
+    found = paired(board, list(pairs), kind=BOTH)
     return [row | {"what": names[row["a"], row["b"]]} for row in found]
 
 
-def few(found: Sequence[dict[str, Any]]) -> bool:
-    """Whether an overall figure among these has fewer terms than its interval needs."""
-    return any(one["overall"]["terms"] < FEW for one in found)
+def terms_of(
+    name: str,
+    every: Sequence[Mapping[str, Any]],
+    reports: Sequence[Mapping[str, Any]],
+    *,
+    count: int = 1,
+    agreement: Mapping[str, Agreement] | None = None,
+) -> list[dict[str, Any]]:
+    """Of each run of one model what ``terms.model_terms`` has, beside the means of its group.
+
+    Args:
+        name: of the model, or of one of its runs (MODEL/RULE); "" for none.
+        every: ``run_results`` of every run.
+        reports: of ``compare_group``; a run in none of them is left out.
+        count: of most and of least stereotyped terms a domain.
+        agreement: as for ``terms.by_term``.
+
+    Returns:
+        ``{"run", "group", "rows"}``; the means are those of the first group that has the run, None
+        where it is the only model there.
+
+    Raises:
+        CurationError: no such model is compared; names those that are.
+    """
+    found = []
+    for one in every if name else ():
+        if name not in (one["run"], one["model"]):
+            continue
+        report = next((report for report in reports if one["run"] in report["models"]), None)
+        if report:
+            means = report["terms"] if len(report["models"]) > 1 else ()
+            rows = model_terms(one, count=count, means=means, agreement=agreement)
+            found.append({"run": one["run"], "group": report["group"], "rows": rows})
+    if name and not found:
+        known = sorted({run for report in reports for run in report["models"]})
+        raise CurationError(
+            f"--terms-of {name}: no such model is compared", f"use one of: {', '.join(known)}"
+        )
+    return found

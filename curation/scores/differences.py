@@ -1,7 +1,6 @@
-"""Whether models differ: paired bootstrap over terms, Holm's correction, rank correlation."""
+"""Whether models differ: paired tests over terms, Holm's correction, rank correlation."""
 
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
@@ -9,15 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.intervals import FEW, Floats, resampled_sums
+from curation.intervals import FEW, Floats, mean_interval, pseudo_values, t_test
 from curation.records import KINDS
-from curation.scores.metrics import icat
+from curation.scores.metrics import extreme, icat, percent_interval
 from curation.scores.runs import Board
 
 FIGURES = ("lms", "ss", "icat")
 BOTH = "both"  # a term's CATs of both kinds pooled
-ENOUGH = 20  # terms, with fewer of which the bootstrap's p is too small
-_BATCH = 64  # pairs whose resamples are held at once: about 80 MB at 38,000 resamples
 _EXACT = 8  # with more models than this, permutations are drawn
 
 Pair = tuple[int, int]
@@ -38,115 +35,105 @@ def term_means(codes: NDArray[np.intp], values: Floats) -> Floats:
     return np.column_stack(sums) / count[:, None]
 
 
-def enough_resamples(pairs: int, resamples: int) -> int:
-    """How many resamples ``differences`` takes: at least so many that p can pass the correction.
+def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dict[str, Any]]:
+    """Differences of two runs' lms, ss and icat, the first less the second, with tests.
 
-    The smallest p of the bootstrap is 2 / (resamples + 1), and Holm's correction multiplies it by
-    the number of pairs; with this many the least corrected p is at most 0.01.
-
-    >>> enough_resamples(1, 1000), enough_resamples(190, 1000)
-    (1000, 37999)
-    """
-    return max(resamples, 200 * pairs - 1)
-
-
-def paired(
-    board: Board, pairs: Sequence[Pair], *, kind: str = BOTH, resamples: int = 1000, seed: int = 1
-) -> list[dict[str, Any]]:
-    """Differences of two runs' lms, ss and icat, the first less the second, with intervals.
-
-    Both are computed on the CATs that both have. Terms are drawn with replacement (Efron &
-    Tibshirani 1993, ch. 13), the same for both runs; each draw's figures are means over its terms,
-    icat comes from these means. ``ci`` is the 95 % percentile interval. ``p`` is two-sided: twice
-    the smaller share of draws on one side of 0, one draw added to both counts (Davison & Hinkley
-    1997, §4.2.5), so that it is never 0. With fewer than ``ENOUGH`` terms p is too small: in
-    simulations of equal models it was below 0.05 in 4 to 6 of 100 cases from 20 terms on, with 10
-    in up to 11, with 5 in up to 15.
+    Both are computed on the CATs that both have. Of lms and ss, every term gives the difference of
+    the two runs on it; ``ci`` and ``p`` are those of Student's paired t test over terms. Of icat,
+    which no term has by itself, the jackknife's pseudo-values over terms take their place. Between
+    equal models p is below 0.05 in 4 to 6 of 100 cases from five terms on, but for what ``unsure``
+    marks (``docs/intervals.md`` has the measured shares).
 
     Args:
         board: what the runs won.
         pairs: numbers of runs.
         kind: of CATs, or "both".
-        resamples: bootstrap samples.
-        seed: of the draws.
 
     Returns:
         A row for each pair and figure: ``{"a", "b", "kind", "figure", "a_value", "b_value",
-        "difference", "ci", "p", "cats", "terms", "few_terms"}``, a and b being names of runs;
-        values in points. ci and p are None with fewer than two terms. Pairs without common CATs
-        have no row.
+        "difference", "ci", "p", "cats", "terms", "few_terms", "unsure"}``, a and b being
+        names of runs; values in points. ci and p are None with fewer than two terms. Pairs without
+        common CATs have no row.
     """
     chosen = np.ones(len(board.cats), bool) if kind == BOTH else board.cats["kind"] == kind
     codes, _ = board.cats["term"].factorize(sort=True)
     has = ~np.isnan(board.stereotype) & np.asarray(chosen)
-    units: dict[Pair, Floats] = {}
-    cats: dict[Pair, int] = {}
-    alike: dict[bytes, list[Pair]] = defaultdict(list)  # with the same terms, drawn at once
+    rows = []
     for a, b in pairs:
         common = has[a] & has[b]
         if not common.any():
             continue
-        terms, own = np.unique(codes[common], return_inverse=True)
-        lms, ss = 50 * board.meaningful[:, common], 100 * board.stereotype[:, common]
-        units[a, b] = term_means(own, np.stack([lms[a], ss[a], lms[b], ss[b]]))
-        cats[a, b] = int(common.sum())
-        alike[terms.tobytes()].append((a, b))
-    rows: dict[Pair, list[dict[str, Any]]] = {}
-    for group in alike.values():
-        for start in range(0, len(group), _BATCH):
-            batch = group[start : start + _BATCH]
-            together = np.hstack([units[pair] for pair in batch])
-            count = len(together)
-            drawn: Floats = np.empty((0, together.shape[1]))
-            if count > 1:
-                drawn = resampled_sums(together, resamples=resamples, seed=seed) / count
-            for number, pair in enumerate(batch):
-                whole = units[pair].mean(axis=0, keepdims=True)
-                draws = drawn[:, 4 * number : 4 * number + 4]
-                names = {"a": board.runs[pair[0]].name, "b": board.runs[pair[1]].name, "kind": kind}
-                size = {"cats": cats[pair], "terms": count, "few_terms": count < FEW}
-                rows[pair] = [names | row | size for row in _rows(whole, draws)]
-    return [row for pair in pairs if pair in rows for row in rows[pair]]
+        _, own = np.unique(codes[common], return_inverse=True)
+        won = [50 * board.meaningful[:, common], 100 * board.stereotype[:, common]]
+        means = term_means(own, np.stack([of[run] for run in (a, b) for of in won]))
+        names = {"a": board.runs[a].name, "b": board.runs[b].name, "kind": kind}
+        sizes = {"cats": int(common.sum()), "terms": len(means), "few_terms": len(means) < FEW}
+        rows += [names | row | sizes for row in compared(means, cats=int(common.sum()))]
+    return rows
 
 
-def _figures(means: Floats) -> dict[str, Floats]:
-    return {"lms": means[:, 0], "ss": means[:, 1], "icat": icat(means[:, 0], means[:, 1])}
+def _icat(sums: Floats) -> Floats:
+    """Of sums over terms of lms and 1 in the first and last column, and ss in the second."""
+    return icat(sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 2])
 
 
-def _rows(whole: Floats, draws: Floats) -> list[dict[str, Any]]:
-    """A row a figure; both have the columns lms, ss of the one run and lms, ss of the other."""
-    first, second = _figures(whole[:, :2]), _figures(whole[:, 2:])
-    of_first, of_second = _figures(draws[:, :2]), _figures(draws[:, 2:])
+def compared(means: Floats, *, cats: int) -> list[dict[str, Any]]:
+    """The differences of two runs from the terms' lms and ss.
+
+    Args:
+        means: shape (terms, 4): lms and ss of the one run, lms and ss of the other.
+        cats: how many CATs the two were compared on.
+
+    Returns:
+        A row for each figure: ``{"figure", "a_value", "b_value", "difference", "ci", "p",
+        "unsure"}``, as in ``paired``.
+    """
+    ones = np.ones(len(means))
+    sides = [np.column_stack([means[:, at], means[:, at + 1], ones]) for at in (0, 2)]
+    units = {
+        "lms": means[:, 0] - means[:, 2],
+        "ss": means[:, 1] - means[:, 3],
+        "icat": np.zeros(len(means)),
+    }
+    if len(means) > 1:
+        of_first, of_second = (pseudo_values(_icat, side) for side in sides)
+        units["icat"] = of_first - of_second
     rows = []
     for figure in FIGURES:
-        found = of_first[figure] - of_second[figure]
+        first, second = (_value(figure, side) for side in sides)
+        difference, ci = first - second, mean_interval(units[figure])
+        if ci:  # the mean of pseudo-values is near the difference, and not always equal to it
+            shift = difference - float(units[figure].mean())
+            ci = [end + shift for end in ci]
         rows.append(
             {
                 "figure": figure,
-                "a_value": float(first[figure][0]),
-                "b_value": float(second[figure][0]),
-                "difference": float(first[figure][0] - second[figure][0]),
-                "ci": np.quantile(found, [0.025, 0.975]).tolist() if len(found) else None,
-                "p": two_sided(found) if len(found) else None,
+                "a_value": first,
+                "b_value": second,
+                "difference": difference,
+                "ci": ci,
+                "p": t_test(units[figure] - float(units[figure].mean()) + difference),
+                "unsure": any(_unsure(figure, side, cats) for side in sides),
             }
         )
     return rows
 
 
-def two_sided(draws: Floats, *, rounding: float = 1e-9) -> float:
-    """Two-sided p of the hypothesis 0, from a bootstrap's draws; between 2 / (draws + 1) and 1.
+def _value(figure: str, side: Floats) -> float:
+    lms, ss, _ = side.mean(axis=0)
+    return float({"lms": lms, "ss": ss, "icat": icat(lms, ss)}[figure])
 
-    Args:
-        draws: of the difference.
-        rounding: what is nearer to 0 than this counts as 0, on both sides.
 
-    >>> two_sided(np.array([1.0, 2.0, 3.0]))  # 2 · (0 + 1) / (3 + 1)
-    0.5
-    >>> two_sided(np.array([0.0, 0.0, 0.0]))
-    1.0
+def _unsure(figure: str, side: Floats, cats: int) -> bool:
+    """Whether the test of a figure may err in other than 4 to 6 of 100 cases (docs/intervals.md).
+
+    lms near 0 or 100 over few terms; icat where ss may be 50: there it has its maximum, and does
+    not vary as the test supposes.
     """
-    low, high = int(np.sum(draws <= rounding)), int(np.sum(draws >= -rounding))
-    return float(min(1.0, 2 * (1 + min(low, high)) / (len(draws) + 1)))
+    if figure == "lms":
+        return extreme(float(side[:, 0].mean()), len(side))
+    ends = percent_interval(side[:, 1], observations=cats) if figure == "icat" else None
+    return ends is not None and ends[0] <= 50 <= ends[1]
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
@@ -164,30 +151,29 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
     return found
 
 
-def differences(
-    board: Board, chosen: Sequence[int], *, resamples: int = 1000, seed: int = 1
-) -> list[dict[str, Any]]:
+def differences(board: Board, chosen: Sequence[int]) -> list[dict[str, Any]]:
     """Every pair of runs: the rows of ``paired``, overall and by kind, with ``p_holm``.
 
-    Holm's correction is over all pairs of one figure and one kind.
+    Holm's correction is over all pairs of one figure and one kind. A run that lacks a kind which
+    another has is in no pair of both kinds.
 
     Args:
         board: what the runs won.
         chosen: numbers of the runs; each pair stands in this order.
-        resamples: at least so many; see ``enough_resamples``.
-        seed: of the draws.
     """
-    pairs = [(a, b) for place, a in enumerate(chosen) for b in chosen[place + 1 :]]
-    draws = enough_resamples(len(pairs), resamples)
     rows = []
     for kind in (BOTH, *(k for k in KINDS if (board.cats["kind"] == k).any())):
-        found = paired(board, pairs, kind=kind, resamples=draws, seed=seed)
+        found = paired(board, _pairs(board.whole(chosen) if kind == BOTH else chosen), kind=kind)
         for figure in FIGURES:
             of = [row for row in found if row["figure"] == figure]
             for row, p in zip(of, holm([row["p"] for row in of]), strict=True):
                 row["p_holm"] = p
         rows += found
     return rows
+
+
+def _pairs(runs: Sequence[int]) -> list[Pair]:
+    return [(a, b) for place, a in enumerate(runs) for b in runs[place + 1 :]]
 
 
 # --- rank correlation -----------------------------------------------------------------------

@@ -1,26 +1,23 @@
-"""A weighted sum of models' standardised scores, fitted on dev (StereoSet, ACL §6: ensemble)."""
+"""A weighted sum of models' standardised scores, fitted on dev (StereoSet, ACL §7: ensemble)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from curation.files import CurationError, digest
 from curation.intervals import Floats
+from curation.models.rules import revisions, rules_name
 from curation.records import GOLDS, KINDS, Cat, Kind
-from curation.scores.metrics import Ties, comparisons, icat, results
+from curation.scores.groups import ENSEMBLE, member_runs
+from curation.scores.metrics import Ties, comparisons, results
 from curation.scores.runs import Run, scored
+from curation.scores.weights import Objective, objective_of, search
 
-Objective = Literal["icat", "lms"]
-FAMILY = "ensemble"
-MIXED = "mixed"  # the rule's name where the members' rules differ
+MIXED = "mixed"  # the rule of a kind that the members score by different rules
 _PAIRS = ((0, 2), (1, 2), (0, 1))  # the three comparisons of a CAT, places in GOLDS
-_BLOCK = 8_000_000  # comparisons held at once: about 64 MB
-_STEPS = (0.2, 0.1, 0.05, 0.02, 0.01)
-_DRAWS, _STARTS, _MOVES = 2000, 5, 100
-_EQUAL = 1e-9  # figures nearer than this are the same
 
 
 class Ensemble(NamedTuple):
@@ -74,17 +71,18 @@ def fit(
     dev: Sequence[Cat],
     members: Sequence[Run],
     *,
-    objective: Objective = "icat",
+    objective: Objective = "lms",
     ties: Ties = "half",
     seed: int = 1,
 ) -> Ensemble:
     """Weights, none below 0 and 1 together, that do best on the dev CATs.
 
-    The paper tells neither weights nor objective. Here an association's score is Σ w · z, where z
-    is a member's score less its mean over the dev associations of that kind, by their standard
-    deviation; the same weights serve both kinds. What is maximised is icat (or lms) of the dev
-    CATs as ``metrics.results`` has it: from means over terms, kinds pooled. Of equally good
-    weights the most even ones are taken. With two or three members all weights on a grid are
+    ACL §7 builds «the strongest language model» by a linear weighted combination, so lms is what
+    is maximised unless icat is asked for; it does not give the weights. An association's score is
+    Σ w · z, where z is a member's score less its mean over the dev associations of that kind, by
+    their standard deviation; the same weights serve both kinds. What is maximised is lms (or icat)
+    of the dev CATs as ``metrics.results`` has it: from means over terms, kinds pooled. Of equally
+    good weights the most even ones are taken. With two or three members all weights on a grid are
     tried (steps of 0.001 and 0.01); with more the search is from seeded draws, and need not find
     the very best. The figure on dev is flattered by the choice.
 
@@ -134,8 +132,8 @@ def fit(
     standard = _standardised(values, kinds, means, sds)
     gaps = np.stack([standard[:, a] - standard[:, b] for a, b in _PAIRS])
     terms = [f"{cat.domain}/{cat.target}" for cat in own]
-    score = _objective(gaps, terms, objective=objective, half=0.5 if ties == "half" else 0.0)
-    weights = _search(score, len(members), seed)
+    score = objective_of(gaps, terms, objective=objective, half=0.5 if ties == "half" else 0.0)
+    weights = search(score, len(members), seed)
     even = np.full(len(members), 1 / len(members))
     told = score(np.vstack([weights, even, np.eye(len(members))])).tolist()
     figures = {
@@ -158,105 +156,6 @@ def _standardised(
         of = kinds == kind
         found[of] = (values[of] - means[kind]) / sds[kind]
     return found
-
-
-def _objective(
-    gaps: Floats, terms: Sequence[str], *, objective: Objective, half: float
-) -> Callable[[Floats], Floats]:
-    """What weights give on dev: a function of rows of weights that returns a figure each.
-
-    Args:
-        gaps: standardised score less score of each of a CAT's three comparisons, shape
-            (3, CATs, members).
-        terms: of each CAT.
-        objective: the figure.
-        half: what a tie counts.
-    """
-    _, code, count = np.unique(terms, return_inverse=True, return_counts=True)
-    share = 1 / (count[code] * len(count))  # of a CAT in the mean over terms
-
-    def won(gap: Floats) -> Floats:
-        found = share @ (gap > 0)
-        return np.asarray(found + half * (share @ (gap == 0)) if half else found)
-
-    def block(weights: Floats) -> Floats:
-        lms = 50 * (won(gaps[0] @ weights.T) + won(gaps[1] @ weights.T))
-        if objective == "lms":
-            return lms
-        return icat(lms, 100 * won(gaps[2] @ weights.T))
-
-    def score(weights: Floats) -> Floats:
-        step = max(1, _BLOCK // gaps.shape[1])
-        parts = range(0, len(weights), step)
-        return np.concatenate([block(weights[at : at + step]) for at in parts])
-
-    return score
-
-
-def _search(score: Callable[[Floats], Floats], count: int, seed: int) -> Floats:
-    if count <= 3:
-        tried = _grid(count, 1000 if count == 2 else 100)
-        return np.asarray(_best(tried, score(tried))[0])
-    rng = np.random.default_rng(seed)
-    tried = np.vstack(
-        [
-            np.full(count, 1 / count),
-            np.eye(count),
-            (1 - np.eye(count)) / (count - 1),
-            rng.dirichlet(np.ones(count), _DRAWS),
-            rng.dirichlet(np.full(count, 0.3), _DRAWS),
-        ]
-    )
-    starts = _best(tried, score(tried))[:_STARTS]
-    ends = np.array([_climb(score, start) for start in starts])
-    return np.asarray(_best(ends, score(ends))[0])
-
-
-def _grid(count: int, steps: int) -> Floats:
-    """All weights of two or three members that are whole multiples of 1 / steps."""
-    first = np.arange(steps + 1)
-    if count == 2:
-        return np.column_stack([first, steps - first]) / steps
-    a, b = (part.ravel() for part in np.meshgrid(first, first, indexing="ij"))
-    fits = a + b <= steps
-    return np.column_stack([a[fits], b[fits], steps - a[fits] - b[fits]]) / steps
-
-
-def _best(weights: Floats, figures: Floats) -> Floats:
-    """The weights, best first; of equal figures the most even, then more to earlier members."""
-    steps = np.round(figures / _EQUAL) * _EQUAL
-    uneven = np.round((weights**2).sum(axis=1), 9)
-    order = np.lexsort([*(-weights.T[::-1]), uneven, -steps])
-    return np.asarray(weights[order])
-
-
-def _climb(score: Callable[[Floats], Floats], start: Floats) -> Floats:
-    """Move weight from one member to another for as long as that is better, or as good and evener.
-
-    Ever smaller steps are tried.
-    """
-    here, figure = start, float(score(start[None])[0])
-    for step in _STEPS:
-        for _ in range(_MOVES):
-            tried = np.array(list(_moves(here, step)))
-            found = score(tried)
-            top = _best(tried, found)[0]
-            high = float(found.max())
-            evener = (top**2).sum() < (here**2).sum() - _EQUAL
-            if high < figure - _EQUAL or (high <= figure + _EQUAL and not evener):
-                break
-            here, figure = top, high
-    return here
-
-
-def _moves(here: Floats, step: float) -> Iterator[Floats]:
-    for giver, has in enumerate(here):
-        for taker in range(len(here)):
-            if taker != giver and has > 0:
-                moved = here.copy()
-                moved[giver] -= min(step, has)
-                moved[taker] += min(step, has)
-                yield moved
 
 
 def apply(
@@ -300,17 +199,17 @@ def about(name: str, ensemble: Ensemble, members: Sequence[Run], **knobs: Any) -
         members: in the order of the weights.
         knobs: what else it was fitted with.
     """
-    variant = way(members).partition("+")[2]
+    rules, variant = rules_of(members, list(ensemble.means))
     fitted = [ensemble.dev_cats, *(run.about.get("dev_cats", ()) for run in members)]
     return {
         "model": name,
-        "family": FAMILY,
+        "family": ENSEMBLE,
         "variant": variant,
-        "rules": {
-            kind: _shared(run.way_of(kind) for run in members).removesuffix(f"+{variant}")
-            for kind in ensemble.means
-        },
+        "rules": rules,
+        "revisions": revisions(rules),
+        "own_head": any(run.about.get("own_head") for run in members),
         "members": [run.name for run in members],
+        "member_runs": member_runs(members),
         "weights": dict(zip([run.name for run in members], ensemble.weights, strict=True)),
         "objective": ensemble.figures["objective"],
         "means": _by_member(ensemble.means, members),
@@ -347,14 +246,23 @@ def _by_member(
     }
 
 
-def way(members: Sequence[Run]) -> str:
-    """The rule that all members share, with its variant, or «mixed»."""
-    return _shared(run.way for run in members)
+def rules_of(members: Sequence[Run], kinds: Sequence[Kind]) -> tuple[dict[Kind, str], str]:
+    """The rule of each kind that all members share, or «mixed»; and the variant, or "".
+
+    A member whose rules are not known counts with the name of its folder.
+    """
+    variants = {run.variant for run in members}
+    rules: dict[Kind, str] = {}
+    for kind in kinds:
+        found = {run.rules.get(kind, run.rule) for run in members}
+        rules[kind] = found.pop() if len(found) == len(variants) == 1 else MIXED
+    return rules, variants.pop() if len(variants) == 1 else ""
 
 
-def _shared(ways: Iterable[str]) -> str:
-    found = set(ways)
-    return found.pop() if len(found) == 1 else MIXED
+def folder(about: Mapping[str, Any]) -> str:
+    """The name of an ensemble's folder, below that of its name: its rules and its variant."""
+    behind = f"+{about['variant']}" if about["variant"] else ""
+    return rules_name(about["rules"]) + behind
 
 
 def split_results(

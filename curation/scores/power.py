@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.intervals import Floats
+from curation.intervals import Floats, t_quantile
 from curation.scores.differences import Pair
 from curation.scores.runs import Board
 
 CATS_A_TERM = (1, 2, 3, 5, 10, 20)
+_SURE = 30  # times the critical value: a difference so clear is always found
 EVEN = 50.0  # the ss of a model that prefers neither
 
 
@@ -37,7 +38,7 @@ def spread(codes: NDArray[np.intp], values: Floats) -> Spread:
 
     Within is pooled over terms: the squares about the terms' means by CATs less terms. The
     variance of the terms' unweighted means has the expectation between + within · mean(1/m), with
-    m CATs a term (Searle, Casella & McCulloch 1992, §4.4), so between is what is left of it, at
+    m CATs a term (Searle, Casella & McCulloch 1992), so between is what is left of it, at
     least 0. Means are not weighted by their CATs because lms and ss are not, either.
 
     Args:
@@ -60,15 +61,30 @@ def spread(codes: NDArray[np.intp], values: Floats) -> Spread:
     return Spread(max(0.0, left), within, of_means, float(means.mean()), terms, cats)
 
 
-def _z(alpha: float, power: float) -> float:
-    normal = NormalDist()
-    return normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+def power_at(of: Spread, difference: float, *, terms: int, cats: int, alpha: float = 0.05) -> float:
+    """How probably a paired t test over terms finds a difference (noncentral t distribution).
+
+    Args:
+        of: how such differences vary.
+        difference: in points.
+        terms: how many, at least 2.
+        cats: CATs a term.
+        alpha: two-sided error of the first kind.
+
+    Returns:
+        From 0 to 1; the chance of a significant result in the wrong direction is left out.
+    """
+    from scipy.special import nctdtr
+
+    error = math.sqrt((of.between + (of.within or 0.0) / cats) / terms)
+    shift, t = difference / error, t_quantile(1 - alpha, terms - 1)
+    return 1.0 if shift > _SURE * t else float(1 - nctdtr(terms - 1, shift, t))
 
 
 def needed_terms(
     of: Spread, difference: float, cats: int, *, alpha: float = 0.05, power: float = 0.8
 ) -> int | None:
-    """How many terms show a difference: ((z_α/2 + z_β) / D)² · (between + within / m), rounded up.
+    """The least number of terms with which ``power_at`` reaches a power.
 
     Args:
         of: how such differences vary.
@@ -83,13 +99,21 @@ def needed_terms(
     """
     if of.of_means == 0 or (of.within is None and cats > 1):
         return None
-    variance = of.between + (of.within or 0.0) / cats
-    return max(2, math.ceil((_z(alpha, power) / difference) ** 2 * variance))
+    normal = NormalDist()
+    z = normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)
+    terms = max(2, math.ceil((z / difference) ** 2 * (of.between + (of.within or 0.0) / cats)))
+    while power_at(of, difference, terms=terms, cats=cats, alpha=alpha) < power:
+        terms += 1  # the normal distribution asks for too few, by two or so
+    return terms
 
 
 def detectable(of: Spread, *, alpha: float = 0.05, power: float = 0.8) -> float:
     """The least difference, in points, that the terms at hand show with this power."""
-    return _z(alpha, power) * math.sqrt(of.of_means / of.terms)
+    from scipy.special import nctdtrinc
+
+    df = of.terms - 1
+    shift = float(nctdtrinc(df, 1 - power, t_quantile(1 - alpha, df)))
+    return shift * math.sqrt(of.of_means / of.terms)
 
 
 def pair_spread(board: Board, pair: Pair | tuple[int, None], figure: str) -> Spread | None:
@@ -121,9 +145,9 @@ def power_report(
 ) -> dict[str, Any]:
     """What a difference of ``difference`` points of lms or ss between two models would need.
 
-    Every pair of models gives a spread of its own; told are the median over the pairs and the
-    hardest pair. With one model its ss is held against 50. The figures are those of a normal test
-    of a mean over terms: with few terms they promise a little too much.
+    Every pair of models gives a spread of its own; shown are the pair in the middle and the
+    hardest pair. With one model its ss is tested against 50. The test is the paired t test of
+    ``differences.paired``.
 
     Args:
         board: what the runs won.
@@ -135,8 +159,9 @@ def power_report(
     Returns:
         ``{"difference", "alpha", "power", "against", "figures": [{"figure", "pairs", "detectable",
         "detectable_hardest", "terms", "cats", "between", "within", "needed": [{"cats_a_term",
-        "terms", "cats", "terms_hardest"}]}]}``; against is "each other" or "50", between and
-        within are medians, None what cannot be told, as where two models differ by the same on
+        "terms", "cats", "power", "terms_hardest"}]}]}``; against is "each other" or "50", between
+        and within are medians; ``power`` is what so many whole terms reach, a little more than
+        was asked for. None where nothing can be said, as where two models differ by the same on
         all terms. A figure without two terms is left out.
     """
     alone = len(chosen) == 1
@@ -179,13 +204,17 @@ def power_report(
 
 def _needed(
     spreads: Sequence[Spread], difference: float, cats: int, *, alpha: float, power: float
-) -> dict[str, int | None]:
-    found = [needed_terms(of, difference, cats, alpha=alpha, power=power) for of in spreads]
-    known = [terms for terms in found if terms is not None]
-    terms = math.ceil(median(known)) if known else None
-    return {
-        "cats_a_term": cats,
-        "terms": terms,
-        "cats": None if terms is None else terms * cats,
-        "terms_hardest": max(known) if known else None,
-    }
+) -> dict[str, Any]:
+    found = [
+        (terms, of)
+        for of in spreads
+        if (terms := needed_terms(of, difference, cats, alpha=alpha, power=power)) is not None
+    ]
+    found.sort(key=lambda pair: pair[0])
+    row: dict[str, Any] = {"cats_a_term": cats, "terms": None, "cats": None, "power": None}
+    if not found:
+        return row | {"terms_hardest": None}
+    terms, of = found[len(found) // 2]
+    reached = power_at(of, difference, terms=terms, cats=cats, alpha=alpha)
+    whole = {"terms": terms, "cats": terms * cats, "power": reached}
+    return row | whole | {"terms_hardest": found[-1][0]}

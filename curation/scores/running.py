@@ -1,41 +1,45 @@
 """Score CATs with a model, shard by shard; what is done stays done.
 
-A run lies in ``<model>/<rule or profile>[+variant]/``: ``run.json`` says what scores,
-``scores.jsonl`` is appended to as scores come, ``rejected.jsonl`` has what got none and
-``results.json`` the figures.
-Scores of another model, rule, dtype or version of a package never join them: such a run is moved
-to ``superseded/`` and begun anew. So is a line whose text has changed since.
+A run lies in ``<model>/<rules>[+variant]/`` (``curation.scores.run_folder``): ``run.json`` says
+what scores, ``scores.jsonl`` is appended to as scores come, ``rejected.jsonl`` has what got none
+and ``results.json`` the figures.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from filelock import FileLock, Timeout
+from typing import Any, Literal, NamedTuple
 
 from curation.engine import Engine, each_shard
-from curation.files import (
-    CurationError,
-    dump_json,
-    dump_line,
-    now,
-    read_json,
-    read_records,
-    sweep,
-    writing,
+from curation.files import CurationError, dump_line, read_json
+from curation.models.rules import (
+    TRAINED_HEADS,
+    Refusal,
+    Scored,
+    profiles_of,
+    revisions,
+    rules_for,
+    rules_name,
 )
-from curation.models.rules import Refusal, Scored, rules_for
-from curation.models.scoring import Wanted, identify, open_scorer
+from curation.models.scoring import Wanted, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, Question, questions
 from curation.scores.metrics import Ties, comparisons, results
+from curation.scores.run_folder import (
+    REJECTED,
+    RESULTS,
+    RUN,
+    SCORES,
+    add,
+    held,
+    note,
+    read,
+    rename_old,
+    resume,
+    write,
+)
 
-ALGORITHM = 1  # raised when a rule's scores change
-RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
-_FREE = {"started_at", "opened"}  # what run.json says beside who scores
+ALGORITHM = 1  # raised when the scores of all rules change; of one, see ``rules.REVISED``
 SHARD = 128  # CATs; what a killed run loses, and what progress is told in
 _SLOW = 32  # of rules that read a text many times
 _PER_GPU_TOKEN = 8  # a GPU's batches hold more, and so do its shards
@@ -60,25 +64,40 @@ class Done(NamedTuple):
 
 @dataclass
 class Job:
-    """One model under its rules, and where its scores lie."""
+    """One model under its rules, and where its scores lie.
+
+    ``own_head`` says whether the model's own next-sentence head is accepted where the profile asks
+    for a trained one and none is given; elsewhere it is "".
+    """
 
     wanted: Wanted
     identity: dict[str, Any]
     rules: dict[Kind, str]
     variant: str
     folder: Path
+    own_head: Literal["", "accepted", "refused"] = ""
 
     def says(self) -> dict[str, Any]:
         """What a score file must say so that another's scores never join it."""
+        revised = revisions(self.rules)
         return {
             **self.identity,
             "algorithm": ALGORITHM,
             "rules": self.rules,
+            **({"revisions": revised} if revised else {}),
             "variant": self.variant,
         }
 
 
-def job(wanted: Wanted, root: Path, *, rule: str = "", profile: str = "", variant: str = "") -> Job:
+def job(
+    wanted: Wanted,
+    root: Path,
+    *,
+    rule: str = "",
+    profile: str = "",
+    variant: str = "",
+    accept_own_head: bool = False,
+) -> Job:
     """What a model is to be scored by, and where.
 
     Args:
@@ -87,6 +106,8 @@ def job(wanted: Wanted, root: Path, *, rule: str = "", profile: str = "", varian
         rule: one rule; or
         profile: a profile; without either, the default one.
         variant: how the texts are altered first.
+        accept_own_head: take a model's own next-sentence head also where the profile asks for a
+            trained one.
 
     Raises:
         CurationError: no such model, rule, profile or variant, or the rule is not for the model.
@@ -97,9 +118,12 @@ def job(wanted: Wanted, root: Path, *, rule: str = "", profile: str = "", varian
     rules = rules_for(identity["family"], rule=rule or None, profile=profile or None)
     if "nsp" not in rules.values():
         identity.pop("nsp", None)  # whatever head there is has no part in it
-    label = (rule or profile or "default") + (f"+{variant}" if variant else "")
+    own_head: Literal["", "accepted", "refused"] = ""
+    if profile in TRAINED_HEADS and not wanted.nsp and "nsp" in rules.values():
+        own_head = "accepted" if accept_own_head else "refused"
+    label = rules_name(rules) + (f"+{variant}" if variant else "")
     folder = root / identity["model"].replace("/", "--") / label
-    return Job(wanted, identity, rules, variant, folder)
+    return Job(wanted, identity, rules, variant, folder, own_head)
 
 
 def score_shard(shard: Shard) -> Done:
@@ -135,16 +159,23 @@ def score_cats(
         Counts: associations scored now, scored before, refused.
 
     Raises:
-        CurationError: no CAT is of a kind that the rules serve, the model cannot be run, what lies
-            in the folder is no run, or another command writes there.
+        CurationError: no CAT is of a kind that the rules serve, the profile asks for a trained
+            head that is not there, the model cannot be run, what lies in the folder is not a run,
+            or another command writes there.
     """
     asked = [(cat, questions(cat, variant=job.variant)) for cat in cats if cat.kind in job.rules]
     if not asked:
         serves = ", ".join(job.rules)
         raise CurationError(f"no CAT is for the rule, which serves {serves} CATs", "take another")
+    own_head = bool(job.own_head) and any(job.rules[cat.kind] == "nsp" for cat, _ in asked)
+    if own_head:
+        _check_head(job)
     texts = {q.association: q.digest for _, all_ in asked for q in all_}
-    with _held(job.folder):
-        known = _resume(job, notice, texts)
+    rename_old(job.folder, job.says(), notice)
+    with held(job.folder):
+        known = resume(job.folder, job.says(), texts, notice)
+        if own_head:
+            note(job.folder, own_head=True)
         counts = {"scored": 0, "before": len(texts.keys() & known.keys()), "refused": 0}
         open_ = [
             (cat, all_) for cat, all_ in asked if any(q.association not in known for q in all_)
@@ -163,31 +194,30 @@ def score_cats(
             counts["refused"] += refused
             counts["scored"] += len(done.scored) - refused
             tell(shards[index].cats)
+        if shards or "tokens" not in read_json(job.folder / RUN):
+            every = [question.ask.text for _, all_ in asked for question in all_]
+            note(job.folder, tokens=tokens_of(job.wanted, every))
     return counts
 
 
-@contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    """Keep other commands out of a run's folder, or two would score the same."""
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
+def _check_head(job: Job) -> None:
+    """Raise where a profile asks for a trained next-sentence head that is not there."""
+    if job.own_head == "refused":
+        profile = ", ".join(profiles_of(job.identity["family"], job.rules))
         raise CurationError(
-            f"{folder}: another command is scoring here", "wait until it has ended"
-        ) from None
-    try:
-        sweep(folder)
-        yield
-    finally:
-        lock.release()
+            f"{job.identity['model']}: {profile} takes a next-sentence head that was trained alike "
+            "for every model (ACL §6.1, A.5), and --nsp does not name one",
+            "train one with «curation scores train-nsp» and name its folder with --nsp; if the "
+            "model has a head of its own, as BERT has, --accept-own-head takes it, and every table "
+            "says so",
+        )
 
 
 def _shards(
     job: Job, open_: list[tuple[Cat, list[Question]]], known: dict[str, str]
 ) -> Iterator[Shard]:
-    for kind in KINDS:
+    # What needs a head comes first: if there is none, nothing has been scored for nothing.
+    for kind in sorted(KINDS, key=lambda one: job.rules.get(one) != "nsp"):
         rule = job.rules.get(kind, "")
         # Contexts that begin alike come together, so that they are read once.
         of_kind = sorted(
@@ -217,12 +247,11 @@ def _append(job: Job, shard: Shard, done: Done) -> int:
                 asked=question.digest,
             )
             lines.append(dump_line(score))
-    about = read_json(job.folder / RUN)
-    opened = {**about.get("opened", {}), **done.about}
-    if opened != about.get("opened", {}):
-        _write(job.folder / RUN, {**about, "opened": opened})
-    _add(job.folder / REJECTED, refused)
-    _add(job.folder / SCORES, lines)
+    opened = read_json(job.folder / RUN).get("opened", {})
+    if done.about:
+        note(job.folder, opened={**opened, **done.about})
+    add(job.folder / REJECTED, refused)
+    add(job.folder / SCORES, lines)
     return len(refused)
 
 
@@ -237,130 +266,33 @@ def _rejection(job: Job, rule: str, question: Question, why: Refusal) -> bytes:
     )
 
 
-def _resume(job: Job, notice: Callable[[str], None], asked: dict[str, str]) -> dict[str, str]:
-    """The associations that need no scoring any more, with their digests; the folder is ready.
+def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
+    """``figures`` of a run, written to its ``results.json``.
 
     Raises:
-        CurationError: what lies in the folder is no run.
+        CurationError: no CAT has a score of each association.
     """
-    place, scores, rejected = (job.folder / name for name in (RUN, SCORES, REJECTED))
-    for path in (scores, rejected):
-        _mend(path)
-    says = job.says()
-    other = _others(place, says)
-    if not place.exists() and _count(scores) + _count(rejected):
-        notice(f"{scores}: no {RUN} says whose these scores are; they are set aside")
-        _set_aside(job.folder)
-    if other:
-        aside = _set_aside(job.folder)
-        notice(f"{place}: another {' and '.join(other)}; those scores are in {aside} now")
-    if not place.exists() and (old := _like(job.folder, says)):
-        notice(f"{old}: those scores are of just this, and are taken up again")
-        _move([RUN, REJECTED, SCORES], old, job.folder)
-    if not place.exists():
-        _write(place, {**says, "started_at": now()})
-    valid = [s for s in _read(scores, Score) if asked.get(s.association, s.asked) == s.asked]
-    barred = [r for r in _read(rejected, Rejection) if _stands(r, asked)]
-    if len(valid) < _count(scores) or len(barred) < _count(rejected):
-        aside = _set_aside(job.folder, [SCORES, REJECTED, RESULTS])
-        notice(f"{scores}: texts have changed and are scored again; the old scores are in {aside}")
-        _add(scores, [dump_line(score) for score in valid])
-        _add(rejected, [dump_line(rejection) for rejection in barred])
-    known = {score.association: score.asked for score in valid}
-    return known | {r.record["association"]: r.record["asked"] for r in barred}
+    content = figures(job, cats, ties=ties)
+    write(job.folder / RESULTS, content)
+    if not content["splits"]:
+        raise CurationError(
+            f"{job.identity['model']}: no CAT has a score of each association",
+            f"see {job.folder / REJECTED} for why",
+        )
+    return content
 
 
-def _others(place: Path, says: dict[str, Any]) -> list[str]:
-    """In what a folder's run differs from the one that is wanted."""
-    if not place.exists():
-        return []
-    before = read_json(place)
-    if not isinstance(before, dict):
-        raise CurationError(f"{place}: is no run's", "take it away, or move the folder")
-    keys = dict.fromkeys([*says, *(key for key in before if key not in _FREE)])
-    return [key for key in keys if before.get(key) != says.get(key)]
-
-
-def _like(folder: Path, says: dict[str, Any]) -> Path | None:
-    """The latest run that was set aside and is no other than the one that is wanted."""
-    places = sorted(folder.glob(f"superseded/*/{RUN}"), reverse=True)
-    return next((place.parent for place in places if not _others(place, says)), None)
-
-
-def _stands(rejection: Rejection, asked: dict[str, str]) -> bool:
-    name, digest = (str(rejection.record.get(key, "")) for key in ("association", "asked"))
-    return bool(name and digest) and asked.get(name, digest) == digest
-
-
-def _set_aside(folder: Path, names: Sequence[str] = (SCORES, REJECTED, RESULTS, RUN)) -> Path:
-    """Move a run's files. ``run.json`` goes last: without it, scores are nobody's."""
-    place, number = folder / "superseded" / now().replace(":", "-"), 0
-    old = place
-    while old.exists():  # two in one millisecond
-        number += 1
-        old = place.with_name(f"{place.name}-{number}")
-    old.mkdir(parents=True)
-    _move(names, folder, old)
-    return old
-
-
-def _move(names: Sequence[str], folder: Path, to: Path) -> None:
-    for name in names:
-        if (folder / name).exists():
-            os.replace(folder / name, to / name)
-
-
-def _mend(path: Path) -> None:
-    """Take away the half line that a killed run left."""
-    if not path.exists():
-        return
-    with path.open("rb+") as file:
-        whole = file.read().rfind(b"\n") + 1
-        file.truncate(whole)
-
-
-def _add(path: Path, lines: list[bytes]) -> None:
-    if not lines:
-        return
-    with path.open("ab", buffering=0) as file:
-        before, left = file.tell(), memoryview(b"".join(lines))
-        try:
-            while left:
-                left = left[file.write(left) :]
-            os.fsync(file.fileno())
-        except OSError as error:  # the disk is full: no half line stays
-            file.truncate(before)
-            error.filename = str(path)
-            raise
-
-
-def _read(path: Path, record: Any) -> list[Any]:
-    return read_records(path, record) if path.exists() else []
-
-
-def _count(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
-def _write(path: Path, content: Any) -> None:
-    with writing(path) as file:
-        file.write(dump_json(content))
-
-
-def conclude(
-    job: Job, cats: Sequence[Cat], *, ties: Ties, resamples: int, seed: int
-) -> dict[str, Any]:
-    """The run's figures on each split, written to ``results.json``.
+def figures(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
+    """The run's figures on each split.
 
     Returns:
         ``{"run", "ties", "splits": {split: {**results, "left_out"}}, "left_out": {split: n}}``;
         ``left_out`` counts CATs of the rules' kinds that lack a score. A split of which no CAT has
         all its scores has no figures.
-
-    Raises:
-        CurationError: no CAT has a score of each association.
     """
-    scores = {s.association: s.value for s in _read(job.folder / SCORES, Score)}
+    scores = {s.association: s.value for s in read(job.folder / SCORES, Score)}
+    run = read_json(job.folder / RUN)
+    own = ", own next-sentence head" if run.get("own_head") else ""
     splits, left_out = {}, {}
     for split in dict.fromkeys(cat.split for cat in cats):
         part = [cat for cat in cats if cat.split == split and cat.kind in job.rules]
@@ -370,15 +302,7 @@ def conclude(
         if not whole:
             continue
         table = comparisons(whole, scores, ties=ties)
-        name = f"{job.identity['model']}, {job.folder.name}"
-        found = results(table, model=name, resamples=resamples, seed=seed)
+        name = f"{job.identity['model']}, {job.folder.name}{own}"
+        found = results(table, model=name)
         splits[split] = {**found, "left_out": left_out[split]}
-    run = read_json(job.folder / RUN)
-    content = {"run": run, "ties": ties, "splits": splits, "left_out": left_out}
-    _write(job.folder / RESULTS, content)
-    if not splits:
-        raise CurationError(
-            f"{job.identity['model']}: no CAT has a score of each association",
-            f"see {job.folder / REJECTED} for why",
-        )
-    return content
+    return {"run": run, "ties": ties, "splits": splits, "left_out": left_out}

@@ -10,22 +10,24 @@ import pandas as pd
 
 from curation.files import CurationError, read_json, read_table
 from curation.intervals import Floats
-from curation.records import GOLDS, KINDS, Cat, Kind, Score
+from curation.models.rules import PROFILES, REVISED, RULES, revisions
+from curation.records import GOLDS, KINDS, Cat, Score
 from curation.scores.asking import VARIANTS, questions
 from curation.scores.metrics import Ties, judge
 from curation.stereoset import read_predictions
 
-PREDICTIONS = "predictions"  # stands for the rule where a file of predictions tells none
+PREDICTIONS = "predictions"  # the folder's name of a file of predictions that declares no rule
 
 
 @dataclass(frozen=True)
 class Run:
-    """One model's scores under one rule.
+    """One model's scores under the rules of each kind of CAT.
 
-    ``rule`` is the folder's name without its variant; ``variant`` what stands behind its first
-    «+», or "". ``scores`` are by association, higher is likelier; ``about`` is ``run.json``;
-    ``where`` names folder or file in errors; ``asked`` are digests of the texts scored, by
-    association, where they are known.
+    ``rule`` is the folder's name without its variant; ``variant`` what follows its first «+», or
+    "". ``scores`` are by association, higher is likelier; ``about`` is ``run.json``; ``where``
+    names folder or file in errors; ``asked`` are digests of the texts scored, by association, where
+    they are known. ``profile`` is what a file of predictions was declared to be scored by; the
+    profiles of any other run follow from its family and rules.
     """
 
     model: str
@@ -35,6 +37,7 @@ class Run:
     about: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
     asked: Mapping[str, str] = field(default_factory=dict)
+    profile: str = ""
 
     @property
     def way(self) -> str:
@@ -46,11 +49,35 @@ class Run:
         """The run as a command names it: MODEL/RULE."""
         return f"{self.model}/{self.way}"
 
-    def way_of(self, kind: Kind) -> str:
-        """Rule and variant that CATs of a kind are scored under; ``way`` where nothing tells."""
-        rules = self.about.get("rules")
-        rule = rules.get(kind) if isinstance(rules, Mapping) else None
-        return f"{rule}+{self.variant}" if rule and self.variant else str(rule or self.way)
+    @property
+    def family(self) -> str:
+        """The model's family, or "" where nothing says it."""
+        return str(self.about.get("family", ""))
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """The rule of each kind: those of ``run.json``, else as the folder is named, else none."""
+        known = self.about.get("rules")
+        if isinstance(known, Mapping):
+            return {kind: str(known[kind]) for kind in KINDS if known.get(kind)}
+        return rules_named(self.rule)
+
+
+def rules_named(name: str) -> dict[str, str]:
+    """The rule of each kind by the name of a run's folder, as ``rules_name`` makes it.
+
+    Returns:
+        Nothing where the name is not one of rules.
+
+    >>> rules_named("ll-acl_nsp"), rules_named("nsp"), rules_named("default")
+    ({'intrasentence': 'll-acl', 'intersentence': 'nsp'}, {'intersentence': 'nsp'}, {})
+    """
+    parts = name.split("_")
+    if len(parts) == 1 and name in RULES:
+        return {str(kind): name for kind in RULES[name].kinds}
+    if len(parts) == len(KINDS) and all(part in RULES for part in parts):
+        return dict(zip(KINDS, parts, strict=True))
+    return {}
 
 
 def folder_name(model: str) -> str:
@@ -65,6 +92,12 @@ def folder_name(model: str) -> str:
 def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 
+    A run without scores is left out, and one whose rule was computed otherwise at its time.
+
+    Args:
+        root: the folder.
+        skipped: receives a message for each run that is left out.
+
     Raises:
         CurationError: there is none; one has no score, or two for one association; a line is no
             score. Names folder, or file and line.
@@ -73,16 +106,25 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
     runs = []
     for path in filter(_is_run, folders):
         run = _read_run(path)
-        if run.scores:
-            runs.append(run)
-        else:  # the model failed before its first score
+        if not run.scores:  # the model failed before its first score
             skipped(f"{path}: no scores at all; score the model again, or take this folder away")
+        elif old := _outdated(run):
+            skipped(f"{path}: {old}; score the model again")
+        else:
+            runs.append(run)
     if not runs:
         raise CurationError(
             f"{root}: no scores here (MODEL/RULE/scores.jsonl)",
             "run «curation scores models MODEL», or name the folder of the scores",
         )
     return runs
+
+
+def _outdated(run: Run) -> str:
+    """Which rule of a run was computed otherwise at its time, or ""."""
+    then = dict(run.about.get("revisions") or {})
+    changed = [rule for rule, now in revisions(run.rules).items() if then.get(rule, 1) != now]
+    return "; ".join(REVISED[rule][1] for rule in changed)
 
 
 def _is_run(folder: Path) -> bool:
@@ -153,29 +195,39 @@ def read_predictions_run(named: str) -> Run:
     """A file of predictions in StereoSet's form as a run.
 
     Args:
-        named: ``NAME=FILE``.
+        named: ``NAME=FILE``, or ``NAME@RULES=FILE`` to declare by what it was scored: a profile, a
+            rule, or the rules of both kinds (``INTRA_INTER``).
 
     Raises:
-        CurationError: not of this form; the file is none; two scores for an id, or one that is no
-            number.
+        CurationError: not of this form; no such profile or rule; the file is not one of
+            predictions; two scores for an id, or one that is not a number.
     """
-    name, equals, file = named.partition("=")
-    if not (name.strip() and equals and file.strip()):
+    name, equals, file = (part.strip() for part in named.partition("="))
+    name, at, declared = (part.strip() for part in name.partition("@"))
+    if not (name and equals and file) or (at and not declared):
         raise CurationError(
-            f"--predictions {named}: not NAME=FILE", "write for example gpt2=predictions_gpt2.json"
+            f"--predictions {named}: not NAME=FILE or NAME@RULES=FILE",
+            "write for example gpt2@arxiv=predictions_gpt2.json",
+        )
+    if declared and declared not in PROFILES and not rules_named(declared):
+        raise CurationError(
+            f"--predictions {named}: there is no profile or rule «{declared}»",
+            f"use a profile ({', '.join(PROFILES)}), a rule that «curation scores rules» lists, or "
+            "one for each kind, such as ll-acl_nsp",
         )
     scores: dict[str, float] = {}
     for association, score in read_predictions(Path(file)):
         number = isinstance(score, int | float) and not isinstance(score, bool)
         if not number or not np.isfinite(score):
             raise CurationError(
-                f"{file}: the prediction for id {association} is {score!r}, no finite number",
+                f"{file}: the prediction for id {association} is {score!r}, not a finite number",
                 "score this sentence again",
             )
         if association in scores:
             raise CurationError(f"{file}: two predictions for id {association}", "keep one of them")
         scores[association] = float(score)
-    return Run(name.strip(), PREDICTIONS, "", scores, {}, file)
+    profile = declared if declared in PROFILES else ""
+    return Run(name, declared or PREDICTIONS, "", scores, {}, file, profile=profile)
 
 
 class Board(NamedTuple):
@@ -208,10 +260,27 @@ class Board(NamedTuple):
         none = [kind for kind in KINDS if (kinds == kind).any() and not has[kinds == kind].any()]
         return [str(kind) for kind in none], int((~has & ~kinds.isin(none)).sum())
 
+    def whole(self, chosen: Sequence[int]) -> list[int]:
+        """Of the chosen runs those that have CATs of every kind that one of them has."""
+        lacks = {run: set(self.lacking(run)[0]) for run in chosen}
+        common = set.intersection(*lacks.values()) if lacks else set()
+        return [run for run in chosen if lacks[run] == common]
+
 
 def scored(cats: Sequence[Cat], scores: Mapping[str, float]) -> list[bool]:
     """Of each CAT, whether all of its associations have a score."""
     return [all(a.id in scores for a in cat.associations) for cat in cats]
+
+
+def _check_declared(run: Run, kinds: set[str]) -> None:
+    """Raise where predictions have scores of a kind that their declared rules do not serve."""
+    wrong = sorted(kinds - run.rules.keys()) if run.rules and not run.about else []
+    if wrong:
+        raise CurationError(
+            f"{run.where}: declared as scored by {run.rule}, which is not for {wrong[0]} CATs, and "
+            f"it has scores of {wrong[0]} ones",
+            "declare the rules of both kinds, such as ll-acl_nsp, or a profile",
+        )
 
 
 def board(
@@ -232,7 +301,8 @@ def board(
         skipped: is told of each run that is left out.
 
     Raises:
-        CurationError: no CATs; two runs of one name; no run scores any of the CATs.
+        CurationError: no CATs; two runs of one name; no run scores any of the CATs; a file of
+            predictions has scores of a kind that its declared rules do not serve.
     """
     if not cats:
         raise CurationError("there is no CAT to compare models on", "name files with CATs")
@@ -263,6 +333,8 @@ def board(
         kept.append(run)
         won.append(np.full((3, len(cats)), np.nan))
         won[-1][:, has] = judge(values[has], ties=ties)
+    for run, (_, stereotype, _) in zip(kept, won, strict=True):
+        _check_declared(run, set(keys["kind"][~np.isnan(stereotype)]))
     if not kept:
         raise CurationError(
             f"no model has scores for these {len(cats)} CATs",

@@ -105,7 +105,7 @@ def merge_fine(
     head: Head,
     language: str,
 ) -> None:
-    """Merge the too fine-grained into what they are a kind of (StereoSet, ACL §3: «assistant
+    """Merge the too fine-grained into what they are a kind of (StereoSet, ACL §4.1: «assistant
     producer» into «producer»), then drop what is too rare.
 
     With a known place of the head word a candidate goes up in the item above it whose label is

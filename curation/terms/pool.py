@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from curation.files import CurationError
 from curation.records import Rejection, Term
@@ -35,6 +36,7 @@ class Pool:
     def __post_init__(self) -> None:
         self.edited: list[tuple[Edit, Candidate]] = []
         self.acted: dict[Candidate, Edit] = {}
+        self.spellings: dict[str, Candidate] = {}
         self.by_name: dict[str, list[Candidate]] = defaultdict(list)
         for candidate in self.found:
             self.by_name[candidate.text].append(candidate)
@@ -53,18 +55,34 @@ class Pool:
         for name in names:
             known = name.upper() if re.fullmatch(r"q\d+", name) else name
             if named := self.by_name.get(known):
-                return min(named, key=lambda c: (not c.alive, not c.said, *c.order()))
+
+                def order(c: Candidate, known: str = known) -> tuple[Any, ...]:
+                    return known not in (c.text, c.item), not c.alive, not c.said, *c.order()
+
+                return min(named, key=order)
         return None
 
-    def name(self, text: str, source: Source, *, family: str = "") -> Candidate:
-        """A term that a list, an answer or people name: kept, whatever the rules say."""
-        candidate = self.find(text)
-        if candidate is None:
-            candidate = Candidate(self.domain, text, source=source)
-            self.found.append(candidate)
-            self.by_name[text].append(candidate)
+    def name(
+        self, text: str, source: Source, *, family: str = "", also: Iterable[str] = ()
+    ) -> Candidate:
+        """A term that a list, an answer or people name: kept, whatever the rules say.
+
+        Candidates under one of the spellings in ``also`` are merged into it.
+        """
+        candidate = self.find(text) or self._new(text, source)
         self._keep(candidate, None)
         candidate.family = family or candidate.family
+        for spelling in also:
+            candidate.names.append(spelling)
+            self._gather(candidate, spelling)
+            self.by_name[spelling].append(candidate)
+            self.spellings[spelling] = candidate
+        return candidate
+
+    def _new(self, text: str, source: Source) -> Candidate:
+        candidate = Candidate(self.domain, text, source=source)
+        self.found.append(candidate)
+        self.by_name[text].append(candidate)
         return candidate
 
     def met(self, terms: Sequence[Term]) -> None:
@@ -79,11 +97,23 @@ class Pool:
                 candidate.text, candidate.said = term.text, True
                 self.by_name[term.text].append(candidate)
         for term in terms:
-            candidate = self.name(term.text, "answers", family=term.family or "")
+            if of := self.spellings.get(term.text):
+                candidate = self._spelling(term.text, of)
+            else:
+                candidate = self.name(term.text, "answers", family=term.family or "")
             candidate.id = term.id
             # An item that is a candidate here comes along when that is joined, with its count.
             others = [qid for qid in term.wikidata if qid not in self.by_name]
             candidate.items = list(dict.fromkeys([*candidate.items, *others]))
+
+    def _spelling(self, text: str, of: Candidate) -> Candidate:
+        """A second spelling that answers have named: merged into its term, as the list says."""
+        candidate = self.find(text)
+        if candidate is None or candidate is of:
+            candidate = self._new(text, "answers")
+        if candidate.alive:
+            candidate.join(of, "variant")
+        return candidate
 
     def edit(self, edits: Iterable[Edit]) -> list[Rejection]:
         """Apply people's word: additions and names first, then what refers to them."""
@@ -148,7 +178,7 @@ class Pool:
         for other in others:
             of_another = other is not candidate and other.item not in candidate.items
             if of_another and other.alive and not other.said:
-                other.join(candidate, "same_label" if other.text == name else "variant")
+                other.join(candidate, "same_label" if other.text == candidate.text else "variant")
 
     def _keep(self, candidate: Candidate, reason: str | None) -> None:
         candidate.revive()

@@ -14,7 +14,7 @@ from curation.terms.merging import join, merge_fine, one_family, settle
 from curation.terms.pool import Pool, new_id
 from curation.terms.words import Word
 
-ALGORITHM = 2
+ALGORITHM = 3
 
 
 class Selection(NamedTuple):
@@ -46,7 +46,7 @@ def select(
     knobs: TermSettings | None = None,
     where: str = "edits.csv",
 ) -> Selection:
-    """Choose the target terms (StereoSet, ACL §3: «manually filter terms that are either
+    """Choose the target terms (StereoSet, ACL §4.1: «manually filter terms that are either
     infrequent or too fine-grained»).
 
     People's word comes first, then what a word list or an answer names, then the rules: places,
@@ -90,7 +90,7 @@ def select(
         pool = Pool(domain, found, where, language)
         pools.append(pool)
         for word in (words or {}).get(domain, ()):
-            pool.name(word.text, "words", family=word.family)
+            pool.name(word.text, "words", family=word.family, also=word.also)
         pool.met([term for term in met if term.domain == domain])
         rejections += pool.edit([edit for edit in edits if edit.domain == domain])
         join(found, language=language)

@@ -6,15 +6,16 @@ from typing import Any, NamedTuple
 
 from curation.files import CurationError
 
-COLUMNS = ("term", "language", "domain", "family", "note")
+COLUMNS = ("term", "also", "language", "domain", "family", "note")
 
 
 class Word(NamedTuple):
-    """One word of a list."""
+    """One word of a list; ``also`` are other spellings of it, which name the same term."""
 
     text: str
     family: str
     where: str
+    also: tuple[str, ...] = ()
 
 
 def read_words(
@@ -28,16 +29,17 @@ def read_words(
     """The words of a list for one domain in the first of the languages that it has.
 
     Args:
-        rows: line numbers and cells, ``term`` and ``language`` at least; ``domain`` and
-            ``family`` where there. A row of another domain or language is passed over.
+        rows: line numbers and cells, ``term`` and ``language`` at least; ``also`` (spellings
+            with semicolons between them), ``domain`` and ``family`` where there. A row of another
+            domain or language is passed over.
         path: the list, for messages.
         domain: the domain; rows that name none are its.
         languages: the campaign's language codes, nearest first.
         wanted: where the campaign's own list would lie.
 
     Raises:
-        CurationError: a column is missing, a row has no word, or the list lacks the language;
-            names the file to supply.
+        CurationError: a column is missing, a row has no word, a spelling stands for two words, or
+            the list lacks the language; names the line, or the file to supply.
     """
     found: dict[str, list[Word]] = {}
     for line, given in rows:
@@ -54,7 +56,8 @@ def read_words(
             raise CurationError(
                 f"{path} line {line}: no term or no language", "fill both, or delete the line"
             )
-        word = Word(row["term"], row.get("family", ""), f"{path.name} line {line}")
+        also = tuple(filter(None, (name.strip() for name in row.get("also", "").split(";"))))
+        word = Word(row["term"], row.get("family", ""), f"{path.name} line {line}", also)
         found.setdefault(row["language"].lower(), []).append(word)
     code = next((code for code in languages if code in found), None)
     if code is None:
@@ -64,7 +67,21 @@ def read_words(
             f"supply {wanted} with the columns term, language, domain, or as a text file with a "
             f"word a line below «# language: {languages[0]}»; words in [domains.{domain}] names it",
         )
+    _one_word_each(found[code])
     return found[code]
+
+
+def _one_word_each(words: Sequence[Word]) -> None:
+    """Raise if a second spelling stands for another word as well."""
+    named = {word.text: word for word in words}
+    for word in words:
+        for name in word.also:
+            other = named.setdefault(name, word)
+            if other is not word:
+                raise CurationError(
+                    f"{word.where}: {name!r} in «also» also names {other.text!r} ({other.where})",
+                    "a spelling can name one term: delete it from one of the two lines",
+                )
 
 
 def text_rows(text: str, path: Path) -> list[tuple[int, dict[str, str]]]:

@@ -1,97 +1,40 @@
-"""``curation scores compare`` and ``ensemble`` on a campaign and on gold files."""
+"""``curation scores compare`` on a campaign and on gold files."""
 
 import csv
 import json
-import random
-import shutil
-from collections.abc import Callable, Sequence
+import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from curation.campaign import Campaign
 from curation.cli import app
-from curation.files import CurationError, dump_line, read_records
-from curation.records import GOLDS, KINDS, Cat, CatAssociation, Score
-from curation.scores.asking import questions
-
-Cli = Callable[..., tuple[int, str, str]]
-Of = Callable[[Cat, str], float]
-
-
-def make_cats() -> list[Cat]:
-    """Four CATs a term, two of each kind; of five terms of two domains three are test."""
-    found = []
-    for number in range(20):
-        term = number // 4
-        three = tuple(
-            CatAssociation(id=f"c{number}-{g}", sentence=f"{g} {number}.", gold=g) for g in GOLDS
-        )
-        found.append(
-            Cat(
-                id=f"c{number}", kind=KINDS[number % 2], domain=("craft", "sport")[term % 2],
-                term=f"t{term}", target=f"term {term}", family=f"t{term}",
-                split="test" if term < 3 else "dev", context="BLANK", associations=three,
-            )
-        )  # fmt: skip
-    return found
-
-
-CATS = make_cats()
-
-
-def put(root: Path, model: str, rule: str, of: Of, cats: Sequence[Cat] = CATS) -> Path:
-    folder = root / model.replace("/", "--") / rule
-    folder.mkdir(parents=True)
-    lines = [
-        dump_line(Score(model=model, rule=rule, association=a.id, value=of(cat, a.gold)))
-        for cat in cats
-        for a in cat.associations
-    ]
-    (folder / "scores.jsonl").write_bytes(b"".join(lines))
-    (folder / "run.json").write_text(json.dumps({"model": model, "family": "causal"}), "utf-8")
-    return folder
-
-
-def likes(_: Cat, gold: str) -> float:
-    """Always the stereotype first: ss 100, lms 100."""
-    return 3.0 - GOLDS.index(gold)  # type: ignore[arg-type]
-
-
-def hates(_: Cat, gold: str) -> float:
-    """Always the anti-stereotype first: ss 0, lms 100."""
-    return {"stereotype": 2.0, "anti-stereotype": 3.0, "unrelated": 1.0}[gold]
-
-
-def mixed(cat: Cat, gold: str) -> float:
-    """Each in turn, alike in both kinds: ss 50, lms 100."""
-    return likes(cat, gold) if int(cat.id[1:]) % 4 < 2 else hates(cat, gold)
-
-
-def chance(seed: int) -> Of:
-    draw = random.Random(seed)
-    return lambda *_: draw.random()
+from curation.files import dump_line
+from curation.models.rules import PROFILES, rules_name
+from curation.records import KINDS
+from support.scored import (
+    CATS,
+    chance,
+    command,
+    hates,
+    likes,
+    put,
+    refused,
+    scored_campaign,
+    write_gold,
+)
 
 
 @pytest.fixture
 def scored(campaign: Campaign) -> Path:
-    campaign.decisions.mkdir()
-    (campaign.decisions / "cats.jsonl").write_bytes(b"".join(map(dump_line, CATS)))
-    told = [{"term": "term 0", "domain": "craft", "cats": 4, "stereotype": 82.5, "all": 90.0}]
-    (campaign.decisions / "agreement.json").write_text(json.dumps({"terms": told}), "utf-8")
-    scores = campaign.root / "5-scores"
-    put(scores, "bakery/likes", "default", likes)
-    put(scores, "hates", "default", hates)
-    put(scores, "mixed", "default", mixed)
-    return campaign.root
+    return scored_campaign(campaign)
 
 
-def test_a_campaigns_models_are_compared_on_test(cli: Cli, scored: Path) -> None:
+def test_a_campaigns_models_are_compared_on_test(scored: Path) -> None:
     out = {name: scored / f"out.{name}" for name in ("csv", "latex", "json")}
-    code, said, err = cli(
-        "scores", "compare", "-c", scored, "--power", "3", "--resamples", "200",
+    code, said, err = command(
+        "scores", "compare", "-c", scored, "--power", "3",
         *(part for name, path in out.items() for part in (f"--{name}", path)),
     )  # fmt: skip
     assert code == 0, err
@@ -99,21 +42,24 @@ def test_a_campaigns_models_are_compared_on_test(cli: Cli, scored: Path) -> None
     report = json.loads(out["json"].read_text("utf-8"))
     assert (report["split"], report["cats"], report["ties"]) == ("test", 12, "half")
     # icat: mixed 100 · 50/50, the others 0; of equal ones the order of the folders.
-    assert report["models"] == ["mixed/default", "bakery/likes/default", "hates/default"]
+    (group,) = report["groups"]
+    assert (group["group"], group["sort"]) == ("default", "profile")
+    assert group["models"] == ["mixed/default", "bakery/likes/default", "hates/default"]
     differ = {
         (row["a"], row["b"]): row
-        for row in report["differences"]
+        for row in group["differences"]
         if row["kind"] == "both" and row["figure"] == "icat"
     }
     row = differ["mixed/default", "hates/default"]
-    assert (row["difference"], row["ci"], row["terms"]) == (100.0, [100.0, 100.0], 3)
-    # 3 pairs: 599 resamples, p 2/600; two pairs differ: times 3, and at least as much.
-    assert report["resamples_of_differences"] == 599
-    assert row["p_holm"] == pytest.approx(0.01)
+    assert (row["difference"], row["ci"], row["terms"]) == (100.0, None, 3)
+    # Every term differs by 100: p = 2 / 2³; two of three pairs differ: times 3.
+    assert row["p_holm"] == pytest.approx(0.75)
     assert differ["bakery/likes/default", "hates/default"]["p_holm"] == 1.0
-    term = next(row for row in report["terms"] if row["term"] == "term 0")
-    assert (term["ss"], term["agreement"], term["cats"]) == (pytest.approx(50.0), 82.5, 4)
-    assert [part["figure"] for part in report["power"]["figures"]] == ["lms", "ss"]
+    terms = {row["term"]: row for row in group["terms"]}
+    assert (terms["term 0"]["ss"], terms["term 0"]["cats"]) == (pytest.approx(50.0), 4)
+    agreed = {name: (row["agreement"], row["votes"]) for name, row in terms.items()}
+    assert (agreed["term 0"], agreed["term 1"]) == ((79.5, 82.5), (None, 82.5))
+    assert [part["figure"] for part in group["power"]["figures"]] == ["lms", "ss"]
     rows = list(csv.DictReader(out["csv"].open(encoding="utf-8")))
     assert {row["split"] for row in rows} == {"test"}
     one = [r for r in rows if r["model"] == "mixed" and (r["kind"], r["domain"]) == ("both", "all")]
@@ -121,219 +67,297 @@ def test_a_campaigns_models_are_compared_on_test(cli: Cli, scored: Path) -> None
         ("lms", 100.0), ("ss", 50.0), ("icat", 100.0),
     ]  # fmt: skip
     latex = out["latex"].read_text("utf-8")
-    assert r"mixed & 100.00 & 50.00 & \textbf{100.00}" in latex
-    assert "(test; rule default; ties half)" in latex
+    rules = PROFILES["default"]["causal"]
+    assert rf"mixed & {', '.join(rules.values())} & 100.00* & 50.00* & \textbf{{100.00}}*" in latex
+    assert "(test; profile default; ties half)" in latex
+    assert r"\label{tab:models}" in latex
+    assert {(row["rule"], row["profiles"]) for row in rows if row["kind"] == KINDS[1]} == {
+        (rules["intersentence"], "default")
+    }
     for text in (
-        "Models, both kinds", "Models, intersentence", "mixed − hates", "+100.0 to +100.0",
-        "Holm's correction over 3 pairs, 599 resamples", "ss, intrasentence with ss, intersentence",
-        "82.50", "Needed for a difference of 3 points of ss", "fewer than five terms",
-        "with fewer than 20 terms", "No term differs from another: nothing can be said",
+        "Models, profile default, both kinds", "Models, profile default, intersentence",
+        "mixed − hates",
+        "Holm's correction over 3 pairs", "ss, intrasentence with ss, intersentence",
+        "79.50", "Needed for a difference of 3 points of ss", "fewer than five terms",
+        "~ this p may be wrong", "No term differs from another: nothing can be said",
     ):  # fmt: skip
         assert text in said
 
 
-def test_other_splits(cli: Cli, scored: Path) -> None:
+def test_other_splits(scored: Path) -> None:
     for split, cats in (("dev", 8), ("all", 20)):
         out = scored / "out.json"
-        assert cli("scores", "compare", "-c", scored, "--split", split, "--json", out)[0] == 0
+        assert command("scores", "compare", "-c", scored, "--split", split, "--json", out)[0] == 0
         assert json.loads(out.read_text("utf-8"))["cats"] == cats
 
 
-def test_rules_variants_and_lacking_scores(cli: Cli, scored: Path) -> None:
+def test_rules_variants_and_lacking_scores(scored: Path) -> None:
     root = scored / "5-scores"
     put(root, "mixed", "ll-bos", hates)
     put(root, "mixed", "default+lower", likes)
     put(root, "late", "ll-bos", likes, CATS[1:])
     put(root, "half", "conditional", likes, [cat for cat in CATS if cat.kind == KINDS[1]])
-    code, said, err = cli("scores", "compare", "-c", scored)
+    code, said, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
     # ss against mixed's own 50: hates −50, likes +50.
-    assert "mixed/ll-bos − mixed/default" in said
-    assert "mixed/default+lower − mixed/default" in said
+    table = said[said.index("The same model under another rule") :].splitlines()
+    ways = {tuple(line.split()[:3]) for line in table}
+    assert {("mixed", "ll-bos", "default"), ("mixed", "default+lower", "default")} <= ways
     assert "-50.00" in said
     assert "+50.00" in said
     assert "of 12 CATs these lack a score and are left out: late/ll-bos 1;" in err
-    assert "half/conditional has no intrasentence CATs" in err
-    assert "under different rules (intrasentence: default, ll-bos; " in err
-    assert "intersentence: conditional, default, ll-bos): a difference" in err
-    code, said, err = cli("scores", "compare", "-c", scored, "--rule", "ll-bos")
+    # Each is ranked under its own rules: the profile's three, two by ll-bos, one by conditional.
+    for text in (
+        "Models, profile default, both kinds", "Models, rules ll-bos, both kinds",
+        "half, rules conditional", "mixed, profile default, texts altered: lower",
+        "Differences between models, rules ll-bos", "Differences between models, profile default",
+    ):  # fmt: skip
+        assert text in said
+    assert "half − " not in said
+    assert "Differences between models, rules conditional" not in said
+    code, said, err = command("scores", "compare", "-c", scored, "--rule", "ll-bos")
     assert code == 0, err
     assert "late − mixed" in said
     assert "hates" not in said
-    assert "under different rules" not in err
+    assert "profile default" not in said
+    code, said, err = command("scores", "compare", "-c", scored, "--profile", "default")
+    assert code == 0, err
+    assert "mixed − hates" in said
+    assert "late" not in said
 
 
-def test_predictions_stand_beside_runs_and_gold_files_do_without_runs(
-    cli: Cli, tmp_path: Path
-) -> None:
+def test_predictions_are_ranked_where_their_rule_is_declared(tmp_path: Path) -> None:
     gold = write_gold(tmp_path / "test.json", CATS[:12])
-    predictions = tmp_path / "p.json"
+    file = tmp_path / "p.json"
     rows = [{"id": a.id, "score": likes(cat, a.gold)} for cat in CATS for a in cat.associations]
-    predictions.write_text(json.dumps({KINDS[0]: rows}), "utf-8")
+    file.write_text(json.dumps({KINDS[0]: rows}), "utf-8")
     out = tmp_path / "out.json"
-    given = ("--predictions", f"mine={predictions}", "--json", out, "--power", "5")
-    code, said, err = cli("scores", "compare", "--gold", gold, *given, cwd=tmp_path)
+    of = ("--gold", gold, "--scores", tmp_path / "scores")
+    given = ("--predictions", f"mine={file}", "--json", out, "--power", "5")
+    code, said, err = command("scores", "compare", *of, *given)
     assert code == 0, err
     report = json.loads(out.read_text("utf-8"))
-    assert (report["models"], report["split"]) == (["mine/predictions"], "test")
-    assert (report["differences"], report["power"]["against"]) == ([], "50")
-    # The gold file's labels: three votes, two of them stereotype.
-    assert [row["agreement"] for row in report["terms"]] == pytest.approx([200 / 3] * 3)
+    (group,) = report["groups"]
+    assert (group["models"], report["split"]) == (["mine/predictions"], "test")
+    assert (group["differences"], group["power"]["against"]) == ([], "50")
+    # The gold file's labels: three votes, two of them stereotype: (2/3)² + (1/3)² = 5/9.
+    assert [row["agreement"] for row in group["terms"]] == pytest.approx([500 / 9] * 3)
+    assert [row["votes"] for row in group["terms"]] == pytest.approx([200 / 3] * 3)
+    assert "mine/predictions, rule not declared" in said
     assert "between one model's ss and 50" in " ".join(said.split())
     assert "No term differs from another" in said  # 100 in each
+    # Beside another model, and another such file: each for itself, with neither the other.
     put(tmp_path / "scores", "m", "default", chance(1))
-    code, said, err = cli("scores", "compare", "--gold", gold, *given, cwd=tmp_path)
+    given = ("--predictions", f"mine={file}", "--predictions", f"other={file}")
+    code, said, err = command("scores", "compare", *of, *given)
+    assert code == 0, err
+    assert " − " not in said
+    for title in (
+        "m, profile default", "mine/predictions, rule not declared",
+        "other/predictions, rule not declared",
+    ):  # fmt: skip
+        assert title in said
+    assert "so they are not ranked: mine/predictions, other/predictions; --predictions" in err
+    given = ("--predictions", f"mine@default={file}", "--power", "5")
+    code, said, err = command("scores", "compare", *of, *given)
     assert code == 0, err
     assert "mine − m" in said or "m − mine" in said
+    assert "default, as declared" in said
     assert "3 terms and 12 CATs as they are show" in said
+    assert err == ""
 
 
-def write_gold(path: Path, cats: Sequence[Cat]) -> Path:
-    labels = [{"label": "stereotype"}, {"label": "stereotype"}, {"label": "unrelated"}]
-    data: dict[str, list[Any]] = {kind: [] for kind in KINDS}
-    for cat in cats:
-        sentences = [
-            {"id": a.id, "sentence": a.sentence, "gold_label": a.gold, "labels": labels}
-            for a in cat.associations
-        ]
-        data[cat.kind].append(
-            {"id": cat.id, "target": cat.target, "bias_type": cat.domain, "context": cat.context,
-             "sentences": sentences}
-        )  # fmt: skip
-    path.write_text(json.dumps({"version": "1", "data": data}), "utf-8")
-    return path
-
-
-def test_an_ensemble_is_fitted_on_dev_and_compared(cli: Cli, scored: Path) -> None:
-    members = ("bakery/likes/default", "hates/default")
-    code, said, err = cli("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")
+def test_a_ranking_names_each_models_rules_and_own_head(scored: Path) -> None:
+    root, out = scored / "5-scores", scored / "out.tex"
+    for model, family, of in (("gpt2", "causal", hates), ("bert", "masked", likes)):
+        rules = PROFILES["acl-ll"][family]  # type: ignore[index]
+        head = {"own_head": True} if family == "masked" else {}
+        put(root, model, rules_name(rules), of, family=family, rules=rules, **head)
+    args = ("--profile", "acl-ll", "--latex", out)
+    code, said, err = command("scores", "compare", "-c", scored, *args)
     assert code == 0, err
-    folder = scored / "5-scores" / "a--duo" / "default"
-    about = json.loads((folder / "run.json").read_text("utf-8"))
-    # Opposites: at even weights stereotype and anti-stereotype tie everywhere, icat 100.
-    assert about["weights"] == {"bakery/likes/default": 0.5, "hates/default": 0.5}
-    assert (about["model"], about["objective"], about["dev"]["ensemble"]) == ("a/duo", "icat", 100)
-    assert len(read_records(folder / "scores.jsonl", Score)) == 60
-    kept = json.loads((folder / "results.json").read_text("utf-8"))
-    assert kept["splits"]["test"]["overall"]["icat"] == 100.0
-    assert (kept["splits"]["dev"]["overall"]["cats"], kept["ties"]) == (8, "half")
-    assert "fitted on 8 dev CATs" in said
-    code, said, err = cli("scores", "compare", "-c", scored, "--split", "all")
+    lines = {line.split()[0]: line for line in said.splitlines() if line.startswith(("gpt", "ber"))}
+    lines = {name.rstrip("§"): line for name, line in lines.items()}
+    assert "nsp (own head)" in lines["bert"]
+    assert "own head" not in lines["gpt2"]
+    assert PROFILES["acl-ll"]["causal"]["intrasentence"] in said
+    assert "nsp (own head)" in out.read_text("utf-8")
+    # With the others each profile has its own table, also in LaTeX.
+    code, said, err = command("scores", "compare", "-c", scored, "--latex", out)
     assert code == 0, err
-    assert "a/duo" in said
-    assert "a/duo/default was fitted on 8 of these 20 CATs" in err
-    assert "a/duo" not in cli("scores", "compare", "-c", scored)[2]  # none of test
-    # Again, in the place of the first; but never in that of a model.
-    assert cli("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")[0] == 0
-    code, _, err = cli("scores", "ensemble", *members, "-c", scored, "--name", "mixed")
-    assert code == 1
-    assert "is a model «mixed»" in err
+    assert "bert − hates" not in said
+    assert "hates − bert" not in said
+    labels = [line for line in out.read_text("utf-8").splitlines() if "label" in line]
+    assert labels == [
+        r"\label{tab:models-profile-default}", r"\label{tab:models-profile-acl-ll}",
+    ]  # fmt: skip
 
 
-def test_an_ensemble_stays_known_by_its_cats_texts_and_members(cli: Cli, scored: Path) -> None:
+def test_two_profiles_are_compared_over_the_models_of_both(scored: Path) -> None:
     root, out = scored / "5-scores", scored / "out.json"
-    members = ("bakery/likes/default", "hates/default")
-    assert cli("scores", "ensemble", *members, "-c", scored)[0] == 0
-    folder = root / "ensemble" / "default"
-    about = json.loads((folder / "run.json").read_text("utf-8"))
-    assert about["dev_cats"] == [cat.id for cat in CATS[12:]]
-    digests = {q.association: q.digest for cat in CATS for q in questions(cat)}
-    assert {s.association: s.asked for s in read_records(folder / "scores.jsonl", Score)} == digests
-    # Splits are drawn anew: of 12 test CATs 8 are those of dev before. One text changes.
-    moved = [
-        cat.model_copy(update={"split": "test" if number >= 8 else "dev"})
+    rules = dict.fromkeys(KINDS, "ll-bos") | {KINDS[1]: "ratio"}
+    assert rules[KINDS[0]] == PROFILES["default"]["causal"]["intrasentence"]
+    for model, of in (("bakery/likes", hates), ("hates", likes), ("new", likes)):
+        put(root, model, rules_name(rules), of, rules=rules)
+    code, said, err = command("scores", "compare", "-c", scored, "--json", out)
+    assert code == 0, err
+    both, inter = json.loads(out.read_text("utf-8"))["mechanisms"]
+    # ss: 100 and 0 under default, 0 and 100 under the other. Intrasentence the rule is the same.
+    assert (both["kind"], inter["kind"]) == ("both", KINDS[1])
+    assert both["models"] == inter["models"] == ["bakery/likes", "hates"]
+    assert (both["ss"], inter["lms"]) == ([50.0, 50.0], [100.0, 100.0])
+    assert "Means over the models of both default and ll-bos_ratio" in said
+    assert "both, intersentence: bakery/likes, hates" in said
+    put(root, "hates", "ll-code", hates)
+    assert "Means over" not in command("scores", "compare", "-c", scored, "--rule", "ll-code")[1]
+
+
+def test_one_models_terms_as_table_8(scored: Path) -> None:
+    out = {name: scored / f"out.{name}" for name in ("csv", "latex", "json")}
+    code, said, err = command(
+        "scores", "compare", "-c", scored, "--terms-of", "bakery/likes", "--terms", "1",
+        *(part for name, path in out.items() for part in (f"--{name}", path)),
+    )  # fmt: skip
+    assert code == 0, err
+    (part,) = json.loads(out["json"].read_text("utf-8"))["model_terms"]
+    assert (part["run"], part["group"]) == ("bakery/likes/default", "default")
+    # craft: terms 0 and 2 of test, sport: term 1.
+    craft, first, last = part["rows"][:3]
+    assert (craft["domain"], craft["ss"], craft["terms"]) == ("craft", 100.0, 2)
+    assert (first["term"], first["end"], first["agreement"]) == ("term 0", "most", 79.5)
+    # Beside the mean of likes 100, hates 0, mixed 50.
+    assert (last["term"], last["end"]) == ("term 2", "least")
+    assert last["mean_ss"] == pytest.approx(50.0)
+    assert "Terms of bakery/likes, " in said
+    assert r"\label{tab:terms-bakery-likes-default}" in out["latex"].read_text("utf-8")
+    assert r"\quad term 0 (most) & 100.00" in out["latex"].read_text("utf-8")
+    rows = list(csv.DictReader(out["csv"].open(encoding="utf-8")))
+    (row,) = [
+        r for r in rows
+        if (r["run"], r["kind"], r["term"]) == ("mixed/default", "both", "term 1")
+        and r["figure"] == "icat"
+    ]  # fmt: skip
+    assert (float(row["value"]), row["cats"]) == (100.0, "4")
+    assert "no such model is compared" in refused("compare", "-c", scored, "--terms-of", "me").what
+
+
+def test_sizes_are_shown_and_correlated_with(scored: Path) -> None:
+    root, about, out = scored / "5-scores", scored / "about.csv", scored / "out.json"
+    put(root, "large", "default", chance(3), opened={"parameters": 1_500_000_000})
+    about.write_text("model,parameters,corpus_gb\nhates,110000000,16\nmixed,340e6,\n", "utf-8")
+    code, said, err = command("scores", "compare", "-c", scored, "--about", about, "--json", out)
+    assert code == 0, err
+    for text in ("parameters", "corpus, GB", "110M", "340M", "1.5B", "16.00"):
+        assert text in said
+    (group,) = json.loads(out.read_text("utf-8"))["groups"]
+    rows = {(row["of"], row["with"]): row for row in group["correlations"]}
+    # Parameters of three models, the corpus of one.
+    assert rows["ss", "parameters"]["models"] == 3
+    assert ("ss", "corpus, GB") not in rows
+    assert "ss with parameters" in said
+    about.write_text("model,parameters\nnobody,1\n", "utf-8")
+    code, _, err = command("scores", "compare", "-c", scored, "--about", about)
+    assert (code, "not among the models that are compared: nobody" in err) == (0, True)
+
+
+def test_models_that_cannot_tell_are_marked_in_every_table(scored: Path) -> None:
+    out = {name: scored / f"out.{name}" for name in ("csv", "latex", "json")}
+    tokens = {"read": 10, "unknown": 6}
+    put(scored / "5-scores", "flat", "default", lambda *_: 1.0, tokens=tokens)
+    code, said, err = command(
+        "scores", "compare", "-c", scored, "--terms-of", "flat",
+        *(part for name, path in out.items() for part in (f"--{name}", path)),
+    )  # fmt: skip
+    assert code == 0, err
+    shown = [line for line in said.splitlines() if re.search(r"\bflat\b", line)]
+    # Three rankings, three pairs, kinds beside one another, and its terms.
+    assert len(shown) == 8
+    assert all("flat†‡" in line for line in shown)
+    assert "† more than half of the model's comparisons are ties" in said
+    assert "‡ more than half of the tokens" in said
+    one = next(
+        one for one in json.loads(out["json"].read_text("utf-8"))["runs"] if one["model"] == "flat"
+    )
+    assert one["flags"] == ["ties", "unknown_tokens"]
+    rows = list(csv.DictReader(out["csv"].open(encoding="utf-8")))
+    assert {row["flags"] for row in rows if row["model"] == "flat"} == {"ties unknown_tokens"}
+    assert {row["flags"] for row in rows if row["model"] != "flat"} == {""}
+    latex = out["latex"].read_text("utf-8")
+    assert latex.count(r"flat\textsuperscript{\dag}\textsuperscript{\ddag} & ") == 1
+    assert latex.count("more than half of the tokens") == 2
+
+
+def test_a_mark_of_another_run_of_a_model_is_explained(scored: Path) -> None:
+    put(scored / "5-scores", "mixed", "ll-bos", lambda *_: 1.0)
+    code, said, err = command("scores", "compare", "-c", scored, "--profile", "default")
+    assert code == 0, err
+    assert "mixed†" in said[said.index("The same model under another rule") :]
+    assert "† more than half of the model's comparisons are ties" in said
+
+
+def test_predictions_and_baselines_are_marked_too(tmp_path: Path) -> None:
+    gold, file = write_gold(tmp_path / "g.json", CATS), tmp_path / "p.json"
+    rows = [{"id": a.id, "score": 1} for cat in CATS for a in cat.associations]
+    file.write_text(json.dumps({KINDS[0]: rows}), "utf-8")
+    out = tmp_path / "out.json"
+    args = ("--gold", gold, "--predictions", file, "--model", "flat", "--json", out)
+    code, said, err = command("scores", "predictions", *args)
+    assert code == 0, err
+    assert said.count("flat†, ") == 3
+    assert "† more than half of the model's comparisons are ties" in said
+    assert json.loads(out.read_text("utf-8"))["flags"] == ["ties"]
+    # Every association is a word and a number: equally long ones tie.
+    args = ("--gold", gold, "--sentiment", file, "--json", out)
+    code, said, err = command("scores", "baselines", *args)
+    assert code == 0, err
+    found = {one["model"]: one["flags"] for one in json.loads(out.read_text("utf-8"))}
+    assert (found["SentimentLM"], found["RandomLM"]) == (["ties"], [])
+    assert "SentimentLM†" in said
+    assert "† more than half" in said
+
+
+def test_a_tier_leaves_out_cats_on_which_fewer_agree(scored: Path, tmp_path: Path) -> None:
+    # Of every four CATs two have tier 4, one 3, one none that is known.
+    cats = [
+        cat.model_copy(update={"tier": (4, 4, 3, None)[number % 4]})
         for number, cat in enumerate(CATS)
     ]
-    moved[19] = moved[19].model_copy(update={"context": "Other: BLANK"})
-    (scored / "3-decisions" / "cats.jsonl").write_bytes(b"".join(map(dump_line, moved)))
-    put(root, "late", "default", mixed)
-    (root / "hates/default/scores.jsonl").write_bytes(
-        (root / "late/default/scores.jsonl").read_bytes()
-    )
-    code, _, err = cli("scores", "compare", "-c", scored, "--json", out)
-    assert code == 0, err
-    assert "ensemble/default was fitted on 8 of these 12 CATs" in err
-    assert "ensemble/default: 3 scores are of texts that have changed" in err
-    assert "ensemble/default is made of older scores of hates/default: fit" in err
-    report = json.loads(out.read_text("utf-8"))
-    # Five stand in the table; of these the ensemble is no further model.
-    assert len(report["models"]) == 5
-    assert report["correlations"][0]["models"] == 4
-    gold = write_gold(scored / "gold.json", CATS[10:14])
-    code, _, err = cli("scores", "compare", "--gold", gold, "--scores", root)
-    assert code == 0, err
-    assert "ensemble/default was fitted on 2 of these 4 CATs" in err
+    (scored / "3-decisions" / "cats.jsonl").write_bytes(b"".join(map(dump_line, cats)))
+    gold, file, out = write_gold(tmp_path / "g.json", cats), tmp_path / "p.json", tmp_path / "o"
+    rows = [{"id": a.id, "score": likes(cat, a.gold)} for cat in CATS for a in cat.associations]
+    file.write_text(json.dumps({KINDS[0]: rows}), "utf-8")
+
+    csv_file = tmp_path / "o.csv"
+    predicted = ("predictions", "--gold", gold, "--predictions", file)
+    for args, split, count in (
+        (("compare", "-c", scored, "--csv", csv_file), 12, 6),
+        (predicted, 20, 10),
+        (("baselines", "--gold", gold), 20, 10),
+    ):
+        shown = CliRunner().invoke(
+            app, ["scores", *map(str, args), "--tier", "4", "--json", str(out)]
+        )
+        assert shown.exit_code == 0, shown.output
+        assert "CATs of tier 4 or more" in shown.stdout
+        assert f"of {split // 4} CATs the votes are not known; they are left out" in shown.stderr
+        found = json.loads(out.read_text("utf-8"))
+        found = found[0] if isinstance(found, list) else found
+        assert found["tier"] == 4
+        overall = found["runs"][0]["overall"] if "runs" in found else found["overall"]
+        assert overall["cats"] == count
+    assert {row["tier"] for row in csv.DictReader(csv_file.open(encoding="utf-8"))} == {"4"}
+    assert "has tier 5 or more" in refused("compare", "-c", scored, "--tier", "5").what
 
 
-def test_only_an_ensemble_needs_no_terms(cli: Cli, scored: Path) -> None:
-    put(scored / "5-scores", "shy", "ll-bos", chance(2))
-    members = ("hates/default", "shy/ll-bos")
-    assert cli("scores", "ensemble", *members, "-c", scored)[0] == 0
-    code, said, err = cli("scores", "compare", "-c", scored, "--rule", "mixed")
-    assert code == 0, err
-    assert "Models, both kinds" in said
-    assert "stereotyped terms" not in said
-
-
-def test_a_profile_does_not_hide_that_rules_differ(cli: Cli, scored: Path) -> None:
-    for name, rule in (("bakery--likes", "conditional"), ("hates", "pll-word-l2r")):
-        path = scored / "5-scores" / name / "default" / "run.json"
-        about = json.loads(path.read_text("utf-8"))
-        about["rules"] = {KINDS[0]: "same", KINDS[1]: rule}
-        path.write_text(json.dumps(about), "utf-8")
-    shutil.rmtree(scored / "5-scores" / "mixed")
-    code, _, err = cli("scores", "compare", "-c", scored)
-    assert code == 0, err
-    assert f"({KINDS[1]}: conditional, pll-word-l2r): a difference" in err
-    assert "same" not in err
-    assert "--rule" not in err  # both stand under default: that would part nothing
-
-
-def test_an_ensemble_never_takes_another_models_folder(scored: Path) -> None:
-    two, root = ("hates/default", "mixed/default", "-c", scored), scored / "5-scores"
-    assert "is a model «bakery/likes»" in refused("ensemble", *two, "--name", "bakery--likes").what
-    empty = root / "new--one" / "ll-bos"  # a model that has not got to its first score
-    empty.mkdir(parents=True)
-    (empty / "run.json").write_text('{"model": "new/one", "family": "masked"}', "utf-8")
-    assert "is a model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
-    (empty / "run.json").write_text('{"model": "new/one", "family": "ensemble"}', "utf-8")
-    assert "is a model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
-    assert not (root / "new--one" / "default").exists()
-
-
-def test_a_run_of_other_cats_is_left_out_and_status_names_models(cli: Cli, scored: Path) -> None:
+def test_a_run_of_other_cats_is_left_out_and_status_names_models(scored: Path) -> None:
     put(scored / "5-scores", "elsewhere", "default", likes, CATS[12:])
-    code, said, err = cli("scores", "compare", "-c", scored)
+    code, said, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
     assert "elsewhere/default: no scores at all for these 12 CATs; it is left out" in err
     assert "elsewhere" not in said
     (scored / "5-scores" / "hates" / "default" / "run.json").unlink()
-    told = json.loads(cli("status", "-c", scored, "--json")[1])["scores"]
+    told = json.loads(command("status", "-c", scored, "--json")[1])["scores"]
     assert [one["model"] for one in told] == ["bakery/likes", "elsewhere", "hates", "mixed"]
-
-
-def test_an_ensemble_of_other_rules_on_gold_files(cli: Cli, tmp_path: Path) -> None:
-    test, dev = (
-        write_gold(tmp_path / "t.json", CATS[:12]),
-        write_gold(tmp_path / "d.json", CATS[12:]),
-    )
-    put(tmp_path / "s", "a", "ll-bos", likes)
-    put(tmp_path / "s", "b", "pll", hates, CATS[1:])
-    code, _, err = cli(
-        "scores", "ensemble", "a/ll-bos", "b/pll", "--gold", test, "--dev", dev,
-        "--scores", tmp_path / "s", "--objective", "lms",
-    )  # fmt: skip
-    assert code == 0, err
-    assert "1 CATs are left out: a member lacks a score of them" in err
-    about = json.loads((tmp_path / "s/ensemble/mixed/run.json").read_text("utf-8"))
-    assert (about["rules"]["intrasentence"], about["objective"]) == ("mixed", "lms")
-    assert (about["left_out"], about["weights"]) == (1, {"a/ll-bos": 0.5, "b/pll": 0.5})
-
-
-def refused(*args: str | Path) -> CurationError:
-    result = CliRunner().invoke(app, ["scores", *map(str, args)])
-    assert isinstance(result.exception, CurationError), result.output
-    return result.exception
 
 
 def test_what_is_wrong_with_a_comparison_is_named(scored: Path, tmp_path: Path) -> None:
@@ -341,6 +365,7 @@ def test_what_is_wrong_with_a_comparison_is_named(scored: Path, tmp_path: Path) 
     nowhere = tmp_path / "nowhere"
     assert "no difference" in refused("compare", "-c", scored, "--power", "0").what
     assert "no model has scores" in refused("compare", "-c", scored, "--rule", "pll").what
+    assert "no model has scores" in refused("compare", "-c", scored, "--profile", "arxiv").what
     assert "no such folder" in refused("compare", "--gold", gold, "--scores", nowhere).what
     assert "--split is of a campaign" in refused("compare", "--gold", gold, "--split", "dev").what
     assert "stands in two gold files" in refused("compare", "--gold", gold, "--gold", gold).what
@@ -361,25 +386,3 @@ def test_a_campaign_without_cats_scores_or_split_is_named(scored: Path) -> None:
     assert "curation scores models" in error.mend
     cats.unlink()
     assert "no CATs yet" in refused("compare", "-c", scored).what
-
-
-def test_what_is_wrong_with_an_ensemble_is_named(scored: Path, tmp_path: Path) -> None:
-    gold = write_gold(tmp_path / "g.json", CATS)
-    two, of = ("hates/default", "mixed/default"), ("-c", scored)
-    assert "--gold without --dev" in refused("ensemble", *two, "--gold", gold).what
-    assert "--dev without --gold" in refused("ensemble", *two, *of, "--dev", gold).what
-    both = refused("ensemble", *two, "--gold", gold, "--dev", gold)
-    assert "stands in --gold and in --dev" in both.what
-    assert "no scores of nobody/default" in refused("ensemble", "nobody/default", *two, *of).what
-    assert "two members or more" in refused("ensemble", two[0], *of).what
-    for name in ("", "..", ".hidden"):
-        assert "no name" in refused("ensemble", *two, *of, "--name", name).what
-    put(scored / "5-scores", "flat", "default", lambda *_: 1.0)
-    assert "flat/default: all its scores" in refused("ensemble", *two, "flat/default", *of).what
-    put(scored / "5-scores", "test-only", "default", likes, CATS[:12])
-    lacks = refused("ensemble", *two, "test-only/default", *of)
-    assert "test-only/default: no scores at all for the 8 dev CATs" in lacks.what
-    cats = scored / "3-decisions" / "cats.jsonl"
-    cats.write_bytes(b"".join(dump_line(cat) for cat in CATS if cat.split == "test"))
-    assert "no dev CATs" in refused("ensemble", *two, *of).what
-    assert not (scored / "5-scores" / "ensemble").exists()

@@ -20,7 +20,6 @@ import pytest
 
 from curation.campaign import Campaign, create_campaign
 from curation.settings import (
-    AgreementSettings,
     CampaignSettings,
     Settings,
     TermSettings,
@@ -52,8 +51,7 @@ def stages(
     small: Any, forked: Any, example_data: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> list[Stage]:
     folder = tmp_path_factory.mktemp("stages")
-    few, all_of_them = AgreementSettings(resamples=100), TermSettings(least=1)
-    settings = Settings(campaign=CampaignSettings(id=new_id()), terms=all_of_them, agreement=few)
+    settings = Settings(campaign=CampaignSettings(id=new_id()), terms=TermSettings(least=1))
     lies = [create_campaign(folder / "0", settings).root]
     commands: list[Command] = [
         ("terms", "scan", example_data / "dump.json"),

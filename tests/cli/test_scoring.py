@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from filelock import FileLock
@@ -18,10 +18,11 @@ from curation.cli.scores import cells
 from curation.files import dump_json, read_records
 from curation.models import tiny
 from curation.models.forward import Runner
-from curation.models.rules import PROFILES, RULES
+from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.models.scoring import open_scorer
 from curation.records import Cat
 from curation.scores import running
+from support.models import bert_pretrained
 
 Said = tuple[int, str, str]
 Curation = Callable[..., Said]
@@ -100,13 +101,13 @@ def score(curate: Curation, gold: Path, tmp_path: Path) -> Curation:
     """``curation scores models`` on the gold file."""
 
     def run(*args: str | Path) -> Said:
-        options = ("--gold", gold, "--scores", tmp_path / "scores", "--resamples", "100")
+        options = ("--gold", gold, "--scores", tmp_path / "scores")
         return curate("scores", "models", *args, *options)
 
     return run
 
 
-def results(tmp_path: Path, model: str, label: str = "default") -> Any:
+def results(tmp_path: Path, model: str, label: str = "ll-bos_conditional") -> Any:
     return json.loads((tmp_path / "scores" / model / label / "results.json").read_bytes())
 
 
@@ -135,19 +136,19 @@ def test_every_figure_shown_is_that_of_results_json(
     code, out, err = score(*models)
     assert (code, err) == (0, "")
     wanted = []
-    for model in ("tiny-causal", "tiny-masked"):
-        found = results(tmp_path, model)
+    for model, folder in (("tiny-causal", "ll-bos_conditional"), ("tiny-masked", "pll-word-l2r")):
+        found = results(tmp_path, model, folder)
         assert list(found["splits"]) == ["test"]
         assert found["splits"]["test"]["overall"]["cats"] == 12
         # two kinds of two domains and a line for all, and one for both kinds
         assert len(shown(found["splits"]["test"])) == 7
         wanted += shown(found["splits"]["test"])
-        assert f"{model}, default, intersentence" in out
+        assert f"{model}, {folder}, intersentence" in out
     assert rows(out) == wanted
     causal, masked = (line for line in out.splitlines() if "associations scored" in line)
     assert causal == (
         "tiny-causal (causal): 36 associations scored; intrasentence ll-bos, intersentence "
-        f"conditional; in {tmp_path / 'scores' / 'tiny-causal' / 'default'}"
+        f"conditional; in {tmp_path / 'scores' / 'tiny-causal' / 'll-bos_conditional'}"
     )
     assert "tiny-masked (masked): 36 associations scored; intrasentence pll-word-l2r" in masked
 
@@ -160,7 +161,7 @@ def test_a_second_time_nothing_is_scored_and_the_same_is_shown(
     assert (code, err) == (0, "")
     assert "0 associations scored, 36 were there;" in again
     assert rows(again) == rows(first) != []
-    _, official, _ = score(models[0], "--ties", "official", "--seed", "2")
+    _, official, _ = score(models[0], "--ties", "official")
     assert "0 associations scored, 36 were there;" in official  # figures cost no scoring
 
 
@@ -170,7 +171,10 @@ def test_rule_and_variant_have_a_folder_of_their_own(
     assert score(models[0], "--rule", "ll-arxiv", "--variant", "lower")[0] == 0
     assert score(models[0], "--profile", "default")[0] == 0
     folder = tmp_path / "scores" / "tiny-causal"
-    assert sorted(path.name for path in folder.iterdir()) == ["default", "ll-arxiv+lower"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "ll-arxiv+lower",
+        "ll-bos_conditional",
+    ]
     run = json.loads((folder / "ll-arxiv+lower" / "run.json").read_bytes())
     assert run["rules"] == {"intrasentence": "ll-arxiv", "intersentence": "ll-arxiv"}
 
@@ -183,7 +187,7 @@ def test_what_has_no_score_is_left_out_and_said(
     write_gold(gold, item(0), long, item(2))
     code, out, err = score(models[0])
     assert code == 0
-    path = tmp_path / "scores" / "tiny-causal" / "default" / "rejected.jsonl"
+    path = tmp_path / "scores" / "tiny-causal" / "ll-bos_conditional" / "rejected.jsonl"
     assert err == (
         f"warning: 1 CATs of test are left out: an association has no score, see {path}\n"
     )
@@ -203,8 +207,25 @@ def test_another_dtype_sets_scores_aside_and_says_so(
     score(models[0])
     code, _, err = score(models[0], "--dtype", "bfloat16")
     assert code == 0
-    (aside,) = (tmp_path / "scores" / "tiny-causal" / "default" / "superseded").iterdir()
+    (aside,) = (tmp_path / "scores" / "tiny-causal" / "ll-bos_conditional" / "superseded").iterdir()
     assert f"run.json: another dtype; those scores are in {aside} now" in err
+
+
+def test_an_own_head_under_acl_ll_stands_in_every_table(score: Curation, tmp_path: Path) -> None:
+    model = bert_pretrained(tmp_path / "bert")
+    code, out, err = score(model, "--profile", "acl-ll")
+    assert (code, rows(out)) == (1, [])
+    assert "acl-ll takes a next-sentence head that was trained alike for every model" in err
+    assert "train-nsp" in err
+    assert not (tmp_path / "scores").exists()
+    code, out, err = score(model, "--profile", "acl-ll", "--accept-own-head")
+    assert (code, err) == (0, "")
+    titles = [line.strip() for line in out.splitlines() if line.startswith("bert, ")]
+    name = "bert, attribute-acl_nsp, own next-sentence head§"
+    assert titles == [
+        f"{name}, {what}" for what in ("intrasentence", "intersentence", "both kinds")
+    ]
+    assert results(tmp_path, "bert", "attribute-acl_nsp")["run"]["own_head"] is True
 
 
 def test_the_list_of_rules_has_all(curate: Curation) -> None:
@@ -214,9 +235,13 @@ def test_the_list_of_rules_has_all(curate: Curation) -> None:
     assert set(RULES) | set(PROFILES) <= first
     for rule in RULES.values():
         assert rule.says in out
-    assert ["default", "masked", "pll-word-l2r", "pll-word-l2r"] in [
-        line.split() for line in out.splitlines()
-    ]
+    for says in SOURCES.values():
+        assert says in out
+    lines = [line.split() for line in out.splitlines()]
+    told = [line for line in lines if len(line) == 4 and line[0] in PROFILES]
+    assert ["default", "masked", "pll-word-l2r", "pll-word-l2r"] in told
+    families = [line[1] for line in told]
+    assert families == sorted(families, key=get_args(Family).index)  # a family's rules together
 
 
 def test_the_command_line_does_not_import_torch() -> None:
@@ -242,7 +267,11 @@ def test_a_model_can_be_called_otherwise(
         results(tmp_path, "mine--first")["splits"]["test"]["overall"]
         == results(tmp_path, "second")["splits"]["test"]["overall"]
     )
-    line = (tmp_path / "scores/second/default/scores.jsonl").read_text("utf-8").splitlines()[0]
+    line = (
+        (tmp_path / "scores/second/ll-bos_conditional/scores.jsonl")
+        .read_text("utf-8")
+        .splitlines()[0]
+    )
     assert json.loads(line)["model"] == "second"
 
 
@@ -289,7 +318,7 @@ def test_every_model_has_a_folder_of_its_own_within_the_folder(
         (["--rule", "pll"], "the rule «pll» is not for causal models", "ll-bos"),
         (["--rule", "guess"], "there is no rule «guess»", "ll-bos"),
         (["--profile", "guess"], "there is no profile «guess»", "acl-ll"),
-        (["--profile", "acl-pll"], "says nothing of causal models", "default"),
+        (["--profile", "acl-ll"], "acl-ll takes a next-sentence head", "--accept-own-head"),
         (["--rule", "ll-bos", "--profile", "default"], "both a rule and a profile", "one of them"),
         (["--variant", "upside"], "there is no variant «upside»", "lower, capital"),
         (["--dtype", "float7"], "no dtype «float7»", "bfloat16"),
@@ -308,7 +337,7 @@ def test_a_wrong_option_is_said_and_leaves_nothing(
     assert says in first
     assert second.startswith("mend:  ")
     assert mend in second
-    assert f"1 of 1 models could not be scored: {models[0]}" in err
+    assert f"1 of 1 models could not be scored completely: {models[0]}" in err
     assert "Traceback" not in err
     if options[0] != "--family":
         assert not (tmp_path / "scores").exists()
@@ -318,7 +347,7 @@ def test_a_failing_option_does_not_cost_the_scores_that_were_there(
     score: Curation, models: tuple[Path, Path], tmp_path: Path
 ) -> None:
     score(models[0])
-    place = tmp_path / "scores" / "tiny-causal" / "default" / "scores.jsonl"
+    place = tmp_path / "scores" / "tiny-causal" / "ll-bos_conditional" / "scores.jsonl"
     before = place.read_bytes()
     for options in (("--device", "abacus"), ("--device", "cuda:77"), ("--family", "masked")):
         code, _, _ = score(models[0], *options)
@@ -374,10 +403,12 @@ def test_a_model_that_fails_half_way_is_told_and_the_others_go_on(
     assert code == 1
     assert f"error: {models[0]}: TypeError: forward() got an unexpected" in err
     assert f"error: {tmp_path / 'none'}: no such folder" in err
-    assert f"2 of 3 models could not be scored: {models[0]}, {tmp_path / 'none'}" in err
+    assert f"2 of 3 models could not be scored completely: {models[0]}, {tmp_path / 'none'}" in err
     assert "Traceback" not in err
-    assert rows(out) == shown(results(tmp_path, "tiny-masked")["splits"]["test"])
-    kept = (tmp_path / "scores/tiny-causal/default/scores.jsonl").read_bytes().count(b"\n")
+    assert rows(out) == shown(results(tmp_path, "tiny-masked", "pll-word-l2r")["splits"]["test"])
+    kept = (
+        (tmp_path / "scores/tiny-causal/ll-bos_conditional/scores.jsonl").read_bytes().count(b"\n")
+    )
     assert 0 < kept < 36
     monkeypatch.undo()
     code, out, err = score(models[0], "--plain")
@@ -391,7 +422,7 @@ def test_a_full_disk_is_said_to_be_full(
     def full(path: Path, lines: list[bytes]) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(running, "_add", full)
+    monkeypatch.setattr(running, "add", full)
     code, out, err = score(models[0], models[1])
     assert (code, rows(out)) == (1, [])
     assert "the disk is full; nothing was half written" in err
@@ -414,7 +445,7 @@ def test_a_place_that_cannot_hold_scores_is_named(
 def test_another_command_in_the_folder_is_said(
     score: Curation, models: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "scores" / "tiny-causal" / "default"
+    folder = tmp_path / "scores" / "tiny-causal" / "ll-bos_conditional"
     folder.mkdir(parents=True)
     with FileLock(folder / ".lock"):
         code, _, err = score(models[0])
@@ -455,7 +486,7 @@ def test_engine_and_workers(
 def test_a_campaigns_cats_are_scored_and_both_splits_kept(
     curate: Curation, models: tuple[Path, Path], finished: Path
 ) -> None:
-    options = ("-c", finished, "--resamples", "100", "--rule", "ll-arxiv")
+    options = ("-c", finished, "--rule", "ll-arxiv")
     code, out, err = curate("scores", "models", models[0], *options)
     assert (code, err) == (0, "")
     cats = read_records(finished / "3-decisions" / "cats.jsonl", Cat)

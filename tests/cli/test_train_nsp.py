@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.strike import kill_once_there
-from support.topics import tiny_bert, write_corpus
+from support.topics import articles, tiny_bert, write_corpus
 
 HOW = ("--length", "32", "--batch", "16", "--epochs", "30", "--held-out", "0.2", "--lr", "1e-3")
 HOW += ("--device", "cpu", "--checkpoint-every", "2")
@@ -33,7 +33,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     assert not (killed / "head.json").exists()
     again = cli(*command, "--out", killed, **ONE_THREAD)
     assert again.code == 0, again.err
-    assert "goes on at step" in again.err
+    assert "continues at step" in again.err
     for name in ("model.safetensors", "head.safetensors"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes()
 
@@ -46,6 +46,32 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     accuracy = f"held-out accuracy {report['held_out_accuracy']:.1f} % on 10 pairs"
     assert f"{accuracy} (the paper's heads: 92.5 to 98.5 %)" in done.out
     assert done.out == again.out.replace(str(killed), str(whole))
+
+
+def test_a_folder_of_wikiextractor_is_learnt_from_and_so_many_pairs_are_tested_on(
+    forked: Any, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    # Ten articles of six sentences: 7 test pairs take two of them, the others have 8 · 5 pairs.
+    for number, article in enumerate(articles(10, 6)):
+        folder = tmp_path / "text" / ("AA" if number < 5 else "AB")
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "wiki_00").open("a", encoding="utf-8") as file:
+            text = "\n".join(article)
+            file.write(f'<doc id="{number}" url="u" title="T">\nT\n\n{text}\n\n</doc>\n')
+    how = ("--corpus", tmp_path / "text", "--test-pairs", "7", "--limit", "30", "--epochs", "1")
+    how += ("--optimizer", "bertadam", "--length", "32", "--batch", "16", "--device", "cpu")
+    done = forked(*command[:3], *how, "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert "10 articles, 60 sentences; left out: 0 articles of fewer than two" in done.err
+    assert "on 7 pairs (the paper's heads: 92.5 to 98.5 %)" in done.out
+    report = json.loads((tmp_path / "out" / "training.json").read_bytes())
+    assert (report["pairs_held_out"], report["pairs_an_epoch"]) == (7, 30)
+    assert report["corpus"][0]["file"] == "text"
+    assert report["settings"]["optimizer"] == "bertadam"
+
+    done = forked(*command[:3], *how, "--test-pairs", "50", "--out", tmp_path / "more")
+    assert done.code == 1
+    assert "50 test pairs are too many: the corpus has 50 pairs in 10 articles" in done.err
 
 
 @pytest.mark.parametrize(

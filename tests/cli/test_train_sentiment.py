@@ -12,7 +12,7 @@ from curation.files import dump_json
 from curation.models.tiny import make
 from curation.stereoset import dataset, read_predictions
 from support.cats import cat
-from support.reviews import ALL, BAD, GOOD, sentence, write_reviews
+from support.reviews import ALL, BAD, GOOD, sentence, write_folder, write_reviews
 from support.strike import kill_once_there
 
 HOW = ("--length", "32", "--batch", "16", "--epochs", "12", "--held-out", "0.2", "--lr", "2e-3")
@@ -79,7 +79,7 @@ def test_what_is_trained_finds_a_planted_sentiment(
 
     neutral = forked(*args, "--classes", "3")
     assert neutral.code == 1
-    assert "does not know neutral texts" in neutral.err
+    assert "has no neutral class" in neutral.err
 
 
 def test_a_killed_run_goes_on_and_ends_the_same(
@@ -98,20 +98,53 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     assert "--epochs was 12, is 13" in other.err
     again = forked(*command, "--out", killed)
     assert again.code == 0, again.err
-    assert "goes on at step" in again.err
+    assert "continues at step" in again.err
     name = "model.safetensors"
     assert (whole / name).read_bytes() == (killed / name).read_bytes()
 
     report = json.loads((whole / "training.json").read_bytes())
     assert (report["steps"], len(report["epochs"]), report["continued"]) == (72, 12, 0)
     assert json.loads((killed / "training.json").read_bytes())["continued"] == 1
-    assert "120 reviews; left out: 0 neutral ones" in done.err
+    assert "120 reviews; left out: 0 neutral, 0 without" in done.err
     assert "step 72 of 72: loss" in done.err
     assert "epoch 12 of 12: loss" in done.err
     accuracy = f"held-out accuracy {report['held_out_accuracy']:.1f} % on 24 reviews"
-    rest = "(the paper's classifier: 92 %; always the commonest class: 50.0 %)"
+    rest = "(the paper's classifier on its test set: 92 %; always the commonest class: 50.0 %)"
     assert f"{accuracy} {rest}; trained model in {whole}" in done.out
     assert done.out == again.out.replace(str(killed), str(whole))
+
+
+def test_a_folder_has_its_own_test_set_unless_another_is_named(
+    forked: Any, command: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = tmp_path / "aclImdb"
+    write_folder(folder / "train", 16)
+    (folder / "train" / "unsup").mkdir()
+    for number in range(3):
+        (folder / "train" / "unsup" / f"{number}_0.txt").write_text("a boat was here", "utf-8")
+    write_folder(folder / "test", 6, first=16)
+    how = ("measures", "train-sentiment", command[2], "--reviews", folder, *HOW, "--epochs", "1")
+
+    done = forked(*how, "--out", tmp_path / "own")
+    assert done.code == 0, done.err
+    assert "16 reviews; left out: 0 neutral, 3 without a sentiment, 0 repeated" in done.err
+    assert "test set: 6 reviews; left out: 0 neutral" in done.err
+    report = json.loads((tmp_path / "own" / "training.json").read_bytes())
+    accuracy = f"accuracy on the test set {report['test_accuracy']:.1f} % on 6 reviews"
+    rest = "(the paper's classifier on its test set: 92 %; always the commonest class: 50.0 %)"
+    assert f"{accuracy} {rest}" in done.out
+    assert (report["reviews_an_epoch"], report["reviews_unlabelled"]) == (16, 3)
+
+    reviews = write_reviews(tmp_path / "other.csv", 10)
+    done = forked(*how, "--test", reviews, "--out", tmp_path / "other")
+    assert done.code == 0, done.err
+    report = json.loads((tmp_path / "other" / "training.json").read_bytes())
+    assert report["test"]["files"][0]["file"] == "other.csv"
+    assert report["test"]["reviews"] == report["reviews_held_out"] == 10
+
+    done = forked(*how, "--test", tmp_path / "no.csv", "--out", tmp_path / "none")
+    assert done.code == 1
+    assert "no.csv: no such file" in done.err
 
 
 @pytest.mark.parametrize(

@@ -111,10 +111,37 @@ def test_a_campaign_without_items_has_no_figures() -> None:
 
 def test_table_10(report: tuple[list[Item], list[Decision], object]) -> None:
     (row,) = by_term(report[2])  # type: ignore[arg-type]
-    # Only x is kept: 4 of 5 for the stereotype; (80 + 80 + 100)/3 over all.
+    # Only x is kept. Its stereotype has 4 and 1 of 5 votes: (4/5)² + (1/5)² = 0.68; the share of
+    # votes is 4/5, and (80 + 80 + 100)/3 over all three.
+    assert row["agreement"] == pytest.approx(68)
     assert row["stereotype"] == pytest.approx(80)
     assert row["all"] == pytest.approx(260 / 3)
     assert (row["term"], row["domain"], row["cats"]) == ("baker", "profession", 1)
+    # y is decided too: its stereotypes have 5 of 5 (1) and 3 and 2 of 5 (9/25 + 4/25 = 0.52).
+    decided = row["decided"]
+    assert decided["items"] == 2
+    assert decided["agreement"] == pytest.approx((68 + 100 + 52) / 3)
+    assert decided["stereotype"] == pytest.approx((80 + 100 + 60) / 3)
+    assert decided["all"] == pytest.approx((80 + 80 + 100 + 100 + 60 + 100) / 6)
+
+
+def test_a_term_without_cats_has_the_agreement_of_its_decided_items() -> None:
+    these = items("y")
+    counted = count(these, labels({name: SAID[name] for name in ("y0", "y1", "y2")}))
+    (row,) = by_term(facts(these, judge(these, counted.votes), counted, {TERM.id: TERM}))
+    assert (row["cats"], row["agreement"], row["stereotype"], row["all"]) == (0, None, None, None)
+    assert row["decided"]["agreement"] == pytest.approx((100 + 52) / 2)
+
+
+def test_both_kinds_of_a_term_are_pooled() -> None:
+    one, two = items("xv")
+    these = [one, two.model_copy(update={"kind": "intrasentence"})]
+    said = {name: SAID[name] for name in ("x0", "x1", "x2")}
+    said |= {"v0": "sssau", "v1": "aaaaa", "v2": "uuuuu"}
+    counted = count(these, labels(said))
+    (row,) = by_term(facts(these, judge(these, counted.votes), counted, {TERM.id: TERM}))
+    # x: 0.68 as above; v: (3/5)² + (1/5)² + (1/5)² = 0.44. A mean over CATs, and not of all votes.
+    assert row["agreement"] == pytest.approx((68 + 44) / 2)
 
 
 def test_annotators_against_the_others(

@@ -1,11 +1,12 @@
 """The vectorised count against the plain rule, and every reason of the filter."""
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.decisions.filter import count, judge, repeats
+from curation.decisions.filter import count, judge, repeats, tiers
 from curation.records import VALUES, Association, Gold, Item, Label, Value
 from curation.rules import Votes, decide
 
@@ -153,3 +154,21 @@ def test_no_item_and_no_label_are_no_error(labels: int) -> None:
     counted = count(items, table([]))
     assert counted.votes.shape == (3 * labels, 4)
     assert [d.reason for d in judge(items, counted.votes)] == ["too_few_labels"] * labels
+
+
+def test_cats_are_counted_by_kind_and_tier() -> None:
+    items = [item(f"i{n}") for n in range(4)]
+    items[1] = items[1].model_copy(update={"kind": "intrasentence"})
+    full = [[(5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)] for _ in items]
+    full[1][0] = (4, 0, 1, 0)
+    full[2][2] = (0, 0, 3, 0)  # kept, though two labels are missing
+    full[3][1] = (3, 2, 0, 0)  # two stereotypes: not kept
+    decisions = judge(items, np.array(full).reshape(-1, 4))
+    assert [d.kept for d in decisions] == [True, True, True, False]
+    found = tiers(items, decisions)
+    assert {name: n for name, n in found.items() if n} == {
+        "intersentence_tier_5": 1,
+        "intrasentence_tier_4": 1,
+        "intersentence_tier_unknown": 1,
+    }
+    assert len(found) == 8

@@ -1,11 +1,11 @@
-"""Agreement measures: figures worked out by hand, and the bootstrap against the package."""
+"""Agreement measures: figures worked out by hand, and the jackknife against the package."""
 
 import krippendorff
 import numpy as np
 import pytest
 
-from curation.decisions.measures import MEASURES, by_cat, contributions, figure
-from curation.intervals import intervals, resampled_sums
+from curation.decisions.measures import MEASURES, by_cat, contributions, figure, interval
+from curation.intervals import t_quantile
 
 # Four units, two classes, votes (a, b): three, three, three and two raters.
 SMALL = np.array([[3, 0], [2, 1], [0, 3], [1, 1]])
@@ -85,38 +85,42 @@ def test_sums_of_contributions_give_the_figure(measure: str) -> None:
     assert MEASURES[measure](sums)[0] == pytest.approx(figure(measure, votes), rel=1e-12)
 
 
-def test_the_bootstrap_of_alpha_equals_the_package_on_every_resample() -> None:
+def test_alpha_without_each_cat_equals_the_package_and_so_does_its_interval() -> None:
     votes, cats = random_votes(60), np.repeat(np.arange(20), 3)
     units = by_cat(contributions(votes), cats)
-    sums = resampled_sums(units, resamples=50, seed=7)
-    draws = np.random.default_rng(7).integers(20, size=(50, 20), dtype=np.int32)
-    slow = [
-        krippendorff.alpha(
-            value_counts=np.concatenate([votes[cats == cat] for cat in draw]),
-            level_of_measurement="nominal",
-        )
-        for draw in draws
+    without = [
+        krippendorff.alpha(value_counts=votes[cats != cat], level_of_measurement="nominal")
+        for cat in range(20)
     ]
-    assert MEASURES["alpha"](sums) == pytest.approx(slow, rel=1e-12)
+    sums = units.sum(axis=0, keepdims=True) - units
+    assert MEASURES["alpha"](sums) == pytest.approx(without, rel=1e-12)
+    # Pseudo-values of log(1 − alpha): 20 · whole − 19 · without; t is 2.093 with 19 degrees.
+    whole = np.log(1 - figure("alpha", votes))  # type: ignore[operator]
+    pseudo = 20 * whole - 19 * np.log(1 - np.array(without))
+    half = t_quantile(0.95, 19) * pseudo.std(ddof=1) / np.sqrt(20)
+    expected = [1 - np.exp(whole + half), 1 - np.exp(whole - half)]
+    assert interval("alpha", units) == pytest.approx(expected)
 
 
-def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
-    # Means of 40 draws from a known distribution: 200 intervals of 90 % miss about 20 times.
-    rng = np.random.default_rng(5)
-    missed = 0
-    for trial in range(200):
-        sample = np.column_stack([rng.exponential(1.0, 40), np.ones(40)])
-        mean = {"mean": lambda s: s[:, 0] / s[:, 1]}
-        bounds = intervals(sample, mean, resamples=300, confidence=0.9, seed=trial)["mean"]
-        assert bounds is not None
-        missed += not bounds[0] <= 1.0 <= bounds[1]
-    assert 8 <= missed <= 42
+def test_where_one_cat_has_all_disagreement_the_interval_is_of_the_measure_itself() -> None:
+    votes = np.array([[5, 0], [0, 5], [5, 0], [0, 5], [3, 2]])
+    for measure in MEASURES:
+        low, high = interval(measure, contributions(votes)) or (None, None)
+        whole = figure(measure, votes)
+        assert low < whole < high <= 1  # type: ignore[operator]
 
 
-def test_one_unit_has_no_interval_and_seeds_decide_the_draws() -> None:
-    one = np.array([[1.0, 1.0]])
-    assert intervals(one, {"mean": lambda s: s[:, 0] / s[:, 1]}) == {"mean": None}
-    units = np.random.default_rng(0).random((9, 2))
-    first, again, other = (resampled_sums(units, resamples=10, seed=s) for s in (1, 1, 2))
-    assert (first == again).all()
-    assert (first != other).any()
+def test_a_rounding_error_is_not_a_disagreement() -> None:
+    # One association of fifteen has a vote against: without its CAT every measure is 1, up to
+    # rounding, whose logarithm would make the interval endless.
+    votes = np.array([[5, 0, 0], [0, 5, 0], [0, 0, 5]] * 5)
+    votes[0] = [4, 1, 0]
+    units = by_cat(contributions(votes), np.repeat(np.arange(5), 3))
+    for measure in MEASURES:
+        low, high = interval(measure, units) or (None, None)
+        assert 0.4 < low < figure(measure, votes) < high <= 1  # type: ignore[operator]
+
+
+def test_one_cat_and_full_agreement_have_no_interval() -> None:
+    assert interval("alpha", contributions(np.array([[3, 2]]))) is None
+    assert interval("alpha", contributions(np.array([[5, 0], [0, 5], [5, 0]]))) is None

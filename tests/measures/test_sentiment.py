@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.intervals import share_interval
 from curation.measures.sentiment import Feeling, by_vader, named, sentiment, swap_test
 from curation.records import GOLDS, Cat
 from curation.words import NotCheckedError
@@ -54,16 +55,19 @@ def test_shares_by_hand_in_two_classes_and_in_three() -> None:
     assert (two["cats"], two["terms"], two["few_terms"]) == (4, 2, True)
     # of terms «baker» has 2 − 1 more, «potter» 1 − 0: of four swaps two are as far from 0
     assert two["difference"]["p"] == 0.5
-    # drawn are two bakers (50 points), two potters (50), or one of each (50)
-    assert two["difference"]["ci"] == [50, 50]
+    # baker 2 − 1 of two, potter 1 − 0 of two: both 50 points, so no variance to go by
+    assert two["difference"]["ci"] is None
 
 
-def test_terms_are_drawn_whole() -> None:
+def test_the_interval_is_over_terms() -> None:
     cats = [*some(3, target="baker"), *some(1, target="potter")]
     feelings = felt(cats, *[(BAD, GOOD, SO)] * 3, (GOOD, GOOD, SO))
     found = overall(sentiment(cats, feelings))
     assert found["labels"]["stereotype"]["negative"]["share"] == 75
-    assert found["labels"]["stereotype"]["negative"]["ci"] == [0, 100]
+    # baker 3 of 3, potter 0 of 1: p = 0.75, residuals 3 − 2.25 and 0 − 0.75.
+    ends = share_interval(np.array([3.0, 0.0]), np.array([3.0, 1.0]), observations=4)
+    assert ends is not None
+    assert found["labels"]["stereotype"]["negative"]["ci"] == [100 * end for end in ends]
 
 
 def test_rows_are_of_all_kinds_and_domains_and_none_is_empty() -> None:

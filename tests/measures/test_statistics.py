@@ -3,10 +3,12 @@
 import math
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.intervals import mean_interval
 from curation.measures.statistics import different_in_sample, statistics, word_count
 from curation.records import GOLDS, KINDS
 from curation.words import NotCheckedError
@@ -33,6 +35,13 @@ def test_table_1_counts_terms_cats_and_words_by_hand() -> None:
     assert (found["overall"]["terms"], found["overall"]["cats"]) == (3, 5)
 
 
+def test_cats_are_counted_by_tier() -> None:
+    tiers = (3, 5, 5, None)
+    four = [one.model_copy(update={"tier": n}) for one, n in zip(CATS, tiers, strict=False)]
+    found = statistics(four, language="en")["overall"]
+    assert [found[f"tier_{name}"] for name in ("3", "4", "5", "unknown")] == [1, 0, 2, 1]
+
+
 def test_gaps_are_of_what_differs_and_not_of_the_context() -> None:
     rows = statistics(CATS, language="en")["gaps"]
     gap = {(r["kind"], r["unit"], r["first"], r["second"]): r for r in rows}
@@ -44,8 +53,8 @@ def test_gaps_are_of_what_differs_and_not_of_the_context() -> None:
     # intersentence: 4 - 2 and 2 - 3
     assert gap["intersentence", "words", *GOLDS[:2]]["mean"] == pytest.approx(0.5)
     assert gap["intersentence", "characters", *GOLDS[:2]]["mean"] == pytest.approx((6 - 7) / 2)
-    low, high = found["ci"]
-    assert -1 <= low <= found["mean"] <= high <= 0
+    ends = mean_interval(np.array([-1.0, 0.0]), np.array([2.0, 1.0]))
+    assert found["ci"] == pytest.approx(ends)
 
 
 def test_tokens_are_counted_where_a_tokenizer_is_named() -> None:
@@ -142,6 +151,7 @@ def test_nothing_collected_has_no_means() -> None:
         "mean_words": None,
         "mean_characters": None,
         "mean_tokens": None,
+        **{f"tier_{name}": 0 for name in ("3", "4", "5", "unknown")},
     }
     assert all(found["kinds"][kind]["domains"] == {} for kind in KINDS)
     assert all(row["mean"] is None and row["cats"] == 0 for row in found["gaps"])

@@ -96,7 +96,7 @@ def figures(folder: Path, rule: str) -> dict[str, float]:
     scores = {q.association: value for q, value in zip(asked, values, strict=True)}
     assert all(isinstance(value, float) for value in scores.values())
     table = comparisons(cats, scores)  # type: ignore[arg-type]
-    overall: dict[str, float] = results(table, model="control", resamples=100)["overall"]
+    overall: dict[str, float] = results(table, model="control")["overall"]
     return overall
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.models.corpus import Corpus, divide, pairs, read_corpus, split
+from curation.models.articles import split
+from curation.models.corpus import Corpus, divide, pairs, read_corpus
 
 
 def lettered(path: Path, sizes: tuple[int, ...]) -> Corpus:
@@ -131,9 +132,9 @@ def test_articles_are_told_apart_by_where_their_sentences_end(tmp_path: Path) ->
         ("a.txt", b"", "a.txt: is empty"),
         ("a.txt", b"\n \n", "no article of two sentences"),
         ("a.txt", b"one\n\nalone", "no article of two sentences"),
-        ("a.txt", b"good\nb\x00d\n", "line 2: no text"),
+        ("a.txt", b"good\nb\x00d\n", "line 2: has a zero byte"),
         ("a.txt", b"good\nb\xffd\n", "line 2: byte 0xff is not UTF-8"),
-        ("a.pdf", b"text", "neither text nor JSON lines"),
+        ("a.pdf", b"text", "neither text, JSON lines nor Parquet"),
         ("a.jsonl", b'{"text": "Rain. Sun."}\n{"text": ', "line 2: not JSON"),
         ("a.jsonl", b'{"title": "A"}', "line 1: neither a text nor a list"),
         ("a.jsonl", b'["A", "B"]', "line 1: neither a text nor a list"),
@@ -152,11 +153,11 @@ def test_what_is_no_corpus_is_an_error_that_names_the_place(
     assert error.value.mend
 
 
-def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:
+def test_a_missing_file_and_an_empty_folder_are_errors(tmp_path: Path) -> None:
     with pytest.raises(CurationError, match="no such file"):
         read_corpus([tmp_path / "a.txt"])
     (tmp_path / "b.txt").mkdir()
-    with pytest.raises(CurationError, match="is a folder"):
+    with pytest.raises(CurationError, match="no file of articles in this folder"):
         read_corpus([tmp_path / "b.txt"])
 
 
@@ -178,6 +179,31 @@ def test_either_side_has_at_least_two_articles(tmp_path: Path) -> None:
     assert [len(side) for side in divide(corpus, share=0.9, seed=1)] == [2, 2]
     with pytest.raises(CurationError, match="has 3 different articles"):
         divide(lettered(tmp_path / "b.txt", (2, 2, 2)), share=0.5, seed=1)
+
+
+def test_articles_are_held_out_until_they_have_so_many_pairs(tmp_path: Path) -> None:
+    # Twenty articles of 3 sentences have 2 pairs each: 7 pairs take four articles, 8 also four,
+    # 9 five. The pairs themselves are then limited to the number that was asked for.
+    corpus = lettered(tmp_path / "a.txt", (3,) * 20)
+    for wanted, taken in ((7, 4), (8, 4), (9, 5), (1, 2), (36, 18)):
+        learnt, held = divide(corpus, share=0.9, seed=1, held_pairs=wanted)
+        assert (len(learnt), len(held)) == (20 - taken, taken)
+        assert not set(learnt) & set(held)
+        assert len(pairs(corpus, held, seed=[1, 5], limit=wanted).first) == wanted
+    # The same articles come first as where a share of them is held out.
+    by_share = divide(corpus, share=0.2, seed=1)[1]
+    assert by_share.tolist() == divide(corpus, share=0.0, seed=1, held_pairs=8)[1].tolist()
+
+
+@pytest.mark.parametrize("wanted", [37, 40, 41, 10**9])
+def test_a_corpus_that_is_too_small_for_the_test_pairs_is_an_error(
+    tmp_path: Path, wanted: int
+) -> None:
+    # 40 pairs; 37 take 19 of the 20 articles, and two must be left.
+    corpus = lettered(tmp_path / "a.txt", (3,) * 20)
+    with pytest.raises(CurationError, match=f"{wanted} test pairs are too many: .*40 pairs") as no:
+        divide(corpus, share=0.1, seed=1, held_pairs=wanted)
+    assert "--test-pairs" in no.value.mend
 
 
 def test_half_of_the_pairs_follow_each_other_and_half_are_of_two_articles(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_what_a_training_of_another_sort_left_when_it_failed_is_no_hindrance(
     train(SentimentTraining(model=str(bert), **SHORT), small, tmp_path)
     with (
         FileLock(tmp_path / ".train-sentiment.lock"),
-        pytest.raises(CurationError, match="another training is at work"),
+        pytest.raises(CurationError, match="another training is running"),
     ):
         train(SentimentTraining(model=str(bert), **SHORT), small, tmp_path)
 
@@ -154,7 +154,7 @@ def test_a_folder_of_others_keeps_its_hidden_files(
     hidden = tmp_path / "campaign" / ".cats.jsonl.12.tmp", tmp_path / ".theirs.tmp"
     for path in hidden:
         path.write_text("at work", "utf-8")
-    with pytest.raises(CurationError, match="which is not of such a training"):
+    with pytest.raises(CurationError, match="which is not from this kind of training"):
         train(SentimentTraining(model=str(bert), **SHORT), small, tmp_path, restart=True)
     assert all(path.exists() for path in hidden)
 

@@ -131,8 +131,8 @@ HEAD = "text,label\n"
         ("a.csv", HEAD + "bread,\n", r"line 2, label: unknown label ''"),
         ("a.csv", HEAD + "bread,0\n  ,1\n", r"line 3: has no text"),
         ("a.csv", HEAD + '"two\nlines",0\nfair,2\n', r"line 4, label: unknown label '2'"),
-        ("a.csv", HEAD + "bread, and butter,0\n", r"line 2: has 3 columns, the head has 2"),
-        ("a.csv", HEAD + 'bread,0\n"fair,1\nfine,1\n', r"line 3: no row of a table"),
+        ("a.csv", HEAD + "bread, and butter,0\n", r"line 2: has 3 columns, the header has 2"),
+        ("a.csv", HEAD + 'bread,0\n"fair,1\nfine,1\n', r"line 3: is not a row of a table"),
         (
             "a.csv",
             "words,label\nbread,0\n",
@@ -148,14 +148,18 @@ HEAD = "text,label\n"
         ("a.csv", HEAD + "a,0\na,0\nc,1\nd,1\n", r"has 1 different review of the .*negative"),
         ("a.csv", HEAD + "a,0\nb,0\n", r"the corpus has 0 different reviews of the .*positive"),
         ("a.csv", HEAD.encode() + b"bread,0\nb\xe4d,1\n", r"line 3: byte 0xe4 is not UTF-8"),
-        ("a.csv", b"PK\x03\x04\0\0", r"line 1: no text"),
+        ("a.csv", b"PK\x03\x04\0\0", r"line 1: has a zero byte"),
         ("a.csv", f"{HEAD}bread,0\n".encode("utf-16"), r"a\.csv: is UTF-16"),
         ("a.csv", "\nText,label,text\na,0,b\n", r"line 2: has 2 columns «text»"),
         ("a.csv", HEAD + "bread,0.5\n", r"line 2, label: unknown label '0\.5'"),
         ("a.csv.gz", None, r"a\.csv\.gz: cannot be unpacked"),
-        ("a.jsonl", '{"text": "a", "label": 1}\n{"text": "b", "la', r"line 2: no JSON object"),
-        ("a.jsonl", '["a", 1]\n', r"line 1: no JSON object"),
-        ("a.jsonl", '{"text": 5, "label": 1}\n', r"line 1: text is no text"),
+        (
+            "a.jsonl",
+            '{"text": "a", "label": 1}\n{"text": "b", "la',
+            r"line 2: is not a JSON object",
+        ),
+        ("a.jsonl", '["a", 1]\n', r"line 1: is not a JSON object"),
+        ("a.jsonl", '{"text": 5, "label": 1}\n', r"line 1: text is not text"),
         ("a.jsonl", '{"text": "a", "label": true}\n', r"line 1, label: unknown label True"),
         ("a.jsonl", '{"text": "a", "stars": true}\n', r"line 1, stars: True stars"),
         ("a.jsonl", '{"text": "a", "stars": 0}\n', r"line 1, stars: 0 stars"),
@@ -178,7 +182,7 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CurationError, match="no such file"):
         read_reviews([tmp_path / "a.csv"])
     (tmp_path / "b.csv").mkdir()
-    with pytest.raises(CurationError, match="is a folder"):
+    with pytest.raises(CurationError, match=r"b\.csv: has no folder «neg»"):
         read_reviews([tmp_path / "b.csv"])
 
 

@@ -4,7 +4,18 @@ import pytest
 
 from curation.files import CurationError
 from curation.models import rules
-from curation.models.rules import BOTH, PROFILES, RULES, Ask, rules_for
+from curation.models.rules import (
+    BOTH,
+    PROFILES,
+    REVISED,
+    RULES,
+    SOURCES,
+    Ask,
+    profiles_of,
+    revisions,
+    rules_for,
+    rules_name,
+)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -38,7 +49,6 @@ def test_a_rule_serves_the_kinds_that_it_is_for() -> None:
     [
         ("pll", None, "«pll» is not for causal models"),
         ("ppl", None, "no rule «ppl»"),
-        (None, "acl-pll", "«acl-pll» says nothing of causal models"),
         (None, "acl", "no profile «acl»"),
         ("ll-bos", "arxiv", "both a rule and a profile"),
     ],
@@ -47,6 +57,58 @@ def test_what_does_not_fit_is_named(rule: str | None, profile: str | None, messa
     with pytest.raises(CurationError, match=message) as caught:
         rules_for("causal", rule=rule, profile=profile)
     assert caught.value.mend
+
+
+@pytest.mark.parametrize("profile", ["acl-ll", "arxiv", "code"])
+def test_a_profile_with_a_head_says_why_it_is_not_for_endpoints(profile: str) -> None:
+    with pytest.raises(CurationError, match=f"«{profile}» has no rules for endpoint") as caught:
+        rules_for("endpoint", rule=None, profile=profile)
+    assert "a next-sentence head, which a model behind an endpoint cannot have" in caught.value.what
+    assert caught.value.mend == "take acl-pll, default"  # those that serve endpoints
+
+
+def test_no_profile_of_a_paper_is_for_models_that_it_does_not_score() -> None:
+    with pytest.raises(CurationError, match="«acl-pll» has no rules for seq2seq models") as caught:
+        rules_for("seq2seq", rule=None, profile="acl-pll")
+    assert caught.value.mend == "take default"
+    # StereoSet's code reads XLNet after a passage of its own, and does not hide what is masked.
+    with pytest.raises(CurationError, match="«code» has no rules for permuted models"):
+        rules_for("permuted", rule=None, profile="code")
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        ({"intrasentence": "ll-acl", "intersentence": "nsp"}, "ll-acl_nsp"),
+        ({"intersentence": "nsp", "intrasentence": "ll-acl"}, "ll-acl_nsp"),
+        ({"intrasentence": "pll-word-l2r", "intersentence": "pll-word-l2r"}, "pll-word-l2r"),
+        ({"intersentence": "nsp"}, "nsp"),
+    ],
+)
+def test_what_a_run_is_called(rules: dict[str, str], name: str) -> None:
+    assert rules_name(rules) == name
+
+
+def test_a_run_serves_every_profile_whose_rules_it_has() -> None:
+    for name, families in PROFILES.items():
+        for family, by_kind in families.items():
+            assert name in profiles_of(family, by_kind)
+    assert profiles_of("masked", {"intersentence": "nsp"}) == []
+    assert profiles_of("ensemble", {"intrasentence": "mixed", "intersentence": "nsp"}) == []
+    # What acl-pll was before it was the paper's:
+    assert profiles_of("masked", {"intrasentence": "pll", "intersentence": "nsp"}) == []
+
+
+def test_every_profile_says_what_it_follows() -> None:
+    assert list(SOURCES) == list(PROFILES)
+
+
+def test_rules_that_have_changed_are_numbered_and_no_others() -> None:
+    assert set(REVISED) == {"attribute-acl"}
+    assert revisions({"intrasentence": "attribute-acl", "intersentence": "nsp"}) == {
+        "attribute-acl": 2
+    }
+    assert revisions(rules_for("causal", rule=None, profile="acl-ll")) == {}
 
 
 def test_what_an_ask_says_of_its_text() -> None:

@@ -175,6 +175,18 @@ def test_a_limit_holds_on_both_sides(bert: Path, small: Corpus, tmp_path: Path) 
     assert (report["pairs_an_epoch"], report["pairs_held_out"], report["steps"]) == (7, 7, 2)
 
 
+def test_so_many_pairs_are_tested_on(bert: Path, small: Corpus, tmp_path: Path) -> None:
+    # An article of six sentences has 5 pairs: 7 test pairs take two of the ten articles, whatever
+    # the share and the limit say; the other eight have 40 pairs, of which 16 are learnt from.
+    wanted = Training(
+        model=str(bert), **{**SHORT, "held_out": 0.5, "epochs": 1}, test_pairs=7, limit=16
+    )
+    report = train(wanted, small, tmp_path)
+    assert (report["articles_held_out"], report["pairs_held_out"]) == (2, 7)
+    assert report["pairs_an_epoch"] == 16
+    assert report["held_out_accuracy"] in [pytest.approx(100 * right / 7) for right in range(8)]
+
+
 # --- going on -----------------------------------------------------------------------------------
 
 
@@ -185,7 +197,10 @@ def test_a_limit_holds_on_both_sides(bert: Path, small: Corpus, tmp_path: Path) 
 def test_a_killed_training_ends_as_if_it_had_not_been(
     bert: Path, small: Corpus, tmp_path: Path, step: int, freeze: bool
 ) -> None:
-    wanted = Training(model=str(bert), checkpoint_every=2, freeze=freeze, **SHORT)
+    optimizer = "bertadam" if step == 4 else "adamw"
+    wanted = Training(
+        model=str(bert), checkpoint_every=2, freeze=freeze, optimizer=optimizer, **SHORT
+    )
     whole = train(wanted, small, tmp_path / "whole")
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path / "killed", tell=kill_at(step))
@@ -245,6 +260,8 @@ def test_a_kill_while_the_model_is_written_is_made_good(
     [
         ({"lr": 5e-4}, r"--lr was 0\.001, is 0\.0005"),
         ({"held_out": 0.3}, r"--held-out was 0\.2, is 0\.3"),
+        ({"optimizer": "bertadam"}, "--optimizer was adamw, is bertadam"),
+        ({"test_pairs": 7}, "--test-pairs was None, is 7"),
         ({"seed": 2, "freeze": True}, "--freeze was False, is True; --seed was 1, is 2"),
     ],
 )
@@ -269,6 +286,23 @@ def test_how_often_checkpoints_are_written_may_change(
     with pytest.raises(KilledError):
         train(Training(checkpoint_every=1, **wanted), small, tmp_path, tell=kill_at(2))
     assert train(Training(checkpoint_every=9, **wanted), small, tmp_path)["continued"] == 1
+
+
+def test_a_training_that_an_earlier_version_began_goes_on(
+    bert: Path, small: Corpus, tmp_path: Path
+) -> None:
+    wanted = {"model": str(bert), "checkpoint_every": 1, **SHORT}
+    with pytest.raises(KilledError):
+        train(Training(**wanted), small, tmp_path, tell=kill_at(2))
+    path = tmp_path / "train-nsp.json"
+    before = json.loads(path.read_bytes())
+    for name in ("test_pairs", "optimizer"):  # settings that came later
+        del before["settings"][name]
+    path.write_text(json.dumps(before), "utf-8")
+    with pytest.raises(CurationError, match="--optimizer was adamw, is bertadam"):
+        train(Training(**wanted, optimizer="bertadam"), small, tmp_path)
+    path.write_text(json.dumps(before), "utf-8")
+    assert train(Training(**wanted), small, tmp_path)["continued"] == 1
 
 
 def test_another_corpus_or_model_is_an_error(
@@ -316,7 +350,7 @@ def test_a_folder_of_something_else_is_left_alone(
 def test_two_trainings_in_a_folder_are_an_error(bert: Path, small: Corpus, tmp_path: Path) -> None:
     with (
         FileLock(tmp_path / ".train-nsp.lock"),
-        pytest.raises(CurationError, match="another training is at work"),
+        pytest.raises(CurationError, match="another training is running"),
     ):
         train(Training(model=str(bert), **SHORT), small, tmp_path)
 
@@ -330,6 +364,7 @@ def test_two_trainings_in_a_folder_are_an_error(bert: Path, small: Corpus, tmp_p
         ({"device": "map"}, "one device"),
         ({"precision": "int8"}, "no precision «int8»"),
         ({"precision": "float16"}, "float16 trains on a GPU only"),
+        ({"optimizer": "sgd"}, "no optimizer «sgd»"),
         ({"accumulate": 17}, "a batch of 16 pairs has no 17 parts"),
         ({"length": 65}, "pairs of 65 tokens"),  # the model's window is 64
         ({"length": 4}, "pairs of 4 tokens"),  # three special tokens and one of each sentence

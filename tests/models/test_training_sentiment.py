@@ -20,7 +20,7 @@ from curation.models.tiny import make
 from curation.models.training_sentiment import train
 from curation.models.training_settings import SentimentTraining, Told
 from support import models as tiny
-from support.reviews import ALL, BAD, GOOD, PLAIN, sentence, write_reviews
+from support.reviews import ALL, BAD, GOOD, PLAIN, sentence, write_folder, write_reviews
 from support.strike import KilledError, kill_at
 
 SHORT: dict[str, Any] = {"length": 32, "batch": 8, "epochs": 2, "held_out": 0.25, "lr": 1e-3}
@@ -92,8 +92,9 @@ def test_the_report_says_what_was_done(learnt: Any, bert: Path) -> None:
     assert report["reviews_held_out_by_class"] == {"negative": 24, "positive": 24}
     assert report["reviews_an_epoch_by_class"] == {"negative": 96, "positive": 96}
     assert (report["steps"], report["warmup_steps"]) == (72, 36)  # no more than half
-    left_out = [report[f"reviews_{why}"] for why in ("neutral", "repeated", "contradictory")]
-    assert left_out == [0, 0, 0]
+    whys = ("neutral", "repeated", "contradictory", "unlabelled", "in_test")
+    assert [report[f"reviews_{why}"] for why in whys] == [0, 0, 0, 0, 0]
+    assert (report["test"], report["test_accuracy"]) == (None, None)
     assert report["settings"]["model"] == "tiny-bert"  # no folder of this machine
     assert str(bert.parent) not in json.dumps(report)
     assert report["base"]["revision"].startswith("sha256:")
@@ -177,6 +178,42 @@ def test_a_limit_holds_on_both_sides(bert: Path, small: Reviews, tmp_path: Path)
     assert report["reviews_an_epoch_by_class"] == {"negative": 2, "positive": 2}
     assert report["reviews_held_out_by_class"] == {"negative": 2, "positive": 2}
     assert report["steps"] == 2
+
+
+@pytest.mark.parametrize("step", [None, 2])
+def test_a_test_set_takes_the_place_of_the_held_out_share(
+    bert: Path, tmp_path: Path, step: int | None
+) -> None:
+    folder = tmp_path / "aclImdb"
+    write_folder(folder / "train", 20)
+    write_folder(folder / "test", 8, first=20)
+    (folder / "test" / "pos" / "99_9.txt").write_text("this song was lovely here", "utf-8")
+    (folder / "train" / "pos" / "99_9.txt").write_text("this song was lovely here", "utf-8")
+    test = read_reviews([folder], part="test")
+    reviews = read_reviews([folder], test=test)
+    wanted = SentimentTraining(model=str(bert), checkpoint_every=1, **SHORT)
+    if step:
+        with pytest.raises(KilledError):
+            train(wanted, reviews, tmp_path / "out", tell=kill_at(step))
+        with pytest.raises(CurationError, match=r"other settings \(the corpus\)"):
+            train(wanted, read_reviews([folder]), tmp_path / "out")
+    report = train(wanted, reviews, tmp_path / "out")
+    # All of the 20 reviews are learnt from, 10 of each class; the 21st is in the test set.
+    assert report["reviews_an_epoch_by_class"] == {"negative": 10, "positive": 10}
+    assert report["reviews_held_out_by_class"] == {"negative": 4, "positive": 5}
+    assert (report["reviews"], report["reviews_in_test"]) == (20, 1)
+    assert (report["test"]["reviews"], report["test"]["files"][0]["files"]) == (9, 9)
+    assert report["test_accuracy"] == report["held_out_accuracy"]
+    assert report["commonest_class_held_out"] == pytest.approx(500 / 9)
+    # The accuracy is that of the saved model on the texts of the test folder.
+    found = classifier.load(str(tmp_path / "out"))
+    files = [(path, path.parent.name) for path in sorted((folder / "test").rglob("*.txt"))]
+    told = classifier.classify(found, [path.read_text("utf-8") for path, _ in files])
+    right = sum(
+        (one.positive > one.negative) == (sort == "pos")
+        for one, (_, sort) in zip(told, files, strict=True)
+    )
+    assert report["test_accuracy"] == pytest.approx(100 * right / 9)
 
 
 def test_long_reviews_lose_their_ends(
@@ -296,7 +333,10 @@ def test_a_folder_of_something_else_is_left_alone(
     [
         ({"device": "map"}, "one device"),
         ({"accumulate": 9}, "a batch of 8 reviews has no 9 parts"),
-        ({"length": 129}, "reviews of 129 tokens do not do"),  # the model's window is 128
+        (
+            {"length": 129},
+            "reviews of 129 tokens are not allowed",
+        ),  # the model's window is 128
         ({"length": 2}, "reviews of 2 tokens"),  # two special tokens and one of the review
         ({"lr": 1e30}, "the loss is"),
         ({"classes": 3}, "the reviews were read in 2 classes, 3 are wanted"),

@@ -27,8 +27,7 @@ def cats() -> list[Cat]:
 @pytest.fixture(scope="module")
 def official(cats: list[Cat]) -> dict[str, dict[str, Any]]:
     return {
-        one["model"]: one
-        for one in measured(cats, artefacts(cats, language="en"), ties="official", resamples=200)
+        one["model"]: one for one in measured(cats, artefacts(cats, language="en"), ties="official")
     }
 
 
@@ -61,7 +60,7 @@ def test_the_longest_option(cats: list[Cat], official: Any) -> None:
         for a in cat.associations
     }
     table = comparisons(inter, by_words, ties="official")
-    assert round(results(table, model="-", resamples=1)["overall"]["lms"], 1) == 72.0
+    assert round(results(table, model="-")["overall"]["lms"], 1) == 72.0
     # By characters, as here, it is a little better: 73.14, ss 41.89.
     lms, ss, _ = figures(official["LongestLM"], "intersentence")
     assert (round(lms, 2), round(ss, 2)) == (73.14, 41.89)
@@ -71,9 +70,7 @@ def test_length_and_its_opposite_are_one_fact(cats: list[Cat]) -> None:
     longest, shortest = (
         {a: sign * value for a, value in length(cats).items()} for sign in (1.0, -1.0)
     )
-    one, other = (
-        results(comparisons(cats, scores), model="-", resamples=1) for scores in (longest, shortest)
-    )
+    one, other = (results(comparisons(cats, scores), model="-") for scores in (longest, shortest))
     for kind in KINDS:
         for figure in ("lms", "ss"):
             a, b = (r["kinds"][kind]["overall"][figure] for r in (one, other))
@@ -82,7 +79,7 @@ def test_length_and_its_opposite_are_one_fact(cats: list[Cat]) -> None:
 
 def test_frequency_says_nothing_within_a_sentence_and_little_between(cats: list[Cat]) -> None:
     scores = unigram(cats, language="en")
-    found = results(comparisons(cats, scores), model="-", resamples=200)
+    found = results(comparisons(cats, scores), model="-")
     # 50.0 and 51.0; 61.4 and 47.5
     lms, ss, _ = figures(found, "intrasentence")
     assert (lms, ss) == (pytest.approx(50, abs=1.5), pytest.approx(50, abs=2))
@@ -97,7 +94,7 @@ def test_stereosets_dev_set_is_not_beyond_reproach(cats: list[Cat]) -> None:
     own = [one for one in artefacts(cats, language="en") if one.name not in ("FirstLM", "LastLM")]
     told = {
         (one["model"], far["kind"], far["figure"])
-        for one in measured(cats, own, resamples=200)
+        for one in measured(cats, own)
         for far in one["beyond_chance"]
     }
     assert {
@@ -118,7 +115,7 @@ def test_the_published_files_are_in_no_telling_order(file: str) -> None:
     found = read_cats(REAL / file)
     first = next(a for a in artefacts(found, language="en") if a.name == "FirstLM")
     assert first.scores is not None
-    whole = results(comparisons(found, first.scores), model="-", resamples=500)["overall"]
+    whole = results(comparisons(found, first.scores), model="-")["overall"]
     for figure in ("lms", "ss"):
         low, high = whole[f"{figure}_ci"]
         assert low <= 50 <= high

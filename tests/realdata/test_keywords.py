@@ -1,6 +1,8 @@
 """Keywords of StereoSet's development set, beside those of the paper's Table 3."""
 
+import runpy
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,21 +12,13 @@ from curation.records import Cat
 from curation.words import words
 from support.cats import REAL, development_set
 
+ROOT = Path(__file__).parents[2]
 pytestmark = [
     pytest.mark.realdata,
     pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
 ]
 # Of development and test set together, lemmas of a lemmatiser that knows parts of speech.
-TABLE_3 = {
-    "gender": "stepchild masculine bossy ma uncare breadwinner immature naggy feminine rowdy "
-    "possessive manly polite studious homemaker burly",
-    "profession": "nerdy uneducated bossy hardwork pushy unintelligent studious dumb rude snobby "
-    "greedy sloppy disorganize talkative uptight dishonest",
-    "race": "poor beautiful uneducated smelly snobby immigrate wartorn rude industrious wealthy "
-    "dangerous accent impoverish lazy turban scammer",
-    "religion": "commandment hinduism savior hijab judgmental diety peaceful unholy classist "
-    "forgiving terrorist reborn atheist monotheistic coworker devout",
-}
+TABLE_3 = runpy.run_path(str(ROOT / "benchmarks" / "reproduce.py"))["KEYWORDS"]
 # Why the others are not among the hundred first.
 LACKING = {
     "gender": {

@@ -1,7 +1,7 @@
 """How many of StereoSet's own target terms the selection finds in real counts of Wikidata.
 
 The counts are of several years, labels of many occupations are missing, and the authors filtered
-by hand (ACL §3): the figures tell a better rule from a worse, and not how good a list is.
+by hand (ACL §4.1): the figures tell a better rule from a worse, and not how good a list is.
 ``pytest -s`` prints them.
 """
 
@@ -30,7 +30,7 @@ KINDS = {
     "ethnic_group": ("race", "P172"),
 }
 YEARS = ("n_2026", "n_2019", "n_2014", "n_codex")
-SIZES = {"profession": 120, "race": 149, "religion": 12}  # ACL §3, Table 1
+SIZES = {"profession": 120, "race": 149, "religion": 12}  # ACL Table 1
 
 
 def table(name: str) -> list[dict[str, str]]:

@@ -46,6 +46,20 @@ def test_the_splits_are_the_kept_cats_and_share_no_term_or_family(
         assert (cat.context, cat.associations) == (before.context, before.associations)
 
 
+def test_every_file_has_the_tiers_of_the_cats(example: Path, release: Path) -> None:
+    tiers = {cat.id: cat.tier for cat in read_records(example / "3-decisions/cats.jsonl", Cat)}
+    assert {3, 4, 5} <= set(tiers.values())
+    for name in ("dev.json", "test.json"):
+        for cat in read_cats(release / name):
+            assert cat.tier == tiers[cat.id]
+    with (release / "annotations.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            assert row["tier"] == str(tiers[row["cat_id"]] or "")
+    counts = Counter(tiers.values())
+    readme = (release / "README.md").read_text("utf-8")
+    assert f"{counts[3]} CATs of tier 3, {counts[4]} CATs of tier 4, " in readme
+
+
 def test_the_long_table_holds_the_labels_of_the_json(release: Path) -> None:
     with (release / "annotations.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

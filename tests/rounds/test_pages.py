@@ -185,6 +185,23 @@ def test_a_forms_controls_are_the_fields_of_its_answers(kind: RoundKind) -> None
     assert all("requiredMessage" in c.attrib for c in there.values() if "required" in c.attrib)
 
 
+@pytest.mark.parametrize("kind", ROUND_KINDS)
+def test_a_form_asks_in_the_order_of_its_fields(kind: RoundKind) -> None:
+    asked = list(controls(kind, pages.texts("en", None)))
+    assert asked == [*FIELDS[kind], "consent"]
+
+
+def test_writers_are_asked_as_in_the_paper() -> None:
+    # ACL §4.2, arXiv Figures 2 and 3: intrasentence the words come before the sentence,
+    # intersentence the context before what follows it.
+    words = ("stereotype", "anti_stereotype", "unrelated")
+    assert FIELDS["intrasentence"] == (*words, "template")
+    assert FIELDS["intersentence"] == ("context", *words)
+    # The unrelated text is unrelated to both of the others, and to the context sentence.
+    assert "either" in ENGLISH["intrasentence"]["unrelated_hint"]
+    assert "any of the sentences" in ENGLISH["intersentence"]["unrelated_hint"]
+
+
 def test_a_forms_choices_are_the_values_of_its_answers() -> None:
     said = pages.texts("en", None)
     validation, review = controls("validation", said), controls("review", said)

@@ -6,7 +6,7 @@ import pytest
 
 from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
 from curation.scores.artefacts import Artefact, Scores
-from curation.scores.baselines import beyond_chance, measured
+from curation.scores.baselines import baselines, beyond_chance, measured
 
 
 def cat(name: str, kind: Kind = "intrasentence") -> Cat:
@@ -18,8 +18,8 @@ def cat(name: str, kind: Kind = "intrasentence") -> Cat:
     )  # fmt: skip
 
 
-INTRA = [cat(f"p{n}") for n in range(6)]
-INTER = [cat(f"q{n}", "intersentence") for n in range(6)]
+INTRA = [cat(f"p{n}") for n in range(12)]
+INTER = [cat(f"q{n}", "intersentence") for n in range(12)]
 
 
 def scores(cats: list[Cat], stereotype: float, anti: float, unrelated: float) -> Scores:
@@ -38,7 +38,6 @@ def test_figures_rule_and_reason_stand_together() -> None:
             Artefact("LongestLM", "longer", scores(INTRA, 3, 2, 1)),
             Artefact("UnigramLM", "frequent", None, "no list"),
         ],
-        resamples=100,
     )
     longest, unigram = found
     # Every comparison is won: lms 100, ss 100, icat 100 · min(100, 0)/50 = 0.
@@ -54,18 +53,18 @@ def test_figures_rule_and_reason_stand_together() -> None:
 
 def test_a_rule_for_one_kind_has_no_figure_of_both() -> None:
     rule = Artefact("OverlapLM", "shares", scores(INTER, 3, 2, 1))
-    (found,) = measured([*INTRA, *INTER], [rule], resamples=100)
+    (found,) = measured([*INTRA, *INTER], [rule])
     assert list(found["kinds"]) == ["intersentence"]
-    assert found["kinds"]["intersentence"]["overall"]["cats"] == 6
+    assert found["kinds"]["intersentence"]["overall"]["cats"] == 12
     assert found["overall"] is None
-    (alone,) = measured(INTER, [rule], resamples=100)
-    assert alone["overall"]["cats"] == 6
+    (alone,) = measured(INTER, [rule])
+    assert alone["overall"]["cats"] == 12
 
 
 def test_lost_ties_are_counted_as_asked_and_judged_as_half_won() -> None:
     even = Artefact("SentimentLM", "negative", scores(INTRA, 0, 0, 0))
-    (half,) = measured(INTRA, [even], resamples=100)
-    (official,) = measured(INTRA, [even], ties="official", resamples=100)
+    (half,) = measured(INTRA, [even])
+    (official,) = measured(INTRA, [even], ties="official")
     assert (half["overall"]["lms"], half["overall"]["ss"]) == (50.0, 50.0)
     assert (official["overall"]["lms"], official["overall"]["ss"]) == (0.0, 0.0)
     # ss is 0 only because ties are lost, so the texts are not to blame.
@@ -76,36 +75,23 @@ def test_what_beats_chance_is_told_by_kind() -> None:
     both = {**scores(INTRA, 3, 3, 1), **scores(INTER, 1, 2, 1.5)}
     # intra: both beat unrelated, lms 100; stereotype and anti tie, ss 50
     # inter: only anti beats unrelated, lms 50; ss 0
-    (found,) = measured([*INTRA, *INTER], [Artefact("X", "-", both)], resamples=100)
+    (found,) = measured([*INTRA, *INTER], [Artefact("X", "-", both)])
+    low = pytest.approx(100 * 12 / (12 + 2.201**2), rel=1e-4)
+    high = pytest.approx(100 * 2.201**2 / (12 + 2.201**2), rel=1e-4)
     assert found["beyond_chance"] == [
-        {"kind": "intrasentence", "figure": "lms", "value": 100.0, "ci": [100.0, 100.0]},
-        {"kind": "intersentence", "figure": "ss", "value": 0.0, "ci": [0.0, 0.0]},
+        # Twelve terms, all alike: Wilson with twelve CATs and t = 2.201 with eleven degrees.
+        {"kind": "intrasentence", "figure": "lms", "value": 100.0, "ci": [low, 100.0]},
+        {"kind": "intersentence", "figure": "ss", "value": 0.0, "ci": [0.0, high]},
     ]
 
 
 @pytest.mark.parametrize("turned", ["ShortestLM", "LastLM"])
 def test_an_ss_that_mirrors_anothers_is_told_once(turned: str) -> None:
     values = scores(INTRA, 2, 3, 1)  # lms 100, ss 0
-    (first,) = measured(INTRA, [Artefact("LongestLM", "-", values)], resamples=100)
-    (second,) = measured(INTRA, [Artefact(turned, "-", values)], resamples=100)
+    (first,) = measured(INTRA, [Artefact("LongestLM", "-", values)])
+    (second,) = measured(INTRA, [Artefact(turned, "-", values)])
     assert told(first["beyond_chance"]) == [("intrasentence", "lms"), ("intrasentence", "ss")]
     assert told(second["beyond_chance"]) == [("intrasentence", "lms")]
-
-
-def test_resamples_and_seed_reach_the_intervals() -> None:
-    # Three terms won and three lost: a resample has k of 6 won, and its lms is k · 100/6.
-    values = {**scores(INTRA[:3], 3, 2, 1), **scores(INTRA[3:], 1, 2, 3)}
-    rule = [Artefact("X", "-", values)]
-    (one,), (again,) = (measured(INTRA, rule, resamples=100, seed=1) for _ in range(2))
-    assert one == again
-    low, high = one["overall"]["lms_ci"]
-    assert low < 50.0 < high
-    # Of a single resample both bounds are its lms; five seeds do not draw the same one.
-    bounds = [
-        measured(INTRA, rule, resamples=1, seed=seed)[0]["overall"]["lms_ci"] for seed in range(5)
-    ]
-    assert all(low == high for low, high in bounds)
-    assert len({low for low, _ in bounds}) > 1
 
 
 def result(**cells: dict[str, Any]) -> dict[str, Any]:
@@ -143,3 +129,14 @@ def test_kinds_come_in_their_order_and_may_be_missing() -> None:
         (kind, "lms") for kind in KINDS
     ]
     assert beyond_chance(result()) == []
+
+
+def test_no_cell_of_a_computed_baseline_has_an_interval_and_stereotypedlm_has_no_lms() -> None:
+    found = {one["model"]: one for one in baselines([*INTRA, *INTER])}
+    for one in found.values():
+        pooled = [one["overall"], *one["domains"].values(), *one["terms"].values()]
+        assert len(pooled) == 1 + 1 + 24
+        assert {cell[f"{name}_ci"] for cell in pooled for name in ("lms", "ss", "icat")} == {None}
+    # StereotypedLM says nothing of unrelated associations (ACL §5.3), in no domain either.
+    assert found["StereotypedLM"]["domains"]["race"]["lms"] is None
+    assert found["IdealLM"]["domains"]["race"]["lms"] == 100.0

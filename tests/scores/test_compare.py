@@ -1,89 +1,52 @@
-"""Which run speaks for a model; terms, kinds, rules and variants beside one another."""
+"""A run's results, a group of models compared, rules and variants beside one another."""
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.files import CurationError
-from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.compare import (
-    by_term,
+    compare_group,
     correlations,
-    few,
-    leading,
-    most_and_least,
-    published_agreement,
     run_results,
     shifts,
-    single,
+    terms_of,
 )
+from curation.scores.groups import groups
 from curation.scores.metrics import comparisons, results
-from curation.scores.runs import Board, Run, board
-from curation.stereoset import read_entries
-
-S, A, U = (3, 2, 1), (2, 3, 1), (2, 1, 3)  # s > a > u; a > s > u; u > s > a
-
-
-def cat(name: str, target: str, domain: str = "race", kind: Kind = "intrasentence") -> Cat:
-    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
-    return Cat(
-        id=name, kind=kind, domain=domain, term=f"{domain}/{target}", target=target,
-        family=target, split="test", context="-", associations=(a, b, c),
-    )  # fmt: skip
-
-
-def run(
-    model: str, rule: str = "r", variant: str = "", **of: tuple[float, float, float]
-) -> Run:  # fmt: skip
-    scores = {f"{name}{g[0]}": float(value) for name, three in of.items()
-              for g, value in zip(GOLDS, three, strict=True)}  # fmt: skip
-    return Run(model, rule, variant, scores)
-
-
-CATS = [
-    cat("p", "x"), cat("q", "x", kind="intersentence"), cat("r", "y"), cat("t", "x", "gender"),
-]  # fmt: skip
-
-
-def spoken(*runs: Run, rule: str | None = None) -> list[str]:
-    return [runs[number].name for number in leading(runs, rule=rule)]
-
-
-def test_a_model_speaks_by_the_rule_that_most_have() -> None:
-    runs = [run("m", "a"), run("m", "b"), run("n", "b"), run("o", "c"), run("n", "b", "lower")]
-    assert spoken(*runs) == ["m/b", "n/b", "o/c"]
-    assert spoken(run("m", "a"), run("m", "default")) == ["m/default"]  # as many: default first
-    assert spoken(run("m", "b"), run("m", "a")) == ["m/a"]  # then by name
-    assert spoken(run("m", "a", "lower"), run("m", "z")) == ["m/z"]  # no variant where possible
-    assert spoken(run("m", "a", "lower")) == ["m/a+lower"]
-
-
-def test_a_rule_that_is_asked_for_leaves_out_who_lacks_it() -> None:
-    runs = [run("m", "a"), run("m", "b"), run("n", "b"), run("n", "a", "lower")]
-    assert spoken(*runs, rule="a") == ["m/a"]
-    assert spoken(*runs, rule="a+lower") == ["n/a+lower"]
-    with pytest.raises(CurationError, match="no model has scores under «z»") as error:
-        spoken(*runs, rule="z")
-    assert error.value.mend == "take one of a, a+lower, b"
-
-
-def laid(*runs: Run) -> Board:
-    return board(CATS, list(runs))
+from curation.scores.terms import Agreement
+from support.boards import CATS, A, S, U, laid, run
 
 
 def test_results_are_those_of_predictions_with_domains_over_both_kinds() -> None:
     m = run("m", p=S, q=A, r=S, t=U)
-    found = run_results(laid(m), 0, resamples=200, seed=3)
-    own = results(comparisons(CATS, m.scores), model="m", resamples=200, seed=3)
+    found = run_results(laid(m), 0)
+    own = results(comparisons(CATS, m.scores), model="m")
     assert (found["kinds"], found["overall"]) == (own["kinds"], own["overall"])
     race = found["domains"]["race"]
     # x: p and q pooled, ss 50; y 100. Intrasentence alone would be 100.
     assert (race["ss"], race["cats"], race["terms"]) == (75.0, 3, 2)
     assert (found["domains"]["gender"]["lms"], found["left_out"]) == (0.0, 0)
-    assert few([found])
+    assert found["overall"]["few_terms"]
+
+
+def test_results_say_what_tables_say_of_a_run() -> None:
+    about = {"family": "masked", "rules": {"intersentence": "nsp"}, "own_head": True,
+             "opened": {"parameters": 110}, "tokens": {"read": 9, "unknown": 5}}  # fmt: skip
+    both = laid(replace(run("m", "nsp", q=S), about=about), replace(run("n", q=S), profile="arxiv"))
+    m, n = (run_results(both, number, profiles=["x"]) for number in (0, 1))
+    assert (m["run"], m["family"], m["rules"], m["own_head"], m["profiles"]) == (
+        "m/nsp", "masked", {"intersentence": "nsp"}, True, ["x"],
+    )  # fmt: skip
+    assert (m["parameters"], m["corpus_gb"], m["flags"]) == (
+        110,
+        None,
+        ["unknown_tokens", "own_head"],
+    )
+    assert (n["rules"], n["declared"], n["own_head"], n["flags"]) == ({}, "arxiv", False, [])
+    given = run_results(both, 0, sizes={"m": {"corpus_gb": 16.0, "parameters": 7.0}})
+    assert (given["parameters"], given["corpus_gb"]) == (7.0, 16.0)
 
 
 def test_left_out_counts_cats_of_the_kinds_that_the_run_has() -> None:
@@ -91,73 +54,75 @@ def test_left_out_counts_cats_of_the_kinds_that_the_run_has() -> None:
     assert (found["left_out"], found["overall"]["cats"]) == (1, 2)  # t; q is of the other kind
 
 
-def test_terms_are_means_over_models_with_cats_and_agreement() -> None:
-    both = laid(run("m", p=S, q=A, r=S, t=U), run("n", p=S, q=S, r=A, t=A))
-    found = by_term(both, [0, 1], agreement={"race/x": 80.0}, resamples=200)
-    # gender/x: t: m s > a (100), n 0; lms m 0, n 100. race/x: p 100 100, q 0 100: (100 + 50)/2.
-    gender, x, y = found
-    assert (gender["domain"], gender["term"], gender["ss"], gender["lms"]) == (
-        "gender", "x", 50.0, 50.0,
-    )  # fmt: skip
-    assert (x["domain"], x["term"], x["ss"], x["cats"]) == ("race", "x", 75.0, 2)
-    assert (y["ss"], y["lms"], y["cats"], y["ss_ci"]) == (50.0, 100.0, 1, None)
-    assert x["ss_ci"] == [50.0, 100.0]  # q twice, p twice
-    assert (x["agreement"], y["agreement"]) == (80.0, None)
+def test_a_group_is_compared_for_itself() -> None:
+    runs = [
+        run("m", "ll-bos", p=S, q=A, r=S, t=S),
+        run("n", "ll-bos", p=A, q=A, r=A, t=A),
+        run("o", "pll", p=S, q=S, r=S, t=S),
+        run("o", "ll-bos", p=S, q=A, r=A, t=A),
+    ]
+    both = laid(*runs)
+    every = [run_results(both, number) for number in range(4)]
+    bos, pll = groups(both.runs)
+    found = compare_group(both, bos, every, agreement={"race/x": Agreement(7.0, 8.0)}, power=3.0)
+    # icat: m ss (50 + 100 + 100)/3, 100 · 16.7/50; o ss (50 + 0 + 0)/3, as far; n 0.
+    assert (found["group"], found["models"]) == ("ll-bos", ["m/ll-bos", "o/ll-bos", "n/ll-bos"])
+    # Three pairs, though there are four runs.
+    pairs = {(row["a"], row["b"]) for row in found["differences"]}
+    assert len(pairs) == 3
+    assert not any("pll" in name for pair in pairs for name in pair)
+    assert found["power"]["figures"]
+    # y: 100, 0 and 0; without o's pll.
+    y = next(row for row in found["terms"] if row["term"] == "y")
+    assert y["ss"] == pytest.approx(100 / 3)
+    alone = compare_group(both, pll, every)
+    assert (alone["models"], alone["differences"], alone["power"]) == (["o/pll"], [], None)
 
 
 def test_ensembles_do_not_count_where_models_are_taken_together() -> None:
-    both = replace(run("e", p=S), about={"family": "ensemble"})
-    assert single(laid(run("m", p=S), both, run("n", p=A)), [2, 1]) == [2]
-    assert by_term(laid(both), single(laid(both), [0])) == []
+    e = replace(run("e", p=S), about={"family": "ensemble", "members": ["m/ll-bos"]})
+    both = laid(run("m", "ll-bos", p=A), e)
+    every = [run_results(both, number) for number in (0, 1)]
+    found = compare_group(both, groups(both.runs)[0], every)
+    assert found["models"] == ["m/ll-bos", "e/r"]
+    assert [row["ss"] for row in found["terms"]] == [0.0]
+    assert found["correlations"][0]["models"] == 1
     assert correlations([]) == [
         {"of": "lms", "with": "ss", "rho": None, "p": None, "models": 0, "exact": True}
     ]
 
 
-def test_a_cat_that_one_model_lacks_has_the_mean_of_the_others() -> None:
-    both = laid(run("m", p=S, q=A), run("n", p=A, r=A))
-    # p: 100 and 0; q: m alone 0; r: n alone 0; nobody has t.
-    found = by_term(both, [0, 1])
-    assert [(row["term"], row["ss"], row["cats"]) for row in found] == [
-        ("x", 25.0, 2),
-        ("y", 0.0, 1),
-    ]
+def test_a_run_that_lacks_a_kind_is_in_nothing_of_both_kinds() -> None:
+    both = laid(
+        run("m", "ll-bos", p=S, q=A, r=S, t=S), run("n", "ll-bos", p=A, q=A, r=A, t=A),
+        run("half", "ll-bos", p=S, r=S, t=S),  # q is the only intersentence CAT
+    )  # fmt: skip
+    every = [run_results(both, number) for number in range(3)]
+    (group,) = groups(both.runs)
+    found = compare_group(both, group, every)
+    assert found["one_kind_only"] == ["half/ll-bos"]
+    pairs = {(row["kind"], row["a"], row["b"]) for row in found["differences"]}
+    assert not [pair for pair in pairs if pair[0] == "both" and "half/ll-bos" in pair]
+    assert [pair for pair in pairs if pair[0] == "intrasentence" and "half/ll-bos" in pair]
+    # y: m 100 and n 0, without half's 100.
+    assert next(row for row in found["terms"] if row["term"] == "y")["ss"] == 50.0
+    assert every[2]["rules"] == {"intrasentence": "ll-bos"}
 
 
-def test_most_and_least_take_each_term_once_and_more_cats_first() -> None:
-    def term(name: str, ss: float, cats: int, domain: str = "d") -> dict[str, Any]:
-        return {"domain": domain, "term": name, "ss": ss, "cats": cats}
-
-    rows = [term("a", 90, 1), term("b", 60, 1), term("c", 20, 9), term("e", 20, 1),
-            term("f", 90, 1, "g")]  # fmt: skip
-    found = most_and_least(rows, count=1)
-    assert [(r["term"], r["end"]) for r in found] == [("a", "most"), ("c", "least"), ("f", "most")]
-    found = most_and_least(rows, count=3)  # four terms: two each
-    assert [r["term"] for r in found] == ["a", "b", "e", "c", "f"]
-    assert [r["end"] for r in found] == ["most", "most", "least", "least", "most"]
-
-
-def test_agreement_of_a_gold_file_is_of_its_stereotypes(tmp_path: Path) -> None:
-    def item(name: str, target: str, labels: list[str]) -> dict[str, Any]:
-        sentences = [
-            {"id": name + g, "sentence": g, "gold_label": g, "labels": [{"label": "unrelated"}]}
-            for g in GOLDS
-        ]
-        sentences[0]["labels"] = [{"label": label, "human_id": "h"} for label in labels]
-        return {"id": name, "target": target, "bias_type": "race", "context": "c",
-                "sentences": sentences}  # fmt: skip
-
-    four = ["stereotype", "stereotype", "anti-stereotype", "stereotype"]
-    items = [
-        item("1", "x", four),  # 75
-        item("2", "x", ["stereotype", "related"]),  # 50
-        item("3", "y", ["stereotype", "?"]),  # 100: the other is no label
-        item("4", "z", []),
-    ]
-    del items[3]["sentences"][0]["labels"]
-    file = tmp_path / "gold.json"
-    file.write_text(json.dumps({"data": {"intrasentence": items}}), "utf-8")
-    assert published_agreement(read_entries(file)) == {"race/x": 62.5, "race/y": 100.0}
+def test_one_models_terms_are_beside_those_of_its_group() -> None:
+    both = laid(run("m", "ll-bos", r=S), run("n", "ll-bos", r=A), run("m", "pll", r=S))
+    every = [run_results(both, number) for number in range(3)]
+    reports = [compare_group(both, g, every) for g in groups(both.runs)]
+    found = terms_of("m", every, reports)
+    # Under ll-bos m has 100 and n 0 on y; under pll m is alone.
+    assert [(part["run"], part["group"], part["rows"][1]["mean_ss"]) for part in found] == [
+        ("m/ll-bos", "ll-bos", 50.0), ("m/pll", "pll", None),
+    ]  # fmt: skip
+    assert [part["run"] for part in terms_of("m/pll", every, reports)] == ["m/pll"]
+    assert terms_of("", every, reports) == []
+    with pytest.raises(CurationError, match="--terms-of z: no such model") as error:
+        terms_of("z", every, reports)
+    assert error.value.mend == "use one of: m/ll-bos, m/pll, n/ll-bos"
 
 
 def figures(lms: float, ss: float, inter: tuple[float, float] | None = None) -> dict[str, Any]:
@@ -184,18 +149,35 @@ def test_correlations_are_over_models_and_across_kinds_of_those_that_have_both()
 def test_shifts_hold_rules_against_the_models_own_and_variants_against_their_rule() -> None:
     base = {"p": S, "q": S, "r": S, "t": S}
     runs = [
-        run("m", "a", **base), run("m", "b", **base | {"t": A}),
-        run("m", "b", "lower", **base | {"t": A, "r": A}), run("m", "z", "lower", **base),
-        run("n", "a", **base), run("n", "a", "lower", **base),
+        run("m", "ll-bos", **base), run("m", "ll-acl", **base | {"t": A}),
+        run("m", "ll-acl", "lower", **base | {"t": A, "r": A}),
+        run("m", "ll-code", "lower", **base), run("n", "ll-bos", **base),
+        run("n", "ll-bos", "lower", **base), run("m", "predictions", **base),
     ]  # fmt: skip
-    found = [row for row in shifts(laid(*runs), [0, 4], resamples=200) if row["figure"] == "ss"]
+    both = laid(*runs)
+    every = shifts(both, groups(both.runs))
+    found = [row for row in every if row["figure"] == "ss"]
     told = [(row["what"], row["a"], row["b"], row["difference"]) for row in found]
     third = pytest.approx(-100 / 3)  # of three terms, one is turned
+    # The model's own is that of the group with more models; nothing is said of predictions whose
+    # rule is not known.
     assert told == [
-        ("rule", "m/b", "m/a", third),
-        ("variant", "m/b+lower", "m/b", third),
-        ("variant", "m/z+lower", "m/a", 0.0),
-        ("variant", "n/a+lower", "n/a", 0.0),
+        ("rule", "m/ll-acl", "m/ll-bos", third),
+        ("variant", "m/ll-acl+lower", "m/ll-acl", third),
+        ("variant", "m/ll-code+lower", "m/ll-bos", 0.0),
+        ("variant", "n/ll-bos+lower", "n/ll-bos", 0.0),
     ]
-    assert found[3]["ci"] == [0.0, 0.0]
-    assert shifts(laid(runs[0], runs[4]), [0, 1]) == []
+    assert found[3]["ci"] is None  # alike on every term
+    picked = shifts(both, groups(both.runs, rule="ll-acl"))
+    assert {(row["a"], row["b"]) for row in picked} == {
+        ("m/ll-bos", "m/ll-acl"), ("m/ll-acl+lower", "m/ll-acl"), ("m/ll-code+lower", "m/ll-acl"),
+    }  # fmt: skip
+    plain = laid(runs[0], runs[4])
+    assert shifts(plain, groups(plain.runs)) == []
+
+
+def test_a_second_folder_of_the_same_rules_is_no_other_rule() -> None:
+    rules = {"rules": {"intrasentence": "ll-bos", "intersentence": "ll-bos"}}
+    old = replace(run("m", "default", p=A), about=rules)
+    both = laid(run("m", "ll-bos", p=S), old)
+    assert shifts(both, groups(both.runs)) == []

@@ -1,4 +1,4 @@
-"""Paired bootstrap, Holm, rank correlation: worked out by hand, and against simulation."""
+"""Paired tests, Holm, rank correlation: worked out by hand, and against simulation."""
 
 import math
 from collections.abc import Sequence
@@ -7,19 +7,17 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.intervals import resampled_sums
+from curation.intervals import t_quantile
 from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.differences import (
     differences,
-    enough_resamples,
     holm,
     paired,
     ranks,
     spearman,
     term_means,
-    two_sided,
 )
-from curation.scores.metrics import comparisons, icat, results
+from curation.scores.metrics import icat, results
 from curation.scores.runs import Board, Run, board
 
 
@@ -59,23 +57,26 @@ def test_differences_are_of_means_over_terms_and_icat_of_the_means() -> None:
     assert (found["ss"]["cats"], found["ss"]["terms"], found["ss"]["few_terms"]) == (3, 2, True)
 
 
-def test_the_draws_are_of_terms_and_the_same_for_both() -> None:
-    # A draw has x twice, y twice, or each once. ss: x 100 − 50, y 0 − 100, both −25.
-    # icat: x twice A 100 · 0 = 0, B 75 · 50/50 = 75; y twice 0 − 0; each once 56.25.
+def test_tests_are_over_terms_and_paired() -> None:
     found = rows_by_figure(paired(board(CATS, [A, B]), [(0, 1)]))
-    assert found["ss"]["ci"] == [-100.0, 50.0]
-    assert found["icat"]["ci"] == [-75.0, 56.25]
-    # lms: x twice 25, y twice 0: draws on one side of 0 only where it is not 0 (a quarter).
-    sums = resampled_sums(np.array([[25.0], [0.0]]), resamples=1000, seed=1)[:, 0]
-    p = 2 * (1 + int((sums <= 0).sum())) / 1001
-    assert found["lms"]["p"] == pytest.approx(p)
-    assert 0.4 < p < 0.6
+    # ss of each term: x 100 − 50 = 50, y 0 − 100 = −100; mean −25, s.e. 75.
+    # t = 1/3 with one degree of freedom: p = 1 − 2/π · atan(1/3).
+    assert found["ss"]["p"] == pytest.approx(1 - 2 / math.pi * math.atan(1 / 3))
+    half = t_quantile(0.95, 1) * 75
+    assert found["ss"]["ci"] == pytest.approx([-25 - half, -25 + half])
+    # icat by the jackknife, of A less B: whole 100 − 43.75; without x (A 100 · 0, B 100 · 0) 0;
+    # without y (A 100 · 0, B 75 · 1) −75. Pseudo-values 2 · 56.25 − 0 and 2 · 56.25 + 75.
+    values = np.array([112.5, 187.5])
+    half = t_quantile(0.95, 1) * values.std(ddof=1) / math.sqrt(2)
+    assert found["icat"]["ci"] == pytest.approx([56.25 - half, 56.25 + half])
+    assert found["icat"]["unsure"]  # with two terms ss may well be 50
+    assert not found["ss"]["unsure"]
 
 
 def test_a_run_against_itself_differs_in_nothing() -> None:
     twin = Run("C", "r", "", A.scores)
     for row in paired(board(CATS, [A, twin]), [(0, 1)]):
-        assert (row["difference"], row["ci"], row["p"]) == (0.0, [0.0, 0.0], 1.0)
+        assert (row["difference"], row["ci"], row["p"]) == (0.0, None, 1.0)
 
 
 def test_two_runs_are_compared_on_the_cats_that_both_have() -> None:
@@ -105,46 +106,41 @@ def noise(models: int, terms: int, each: int, seed: int) -> Board:
     return board(cats, runs)
 
 
-def test_values_are_those_of_results_and_one_model_alone_has_its_interval() -> None:
-    # Against a model that always gives 50, 50 the difference's interval is the model's own.
-    laid = noise(1, 8, 4, 3)
-    even = Run("even", "r", "", dict.fromkeys(laid.runs[0].scores, 0.0))
-    cats = [cat(f"c{t}-{i}", f"t{t}") for t in range(8) for i in range(4)]
-    both = board(cats, [laid.runs[0], even])
-    found = rows_by_figure(paired(both, [(0, 1)], resamples=500, seed=4))
-    own = results(comparisons(cats, laid.runs[0].scores), model="m", resamples=500, seed=4)
-    for figure in ("lms", "ss", "icat"):
-        assert found[figure]["a_value"] == pytest.approx(own["overall"][figure])
-        assert found[figure]["b_value"] == 50.0
-        ci = [bound - 50 for bound in own["overall"][f"{figure}_ci"]]
-        assert found[figure]["ci"] == pytest.approx(ci)
+def test_values_are_those_of_results() -> None:
+    laid = noise(2, 8, 4, 3)
+    found = rows_by_figure(paired(laid, [(0, 1)]))
+    for side, number in (("a_value", 0), ("b_value", 1)):
+        own = results(laid.table(number), model="m")["overall"]
+        for figure in ("lms", "ss", "icat"):
+            assert found[figure][side] == pytest.approx(own[figure])
 
 
 def test_p_of_two_equal_models_is_even_and_of_different_ones_small() -> None:
     # Both models are noise: p below 0.05 should come about one time in twenty.
-    low = [paired(noise(2, 40, 3, seed), [(0, 1)], resamples=300)[1]["p"] for seed in range(120)]
+    low = [paired(noise(2, 6, 3, seed), [(0, 1)])[1]["p"] for seed in range(120)]
     assert sum(p < 0.05 for p in low if p is not None) <= 14  # 6 expected; 14 in 1 of 1000
     cats = [cat(f"c{t}", f"t{t}") for t in range(30)]
     likes = run("s", **{c.id: (3.0, 2.0, 1.0) for c in cats})
     hates = run("a", **{c.id: (2.0, 3.0, 1.0) for c in cats})
-    ss = paired(board(cats, [likes, hates]), [(0, 1)], resamples=1000)[1]
-    assert (ss["difference"], ss["ci"], ss["p"]) == (100.0, [100.0, 100.0], 2 / 1001)
+    ss = paired(board(cats, [likes, hates]), [(0, 1)])[1]
+    assert (ss["difference"], ss["ci"], ss["p"]) == (100.0, None, 2 / 2**30)
 
 
-def test_many_pairs_go_in_batches_and_each_is_as_alone() -> None:
-    laid = noise(13, 6, 2, 7)  # 78 pairs: more than one batch
-    pairs = [(a, b) for a in range(13) for b in range(a + 1, 13)]
-    together = paired(laid, pairs, resamples=200)
-    assert len(together) == 3 * 78
-    assert together[3 * 70 : 3 * 71] == paired(laid, [pairs[70]], resamples=200)
+def test_icat_is_marked_where_ss_may_be_50() -> None:
+    cats = [cat(f"c{t}{i}", f"t{t}") for t in range(10) for i in range(10)]
+
+    def prefers(name: str, share: int) -> Run:
+        return run(name, **{c.id: (3.0, 2.0, 1.0) if int(c.id[-1]) < share else (2.0, 3.0, 1.0)
+                            for c in cats})  # fmt: skip
+
+    laid = board(cats, [prefers("m", 9), prefers("n", 8), prefers("o", 5)])
+    marked = {(r["b"], r["figure"]): r["unsure"] for r in paired(laid, [(0, 1), (0, 2)])}
+    assert {key for key, true in marked.items() if true} == {("o/r", "icat")}
 
 
-def test_there_are_enough_draws_to_pass_the_correction() -> None:
-    # 10 pairs: the least p is 2/(1999 + 1) = 0.001, times 10 is 0.01.
-    assert enough_resamples(10, 1000) == 1999
-    assert enough_resamples(10, 5000) == 5000
+def test_holm_is_over_the_pairs_of_one_figure_and_kind() -> None:
     laid = noise(5, 6, 2, 1)
-    found = [r for r in differences(laid, range(5), resamples=100) if r["kind"] == "both"]
+    found = [r for r in differences(laid, range(5)) if r["kind"] == "both"]
     assert len(found) == 30
     for figure in ("lms", "ss", "icat"):
         of = [r for r in found if r["figure"] == figure]
@@ -158,12 +154,6 @@ def test_holm_by_hand() -> None:
     assert holm([0.7, 0.9]) == [1.0, 1.0]
     assert holm([]) == []
     assert holm([None]) == [None]
-
-
-def test_two_sided_counts_zero_on_both_sides() -> None:
-    # 1 at or below 0, 4 at or above: 2 · (1 + 1)/(4 + 1)
-    assert two_sided(np.array([0.0, 1.0, 2.0, 3.0])) == 0.8
-    assert two_sided(np.array([-1.0] * 9)) == 0.2
 
 
 def test_term_means() -> None:

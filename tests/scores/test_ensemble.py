@@ -16,10 +16,10 @@ from curation.scores.ensemble import (
     choose,
     covered,
     fit,
+    folder,
     scored_since,
     split_results,
     stacked,
-    way,
 )
 from curation.scores.metrics import comparisons, results
 from curation.scores.runs import Run
@@ -51,7 +51,7 @@ B = run("B", {"p": (2, 3, 1), "q": (2, 3, 1)})
 
 
 def test_two_opposites_make_an_even_pair() -> None:
-    found = fit(CATS, [A, B])
+    found = fit(CATS, [A, B], objective="icat")
     assert found.weights == [0.5, 0.5]
     assert found.figures == {
         "objective": "icat", "ensemble": 100.0, "even_weights": 100.0, "members": [0.0, 0.0],
@@ -63,33 +63,35 @@ def test_two_opposites_make_an_even_pair() -> None:
 
 def test_official_ties_do_not_count_for_the_pair() -> None:
     # A tie of s and a is lost: ss is 0 or 100 whatever the weights, icat 0: even weights.
-    found = fit(CATS, [A, B], ties="official")
+    found = fit(CATS, [A, B], objective="icat", ties="official")
     assert (found.weights, found.figures["ensemble"]) == ([0.5, 0.5], 0.0)
 
 
 def test_scores_are_standardised_before_they_are_weighted() -> None:
     # B on a scale of thousands, and shifted: the weights and figures stay.
     large = Run("L", "r", "", {name: 1000 * value - 7 for name, value in B.scores.items()})
-    assert fit(CATS, [A, large]).weights == [0.5, 0.5]
-    found = fit(CATS, [A, large])
+    found = fit(CATS, [A, large], objective="icat")
+    assert found.weights == [0.5, 0.5]
     assert found.means["intrasentence"] == [2.0, 1993.0]
 
 
-def test_lms_can_be_the_objective() -> None:
+def test_lms_is_the_objective() -> None:
+    # ACL §7: «the strongest language model».
     # C never prefers the meaningful, A always: lms 100 as soon as A outweighs C, z being mirrored.
     c = run("C", {"p": (1, 2, 3), "q": (1, 2, 3)})
-    found = fit(CATS, [A, c], objective="lms")
+    found = fit(CATS, [A, c])
     # z of s − u: A 2/sd, C −2/sd; won where w > 1 − w. a − u: A 1/sd, C −1/sd, the same.
     assert found.weights == [0.501, 0.499]  # the most even of those that win
+    assert found.figures["objective"] == "lms"
     assert (found.figures["ensemble"], found.figures["members"]) == (100.0, [100.0, 0.0])
     assert found.figures["even_weights"] == 50.0  # all tied
 
 
 def test_of_equal_weights_the_most_even_are_taken() -> None:
     twin = Run("T", "r", "", A.scores)
-    assert fit(CATS, [A, twin], objective="lms").weights == [0.5, 0.5]
+    assert fit(CATS, [A, twin]).weights == [0.5, 0.5]
     third = Run("U", "r", "", A.scores)
-    assert fit(CATS, [A, twin, third], objective="lms").weights == [0.34, 0.33, 0.33]
+    assert fit(CATS, [A, twin, third]).weights == [0.34, 0.33, 0.33]
 
 
 def noise(names: str, cats: list[Cat], seed: int = 0) -> list[Run]:
@@ -120,7 +122,7 @@ def figure(cats: list[Cat], runs: list[Run], weights: list[float]) -> float:
 
 def test_the_figure_on_dev_is_that_of_results_and_no_grid_point_is_better() -> None:
     runs = noise("ABC", SIXTY)
-    found = fit(SIXTY, runs)
+    found = fit(SIXTY, runs, objective="icat")
     assert found.figures["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
     for place in range(3):
         alone = [float(place == other) for other in range(3)]
@@ -133,15 +135,18 @@ def test_the_figure_on_dev_is_that_of_results_and_no_grid_point_is_better() -> N
 
 def test_four_members_are_searched_the_same_way_twice_and_beat_all_subsets() -> None:
     runs = noise("ABCD", SIXTY, 5)
-    found = fit(SIXTY, runs)
-    assert found == fit(SIXTY, runs)
+    found = fit(SIXTY, runs, objective="icat")
+    assert found == fit(SIXTY, runs, objective="icat")
     assert sum(found.weights) == pytest.approx(1)
     assert min(found.weights) >= 0
     assert found.figures["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
     assert found.figures["ensemble"] >= max(
         found.figures["even_weights"], *found.figures["members"]
     )
-    threes = [fit(SIXTY, [r for r in runs if r is not out]).figures["ensemble"] for out in runs]
+    threes = [
+        fit(SIXTY, [r for r in runs if r is not out], objective="icat").figures["ensemble"]
+        for out in runs
+    ]
     assert found.figures["ensemble"] >= max(threes) - 2  # drawn, not exhausted
     even = fit(CATS, [A, B, Run("T", "r", "", A.scores), Run("U", "r", "", B.scores)])
     assert even.weights == [0.25] * 4
@@ -205,15 +210,14 @@ def test_members_are_chosen_by_name() -> None:
 
 
 def test_it_says_what_it_is() -> None:
-    told = about("duo", fit(CATS, [A, B]), [A, B], seed=3)
+    told = about("duo", fit(CATS, [A, B], objective="icat"), [A, B], seed=3)
     assert told["weights"] == {"A/r": 0.5, "B/r": 0.5}
     assert told["means"] == {"intrasentence": {"A/r": 2.0, "B/r": 2.0}}
     assert (told["family"], told["rules"], told["seed"]) == (
         "ensemble", {"intrasentence": "r"}, 3,
     )  # fmt: skip
     assert told["dev"]["members"] == {"A/r": 0.0, "B/r": 0.0}
-    assert way([A, B]) == "r"
-    assert way([A, run("B", {}, rule="q")]) == way([A, run("B", {}, variant="lower")]) == "mixed"
+    assert folder(told) == "r"
 
 
 def test_it_keeps_rules_by_kind_the_variant_and_what_it_was_fitted_on() -> None:
@@ -223,15 +227,26 @@ def test_it_keeps_rules_by_kind_the_variant_and_what_it_was_fitted_on() -> None:
     told = about("duo", fitted, [a, b])
     # Only kinds that dev has; a variant is told once, as models tell it.
     assert (told["rules"], told["variant"]) == ({"intrasentence": "ll-bos"}, "lower")
+    assert folder(told) == "ll-bos+lower"
+    assert told["member_runs"]["A/default+lower"] == {
+        "family": "", "rules": rules, "variant": "lower",
+    }  # fmt: skip
     assert told["dev_cats"] == ["p", "q"]
     other = replace(b, about={"rules": {"intrasentence": "pll"}})
     assert about("duo", fitted, [a, other])["rules"] == {"intrasentence": "mixed"}
+    assert folder(about("duo", fitted, [a, other])) == "mixed+lower"
+    head = replace(b, about={"rules": rules, "own_head": True})
+    assert (about("duo", fitted, [a, head])["own_head"], told["own_head"]) == (True, False)
     # The same rule, one with the variant: another way to score.
     told = about("duo", fitted, [a, replace(b, variant="")])
     assert (told["rules"], told["variant"]) == ({"intrasentence": "mixed"}, "")
     # What a member was fitted on flatters this one, too.
-    nested = replace(B, about={"family": "ensemble", "dev_cats": ["q", "z"]})
-    assert about("duo", fitted, [A, nested])["dev_cats"] == ["p", "q", "z"]
+    inner = {"C/r": {"family": "causal", "rules": rules, "variant": ""}}
+    nested = replace(B, about={"family": "ensemble", "dev_cats": ["q", "z"], "member_runs": inner})
+    told = about("duo", fitted, [A, nested])
+    assert told["dev_cats"] == ["p", "q", "z"]
+    # Of an ensemble those that it is made of.
+    assert list(told["member_runs"]) == ["A/r", "C/r"]
 
 
 def test_members_that_were_scored_since_are_named(tmp_path: Path) -> None:

@@ -44,7 +44,13 @@ def test_means_are_over_terms_and_icat_comes_from_the_means() -> None:
     # From the means 37.5 · 25/50; the mean of the terms' icats would be 37.5.
     assert whole["icat"] == 18.75
     assert (whole["cats"], whole["terms"], whole["ties"], whole["few_terms"]) == (3, 2, 0, True)
-    assert whole["lms_ci"] == [0.0, 75.0]  # two terms: a resample has x twice, y twice, or both
+    # Two terms, 75 and 0: p = 0.375, s² = 0.28125, n = 0.234375 · 2 / 0.28125 = 5/3, t = 12.706.
+    t, n = 12.7062, 5 / 3
+    center = (0.375 + t * t / (2 * n)) / (1 + t * t / n)
+    half = t / (1 + t * t / n) * (0.234375 / n + t * t / (4 * n * n)) ** 0.5
+    assert whole["lms_ci"] == pytest.approx(
+        [100 * (center - half), 100 * (center + half)], rel=1e-4
+    )
     assert terms["race/y"]["lms_ci"] is None  # one CAT has no interval
 
 

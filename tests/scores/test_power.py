@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from curation.intervals import t_test
 from curation.records import GOLDS, Cat, CatAssociation
 from curation.scores.power import (
     CATS_A_TERM,
@@ -12,6 +13,7 @@ from curation.scores.power import (
     detectable,
     needed_terms,
     pair_spread,
+    power_at,
     power_report,
     spread,
 )
@@ -53,19 +55,29 @@ def test_variances_are_right_on_the_mean_with_terms_of_unequal_size() -> None:
 
 def test_needed_by_hand() -> None:
     of = Spread(between=100.0, within=1600.0, of_means=0.1, mean=0.0, terms=2, cats=4)
-    # (2.8016/5)² = 0.31396; times 1700, 900, 180
-    assert [needed_terms(of, 5, m) for m in (1, 2, 20)] == [
-        math.ceil(Z2 / 25 * 1700), math.ceil(Z2 / 25 * 900), math.ceil(Z2 / 25 * 180),
-    ] == [534, 283, 57]  # fmt: skip
-    assert needed_terms(of, 1000, 1) == 2  # never fewer than two
+    # Of the normal distribution, (2.8016/5)² = 0.31396, times 1700, 900, 180: 534, 283, 57.
+    # Student's t asks for two more.
+    assert [needed_terms(of, 5, m) for m in (1, 2, 20)] == [536, 285, 59]
+    assert needed_terms(of, 100_000, 1) == 2  # never fewer than two
     assert needed_terms(of._replace(of_means=0.0), 5, 1) is None
     assert needed_terms(of._replace(within=None), 5, 2) is None
-    assert needed_terms(of._replace(within=None), 5, 1) == math.ceil(Z2 / 25 * 100)
+    assert needed_terms(of._replace(within=None), 5, 1) == math.ceil(Z2 / 25 * 100) + 2
+
+
+def test_power_is_that_of_the_noncentral_t() -> None:
+    # Of a one-sample t test: n = 10, effect 1 standard deviation, power 0.803 (Cohen 1988).
+    of = Spread(between=100.0, within=None, of_means=100.0, mean=0.0, terms=2, cats=2)
+    assert power_at(of, 10, terms=10, cats=1) == pytest.approx(0.803, abs=1e-3)
+    assert needed_terms(of, 10, 1) == 10
+    assert power_at(of, 1e6, terms=5, cats=1) == 1.0
 
 
 def test_detectable_by_hand() -> None:
     of = Spread(between=1.0, within=1.0, of_means=64.0, mean=0.0, terms=16, cats=99)
-    assert detectable(of) == pytest.approx(math.sqrt(Z2) * 8 / 4, rel=1e-6)
+    # With 16 terms t asks for a shift of 2.998 standard errors, not 2.802; an error is 8/4.
+    assert detectable(of) == pytest.approx(2.998 * 8 / 4, abs=2e-3)
+    same = of._replace(between=64.0, within=None)
+    assert power_at(same, detectable(of), terms=16, cats=1) == pytest.approx(0.8, abs=1e-6)
 
 
 @pytest.mark.parametrize("cats", [1, 3, 10])
@@ -86,7 +98,8 @@ def test_the_needed_terms_have_the_power(cats: int) -> None:
         won_a = rng.random((cats, terms)) < chance
         won_b = rng.random((cats, terms)) < 1 - chance
         means = 100 * (won_a * 1.0 - won_b).mean(axis=0)
-        found += abs(means.mean()) > 1.959964 * means.std(ddof=1) / math.sqrt(terms)
+        p = t_test(means)
+        found += p is not None and p < 0.05
     assert 0.74 < found / 400 < 0.86  # s.e. 0.02
 
 
@@ -150,8 +163,10 @@ def test_report_of_one_model_and_of_models_that_never_differ() -> None:
     alone = power_report(laid, [0], 5.0)
     assert alone["against"] == "50"
     assert [part["figure"] for part in alone["figures"]] == ["ss"]
-    # within 2500 and between 1250 − 2500/2 = 0: ⌈0.31396 · 2500⌉
-    assert alone["figures"][0]["needed"][0]["terms"] == math.ceil(Z2 / 25 * 2500)
+    # within 2500 and between 1250 − 2500/2 = 0: ⌈0.31396 · 2500⌉, and two more for Student's t
+    needed = alone["figures"][0]["needed"][0]
+    assert needed["terms"] == math.ceil(Z2 / 25 * 2500) + 2
+    assert 0.8 <= needed["power"] < 0.801
     same = power_report(laid, [0, 1], 5.0)
     assert {part["detectable"] for part in same["figures"]} == {None}
     assert {row["terms"] for part in same["figures"] for row in part["needed"]} == {None}

@@ -22,7 +22,7 @@ from curation.models import tiny
 from curation.models.forward import Runner
 from curation.models.scoring import Wanted, open_scorer
 from curation.records import GOLDS, Cat, CatAssociation, Kind, SplitName
-from curation.scores import running
+from curation.scores import run_folder, running
 from curation.scores.metrics import comparisons, results
 from curation.scores.running import Job, Shard, conclude, job, score_cats
 from curation.stereoset import dataset
@@ -128,7 +128,7 @@ def close(found: dict[str, float], wanted: dict[str, float], allowed: float) -> 
 
 
 def figures(work: Job, cats: Sequence[Cat], ties: Any = "half") -> dict[str, Any]:
-    return conclude(work, cats, ties=ties, resamples=100, seed=1)
+    return conclude(work, cats, ties=ties)
 
 
 def superseded(work: Job) -> list[Path]:
@@ -160,7 +160,7 @@ def test_scores_are_on_disk_as_shards_end(causal: Path, tmp_path: Path) -> None:
 
 def test_run_json_says_what_scored(causal: Path, tmp_path: Path) -> None:
     work = job(Wanted(str(causal), label="mine/own"), tmp_path, variant="lower")
-    assert work.folder == tmp_path / "mine--own" / "default+lower"
+    assert work.folder == tmp_path / "mine--own" / "ll-bos_conditional+lower"
     score_cats(work, INTRA[:1])
     run = json.loads((work.folder / "run.json").read_text("utf-8"))
     assert (run["model"], run["family"], run["dtype"]) == ("mine/own", "causal", "float32")
@@ -183,8 +183,8 @@ def test_figures_are_those_of_the_scores_split_by_split(causal: Path, tmp_path: 
     assert (found["ties"], found["run"]["model"]) == ("official", "tiny-causal")
     for split, part in (("test", CATS), ("dev", dev)):
         table = comparisons(part, values(work), ties="official")
-        name = "tiny-causal, default"
-        wanted = {**results(table, model=name, resamples=100, seed=1), "left_out": 0}
+        name = "tiny-causal, ll-bos_conditional"
+        wanted = {**results(table, model=name), "left_out": 0}
         assert found["splits"][split] == wanted
 
 
@@ -205,7 +205,7 @@ def test_a_rule_a_profile_and_a_variant_must_be_there(causal: Path, tmp_path: Pa
         ({"rule": "guess"}, "no rule «guess»"),
         ({"rule": "pll"}, "«pll» is not for causal models"),
         ({"profile": "guess"}, "no profile «guess»"),
-        ({"profile": "acl-pll"}, "says nothing of causal models"),
+        ({"profile": "arxiv", "variant": "upside"}, "no variant «upside»"),
         ({"rule": "ll-bos", "profile": "arxiv"}, "both a rule and a profile"),
         ({"variant": "upside"}, "no variant «upside»"),
     ):
@@ -375,7 +375,7 @@ def test_scores_that_nothing_says_whose_they_are_are_set_aside(
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [("[]", "is no run's"), ("{", "ends in the middle"), ("", "is empty")]
+    ("content", "says"), [("[]", "not a run"), ("{", "ends in the middle"), ("", "is empty")]
 )
 def test_a_damaged_run_json_is_named(causal: Path, tmp_path: Path, content: str, says: str) -> None:
     work = job(Wanted(str(causal)), tmp_path)
@@ -417,7 +417,7 @@ def test_what_is_refused_is_written_counted_and_not_asked_again(
     assert found["splits"]["test"]["overall"]["cats"] == 4
     rest = [INTRA[0], *INTRA[2:5]]
     table = comparisons(rest, values(work))
-    alone = results(table, model="tiny-causal, default", resamples=100, seed=1)
+    alone = results(table, model="tiny-causal, ll-bos_conditional")
     assert {k: v for k, v in found["splits"]["test"].items() if k != "left_out"} == alone
     asked.clear()
     assert score_cats(work, cats) == {"scored": 0, "before": 15, "refused": 0}
@@ -476,7 +476,7 @@ from pathlib import Path
 from support.strike import strike
 import curation.cli
 from curation.models import causal, faster, forward, loading, scoring
-from curation.scores import running
+from curation.scores import run_folder, running
 import transformers.models.gpt2.modeling_gpt2
 running.SHARD = 2
 command, root, moments = json.loads(sys.argv[1])
@@ -514,7 +514,7 @@ def test_killed_at_any_moment_and_run_again_gives_the_scores_of_one_run(
 ) -> None:
     gold = tmp_path / "gold.json"
     gold.write_bytes(dump_json(dataset(INTRA, {}, version="1")))
-    command = ["scores", "models", str(causal), "--gold", str(gold), "--plain", "--resamples=100"]
+    command = ["scores", "models", str(causal), "--gold", str(gold), "--plain"]
     moments = sorted(random.Random(1).uniform(0, 1) for _ in range(7))
     place = tmp_path / "runs"
     place.mkdir()
@@ -529,7 +529,7 @@ def test_killed_at_any_moment_and_run_again_gives_the_scores_of_one_run(
     assert codes == [0] + [-9, 0] * len(moments), done.stderr
 
     def read(name: str) -> tuple[dict[str, float], dict[str, Any]]:
-        folder = place / name / "tiny-causal" / "default"
+        folder = place / name / "tiny-causal" / "ll-bos_conditional"
         assert list(folder.rglob(".*.tmp")) == []
         assert not (folder / "superseded").exists()
         found = json.loads((folder / "results.json").read_bytes())
@@ -659,7 +659,7 @@ def test_a_full_disk_leaves_no_half_line(causal: Path, tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 40, usual[1]))
     try:
         with pytest.raises(OSError, match="File too large") as caught:
-            running._add(path, [b"x" * 30 + b"\n"] * 4)
+            run_folder.add(path, [b"x" * 30 + b"\n"] * 4)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
@@ -677,10 +677,10 @@ def closed_models() -> Iterator[None]:
 def test_what_is_set_aside_in_one_moment_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "now", lambda: "2026-01-01T00:00:00.000Z")
+    monkeypatch.setattr(run_folder, "now", lambda: "2026-01-01T00:00:00.000Z")
     for content in ("first", "second"):
         (tmp_path / "scores.jsonl").write_text(content, "utf-8")
-        running._set_aside(tmp_path)
+        run_folder.set_aside(tmp_path)
     kept = [path.read_text("utf-8") for path in sorted(tmp_path.glob("superseded/*/scores.jsonl"))]
     assert kept == ["first", "second"]
 
@@ -688,5 +688,5 @@ def test_what_is_set_aside_in_one_moment_is_not_lost(
 def test_a_run_with_something_more_is_another(tmp_path: Path) -> None:
     place = tmp_path / "run.json"
     place.write_text('{"model": "m", "nsp": "sha256:1", "started_at": "t", "opened": {}}', "utf-8")
-    assert running._others(place, {"model": "m"}) == ["nsp"]
-    assert running._others(place, {"model": "m", "nsp": "sha256:1"}) == []
+    assert run_folder._others(place, {"model": "m"}) == ["nsp"]
+    assert run_folder._others(place, {"model": "m", "nsp": "sha256:1"}) == []

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.records import GOLDS, Cat, CatAssociation
+from curation.records import GOLDS, KINDS, Cat, CatAssociation
 from curation.scores.asking import questions
 from curation.scores.metrics import comparisons
 from curation.scores.runs import Run, board, current, read_predictions_run, read_runs
@@ -40,6 +40,18 @@ def test_model_rule_and_variant_come_from_folder_and_run(tmp_path: Path) -> None
         "bakery/small/ll-bos+lower+unpointed",
     )
     assert (third.model, third.scores, third.about["dtype"]) == ("two--dashes", {"b": -3.0}, "f")
+
+
+def test_a_run_by_an_earlier_form_of_a_rule_is_left_out(tmp_path: Path) -> None:
+    rules = {KINDS[0]: "attribute-acl", KINDS[1]: "nsp"}
+    put(tmp_path, "old/acl-ll", {"a": 1.5}, {"rules": rules})
+    now = {"rules": rules, "revisions": {"attribute-acl": 2}}
+    put(tmp_path, "new/attribute-acl_nsp", {"a": 1.5}, now)
+    said: list[str] = []
+    assert [run.model for run in read_runs(tmp_path, skipped=said.append)] == ["new"]
+    assert len(said) == 1
+    assert "old/acl-ll: attribute-acl was the sum" in said[0]
+    assert said[0].endswith("score the model again")
 
 
 def test_the_same_score_twice_is_one_and_another_is_an_error(tmp_path: Path) -> None:
@@ -93,9 +105,9 @@ def test_predictions_are_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([("x", None)], "id x is None, no finite number"),
-        ([("x", True)], "id x is True, no finite number"),
-        ([("x", float("nan"))], "id x is nan, no finite number"),
+        ([("x", None)], "id x is None, not a finite number"),
+        ([("x", True)], "id x is True, not a finite number"),
+        ([("x", float("nan"))], "id x is nan, not a finite number"),
         ([("x", 1), ("x", 1)], "two predictions for id x"),
     ],
 )
@@ -107,7 +119,9 @@ def test_bad_predictions_are_named(
         read_predictions_run(f"mine={file}")
 
 
-@pytest.mark.parametrize("named", ["file.json", "=file.json", "name=", ""])
+@pytest.mark.parametrize(
+    "named", ["file.json", "=file.json", "name=", "", "name@=file", "@arxiv=file"]
+)
 def test_predictions_need_a_name_and_a_file(named: str) -> None:
     with pytest.raises(CurationError, match="not NAME=FILE"):
         read_predictions_run(named)
@@ -145,15 +159,27 @@ def test_a_run_without_these_cats_is_left_out_and_said() -> None:
     assert said == ["here: no scores at all for these 1 CATs; it is left out"]
 
 
-def test_the_rule_of_a_kind_is_that_of_the_run_and_else_the_folders() -> None:
-    about = {"rules": {"intrasentence": "ll-bos"}}
-    run = Run("m", "default", "", {}, about)
-    assert run.way_of("intrasentence") == "ll-bos"
-    assert run.way_of("intersentence") == "default"
-    lower = replace(run, variant="lower")
-    assert lower.way_of("intrasentence") == "ll-bos+lower"
-    assert lower.way_of("intersentence") == "default+lower"
-    assert replace(run, about={"rules": "ll-bos"}).way_of("intrasentence") == "default"
+def test_rules_are_those_of_the_run_and_else_the_folders() -> None:
+    run = Run("m", "default", "", {}, {"family": "causal", "rules": {KINDS[1]: "b", KINDS[0]: "a"}})
+    assert (run.family, run.rules) == ("causal", {KINDS[0]: "a", KINDS[1]: "b"})
+    assert Run("m", "ll-bos", "", {}).rules == {KINDS[0]: "ll-bos", KINDS[1]: "ll-bos"}
+    assert Run("m", "nsp", "", {}).rules == {KINDS[1]: "nsp"}
+    assert Run("m", "ll-acl_nsp", "lower", {}).rules == {KINDS[0]: "ll-acl", KINDS[1]: "nsp"}
+    for unknown in ("default", "predictions", "ll-acl_", "ll-acl_odd", "ll-acl_nsp_nsp"):
+        assert Run("m", unknown, "", {}).rules == {}
+    assert replace(run, about={"rules": "ll-bos"}).rules == {}
+
+
+def test_predictions_declare_their_rules(tmp_path: Path) -> None:
+    file = predictions(tmp_path / "p.json", ("x", 1))
+    profile = read_predictions_run(f"a/b@arxiv={file}")
+    assert (profile.name, profile.profile, profile.rules) == ("a/b/arxiv", "arxiv", {})
+    rule = read_predictions_run(f"m @ ll-acl_nsp = {file}")
+    assert (rule.name, rule.profile) == ("m/ll-acl_nsp", "")
+    assert rule.rules == {KINDS[0]: "ll-acl", KINDS[1]: "nsp"}
+    with pytest.raises(CurationError, match="there is no profile or rule «acl-l»") as error:
+        read_predictions_run(f"m@acl-l={file}")
+    assert "acl-ll" in error.value.mend
 
 
 def test_scores_of_texts_that_have_changed_do_not_count() -> None:

@@ -1,74 +1,136 @@
 """The long table's rows and the LaTeX table, as they stand."""
 
 import re
+from dataclasses import replace
 
-from curation.records import GOLDS, Cat, CatAssociation, Kind
+import pytest
+
+from curation.records import KINDS
 from curation.scores.compare import run_results
-from curation.scores.runs import Run, board
-from curation.scores.tables import COLUMNS, escape, latex, parted, tidy
-
-
-def cat(name: str, target: str, domain: str, kind: Kind = "intrasentence") -> Cat:
-    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
-    return Cat(
-        id=name, kind=kind, domain=domain, term="t", target=target, family="f", split="test",
-        context="-", associations=(a, b, c),
-    )  # fmt: skip
-
-
-def run(model: str, rule: str, variant: str, **of: tuple[float, float, float]) -> Run:
-    scores = {f"{name}{g[0]}": float(value) for name, three in of.items()
-              for g, value in zip(GOLDS, three, strict=True)}  # fmt: skip
-    return Run(model, rule, variant, scores)
-
+from curation.scores.runs import board
+from curation.scores.tables import COLUMNS, escape, latex, latex_terms, rule_text, tidy
+from curation.scores.terms import Agreement, model_terms
+from support.boards import A, S, cat, run
 
 CATS = [cat("p", "x", "race"), cat("q", "y", "race", "intersentence"), cat("r", "z/w", "a_b & c")]
-S, A = (3, 2, 1), (2, 3, 1)
-RUNS = [run("one_1", "r", "", p=S, q=A, r=S), run("two", "r", "lower", p=S, q=A)]
+ABOUT = {
+    "family": "masked", "rules": {"intrasentence": "pll", "intersentence": "nsp"},
+    "own_head": True, "tokens": {"read": 9, "unknown": 6}, "opened": {"parameters": 110},
+}  # fmt: skip
+RUNS = [
+    replace(run("one_1", "pll_nsp", "", p=S, q=A, r=S), about=ABOUT),
+    run("two", "ll-bos", "lower", p=S, q=A),
+]
 LAID = board(CATS, RUNS)
-FOUND = [run_results(LAID, number, resamples=200) for number in range(2)]
+SIZES = {"two": {"corpus_gb": 16.0}}
+FOUND = [
+    run_results(LAID, number, profiles=["x", "y"][number:], sizes=SIZES) for number in range(2)
+]
 
 
 def test_the_long_table_has_a_row_a_figure_of_each_cell() -> None:
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in tidy(FOUND, split="test")]
+    rows = [dict(zip(COLUMNS, row, strict=True)) for row in tidy(FOUND, split="test", tier=4)]
     mine = [row for row in rows if row["model"] == "one_1"]
-    # both kinds: all, two domains; intra: all, two domains, two terms; inter: all, race, one term
-    assert len(mine) == 3 * (3 + 5 + 3)
+    # both kinds: all, two domains, three terms; intra: all, two domains, two terms; inter: all,
+    # race, one term
+    assert len(mine) == 3 * (6 + 5 + 3)
     at = {(r["kind"], r["domain"], r["term"], r["figure"]): r for r in mine}
     assert len(at) == len(mine)
     assert at["both", "race", "", "ss"]["value"] == 50.0  # x 100, y 0
-    assert at["both", "race", "", "ss"]["low"] == 0.0
-    assert at["both", "race", "", "ss"]["high"] == 100.0
+    # Two terms, p = 0.5, n = 1, t = 12.706: 50 ± 50 · t / √(1 + t²).
+    assert at["both", "race", "", "ss"]["low"] == pytest.approx(0.154, abs=1e-3)
+    assert at["both", "race", "", "ss"]["high"] == pytest.approx(99.846, abs=1e-3)
+    assert at["both", "race", "y", "ss"]["value"] == 0.0
     term = at["intrasentence", "a_b & c", "z/w", "icat"]
     assert (term["value"], term["low"], term["cats"], term["terms"]) == (0.0, None, 1, 1)
+    # The rule is that of the row's kind.
+    rules = {kind: at[kind, "all", "", "ss"]["rule"] for kind in ("both", *KINDS)}
+    assert rules == {
+        "both": "pll, nsp (own head)", "intrasentence": "pll", "intersentence": "nsp (own head)",
+    }  # fmt: skip
+    assert {(r["run"], r["profiles"], r["own_head"], r["flags"]) for r in mine} == {
+        ("one_1/pll_nsp", "x y", True, "unknown_tokens own_head")
+    }
+    assert (mine[0]["parameters"], mine[0]["corpus_gb"], mine[0]["tier"]) == (110, None, 4)
     other = next(row for row in rows if row["model"] == "two")
-    assert (other["rule"], other["variant"], other["split"]) == ("r", "lower", "test")
+    assert (other["rule"], other["variant"], other["split"]) == ("ll-bos", "lower", "test")
+    assert (other["parameters"], other["corpus_gb"], other["flags"]) == (None, 16.0, "")
 
 
-def test_a_domain_may_hold_a_slash() -> None:
-    one = {"domains": {"a": {}, "a/b": {}}}
-    assert parted("a/b/c", one) == ("a/b", "c")
-    assert parted("a/c", one) == ("a", "c")
+def test_rules_that_are_not_known_are_said_to_be() -> None:
+    one = {"rules": {}, "declared": "", "own_head": False}
+    assert rule_text(one) == "not declared"
+    assert rule_text(one | {"declared": "arxiv"}, "intrasentence") == "arxiv, as declared"
 
 
 def test_latex_has_a_column_a_figure_and_the_best_icat_in_bold() -> None:
-    text = latex(FOUND, caption="50 % of a_b", ways=True)
+    text = latex(FOUND, caption="50 % of a_b")
     lines = text.splitlines()
-    assert r"\caption{50 \% of a\_b}" in lines
-    assert r"\begin{tabular}{lrrrrrrrrr}" in lines
+    assert (
+        r"\caption{50 \% of a\_b \textsuperscript{\ddag}: more than half of the tokens that the"
+        r" model read are unknown tokens. \textsuperscript{\S}: nsp is read with the model's own"
+        r" head, where ACL §6.1 trains one for every model. Bold: the highest icat."
+        r" *: fewer than five terms.}"
+    ) in lines
+    assert r"\begin{tabular}{llrrrrrrrrrrr}" in lines
     assert lines[8] == (
-        r" & \multicolumn{3}{c}{a\_b \& c} & \multicolumn{3}{c}{race}"
+        r" & & & & \multicolumn{3}{c}{a\_b \& c} & \multicolumn{3}{c}{race}"
         r" & \multicolumn{3}{c}{Overall} \\"
     )
     # one: a_b & c ss 100; race ss (100 + 0)/2; overall ss (100 + 0 + 100)/3: 100 · 33.33/50.
     # two has no CAT of a_b & c, and so is better overall.
     assert lines[12:14] == [
-        r"one\_1 (r) & 100.00 & 100.00 & \textbf{0.00} & 100.00 & 50.00 & \textbf{100.00}"
-        r" & 100.00 & 66.67 & 66.67 \\",
-        r"two (r+lower) & -- & -- & -- & 100.00 & 50.00 & \textbf{100.00}"
-        r" & 100.00 & 50.00 & \textbf{100.00} \\",
+        r"one\_1\textsuperscript{\ddag}\textsuperscript{\S} & pll, nsp (own head) & 0.11K & --"
+        r" & 100.00* & 100.00* & \textbf{0.00}* & 100.00* & 50.00* & \textbf{100.00}*"
+        r" & 100.00* & 66.67* & 66.67* \\",
+        r"two & ll-bos & -- & 16 & -- & -- & -- & 100.00* & 50.00* & \textbf{100.00}*"
+        r" & 100.00* & 50.00* & \textbf{100.00}* \\",
     ]
-    assert r"one\_1 & " in latex(FOUND, caption="c")
+    # Baselines have no rules, and so no column of them.
+    bare = [{k: v for k, v in one.items() if k in ("model", "domains", "overall")} for one in FOUND]
+    assert r"one\_1 & 100.00* & " in latex(bare, caption="c")
+
+
+def test_latex_of_terms_is_table_8() -> None:
+    rows = model_terms(FOUND[0], agreement={"race/x": Agreement(81.25)})
+    text = latex_terms(FOUND[0], rows, caption="c")
+    lines = text.splitlines()
+    assert r"\begin{tabular}{llrrrrrrrr}" in lines
+    head = lines.index(r"\midrule")
+    assert lines[head - 1] == (
+        r"Domain & Term & lms & 95\,\% & ss & 95\,\% & icat & 95\,\% & CATs & agreement \\"
+    )
+    assert lines[head + 1 : head + 7] == [
+        r"a\_b \& c & all terms & 100.00* & -- & 100.00* & -- & 0.00* & -- & 1 & -- \\",
+        r" & \quad z/w (most) & 100.00 & -- & 100.00 & -- & 0.00 & -- & 1 & -- \\",
+        r"\midrule",
+        # lms 100 on both: Wilson with two CATs, 100 · 2 / (2 + t²).
+        r"race & all terms & 100.00* & 1.2--100.0\textasciitilde{} & 50.00* & 0.2--99.8"
+        r" & 100.00* & 0.1--100.0 & 2 & -- \\",
+        r" & \quad x (most) & 100.00 & -- & 100.00 & -- & 0.00 & -- & 1 & 81.25 \\",
+        r" & \quad y (least) & 100.00 & -- & 0.00 & -- & 0.00 & -- & 1 & -- \\",
+    ]
+
+
+def test_latex_prints_intervals_below_the_values_where_asked() -> None:
+    plain = latex(FOUND, caption="c").splitlines()
+    lines = latex(FOUND, caption="c", intervals=True).splitlines()
+    assert len(lines) == len(plain) + 2
+    # one: a_b & c has one term, so no interval; race has x 100 and y 0.
+    # Model, rules and two sizes come first.
+    assert lines[13].split(" & ")[7:9] == [
+        r"{\scriptsize [1.2, 100.0]}\textasciitilde{}",
+        r"{\scriptsize [0.2, 99.8]}",
+    ]
+    assert lines[15].split(" & ")[:7] == [""] * 7  # two has no CAT of the first domain
+    same = [line for line in lines if "scriptsize" not in line and "caption" not in line]
+    assert same == [line for line in plain if "caption" not in line]
+    assert r"\textasciitilde{}: an interval that covers more" in "".join(lines)
+
+
+def test_latex_without_bold() -> None:
+    assert r"\textbf" in latex(FOUND, caption="c")
+    assert r"\textbf" not in latex(FOUND, caption="c", bold=False)
 
 
 def test_latex_is_balanced() -> None:
@@ -79,7 +141,7 @@ def test_latex_is_balanced() -> None:
     assert begun == list(reversed(re.findall(r"\\end\{(\w+\*?)\}", text))) == ["table", "tabular"]
     body = text.split("\\toprule")[1].split("\\bottomrule")[0]
     rows = [line for line in body.splitlines() if line.endswith(r"\\")]
-    assert [len(re.findall(r"(?<!\\)&", row)) for row in rows] == [3, 9, 9, 9]
+    assert [len(re.findall(r"(?<!\\)&", row)) for row in rows] == [6, 12, 12, 12]
     assert not re.search(r"(?<!\\)[#$%_]", text.split("\n", 1)[1])
 
 

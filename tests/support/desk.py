@@ -12,7 +12,6 @@ from curation.campaign import create_campaign
 from curation.files import read_records
 from curation.records import Item
 from curation.settings import (
-    AgreementSettings,
     CampaignSettings,
     DomainSettings,
     RoundSettings,
@@ -48,7 +47,6 @@ class Desk:
             campaign=CampaignSettings(id=new_id()),
             domains={"profession": DomainSettings(words=("jobs.txt",))},
             rounds=RoundSettings(**said),
-            agreement=AgreementSettings(resamples=100),
             decisions=decisions,
         )
         made = create_campaign(root, settings)

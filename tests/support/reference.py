@@ -91,6 +91,8 @@ def reference(folder: Path, rule: str, ask: Ask) -> float | None:
         opened = _open(folder, "AutoModelForMaskedLM")
     else:
         return _left_to_right(_open(folder, "AutoModelForCausalLM"), rule, ask)
+    if rule == "attribute-code-literal":
+        return _pasted(opened, ask)
     if rule.startswith("attribute"):
         return _attribute(opened, rule, ask)
     return _pseudo(opened, rule, ask)
@@ -208,11 +210,36 @@ def _attribute(opened: Opened, rule: str, ask: Ask) -> float | None:
     if any(one is None for one in found):
         return None
     values = [one for one in found if one is not None]
-    if rule == "attribute-acl":
-        return sum(values)
     if rule == "attribute-arxiv":
         return sum(values) / len(values)
+    return _log_mean(values)
+
+
+def _log_mean(values: Sequence[float]) -> float:
+    """The logarithm of the mean of the probabilities whose logarithms are given."""
     return math.log(sum(math.exp(one) for one in values) / len(values))
+
+
+def _pasted(opened: Opened, ask: Ask) -> float | None:
+    """As StereoSet's code: pieces of the attribute alone, a mask pasted into the context as text.
+
+    The context may hold several BLANKs, each of which becomes the same; the first mask is read.
+    """
+    if not ask.attribute.strip():
+        return None
+    tokenizer = opened.tokenizer
+    pieces = tokenizer.encode(ask.attribute, add_special_tokens=False)
+    found = []
+    for k in range(len(pieces)):
+        pasted = f"{tokenizer.decode(pieces[:k])}{tokenizer.mask_token}"
+        ids = tokenizer.encode(ask.context.replace("BLANK", pasted), add_special_tokens=True)
+        if len(ids) > opened.window:
+            return None
+        with torch.no_grad():
+            logits = opened.model(torch.tensor([ids])).logits[0]
+        first = ids.index(tokenizer.mask_token_id)
+        found.append(_log_p(logits[first], pieces[k]))
+    return _log_mean(found)
 
 
 def _pseudo(opened: Opened, rule: str, ask: Ask) -> float | None:

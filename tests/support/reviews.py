@@ -25,3 +25,19 @@ def write_reviews(path: Path, count: int, *, three: bool = False) -> Path:
         rows.add((sentence(draw, draw.choice(words)), sort))
     path.write_text("text,label\n" + "".join(f"{t},{s}\n" for t, s in sorted(rows)), "utf-8")
     return path
+
+
+def write_folder(root: Path, count: int, *, first: int = 0) -> Path:
+    """Such reviews in the folders ``neg`` and ``pos``, a file each, named as aclImdb's are."""
+    draw = random.Random(1)
+    texts = list[str]()
+    while len(texts) < first + count:  # reviews before ``first`` are another part's
+        text = sentence(draw, draw.choice((BAD, GOOD)[len(texts) % 2]))
+        if text not in texts:
+            texts.append(text)
+    for number, text in enumerate(texts[first:], first):
+        folder = root / ("neg", "pos")[number % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        rating = (2, 9)[number % 2]
+        (folder / f"{number}_{rating}.txt").write_text(text, "utf-8")
+    return root

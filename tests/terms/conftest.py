@@ -89,6 +89,7 @@ def _choose(
     edits: Sequence[str] = (),
     met: Mapping[str, Sequence[str]] | Sequence[str] = (),
     words: Sequence[str] | Mapping[str, str] = (),
+    also: Mapping[str, Sequence[str]] | None = None,
     language: str = "en",
     **knobs: Any,
 ) -> Chosen:
@@ -99,6 +100,7 @@ def _choose(
         edits: people's word: ``term,action,into,family,note``.
         met: texts that answers have named, with their items where given.
         words: a word list, with families where given.
+        also: second spellings of its words.
         language: the campaign's language.
         knobs: settings of the domain, and of [terms].
     """
@@ -109,7 +111,12 @@ def _choose(
         select(
             {DOMAIN: DomainSettings(properties=("P106",), **knobs)},
             facts=table if isinstance(table, Facts) else _facts(table, code=language.lower()),
-            words={DOMAIN: [Word(word, family, "list") for word, family in listed.items()]},
+            words={
+                DOMAIN: [
+                    Word(word, family, "list", tuple((also or {}).get(word, ())))
+                    for word, family in listed.items()
+                ]
+            },
             met=[
                 Term(id=new_id(DOMAIN, text), text=text, domain=DOMAIN, wikidata=tuple(of))
                 for text, of in items.items()

@@ -100,3 +100,57 @@ def test_a_variant_that_people_call_otherwise_takes_its_statements_along(choose:
     found = choose(TWO, edits=["baker,keep", "Q4,rename,pastry cooks"])
     assert found.kept == {"librarian": 11, "baker": 6, "pastry cooks": 1}
     assert {t.text: t.wikidata for t in found.selection.terms}["baker"] == ("Q3",)
+
+
+# --- second spellings of word lists --------------------------------------------------------------
+
+COLOMBIA = {"Q739": ("Colombia", 9), "Q2": ("Norweigan", 4), "Q3": ("norweigans", 2)}
+
+
+def test_candidates_under_a_second_spelling_are_the_same_term(choose: Any) -> None:
+    spellings = {"Columbia": ["Colombia"], "Norwegian": ["Norweigan"]}
+    found = choose(COLOMBIA, words=list(spellings), also=spellings)
+    assert found.fates == {
+        "Columbia": "kept", "Norwegian": "kept", "Colombia": "merged variant Columbia",
+        "Norweigan": "merged variant Norwegian", "norweigans": "merged variant Norwegian",
+    }  # fmt: skip
+    # Their statements and items come along: 9, and 4 + 2.
+    assert found.kept == {"Columbia": 9, "Norwegian": 6}
+    term = next(t for t in found.selection.terms if t.text == "Columbia")
+    assert (term.wikidata, term.names) == (("Q739",), ("Colombia",))
+    # Without the column they are two terms.
+    assert choose(COLOMBIA, words=["Columbia"]).kept.keys() >= {"Columbia", "Colombia"}
+
+
+@pytest.mark.parametrize(
+    "met", [["Norweigan"], ["Norweigan", "Norwegian"], ["Norwegian", "Norweigan"]]
+)
+@pytest.mark.parametrize("table", [{}, COLOMBIA])
+def test_what_answers_named_by_a_second_spelling_is_the_same_term(
+    choose: Any, table: Any, met: list[str]
+) -> None:
+    also = {"Norwegian": ["Norweigan"]}
+    found = choose(table, met=met, words={"Norwegian": "Norway"}, also=also, min_count=5)
+    (term,) = (t for t in found.selection.terms if t.text.startswith("Nor"))
+    assert (term.text, term.family, term.names) == ("Norwegian", "Norway", ("Norweigan",))
+    # Each keeps its own id, so that nothing is lost if the list changes again.
+    assert term.id == choose({}, met=["Norwegian"]).ids["Norwegian"]
+    other = found["Norweigan"]
+    assert other.id == choose({}, met=["Norweigan"]).ids["Norweigan"]
+    assert (other.status, other.reason, other.into) == ("merged", "variant", found["Norwegian"])
+
+
+def test_people_may_keep_a_second_spelling_as_a_term_of_its_own(choose: Any) -> None:
+    also = {"Norwegian": ["Norweigan"]}
+    found = choose(
+        {}, met=["Norweigan"], words=["Norwegian"], also=also, edits=["Norweigan,keep"]
+    )  # fmt: skip
+    assert set(found.kept) == {"Norwegian", "Norweigan"}
+
+
+def test_edits_may_name_a_term_by_its_second_spelling(choose: Any) -> None:
+    also = {"Columbian": ["Colombian"]}
+    assert choose({}, words=["Columbian"], also=also, edits=["Colombian,drop"]).kept == {}
+    found = choose({}, words=["Columbian"], also=also, edits=["Columbian,rename,Colombian"])
+    assert list(found.kept) == ["Colombian"]
+    assert found.selection.terms[0].names == ("Columbian",)

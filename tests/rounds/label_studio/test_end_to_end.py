@@ -12,7 +12,7 @@ from curation.records import Decision, Item, Label, Rejection, Task
 
 GOLD = ("stereotype", "anti-stereotype", "unrelated")
 WORDS = {
-    "intrasentence": ("The baker starts BLANK.", "early", "late", "hexagonal"),
+    "intrasentence": ("early", "late", "hexagonal", "The baker starts BLANK."),
     "intersentence": ("A baker came in.", "Her hands were floury.", "Her suit was spotless.",
                       "Comets have long tails."),
 }  # fmt: skip

@@ -15,7 +15,12 @@ SUBMIT = re.compile("^Submit$")
 FIELD = "[data-testid=textarea-input]:visible"
 STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example", "pay": "$1"}
 TEXTS = pages.texts("en", None, study=STUDY)
-WORDS = ("The librarian is BLANK, they say: $5.", "quiet", "boisterous", "rectangular")
+MEANT = {"stereotype": "quiet", "anti_stereotype": "boisterous", "unrelated": "rectangular"}
+SENTENCE = "The librarian is BLANK, they say: $5."
+WRITTEN: dict[RoundKind, dict[str, str]] = {  # in the order of the form
+    "intrasentence": {**MEANT, "template": SENTENCE},
+    "intersentence": {"context": SENTENCE, **MEANT},
+}
 CONSENT = {"consent": [pages.consent_version(TEXTS)]}
 
 
@@ -155,7 +160,7 @@ def said(section: str, key: str) -> str:
 
 FIRST: dict[RoundKind, str] = {
     "review": said("review", "question_required"),
-    "intrasentence": said("intrasentence", "template_required"),
+    "intrasentence": said("intrasentence", "stereotype_required"),
     "intersentence": said("intersentence", "context_required"),
     "validation": said("validation", "question_required"),
 }
@@ -171,16 +176,15 @@ def test_an_empty_answer_is_refused(kind: RoundKind, opened: Callable[..., Form]
 @pytest.mark.parametrize("kind", ["intrasentence", "intersentence"])
 def test_what_a_writer_wrote_is_stored(kind: RoundKind, opened: Callable[..., Form]) -> None:
     form = opened(kind)
-    form.write(*WORDS[:3], "")
-    assert form.refused() == said(kind, "unrelated_required")
-    form.page.locator(FIELD).last.fill(WORDS[3])
+    *first, last = WRITTEN[kind]
+    form.write(*(WRITTEN[kind][name] for name in first), "")
+    assert form.refused() == said(kind, f"{last}_required")
+    form.page.locator(FIELD).last.fill(WRITTEN[kind][last])
     assert form.refused() == said("consent", "required"), "nobody can send without consent"
     assert form.stored() == []
     form.choose(said("consent", "box"))
     form.submit()
-    first = "template" if kind == "intrasentence" else "context"
-    names = (first, "stereotype", "anti_stereotype", "unrelated")
-    assert form.answer() == CONSENT | {n: [w] for n, w in zip(names, WORDS, strict=True)}
+    assert form.answer() == CONSENT | {name: [text] for name, text in WRITTEN[kind].items()}
 
 
 def test_what_a_validator_says_is_stored(opened: Callable[..., Form]) -> None:

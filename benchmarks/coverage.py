@@ -1,0 +1,505 @@
+"""Whether intervals hold what they promise, and tests and power tables too, by simulation.
+
+Datasets are drawn from models whose true figures are known; every interval is computed by the
+package's own code, and it is counted how often it holds the truth. The tables of
+docs/intervals.md come from here.
+
+    python benchmarks/coverage.py                     all parts; about ten minutes on two cores
+    python benchmarks/coverage.py scores --datasets 400
+    python benchmarks/coverage.py --measure DIR       the spread of terms in real predictions
+
+The exit status is 1 where a share leaves its limits by more than the simulation's own error (two
+standard errors), in a cell that the package does not flag.
+
+**CATs of a term.** A term's true lms and ss are drawn from beta distributions about the dataset's,
+whose variance is ``icc`` · p (1 − p): 0, where terms do not differ, or 0.0135, the most that four
+language models show on StereoSet (``--measure``). It has 21 to 32 CATs, as StereoSet's terms have
+of a kind. A CAT's two comparisons with the unrelated association have correlation 0.5 (measured:
+0.43 to 0.59), and ``with`` is the correlation of what it wins there with whether it prefers the
+stereotype (measured: −0.23 to 0.13).
+"""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.decisions.measures import MEASURES, by_cat, contributions, interval
+from curation.intervals import FEW_CATS, mean_interval, share_interval, t_test
+from curation.scores.differences import compared
+from curation.scores.metrics import cell, icat
+from curation.scores.power import Spread, needed_terms, power_at
+
+Floats = NDArray[np.float64]
+Two = tuple[float, float]  # of one model and of another
+TERMS = (5, 10, 20, 40, 80)
+LMS = (70.0, 85.0, 98.0)
+SS = (40.0, 45.0, 48.0, 49.5, 50.0, 50.5, 52.0, 55.0, 60.0)
+ICC = (0.0, 0.0135)
+WIDE = 0.147  # the icc of the ss of the authors' sentiment classifier, lms as above
+ALIKE = 0.5  # correlation of a CAT's two comparisons with the unrelated association
+SIZES = (21, 32)  # CATs of a term and kind in StereoSet's development set
+FIGURES = ("lms", "ss", "icat")
+
+
+class Check(NamedTuple):
+    """One share of datasets, in per cent, with its limits; ``flagged`` ones may leave them."""
+
+    part: str
+    cell: str
+    figure: str
+    share: float
+    low: float
+    high: float
+    datasets: int
+    width: float = math.nan
+    flagged: bool = False
+
+    @property
+    def fails(self) -> bool:
+        """Whether it leaves its limits by more than two standard errors."""
+        p = min(max(self.share / 100, 0.001), 0.999)
+        error = 200 * math.sqrt(p * (1 - p) / self.datasets)
+        outside = self.share < self.low - error or self.share > self.high + error
+        return outside and not self.flagged
+
+
+# --- the datasets ---------------------------------------------------------------------------------
+
+
+def chances(rng: np.random.Generator, percent: float, icc: float, shape: tuple[int, int]) -> Floats:
+    """The terms' true shares about a dataset's."""
+    p = percent / 100
+    if icc == 0:
+        return np.full(shape, p)
+    return rng.beta(p * (1 / icc - 1), (1 - p) * (1 / icc - 1), size=shape)
+
+
+def won(
+    rng: np.random.Generator, shape: tuple[int, int], *, lms: float, ss: float, icc: float,
+    correlation: float = 0.0,
+) -> tuple[Floats, Floats, NDArray[np.int64]]:  # fmt: skip
+    """Terms' lms and ss in percent, and their sizes; each of shape (datasets, terms)."""
+    sizes = rng.integers(SIZES[0], SIZES[1] + 1, size=shape)
+    p = chances(rng, lms, min(icc, ICC[1]), shape)
+    q = chances(rng, ss, icc, shape)
+    both, one = p * p + ALIKE * p * (1 - p), 2 * p * (1 - p) * (1 - ALIKE)
+    twos = rng.binomial(sizes, both)
+    ones = rng.binomial(sizes - twos, np.clip(one / np.maximum(1 - both, 1e-12), 0, 1))
+    spread = np.sqrt(both + one / 4 - p * p)
+    slope = correlation * np.sqrt(q * (1 - q)) / np.maximum(spread, 1e-12)
+    stereotypes = sum(
+        rng.binomial(count, np.clip(q + slope * (share - p), 0, 1))
+        for count, share in ((twos, 1.0), (ones, 0.5), (sizes - twos - ones, 0.0))
+    )
+    return 100 * (twos + ones / 2) / sizes, 100 * np.asarray(stereotypes) / sizes, sizes
+
+
+# --- figures of models ----------------------------------------------------------------------------
+
+
+def _held(found: Sequence[dict[str, Any]], truth: dict[str, float], **of: Any) -> list[Check]:
+    checks = []
+    for figure in FIGURES:
+        ends = np.array([one[f"{figure}_ci"] for one in found])
+        inside = (ends[:, 0] <= truth[figure] + 1e-9) & (truth[figure] <= ends[:, 1] + 1e-9)
+        width = float((ends[:, 1] - ends[:, 0]).mean())
+        flagged = 2 * sum(figure in one["too_wide"] for one in found) > len(found)
+        checks.append(
+            Check(
+                figure=figure, share=100 * float(inside.mean()), low=93, high=98, width=width,
+                datasets=len(found), flagged=flagged, **of,
+            )
+        )  # fmt: skip
+    return checks
+
+
+def _truth(lms: float, ss: float) -> dict[str, float]:
+    return {"lms": lms, "ss": ss, "icat": float(icat(np.array([lms]), np.array([ss]))[0])}
+
+
+def _scores(job: tuple[int, float, float, float, float], *, datasets: int) -> list[Check]:
+    terms, lms, ss, icc, r = job
+    rng = np.random.default_rng(
+        [terms, int(10 * lms), int(10 * ss), int(1e4 * icc), int(100 + 100 * r)]
+    )
+    shape = (datasets, terms)
+    a, b, sizes = won(rng, shape, lms=lms, ss=ss, icc=icc, correlation=r)
+    found = [cell(a[n], b[n], cats=int(sizes[n].sum())) for n in range(datasets)]
+    name = f"{terms} terms, lms {lms:g}, ss {ss:g}, icc {icc:g}" + (f", with {r:g}" if r else "")
+    return _held(found, _truth(lms, ss), part="scores", cell=name)
+
+
+def scores(datasets: int, pool: Executor) -> list[Check]:
+    """Intervals above a term."""
+    jobs = [(k, lms, ss, icc, 0.0) for k in TERMS for lms in LMS for ss in SS for icc in ICC]
+    jobs += [
+        (k, 85.0, ss, ICC[1], r) for k in TERMS for ss in (45.0, 50.0, 55.0) for r in (-0.25, 0.25)
+    ]
+    jobs += [(k, 85.0, ss, WIDE, 0.0) for k in TERMS for ss in SS[:5]]
+    found = list(pool.map(partial(_scores, datasets=datasets), jobs, chunksize=4))
+    by_job = dict(zip(jobs, found, strict=True))
+    print("\n## Above a term: coverage in per cent, least and most over ss 40 to 60\n")
+    print(
+        "| terms | true lms | lms | ss | icat | widths: lms, ss, icat |\n|---|---|---|---|---|---|"
+    )
+    for k in TERMS:
+        for lms in LMS:
+            own = [
+                c
+                for job, checks in by_job.items()
+                if job[:2] == (k, lms) and job[3] in ICC and not job[4]
+                for c in checks
+            ]
+            shares = " | ".join(_range(own, figure) for figure in FIGURES)
+            print(f"| {k} | {lms:g} | {shares} | {_widths(own)} |")
+    print("\n## icat by the true ss (true lms 85, terms that differ): coverage, mean width\n")
+    print("| terms | " + " | ".join(f"{ss:g}" for ss in SS[:5]) + " |\n|---" * 1 + "|---" * 5 + "|")
+    for k in TERMS:
+        cells = [by_job[k, 85.0, ss, ICC[1], 0.0][2] for ss in SS[:5]]
+        print(f"| {k} | " + " | ".join(f"{c.share:.1f}, {c.width:.1f}" for c in cells) + " |")
+    print("\n## Where lms and ss are correlated within CATs (lms 85, ss 45, 50, 55)\n")
+    print("| terms | with −0.25: icat | with 0.25: icat |\n|---|---|---|")
+    for k in TERMS:
+        of = [
+            [c for job, found in by_job.items() if job[0] == k and job[4] == r for c in found]
+            for r in (-0.25, 0.25)
+        ]
+        print(f"| {k} | {_range(of[0], 'icat')} | {_range(of[1], 'icat')} |")
+    print("\n## Where terms differ far more in ss (icc 0.147, lms 85, ss 40 to 50)\n")
+    print("| terms | lms | ss | icat | widths: lms, ss, icat |\n|---|---|---|---|---|")
+    for k in TERMS:
+        own = [c for ss in SS[:5] for c in by_job[k, 85.0, ss, WIDE, 0.0]]
+        print(f"| {k} | {' | '.join(_range(own, f) for f in FIGURES)} | {_widths(own)} |")
+    return [check for checks in found for check in checks]
+
+
+def _range(checks: Sequence[Check], figure: str) -> str:
+    shares = [check.share for check in checks if check.figure == figure]
+    return f"{min(shares):.1f}–{max(shares):.1f}"
+
+
+def _widths(checks: Sequence[Check]) -> str:
+    of = [np.mean([c.width for c in checks if c.figure == figure]) for figure in FIGURES]
+    return ", ".join(f"{width:.1f}" for width in of)
+
+
+def _term(job: tuple[int, float, float], *, datasets: int) -> list[Check]:
+    cats, lms, ss = job
+    rng = np.random.default_rng([cats, int(10 * lms), int(10 * ss)])
+    p = lms / 100
+    both, one = p * p + ALIKE * p * (1 - p), 2 * p * (1 - p) * (1 - ALIKE)
+    draw = rng.random((datasets, cats))
+    a = np.where(draw < both, 100.0, np.where(draw < both + one, 50.0, 0.0))
+    b = 100.0 * (rng.random((datasets, cats)) < ss / 100)
+    found = [cell(a[n], b[n], cats=cats, of_term=True) for n in range(datasets)]
+    name = f"{cats} CATs, lms {lms:g}, ss {ss:g}"
+    return _held(found, _truth(lms, ss), part="terms", cell=name)
+
+
+def terms(datasets: int, pool: Executor) -> list[Check]:
+    """Intervals of a single term."""
+    jobs = [(cats, lms, ss) for cats in (10, 26, 43) for lms in LMS for ss in SS]
+    found = list(pool.map(partial(_term, datasets=datasets), jobs))
+    print("\n## A single term: coverage, least and most over lms 70, 85, 98 and ss 40 to 60\n")
+    print("| CATs | lms | ss | icat | widths: lms, ss, icat |\n|---|---|---|---|---|")
+    for cats in (10, 26, 43):
+        own = [c for job, checks in zip(jobs, found, strict=True) if job[0] == cats for c in checks]
+        flag = " (flagged)" if cats < FEW_CATS else ""
+        print(f"| {cats}{flag} | {' | '.join(_range(own, f) for f in FIGURES)} | {_widths(own)} |")
+    return [check for checks in found for check in checks]
+
+
+# --- differences, power ---------------------------------------------------------------------------
+
+
+def _pair(
+    rng: np.random.Generator, terms: int, datasets: int, *, lms: Two, ss: Two
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Two models' lms and ss of terms: shape (datasets, terms, 4), and the sizes.
+
+    A third of a CAT's latent liking, and of a term's, is common to both models.
+    """
+    from scipy.special import ndtri
+
+    sizes = rng.integers(SIZES[0], SIZES[1] + 1, size=(datasets, terms))
+    there = np.arange(SIZES[1]) < sizes[:, :, None]
+    between = 0.022  # of the latent variance, which gives terms an icc of 0.0135
+
+    def latent() -> list[Floats]:
+        """Of each model, standard normal, of shape (datasets, terms, CATs)."""
+        parts = []
+        for size, share in ((1, between), (SIZES[1], 1 - between)):
+            shape = (3, datasets, terms, size)
+            common, *own = rng.standard_normal(shape, dtype=np.float32)
+            parts.append(
+                [math.sqrt(share) * (common + math.sqrt(2) * o) / math.sqrt(3) for o in own]
+            )
+        return [a + b for a, b in zip(*parts, strict=True)]
+
+    first, second, likes = latent(), latent(), latent()
+    columns = []
+    for model in (0, 1):
+        other = 0.71 * first[model] + math.sqrt(1 - 0.71**2) * second[model]
+        least = ndtri(lms[model] / 100)
+        meaningful = 0.5 * ((first[model] < least) * 1.0 + (other < least))
+        stereotype = likes[model] < ndtri(ss[model] / 100)
+        columns += [100 * (x * there).sum(axis=2) / sizes for x in (meaningful, stereotype)]
+    return np.stack(columns, axis=2), sizes
+
+
+EQUAL = ((40.0, 40.0), (45.0, 45.0), (50.0, 50.0), (40.0, 60.0))
+APART = ((85.0, 98.0), (50.0, 50 * 85 / 98))  # lms and ss of two models of equal icat, 85
+
+
+class Found(NamedTuple):
+    """Of one cell: its checks, and of icat how many p < 0.05 and datasets, not flagged, flagged."""
+
+    checks: list[Check]
+    hits: tuple[int, int]
+    datasets: tuple[int, int]
+
+
+def _difference(job: tuple[int, Two, Two], *, datasets: int) -> Found:
+    terms, lms, ss = job
+    rng = np.random.default_rng([terms, *(int(10 * one) for one in (*lms, *ss))])
+    small: dict[str, list[bool]] = {figure: [] for figure in FIGURES}
+    unsure: dict[str, list[bool]] = {figure: [] for figure in FIGURES}
+    left = datasets
+    while left:
+        step = min(left, 500)
+        means, sizes = _pair(rng, terms, step, lms=lms, ss=ss)
+        left -= step
+        for n in range(step):
+            for row in compared(means[n], cats=int(sizes[n].sum())):
+                small[row["figure"]].append(row["p"] < 0.05)
+                unsure[row["figure"]].append(row["unsure"])
+    equal = {"lms": lms[0] == lms[1], "ss": ss[0] == ss[1], "icat": True}
+    name = f"{terms} terms, lms {lms[0]:g} and {lms[1]:g}, ss {ss[0]:g} and {ss[1]:.4g}"
+    marked = np.array(unsure["icat"])
+    checks = [
+        Check(
+            "differences", name, figure, 100 * float(np.mean(small[figure])), 4, 6, datasets,
+            flagged=2 * sum(unsure[figure]) > datasets,
+        )
+        for figure in FIGURES if equal[figure]
+    ]  # fmt: skip
+    hit = np.array(small["icat"])
+    return Found(
+        checks,
+        (int((hit & ~marked).sum()), int((hit & marked).sum())),
+        (int((~marked).sum()), int(marked.sum())),
+    )
+
+
+def differences(datasets: int, pool: Executor) -> list[Check]:
+    """Type I error of the tests between two models that are equal."""
+    jobs: list[tuple[int, Two, Two]] = [
+        (k, (lms, lms), ss) for k in TERMS for lms in LMS for ss in EQUAL
+    ]
+    jobs += [(k, *APART) for k in TERMS]
+    every = list(pool.map(partial(_difference, datasets=max(datasets, 10_000)), jobs))
+    found = dict(zip(jobs, every, strict=True))
+    print("\n## Equal models: per cent of p < 0.05 (lms, ss, icat by true ss; * mostly flagged)\n")
+    heads = ["lms", "ss"] + [f"icat, {a:g} and {b:g}" for a, b in EQUAL]
+    print("| terms | true lms | " + " | ".join(heads) + " |\n" + "|---" * (2 + len(heads)) + "|")
+    for k in TERMS:
+        for lms in LMS:
+            own = [found[k, (lms, lms), ss].checks for ss in EQUAL]
+            both = [_range([c for of in own for c in of], figure) for figure in ("lms", "ss")]
+            icats = [f"{of[-1].share:.1f}{'*' if of[-1].flagged else ''}" for of in own]
+            print(f"| {k} | {lms:g} | {' | '.join(both + icats)} |")
+    print("\n## icat of these cells, and of lms 85, ss 50 beside lms 98, ss 43.4\n")
+    print("| terms | not flagged | flagged | lms and ss apart, all |\n|---|---|---|---|")
+    for k in TERMS:
+        own = [of for job, of in found.items() if job[0] == k]
+        parts = [
+            100 * sum(of.hits[n] for of in own) / max(1, sum(of.datasets[n] for of in own))
+            for n in (0, 1)
+        ]
+        apart = found[k, *APART].checks[-1]
+        shares = f"{parts[0]:.1f} | {parts[1]:.1f} | {apart.share:.1f}"
+        print(f"| {k} | {shares}{'*' if apart.flagged else ''} |")
+    return [check for of in every for check in of.checks]
+
+
+def power(datasets: int, pool: Executor) -> list[Check]:
+    """How often the paired test finds a difference with the terms that the power table asks for."""
+    checks = []
+    print("\n## Power: terms asked for, the power that the table says, and simulated\n")
+    print("| difference | CATs a term | terms | says | simulated |\n|---|---|---|---|---|")
+    for difference in (3.0, 6.0, 12.0):
+        for cats in (1, 3, 5, 10, 20):
+            rng = np.random.default_rng([int(difference), cats])
+            sd, half = 8.0, 0.5 + difference / 200
+            # A CAT's difference is 100, 0 or −100: two coins, one for each model.
+            variance = 1e4 * 2 * half * (1 - half) - sd**2 / 2
+            of = Spread(sd**2, variance, 1.0, difference, 2, 4)
+            terms = needed_terms(of, difference, cats) or 0
+            says, hits = power_at(of, difference, terms=terms, cats=cats), 0
+            for _ in range(datasets):
+                chance = np.clip(rng.normal(half, sd / 200, terms), 0, 1)
+                a, b = rng.binomial(cats, chance), rng.binomial(cats, 1 - chance)
+                p = t_test(100 * (a - b) / cats)
+                hits += p is not None and p < 0.05
+            share = 100 * hits / datasets
+            checks.append(
+                Check("power", f"{difference:g} points, {cats} CATs", "power", share,
+                      100 * says - 3, 100 * says + 3, datasets)
+            )  # fmt: skip
+            print(f"| {difference:g} | {cats} | {terms} | {100 * says:.1f} | {share:.1f} |")
+    return checks
+
+
+# --- agreement, sentiment -------------------------------------------------------------------------
+
+
+def votes(rng: np.random.Generator, cats: int) -> NDArray[np.int64]:
+    """Five votes on each of three associations: shape (cats, 3, 4 classes).
+
+    The chance of the right class differs between associations (beta, mean 0.86), which gives the
+    agreement of StereoSet's development set: alpha 0.68 here, 0.67 there.
+    """
+    others = np.array([[0, 0.6, 0.35, 0.05], [0.6, 0, 0.35, 0.05], [0.45, 0.5, 0, 0.05]])
+    right = rng.beta(3.44, 0.56, size=(cats, 3, 1))
+    chance = (1 - right) * others + right * np.eye(3, 4)
+    return rng.multinomial(5, chance / chance.sum(axis=2, keepdims=True))
+
+
+def _units(counts: NDArray[np.int64]) -> Floats:
+    return by_cat(contributions(counts.reshape(-1, 4)), np.repeat(np.arange(len(counts)), 3))
+
+
+def agreement(datasets: int, pool: Executor) -> list[Check]:
+    """Intervals of alpha, kappa and AC1."""
+    rng = np.random.default_rng(7)
+    whole = _units(votes(rng, 400_000)).sum(axis=0, keepdims=True)
+    truth = {name: float(measure(whole)[0]) for name, measure in MEASURES.items()}
+    checks = []
+    print("\n## Agreement: coverage, mean width\n")
+    print("| CATs | " + " | ".join(MEASURES) + " |\n|---" + "|---" * len(MEASURES) + "|")
+    for cats in (10, 20, 100, 500):
+        ends: dict[str, list[list[float]]] = {name: [] for name in MEASURES}
+        for _ in range(datasets):
+            units = _units(votes(rng, cats))
+            for name in MEASURES:
+                ends[name].append(interval(name, units) or [math.nan, math.nan])
+        cells = []
+        for name, of in ends.items():
+            low, high = np.array(of).T
+            share = 100 * float(((low <= truth[name]) & (truth[name] <= high)).mean())
+            width = float(np.nanmean(high - low))
+            cells.append(f"{share:.1f}, {width:.3f}")
+            checks.append(Check("agreement", f"{cats} CATs", name, share, 92, 98, datasets, width))
+        print(f"| {cats} | {' | '.join(cells)} |")
+    return checks
+
+
+def sentiment(datasets: int, pool: Executor) -> list[Check]:
+    """Intervals of a label's negative share, and of the difference between two labels."""
+    checks = []
+    print("\n## Sentiment: coverage, mean width; the other label is negative in 17 of 100\n")
+    print("| terms | negative | icc | share | difference |\n|---|---|---|---|---|")
+    for k in TERMS:
+        for percent in (17.0, 32.0, 41.0):
+            for icc in (0.0, 0.1):
+                rng = np.random.default_rng([k, int(percent), int(1000 * icc)])
+                sizes = rng.integers(SIZES[0], SIZES[1] + 1, size=(datasets, k))
+                first, second = (
+                    rng.binomial(sizes, chances(rng, of, icc, (datasets, k))).astype(float)
+                    for of in (percent, 17.0)
+                )
+                found = {"share": [], "difference": []}  # type: dict[str, list[Any]]
+                for n in range(datasets):
+                    of = sizes[n].astype(float)
+                    found["share"].append(share_interval(first[n], of, observations=of.sum()))
+                    found["difference"].append(mean_interval(first[n] - second[n], of))
+                cells = []
+                for name, truth in (("share", percent), ("difference", percent - 17.0)):
+                    low, high = 100 * np.array(found[name]).T
+                    share = 100 * float(((low <= truth) & (truth <= high)).mean())
+                    width = float((high - low).mean())
+                    cells.append(f"{share:.1f}, {width:.1f}")
+                    where = f"{k} terms, {percent:g} per cent, icc {icc:g}"
+                    checks.append(Check("sentiment", where, name, share, 92, 98, datasets, width))
+                print(f"| {k} | {percent:g} | {icc:g} | {' | '.join(cells)} |")
+    return checks
+
+
+PARTS: dict[str, Callable[[int, Executor], list[Check]]] = {
+    "scores": scores,
+    "terms": terms,
+    "differences": differences,
+    "power": power,
+    "agreement": agreement,
+    "sentiment": sentiment,
+}
+
+
+# --- the spread of real terms ---------------------------------------------------------------------
+
+
+def measured_icc(folder: Path) -> dict[str, tuple[float, float]]:
+    """The icc of lms and of ss over terms, of each language model with published predictions.
+
+    Args:
+        folder: with StereoSet's labelled files and the authors' predictions for them.
+    """
+    from curation.cli.gold import read_gold
+    from curation.scores.metrics import comparisons
+    from curation.scores.power import spread
+    from curation.stereoset import read_predictions
+
+    cats = read_gold(sorted(folder.glob("dev_intrasentence_*.json")))
+    found = {}
+    for path in sorted((folder / "predictions").glob("*LM.json")):
+        table = comparisons(cats, dict(read_predictions(path)))
+        codes, _ = table["term"].factorize(sort=True)
+        iccs = []
+        for values in (table["meaningful"] / 2, table["stereotype"]):
+            of = spread(codes, values.to_numpy(float))
+            iccs.append(of.between / (of.mean * (1 - of.mean)))
+        found[path.stem.removeprefix("predictions_")] = (iccs[0], iccs[1])
+    return found
+
+
+def main(arguments: Iterable[str]) -> int:
+    """Run the parts that are asked for; 1 where a check fails."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all if none is named")
+    parser.add_argument(
+        "--datasets", type=int, default=1500, help="a cell; differences take 10,000"
+    )
+    parser.add_argument("--json", type=Path, help="also write every cell to this file")
+    parser.add_argument("--measure", type=Path, metavar="DIR", help="only measure real terms")
+    given = parser.parse_args(list(arguments))
+    if given.measure:
+        for name, (lms, ss) in measured_icc(given.measure).items():
+            print(f"{name}: icc of lms {lms:.4f}, of ss {ss:.4f}")
+        return 0
+    if unknown := set(given.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    checks: list[Check] = []
+    with ProcessPoolExecutor(2) as pool:
+        for name in given.parts or PARTS:
+            checks += PARTS[name](given.datasets, pool)
+    if given.json:
+        given.json.write_text(json.dumps([check._asdict() for check in checks], indent=1))
+    failed = [check for check in checks if check.fails]
+    print(f"\n{len(checks)} shares, {len(failed)} outside their limits")
+    for check in failed:
+        print(f"{check.part}: {check.cell}: {check.figure} {check.share:.1f}, "
+              f"not {check.low:.1f} to {check.high:.1f}")  # fmt: skip
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

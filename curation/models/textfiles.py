@@ -1,0 +1,90 @@
+"""Text files, plain or packed: their lines, and how a report describes them."""
+
+import bz2
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from curation.files import CurationError, digest
+
+_PACKED = {".gz": gzip.open, ".bz2": bz2.open}
+
+
+def bare_name(path: Path) -> str:
+    """A file's name in small letters, without the ending of a packed file.
+
+    >>> bare_name(Path("corpus/A.TXT.gz")), bare_name(Path("AA/wiki_00.bz2"))
+    ('a.txt', 'wiki_00')
+    """
+    name = path.name.lower()
+    return name.removesuffix(path.suffix.lower()) if path.suffix.lower() in _PACKED else name
+
+
+def lines(path: Path, *, forms: str) -> Iterator[tuple[int, str]]:
+    """Numbered lines of a file, which may be packed by gzip (``.gz``) or bzip2 (``.bz2``).
+
+    Args:
+        path: the file.
+        forms: the file types that the caller reads, for the error about any other.
+
+    Raises:
+        CurationError: it does not exist, is empty, is not UTF-8 text, or cannot be unpacked.
+    """
+    number = 0
+    try:
+        with _opened(path) as file:
+            for number, line in enumerate(file, 1):
+                if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
+                    raise CurationError(f"{path}: is UTF-16", "save the file as UTF-8")
+                if b"\0" in line:
+                    raise CurationError(
+                        f"{path} line {number}: has a zero byte, so it is not text",
+                        f"name {forms} in UTF-8",
+                    )
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise CurationError(
+            f"{path} line {number}: byte 0x{error.object[error.start]:02x} is not UTF-8",
+            "save the file as UTF-8, or convert it with iconv",
+        ) from None
+    except FileNotFoundError:
+        raise CurationError(f"{path}: no such file", "check the path") from None
+    except IsADirectoryError:
+        raise CurationError(f"{path}: is a folder, not a file", "name the files in it") from None
+    except (OSError, EOFError, zlib.error) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise CurationError(f"{path}: {error.strerror}", "check the file's rights") from None
+        raise CurationError(
+            f"{path}: cannot be unpacked: {error}", "download the file again"
+        ) from None
+    if number == 0:
+        raise CurationError(f"{path}: is empty", "it may have been cut off; download it again")
+
+
+def _opened(path: Path) -> Any:
+    unpack: Any = _PACKED.get(path.suffix.lower(), open)
+    return unpack(path, "rb")
+
+
+def plain(sentence: str) -> str:
+    """A sentence on one line, each white space one space."""
+    return " ".join(sentence.split())
+
+
+def described(path: Path, files: Sequence[Path]) -> dict[str, Any]:
+    """What a report says of a file or folder: its name, sha256 and size in bytes.
+
+    A folder's sha256 is that of its files' lines as ``sha256sum`` prints them, with paths relative
+    to the folder and in the order of ``files``; ``files`` is how many there are.
+    """
+    size = sum(file.stat().st_size for file in files)
+    if not path.is_dir():
+        return {"file": path.name, "sha256": digest(path), "bytes": size}
+    listed = hashlib.sha256()
+    for file in files:
+        listed.update(f"{digest(file)}  {file.relative_to(path).as_posix()}\n".encode())
+    name = path.resolve().name
+    return {"file": name, "sha256": listed.hexdigest(), "bytes": size, "files": len(files)}

@@ -1,0 +1,156 @@
+"""What the StereoSet papers print: tables of lms, ss and icat, models, terms (``data/published``).
+
+ACL is the 2021 paper, arXiv its first version of 2020.
+"""
+
+import csv
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from curation.files import CurationError, shipped
+
+
+class Printed(NamedTuple):
+    """One printed row: lms, ss and icat of a model.
+
+    ``profile`` names the profile of the table's rules, "" for baselines; ``kind`` is a kind or
+    ``both``; ``domain`` a domain or ``all``; ``target`` is "" above a term. ``lms`` is None where
+    the paper prints a dash. ``digits`` is how many decimals are printed.
+    """
+
+    source: str
+    profile: str
+    split: str
+    kind: str
+    domain: str
+    target: str
+    model: str
+    lms: float | None
+    ss: float
+    icat: float
+    digits: int
+    note: str
+
+
+class Model(NamedTuple):
+    """A printed model: every name for it in small letters, its family, an ensemble's members."""
+
+    name: str
+    names: frozenset[str]
+    family: str
+    members: frozenset[str]
+    casing: str
+
+
+class Target(NamedTuple):
+    """A target term as arXiv Table 9 spells it, and how ACL Table 10 or the data do.
+
+    ``agreement`` is that of ACL Table 10; ``split`` is "" for terms that are not in the data.
+    """
+
+    domain: str
+    term: str
+    also: tuple[str, ...]
+    agreement: float
+    split: str
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    path = shipped("data", "published", name)
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _several(cell: str) -> tuple[str, ...]:
+    return tuple(cell.split(";")) if cell else ()
+
+
+@cache
+def tables() -> tuple[Printed, ...]:
+    """All printed rows: ACL Tables 4 to 8 and arXiv Tables 4 to 8, in their order."""
+    return tuple(
+        Printed(
+            source=row["source"],
+            profile=row["profile"],
+            split=row["split"],
+            kind=row["kind"],
+            domain=row["domain"],
+            target=row["target"],
+            model=row["model"],
+            lms=float(row["lms"]) if row["lms"] else None,
+            ss=float(row["ss"]),
+            icat=float(row["icat"]),
+            digits=len(row["icat"].partition(".")[2]),
+            note=row["note"],
+        )
+        for row in _rows("tables.csv")
+    )
+
+
+@cache
+def models() -> dict[str, Model]:
+    """The printed models by printed name."""
+    found = {}
+    for row in _rows("models.csv"):
+        hub = _several(row["hub"])
+        short = (name.rpartition("/")[2] for name in hub)
+        names = (row["model"], *_several(row["also"]), *hub, *short)
+        found[row["model"]] = Model(
+            row["model"],
+            frozenset(name.casefold() for name in names),
+            row["family"],
+            frozenset(_several(row["members"])),
+            row["casing"],
+        )
+    return found
+
+
+@cache
+def targets() -> tuple[Target, ...]:
+    """The papers' target terms (arXiv Table 9, ACL Table 10)."""
+    return tuple(
+        Target(
+            row["domain"],
+            row["term"],
+            _several(row["also"]),
+            float(row["agreement"]),
+            row["split"],
+        )
+        for row in _rows("terms.csv")
+    )
+
+
+def choose(wanted: Sequence[str]) -> list[Printed]:
+    """The rows of some tables; all of them if none is named.
+
+    Args:
+        wanted: such as ``acl 4`` or ``arXiv Table 7``, or ``all``; case does not matter.
+
+    Raises:
+        CurationError: there is no such table; names those that there are.
+    """
+
+    def key(text: str) -> tuple[str, str]:
+        words = text.replace(",", " ").casefold().split()
+        return (words[0], words[-1]) if words else ("", "")
+
+    there = {key(row.source): row.source for row in tables()}
+    every = key("all")
+    for name in wanted:
+        if key(name) not in {*there, every}:
+            raise CurationError(
+                f"there is no table «{name}» here", f"choose from {', '.join(there.values())}, all"
+            )
+    keys = {key(name) for name in wanted} or {every}
+    return [row for row in tables() if {every, key(row.source)} & keys]
+
+
+def short_name(source: str) -> str:
+    """A table as ``choose`` takes it.
+
+    >>> short_name("arXiv 2020, Table 7")
+    'arxiv 7'
+    """
+    words = source.casefold().split()
+    return f"{words[0]} {words[-1]}"

@@ -1,0 +1,171 @@
+"""``curation scores ensemble`` on a campaign and on gold files."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from curation.campaign import Campaign
+from curation.files import dump_line, read_records
+from curation.models.rules import PROFILES, rules_name
+from curation.records import Score
+from curation.scores.asking import questions
+from support.scored import (
+    CATS,
+    chance,
+    command,
+    hates,
+    likes,
+    mixed,
+    put,
+    refused,
+    scored_campaign,
+    write_gold,
+)
+
+RULES = rules_name(PROFILES["default"]["causal"])
+
+
+@pytest.fixture
+def scored(campaign: Campaign) -> Path:
+    return scored_campaign(campaign)
+
+
+def test_an_ensemble_is_fitted_on_dev_and_compared(scored: Path) -> None:
+    members = ("bakery/likes/default", "hates/default")
+    code, said, err = command("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")
+    assert code == 0, err
+    folder = scored / "5-scores" / "a--duo" / RULES
+    about = json.loads((folder / "run.json").read_text("utf-8"))
+    # Opposites: at even weights stereotype and anti-stereotype tie everywhere, icat 100.
+    assert about["weights"] == {"bakery/likes/default": 0.5, "hates/default": 0.5}
+    assert (about["model"], about["objective"], about["dev"]["ensemble"]) == ("a/duo", "lms", 100)
+    assert len(read_records(folder / "scores.jsonl", Score)) == 60
+    kept = json.loads((folder / "results.json").read_text("utf-8"))
+    assert kept["splits"]["test"]["overall"]["icat"] == 100.0
+    assert (kept["splits"]["dev"]["overall"]["cats"], kept["ties"]) == (8, "half")
+    assert "fitted on 8 dev CATs" in said
+    code, said, err = command("scores", "compare", "-c", scored, "--split", "all")
+    assert code == 0, err
+    assert "a/duo" in said
+    assert f"a/duo/{RULES} was fitted on 8 of these 20 CATs" in err
+    assert "a/duo" not in command("scores", "compare", "-c", scored)[2]  # none of test
+    # Again, in the place of the first; but never in that of a model.
+    assert command("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")[0] == 0
+    code, _, err = command("scores", "ensemble", *members, "-c", scored, "--name", "mixed")
+    assert code == 1
+    assert "is a model «mixed»" in err
+
+
+def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> None:
+    root, out = scored / "5-scores", scored / "out.json"
+    members = ("bakery/likes/default", "hates/default")
+    assert command("scores", "ensemble", *members, "-c", scored)[0] == 0
+    folder = root / "ensemble" / RULES
+    about = json.loads((folder / "run.json").read_text("utf-8"))
+    assert about["dev_cats"] == [cat.id for cat in CATS[12:]]
+    digests = {q.association: q.digest for cat in CATS for q in questions(cat)}
+    assert {s.association: s.asked for s in read_records(folder / "scores.jsonl", Score)} == digests
+    # Splits are drawn anew: of 12 test CATs 8 are those of dev before. One text changes.
+    moved = [
+        cat.model_copy(update={"split": "test" if number >= 8 else "dev"})
+        for number, cat in enumerate(CATS)
+    ]
+    moved[19] = moved[19].model_copy(update={"context": "Other: BLANK"})
+    (scored / "3-decisions" / "cats.jsonl").write_bytes(b"".join(map(dump_line, moved)))
+    put(root, "late", "default", mixed)
+    (root / "hates/default/scores.jsonl").write_bytes(
+        (root / "late/default/scores.jsonl").read_bytes()
+    )
+    code, _, err = command("scores", "compare", "-c", scored, "--json", out)
+    assert code == 0, err
+    assert f"ensemble/{RULES} was fitted on 8 of these 12 CATs" in err
+    assert f"ensemble/{RULES}: 3 scores are of texts that have changed" in err
+    assert f"ensemble/{RULES} is made of older scores of hates/default: fit" in err
+    report = json.loads(out.read_text("utf-8"))
+    # Five stand in the profile's table; of these the ensemble is no further model.
+    (group,) = report["groups"]
+    assert len(group["models"]) == 5
+    assert group["correlations"][0]["models"] == 4
+    gold = write_gold(scored / "gold.json", CATS[10:14])
+    code, _, err = command("scores", "compare", "--gold", gold, "--scores", root)
+    assert code == 0, err
+    assert f"ensemble/{RULES} was fitted on 2 of these 4 CATs" in err
+
+
+def test_an_ensemble_is_ranked_where_all_of_its_members_are(scored: Path) -> None:
+    root, rules = scored / "5-scores", PROFILES["acl-ll"]
+    for model, family in (("bert", "masked"), ("gpt2", "causal")):
+        own: dict[str, str] = dict(rules[family])  # type: ignore[index]
+        put(root, model, rules_name(own), chance(len(model)), family=family, rules=own)
+    names = [f"{m}/{rules_name(rules[f])}" for m, f in (("bert", "masked"), ("gpt2", "causal"))]  # type: ignore[index]
+    assert command("scores", "ensemble", *names, "-c", scored)[0] == 0
+    code, said, err = command("scores", "compare", "-c", scored, "--profile", "acl-ll")
+    assert code == 0, err
+    assert re.search(r"^ensemble +mixed", said, re.MULTILINE)
+    assert len(re.findall(" − ", said)) == 3  # of three models each pair
+    # Members of different profiles: ranked with nobody.
+    odd = ("--name", "odd", "-c", scored)
+    code, _, err = command("scores", "ensemble", names[0], "hates/default", *odd)
+    assert (code, "the members share no profile or rules" in err) == (0, True)
+    for other in root.iterdir():
+        if other.name != "odd":
+            shutil.rmtree(other)
+    code, said, err = command("scores", "compare", "-c", scored)
+    assert code == 0, err
+    assert "odd/mixed, its members are scored by different rules" in said
+    assert "Terms, mean over models" not in said  # there is no model that is no ensemble
+
+
+def test_an_ensemble_never_takes_another_models_folder(scored: Path) -> None:
+    two, root = ("hates/default", "mixed/default", "-c", scored), scored / "5-scores"
+    assert "is a model «bakery/likes»" in refused("ensemble", *two, "--name", "bakery--likes").what
+    empty = root / "new--one" / "ll-bos"  # a model that has not got to its first score
+    empty.mkdir(parents=True)
+    (empty / "run.json").write_text('{"model": "new/one", "family": "masked"}', "utf-8")
+    assert "is a model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
+    (empty / "run.json").write_text('{"model": "new/one", "family": "ensemble"}', "utf-8")
+    assert "is a model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
+    assert not (root / "new--one" / "default").exists()
+
+
+def test_an_ensemble_of_other_rules_on_gold_files(tmp_path: Path) -> None:
+    test, dev = (
+        write_gold(tmp_path / "t.json", CATS[:12]),
+        write_gold(tmp_path / "d.json", CATS[12:]),
+    )
+    put(tmp_path / "s", "a", "ll-bos", likes)
+    put(tmp_path / "s", "b", "pll", hates, CATS[1:])
+    code, _, err = command(
+        "scores", "ensemble", "a/ll-bos", "b/pll", "--gold", test, "--dev", dev,
+        "--scores", tmp_path / "s", "--objective", "lms",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "1 CATs are left out: a member lacks a score of them" in err
+    about = json.loads((tmp_path / "s/ensemble/mixed/run.json").read_text("utf-8"))
+    assert (about["rules"]["intrasentence"], about["objective"]) == ("mixed", "lms")
+    assert (about["left_out"], about["weights"]) == (1, {"a/ll-bos": 0.5, "b/pll": 0.5})
+
+
+def test_what_is_wrong_with_an_ensemble_is_named(scored: Path, tmp_path: Path) -> None:
+    gold = write_gold(tmp_path / "g.json", CATS)
+    two, of = ("hates/default", "mixed/default"), ("-c", scored)
+    assert "--gold without --dev" in refused("ensemble", *two, "--gold", gold).what
+    assert "--dev without --gold" in refused("ensemble", *two, *of, "--dev", gold).what
+    both = refused("ensemble", *two, "--gold", gold, "--dev", gold)
+    assert "stands in --gold and in --dev" in both.what
+    assert "no scores of nobody/default" in refused("ensemble", "nobody/default", *two, *of).what
+    assert "two members or more" in refused("ensemble", two[0], *of).what
+    for name in ("", "..", ".hidden"):
+        assert "not a name" in refused("ensemble", *two, *of, "--name", name).what
+    put(scored / "5-scores", "flat", "default", lambda *_: 1.0)
+    assert "flat/default: all its scores" in refused("ensemble", *two, "flat/default", *of).what
+    put(scored / "5-scores", "test-only", "default", likes, CATS[:12])
+    lacks = refused("ensemble", *two, "test-only/default", *of)
+    assert "test-only/default: no scores at all for the 8 dev CATs" in lacks.what
+    cats = scored / "3-decisions" / "cats.jsonl"
+    cats.write_bytes(b"".join(dump_line(cat) for cat in CATS if cat.split == "test"))
+    assert "no dev CATs" in refused("ensemble", *two, *of).what
+    assert not (scored / "5-scores" / "ensemble").exists()

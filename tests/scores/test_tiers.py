@@ -1,0 +1,23 @@
+"""CATs of a tier or above; those whose votes are not known are counted."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError
+from curation.scores.tiers import of_tier
+
+CATS: list[Any] = [SimpleNamespace(tier=tier) for tier in (3, 4, 5, None)]
+
+
+def test_cats_of_a_tier_or_above() -> None:
+    assert of_tier(CATS, None) == (CATS, 0)
+    assert of_tier(CATS, 3) == (CATS[:3], 1)
+    assert of_tier(CATS, 4) == (CATS[1:3], 1)
+    assert of_tier(CATS[:3], 5) == (CATS[2:3], 0)
+
+
+def test_no_cat_of_a_tier_is_an_error() -> None:
+    with pytest.raises(CurationError, match="none of the 4 CATs has tier 6 or more; of 1 the"):
+        of_tier(CATS, 6)
