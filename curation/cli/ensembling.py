@@ -1,6 +1,6 @@
 """``curation scores ensemble``: a model of models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -115,9 +115,9 @@ def _ensemble(
 ) -> None:
     """Fit, apply, write and report."""
     from curation import __version__
-    from curation.cli.scores import HEADS, cells, show_marks
+    from curation.cli.scores import HEADS, cells, show_marks, show_notes
     from curation.scores import ensemble as stage
-    from curation.scores.flags import flags_of, marked
+    from curation.scores.flags import marked
     from curation.scores.groups import keys
     from curation.scores.runs import Run, digests, folder_name
 
@@ -158,22 +158,33 @@ def _ensemble(
     figures = {"run": about, "ties": ties.value, "splits": found}
     write_file(folder / "results.json", dump_json(figures))
     dev = about["dev"]
+    flags = {name: _flags(found, about)}
+    for run in chosen:
+        own = stage.split_results(splits, run.scores, model=run.name, ties=ties.value)
+        flags[run.name] = _flags(own, run.about)
     rows: list[list[Any]] = [
-        [run.name, weight, dev["members"][run.name]]
+        [marked(run.name, flags[run.name]), weight, dev["members"][run.name]]
         for run, weight in zip(chosen, fitted.weights, strict=True)
     ]
     rows += [["even weights", None, dev["even_weights"]], [name, None, dev["ensemble"]]]
     heads = ["member", "weight", f"{objective.value} on dev"]
     console.table(f"{name}, fitted on {len(fitted.dev_cats)} dev CATs", heads, rows)
     rows = [[split, *cells(result["overall"])] for split, result in found.items()]
-    flags = list(dict.fromkeys(flag for result in found.values() for flag in flags_of(result)))
-    console.table(f"{marked(name, flags)}, both kinds", ["CATs of", *HEADS], rows)
-    show_marks([flags])
+    console.table(f"{marked(name, flags[name])}, both kinds", ["CATs of", *HEADS], rows)
+    show_notes(result["overall"] for result in found.values())
+    show_marks(flags.values())
     if not keys(Run(name, rule, about["variant"], {}, about), {}):
         console.warn("the members share no profile or rules: compare does not rank this ensemble")
     if left_out:
         console.warn(f"{len(left_out)} CATs are left out: a member lacks a score of them")
     console.say(f"Written to {folder}. The figures on dev are flattered by the fit.")
+
+
+def _flags(splits: Mapping[str, Any], about: Mapping[str, Any]) -> list[str]:
+    """What tables say of a model by its results on each split."""
+    from curation.scores.flags import flags_of
+
+    return list(dict.fromkeys(f for result in splits.values() for f in flags_of(result, about)))
 
 
 def _free(home: Path, name: str, runs: "Sequence[Run]") -> None:

@@ -59,6 +59,18 @@ def test_an_ensemble_is_fitted_on_dev_and_compared(scored: Path) -> None:
     assert "is a model «mixed»" in err
 
 
+def test_members_that_read_mostly_unknown_tokens_are_marked(scored: Path) -> None:
+    tokens = {"read": 10, "unknown": 9}
+    put(scored / "5-scores", "odd", "default", likes, tokens=tokens)
+    members = ("odd/default", "hates/default")
+    code, said, err = command("scores", "ensemble", *members, "-c", scored)
+    assert code == 0, err
+    assert "odd/default‡" in said
+    assert "hates/default‡" not in said
+    assert "‡ more than half of the tokens" in said
+    assert "* fewer than five terms" in said
+
+
 def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> None:
     root, out = scored / "5-scores", scored / "out.json"
     members = ("bakery/likes/default", "hates/default")
