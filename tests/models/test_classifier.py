@@ -94,7 +94,9 @@ def test_it_is_what_transformers_tells_one_text_at_a_time(made: Make, name: str)
     assert not classifier.alone
     np.testing.assert_allclose([s.negative for s in found], wanted[:, 0], atol=1e-5)
     np.testing.assert_allclose([s.positive for s in found], wanted[:, 1], atol=1e-5)
-    assert np.ptp(wanted[:, 0]) > 0.05  # or all would be alike
+    # Far more than the tolerance above, or all would be alike; how much depends on the tokenizer,
+    # whose training breaks ties as it happens to.
+    assert np.ptp(wanted[:, 0]) > 0.005
     assert {s.neutral for s in found} == {0.0}
     assert [sum(s) for s in found] == pytest.approx([1.0] * len(texts))
     assert found[3] == found[-2]  # the same text
