@@ -24,8 +24,8 @@ from curation.cli.gold import (
     read_gold,
     take_tier,
     write_csv,
-    write_file,
     write_json,
+    write_text,
 )
 from curation.cli.options import FILE, Where
 from curation.files import CurationError, read_json
@@ -144,7 +144,7 @@ def compare(
     if csv_file:
         write_csv(csv_file, [tables.COLUMNS, *tables.tidy(every, split=of, tier=tier)])
     if latex:
-        write_file(latex, _latex(report, intervals=intervals).encode())
+        write_text(latex, _latex(report, intervals=intervals))
     write_json(json_file, report)
     if others := sorted(set(sizes) - {one["model"] for one in every}):
         console.warn(f"{about}: not among the models that are compared: {', '.join(others)}")

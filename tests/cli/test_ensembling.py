@@ -80,7 +80,7 @@ def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> 
     assert about["dev_cats"] == [cat.id for cat in CATS[12:]]
     digests = {q.association: q.digest for cat in CATS for q in questions(cat)}
     assert {s.association: s.asked for s in read_records(folder / "scores.jsonl", Score)} == digests
-    # Splits are drawn anew: of 12 test CATs 8 are those of dev before. One text changes.
+    # Splits are drawn again: of 12 test CATs 8 are those of dev before. One text changes.
     moved = [
         cat.model_copy(update={"split": "test" if number >= 8 else "dev"})
         for number, cat in enumerate(CATS)

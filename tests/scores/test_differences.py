@@ -8,7 +8,6 @@ import pytest
 
 from curation.files import CurationError
 from curation.intervals import t_quantile
-from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.differences import (
     differences,
     holm,
@@ -19,20 +18,7 @@ from curation.scores.differences import (
 )
 from curation.scores.metrics import icat, results
 from curation.scores.runs import Board, Run, board
-
-
-def cat(name: str, target: str, kind: Kind = "intrasentence") -> Cat:
-    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
-    return Cat(
-        id=name, kind=kind, domain="race", term=target, target=target,
-        family=target, split="test", context="-", associations=(a, b, c),
-    )  # fmt: skip
-
-
-def run(model: str, **of: tuple[float, float, float]) -> Run:
-    scores = {f"{name}{g[0]}": float(value) for name, three in of.items()
-              for g, value in zip(GOLDS, three, strict=True)}  # fmt: skip
-    return Run(model, "r", "", scores)
+from support.boards import cat, run
 
 
 def rows_by_figure(found: Sequence[dict[str, object]]) -> dict[str, dict[str, object]]:
@@ -43,7 +29,7 @@ def rows_by_figure(found: Sequence[dict[str, object]]) -> dict[str, dict[str, ob
 #   A: p s>a>u, q s>a>u, r a>s>u: lms 100, 100; ss x 100, y 0: mean 50, icat 100
 #   B: p s>u>a, q a>s>u, r s>a>u: lms x 3/4, y 1: mean 87.5; ss x 50, y 100: mean 75
 #      icat 87.5 · 25/50 = 43.75
-CATS = [cat("p", "x"), cat("q", "x"), cat("r", "y", "intersentence")]
+CATS = [cat("p", "x"), cat("q", "x"), cat("r", "y", kind="intersentence")]
 A = run("A", p=(3, 2, 1), q=(3, 2, 1), r=(2, 3, 1))
 B = run("B", p=(3, 1, 2), q=(2, 3, 1), r=(3, 2, 1))
 

@@ -5,23 +5,14 @@ import math
 import pytest
 
 from curation.files import CurationError
-from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.baselines import baselines
 from curation.scores.metrics import check_predictions, comparisons, results
+from support.boards import Three, cat, run
 
 
-def cat(name: str, target: str, domain: str = "race", kind: Kind = "intrasentence") -> Cat:
-    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
-    return Cat(
-        id=name, kind=kind, domain=domain, term=f"{domain}/{target}", target=target,
-        family=target, split="test", context="-", associations=(a, b, c),
-    )  # fmt: skip
-
-
-def scores(**of: tuple[float, float, float]) -> dict[str, float]:
+def scores(**of: Three) -> dict[str, float]:
     """Scores of stereotype, anti-stereotype, unrelated by CAT."""
-    return {f"{name}{g[0]}": value for name, three in of.items()
-            for g, value in zip(GOLDS, three, strict=True)}  # fmt: skip
+    return dict(run("m", **of).scores)
 
 
 # Term x has two CATs, term y one.
