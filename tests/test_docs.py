@@ -292,7 +292,7 @@ def drawn_below(folder: str, drawn: dict[str, str]) -> set[str]:
 
 
 def test_the_file_tree_is_the_real_one() -> None:
-    drawn, files = tree(README), real_files()
+    drawn, files = tree(page("architecture.md")), real_files()
     assert drawn_below("", drawn) == below("", files)
     opened = {f for f in drawn if f.endswith("/") and drawn_below(f, drawn)}
     for folder in sorted(opened):
@@ -303,8 +303,8 @@ def test_the_file_tree_is_the_real_one() -> None:
 
 
 def test_every_line_of_the_file_tree_has_a_comment() -> None:
-    opened = {name for name in tree(README) if drawn_below(name, tree(README))}
-    silent = {name for name, comment in tree(README).items() if not comment}
+    opened = {name for name in tree(page("architecture.md")) if drawn_below(name, tree(page("architecture.md")))}
+    silent = {name for name, comment in tree(page("architecture.md")).items() if not comment}
     assert silent <= opened
 
 
@@ -335,7 +335,7 @@ SPDX = {  # what packages say in words of their own
 
 @pytest.mark.parametrize("package", [*NEEDED, *EXTRAS])
 def test_every_dependency_is_listed_with_its_licence(package: str) -> None:
-    table = {cells[0]: cells for cells in rows(section(README, "## Dependencies"))}
+    table = {cells[0]: cells for cells in rows(page("dependencies.md"))}
     _, licence, why = table[package]
     assert licence
     assert why
@@ -348,7 +348,7 @@ def test_every_dependency_is_listed_with_its_licence(package: str) -> None:
 
 
 def test_no_listed_dependency_is_unknown() -> None:
-    listed = [cells[0] for cells in rows(section(README, "## Dependencies"))]
+    listed = [cells[0] for cells in rows(page("dependencies.md"))]
     assert sorted(listed) == sorted(NEEDED + EXTRAS)
 
 
