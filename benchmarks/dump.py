@@ -120,7 +120,7 @@ def entity(rng: random.Random, number: int, words: list[str]) -> str:
             f'"datavalue":{{"value":"{rng.getrandbits(40)}","type":"string"}},"datatype":"string"'
         )
         claims[code] = [statement(rng, number, code, text)]
-    said = ",".join(f'"{code}":[{",".join(rows)}]' for code, rows in claims.items())
+    claimed = ",".join(f'"{code}":[{",".join(rows)}]' for code, rows in claims.items())
     aliases = ",".join(
         f'"{code}":[{{"language":"{code}","value":"{rng.choice(words)} {rng.choice(words)}"}}]'
         for code in rng.sample(LANGUAGES, rng.randrange(4))
@@ -132,7 +132,7 @@ def entity(rng: random.Random, number: int, words: list[str]) -> str:
     return (
         f'{{"type":"item","id":"Q{number}","labels":{{{texts(name, rng, 0.52, 0.3)}}},'
         f'"descriptions":{{{texts(about, rng, 0.36, 1)}}},"aliases":{{{aliases}}},'
-        f'"claims":{{{said}}},"sitelinks":{{{links}}},"lastrevid":{rng.getrandbits(31)}}}'
+        f'"claims":{{{claimed}}},"sitelinks":{{{links}}},"lastrevid":{rng.getrandbits(31)}}}'
     )
 
 
@@ -236,20 +236,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--mb", type=float, default=1700, help="MB of JSON")
     parser.add_argument("--passes", type=int, default=3)
-    knobs = parser.parse_args()
+    options = parser.parse_args()
     if not shutil.which("igzip"):
         sys.exit("igzip is missing: apt-get install isal")
     with tempfile.TemporaryDirectory() as name:
         path, small = Path(name) / "dump.json.gz", Path(name) / "small.json.gz"
-        write(path, knobs.mb)
-        write(small, knobs.mb / 4)
+        write(path, options.mb)
+        write(small, options.mb / 4)
         size = int(subprocess.run(f"zcat {path} | wc -c", shell=True, check=True,
                                   capture_output=True).stdout) / 1e6  # fmt: skip
         packed = path.stat().st_size / 1e6
         print(f"{size:.0f} MB of JSON in {packed:.0f} MB of gzip, {os.cpu_count()} processors, "
-              f"fastest of {knobs.passes} passes\n")  # fmt: skip
+              f"fastest of {options.passes} passes\n")  # fmt: skip
         runs: dict[str, list[Cost]] = {name: [] for name in WORKS}
-        for _ in range(knobs.passes):  # in turns, so that other load affects all of them
+        for _ in range(options.passes):  # in turns, so that other load affects all of them
             for name, (work, _) in WORKS.items():
                 runs[name].append(cost(work, path))
         least = {

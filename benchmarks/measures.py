@@ -51,29 +51,29 @@ def write(folder: Path, megabytes: int) -> tuple[Path, Path]:
 
 def wc(path: Path) -> int:
     """For comparison: unpack, and count all words together."""
-    told = subprocess.run(
+    done = subprocess.run(
         f"zcat -f '{path}' | wc -w",
         shell=True,
         check=True,
         capture_output=True,
         env={**os.environ, "LC_ALL": "C"},
     )
-    return int(told.stdout)
+    return int(done.stdout)
 
 
-def ours(path: Path, **knobs: Any) -> Any:
+def ours(path: Path, **options: Any) -> Any:
     """Count how often each word occurs."""
     from curation.measures.counting import count
 
-    return count([path], language="en", **({"workers": 2} | knobs))
+    return count([path], language="en", **({"workers": 2} | options))
 
 
-def best(work: Callable[..., Any], *args: Any, **knobs: Any) -> tuple[float, Any]:
+def best(work: Callable[..., Any], *args: Any, **options: Any) -> tuple[float, Any]:
     """The shortest time of ``RUNS`` runs, and the result of the last."""
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()
-        found = work(*args, **knobs)
+        found = work(*args, **options)
         times.append(time.perf_counter() - start)
     return min(times), found
 
@@ -111,14 +111,14 @@ def made_up(count: int) -> list[Any]:
     drawn = iter(rng.choice(listed, size=count * 40, p=chances / chances.sum()).tolist())
     targets = [word.capitalize() for word in listed[3000:3200]]
 
-    def said(size: int) -> str:
+    def drawn_words(size: int) -> str:
         return " ".join(next(drawn) for _ in range(size))
 
     cats = []
     for n in range(count):
         target, intra = targets[n % len(targets)], n % 2 == 0
-        context = f"The {target} {said(4)}{' BLANK' if intra else ''}."
-        texts = [said(1) if intra else f"{said(7).capitalize()}." for _ in GOLDS]
+        context = f"The {target} {drawn_words(4)}{' BLANK' if intra else ''}."
+        texts = [drawn_words(1) if intra else f"{drawn_words(7).capitalize()}." for _ in GOLDS]
         if intra:
             texts = [context.replace("BLANK", text) for text in texts]
         a, b, c = (
@@ -175,10 +175,10 @@ def measures(count: int) -> list[tuple[str, float]]:
     found = row("pitfalls", lambda: pitfalls.pitfalls(cats, language="en"))
     assert found.cats == count
     items, terms = written(cats)
-    told = row(
+    places = row(
         "checks of imported items", lambda: list(answers.pitfalls(items, terms, language="en"))
     )
-    assert told, "made-up words should have pitfalls"
+    assert places, "made-up words should have pitfalls"
     return rows
 
 

@@ -113,17 +113,17 @@ def read(path: Path) -> dict[str, list[Cat]]:
 
     found: dict[str, list[Cat]] = {"intrasentence": [], "intersentence": []}
     for line in path.read_text("utf-8").splitlines():
-        told = json.loads(line)
-        kind = "intrasentence" if BLANK in told["context"] else "intersentence"
-        if told["context"].count(BLANK) > 1:  # StereoSet's code reads these differently
+        row = json.loads(line)
+        kind = "intrasentence" if BLANK in row["context"] else "intersentence"
+        if row["context"].count(BLANK) > 1:  # StereoSet's code reads these differently
             continue
         options = tuple(
-            CatAssociation(id=f"{told['id']}-{gold}", sentence=told[gold], gold=gold)
+            CatAssociation(id=f"{row['id']}-{gold}", sentence=row[gold], gold=gold)
             for gold in GOLDS
         )
         record = Record(
-            id=told["id"], kind=kind, domain=told["bias_type"], term=told["target"],
-            target=told["target"], family=told["target"], split="dev", context=told["context"],
+            id=row["id"], kind=kind, domain=row["bias_type"], term=row["target"],
+            target=row["target"], family=row["target"], split="dev", context=row["context"],
             associations=options,
         )  # fmt: skip
         asks = [question.ask for question in questions(record)]
@@ -421,22 +421,24 @@ def by_turns(
     }
 
 
-def measure(name: str, row: Row, folder: Path, cats: Sequence[Cat], knobs: Any, rate: float) -> str:
+def measure(
+    name: str, row: Row, folder: Path, cats: Sequence[Cat], options: Any, rate: float
+) -> str:
     """Measure a row; return its lines of the table."""
     from support.peers import Worker, peers
 
     asks = [ask for cat in cats for ask in cat.asks]
     items = {"ours": [list(ask) for ask in asks]}
     with ExitStack() as stack:
-        ours = Worker([sys.executable, __file__, "--serve"], threads=knobs.threads)
+        ours = Worker([sys.executable, __file__, "--serve"], threads=options.threads)
         workers = {"ours": stack.enter_context(ours)}
         linear = ours.open("ours", folder, rule=row.rule, private=row.private)["linear"]
         for peer in row.peers:
-            workers[peer] = stack.enter_context(peers(threads=knobs.threads))
+            workers[peer] = stack.enter_context(peers(threads=options.threads))
             workers[peer].open(peer, folder)
             items[peer] = peer_items(peer, cats)
         before = busy()  # all workers wait
-        found = by_turns(workers, items, knobs.passes)
+        found = by_turns(workers, items, options.passes)
         noise = max(before, busy()) > BUSY
     todo = work(row, folder, cats)
     mine = found["ours"]
@@ -476,33 +478,33 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="10 CATs, one pass")
     parser.add_argument("--models", type=Path, help="the folder to keep the models in")
-    knobs = parser.parse_args()
-    if knobs.quick:
-        knobs.cats, knobs.passes = 10, 1
-    if not knobs.file.is_file():
-        sys.exit(f"{knobs.file} does not exist: name a file of CATs")
-    cats = read(knobs.file)
-    wanted = knobs.rows.split(",")
+    options = parser.parse_args()
+    if options.quick:
+        options.cats, options.passes = 10, 1
+    if not options.file.is_file():
+        sys.exit(f"{options.file} does not exist: name a file of CATs")
+    cats = read(options.file)
+    wanted = options.rows.split(",")
     if "nsp" in wanted and not importlib.util.find_spec("curation.models.nsp"):
         wanted.remove("nsp")
     with tempfile.TemporaryDirectory() as name:
-        root = knobs.models or Path(name)
+        root = options.models or Path(name)
         texts = [ask.text for of_kind in cats.values() for cat in of_kind for ask in cat.asks]
         folders = {family: root / family for family in VOCABULARY}
         if not all((folder / "config.json").exists() for folder in folders.values()):
             folders = make_models(root, texts)
-        rate, gain = machine(knobs.threads)
+        rate, gain = machine(options.threads)
         print(
-            f"{knobs.threads} threads, median of {knobs.passes}; matrices at {rate / 1e9:.0f} "
+            f"{options.threads} threads, median of {options.passes}; matrices at {rate / 1e9:.0f} "
             f"GFLOP/s, oneDNN {gain:.2f} times as fast as torch's own library\n\n{HEAD}",
             flush=True,
         )
         for chosen in wanted:
             row = ROWS[chosen]
-            size = max(3, round(knobs.cats * row.part))
+            size = max(3, round(options.cats * row.part))
             drawn = random.Random(1).sample(cats[row.kind], min(size, len(cats[row.kind])))
             drawn.sort(key=lambda cat: cat.context)  # as «curation scores models» does
-            print(measure(chosen, row, folders[row.family], drawn, knobs, rate), flush=True)
+            print(measure(chosen, row, folders[row.family], drawn, options, rate), flush=True)
     print("* other programs used the machine: these times are noise")
 
 

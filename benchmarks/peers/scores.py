@@ -78,7 +78,9 @@ def minicons_pll(model: str, *, metric: str = "original") -> Score:
     from transformers import PreTrainedTokenizerBase
 
     # transformers 5 renamed this method; minicons 0.3.39 still uses the old name.
-    PreTrainedTokenizerBase.batch_encode_plus = lambda self, *args, **told: self(*args, **told)
+    PreTrainedTokenizerBase.batch_encode_plus = lambda self, *args, **options: self(
+        *args, **options
+    )
     scorer = MaskedLMScorer(model, "cpu")
 
     def score(items: list[Any]) -> list[float]:
@@ -106,9 +108,9 @@ def stereoset_attribute(model: str) -> Score:
             pieces = tokenizer.encode(words, add_special_tokens=False)
             values = []
             for k, piece in enumerate(pieces):
-                told = tokenizer.decode(pieces[:k]) if k else ""
+                earlier = tokenizer.decode(pieces[:k]) if k else ""
                 # The next piece continues the word of the earlier pieces: no space between.
-                filled = context.replace(BLANK, told + tokenizer.mask_token)
+                filled = context.replace(BLANK, earlier + tokenizer.mask_token)
                 ids = tokenizer(filled, return_tensors="pt")
                 place = int((ids["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
                 odds = network(**ids).logits.softmax(-1)
@@ -164,9 +166,9 @@ def peak() -> float:
     """
     status = Path("/proc/self/status")
     if status.exists():
-        told = re.search(r"VmHWM:\s*(\d+) kB", status.read_text("ascii"))
-        if told:
-            return int(told[1]) / 1024
+        line = re.search(r"VmHWM:\s*(\d+) kB", status.read_text("ascii"))
+        if line:
+            return int(line[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
