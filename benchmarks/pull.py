@@ -69,7 +69,7 @@ def tasks(number: int) -> Iterator[Task]:
 
 
 def fill(server: label_studio.LabelStudio, key: str, project: int, planned: list[Task]) -> None:
-    """Import tasks together with their answers, as if from a backup."""
+    """Put tasks there together with their answers, as a restored backup would."""
     rng = random.Random(1)
     people = [u for u, email in server.people().items() if email.startswith("p-")]
     texts = pages.texts("en", None)
@@ -107,7 +107,7 @@ def export(url: str, key: str, project: int) -> tuple[float, float]:
 
 
 def pull(server: label_studio.LabelStudio, project: int, folder: Path) -> tuple[float, int]:
-    """Ours: seconds of a pull with archive and index, and the number of answers it brought."""
+    """Ours: seconds of a pull with archive and index, and how many answers it brought."""
     start = time.perf_counter()
     raw, index = folder / "raw", folder / "pulled.json"
     before = seen.read(raw, index)
