@@ -23,7 +23,7 @@ from curation.files import (
 from curation.manifest import MANIFEST, read_manifest
 from curation.records import Decision, Manifest, Person, Standing, Task
 from curation.rounds import people, standing
-from curation.steps.pipeline import STEPS, bring_up_to_date, current, last_run
+from curation.steps.pipeline import STEPS, bring_up_to_date, current, last_run, made_steps
 from curation.steps.read import read_labels
 from curation.steps.rounds import platform, round_files
 
@@ -155,10 +155,7 @@ def _tell(
 
 def _made(campaign: Campaign) -> list[str]:
     """The steps that have results, of those that lead to others the last: all is computed anew."""
-    made = [step for step in STEPS if last_run(campaign, step)]
-    along = [step.name for step in made if not step.aside]
-    last = along[-1] if along and along[-1] != "select" else "fold"
-    return [*(step.name for step in made if step.aside), last]
+    return made_steps(campaign)
 
 
 def _bring(campaign: Campaign, steps: list[str]) -> str:

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from curation.campaign import Campaign
 from curation.files import (
@@ -17,10 +18,6 @@ from curation.steps.read import (
 )
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
-
-if TYPE_CHECKING:
-    pass
-
 
 LETTING_IN = {
     *("per_person", "per_term", "consent", "write_seconds", "label_seconds", "near"),
@@ -90,3 +87,27 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
         "people": len(folded.people),
         "rejected": sum(map(len, folded.rejections.values())),
     }
+
+
+def settings(campaign: Campaign) -> dict[str, Any]:
+    """What items and labels depend on."""
+    settings = campaign.settings
+    return {
+        **settings.rounds.model_dump(include=LETTING_IN),
+        "language": settings.campaign.language,
+        "domains": tuple(settings.domains),
+        "key": _key_fingerprint(campaign),
+        **round_files.what_counts(campaign),
+    }
+
+
+def inputs(campaign: Campaign) -> list[Path]:
+    """What items and labels are made of."""
+    terms = campaign.terms / "targets.jsonl"
+    return [terms, *round_files.task_files(campaign), *raw_files(campaign)]
+
+
+def _key_fingerprint(campaign: Campaign) -> str:
+    from curation.rounds import people
+
+    return people.fingerprint(people.read_key(campaign.settings.campaign.id))
