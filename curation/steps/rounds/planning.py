@@ -5,13 +5,13 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.cli.console import warn
-from curation.cli.importing import register_terms
 from curation.files import CurationError, dump_json, writing
 from curation.records import Round, RoundKind, Task, Term
 from curation.rules import decide
 from curation.settings import DecisionSettings
 from curation.steps import read
 from curation.steps.pipeline import bring_up_to_date
+from curation.steps.registering import register_terms
 from curation.steps.rounds import platform, round_files, round_status
 
 
