@@ -56,7 +56,7 @@ def no_answers(campaign: Campaign) -> CurationError | None:
     if campaign.round_names():
         return None
     return CurationError(
-        f"{campaign.root.resolve()}: there are no answers yet; the terms are chosen",
+        f"{campaign.root.resolve()}: there are no answers yet; the terms are selected",
         "«curation import answers FILE» or «curation import stereoset FILE»",
     )
 
