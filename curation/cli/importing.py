@@ -15,7 +15,7 @@ from curation.records import Rejection, Term
 from curation.settings import RoundName
 from curation.steps import read
 from curation.steps.pipeline import fold_answers
-from curation.steps.rounds.check import pitfalls, tell_pitfalls
+from curation.steps.rounds.check import describe_pitfalls, pitfalls
 
 if TYPE_CHECKING:
     from curation.terms.select import Selection
@@ -155,7 +155,8 @@ def _import(
             f"more answers were refused than half of the file's {len(payloads)} rows; "
             "rejected.jsonl tells of each"
         )
-    tell_pitfalls(found, round, len(items))
+    if line := describe_pitfalls(found, round, len(items)):
+        console.say(line)
     if items and summary["unlabelled"]:
         console.say(f"{summary['unlabelled']} items have no label yet.")
 
