@@ -10,10 +10,7 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import FILE, Json, Where
 from curation.steps.importing import Import, import_answers, import_stereoset
-from curation.steps.importing import check_name as check_name
-from curation.steps.importing import refusals as refusals
-from curation.steps.registering import register_terms as register_terms
-from curation.steps.rounds.check import tell_pitfalls
+from curation.steps.rounds.check import describe_pitfalls
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -94,7 +91,8 @@ def _show(done: Import, *, as_json: bool) -> None:
             f"more answers were refused than half of the file's {done.rows} rows; "
             "rejected.jsonl has the reason for each"
         )
-    tell_pitfalls(done.pitfalls, done.round, done.items)
+    if line := describe_pitfalls(done.pitfalls, done.round, done.items):
+        console.say(line)
     if done.items and done.unlabelled:
         console.say(f"{done.unlabelled} items have no label yet.")
 

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
-
 from curation.campaign import Campaign
-from curation.files import CurationError, read_records
-from curation.records import Pitfall, Rejection
-from curation.settings import RoundName
+from curation.files import CurationError
+from curation.records import Pitfall
 from curation.steps import read
 from curation.steps.pipeline import fold_answers
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.rounds import check
+from curation.steps.rounds import check, round_files
 
 Format = Literal["stereoset", "answers"]
 
@@ -129,7 +126,7 @@ def _import(
     from curation.rounds import people
     from curation.rounds.answers import archive
 
-    check_name(round)
+    round_files.check_name(round)
     with campaign.lock():
         if not campaign.round_names():
             people.make_key(campaign.settings.campaign.id)
@@ -140,11 +137,11 @@ def _import(
             )
         # A mistake in edits.csv or in a word list is reported before anything is kept.
         selection = read.selection(campaign)
-        before = refusals(campaign)
+        before = round_files.refusals(campaign)
         register_terms(campaign, selection, _named(payloads, source), known_only=known_only)
         delivery = archive.deliver(campaign.rounds / round / "raw", source, payloads)
         fold_answers(campaign, reporter=reporter)
-        rejected = Counter(code for code, *_ in (refusals(campaign) - before).elements())
+        rejected = round_files.new_refusals(campaign, before)
         labels, all_items = read.read_labels(campaign), read.read_items(campaign)
         found = check.pitfalls(campaign, round)
     labelled = set(labels["item"].unique())
@@ -173,27 +170,3 @@ def _named(payloads: Sequence[dict[str, Any]], source: Format) -> Iterator[tuple
         pair = named(Event.model_construct(id="-", source=source, position=0, payload=payload))
         if pair:
             yield pair
-
-
-def check_name(round: str) -> None:
-    """Check that a text can be a round's name.
-
-    Raises:
-        CurationError: it has characters that a folder's name may not have.
-    """
-    try:
-        TypeAdapter(RoundName).validate_python(round)
-    except ValidationError:
-        raise CurationError(
-            f"{round!r} cannot be the name of a round",
-            "use letters, digits, - and _; do not begin with -",
-        ) from None
-
-
-def refusals(campaign: Campaign) -> Counter[tuple[str, str, str]]:
-    """All refusals of all rounds: an answer to one round can change what counts in another."""
-    return Counter(
-        (r.code, r.detail, r.where)
-        for path in campaign.rounds.glob("*/rejected.jsonl")
-        for r in read_records(path, Rejection)
-    )
