@@ -468,7 +468,7 @@ def test_explain_tells_a_terms_story(run: Any, selected: Path) -> None:
 def test_explain_of_an_unknown_term_names_its_like(forked: Any, selected: Path) -> None:
     done = forked("terms", "explain", "pilots", "-c", selected)
     assert (done.code, done.out) == (1, "")
-    assert done.err == "error: no candidate 'pilots'\nmend:  did you mean pilot?\n"
+    assert done.err == "error: no candidate 'pilots'\nfix:   did you mean pilot?\n"
     done = forked("terms", "explain", "pilot", "--domain", "religion", "-c", selected)
     assert done.code == 1
     assert (
