@@ -206,7 +206,7 @@ def read_facts(campaign: Campaign) -> "Facts":
     return Facts(read_records(counts, Count), read_records(entities, Entity))
 
 
-def facts_told(campaign: Campaign) -> dict[str, Any]:
+def facts_origins(campaign: Campaign) -> dict[str, Any]:
     """Who told the facts of each domain, of what it was asked, and when."""
     path = campaign.terms / "facts.json"
     there = all(p.exists() for p in (path, *facts_files(campaign)))
