@@ -23,8 +23,10 @@ class Reporter(Protocol):
     def note(self, text: str) -> None:
         """Say what is happening, so that nobody has to wonder why it takes long."""
 
-    def tracked(self, what: str, total: int) -> AbstractContextManager[Advance]:
-        """A progress bar for ``total`` units; yields a function that advances it by n."""
+    def tracked(
+        self, what: str, total: int, *, bytes: bool = False
+    ) -> AbstractContextManager[Advance]:
+        """A progress bar for ``total`` units or bytes; yields a function that advances it by n."""
 
     def stages(self) -> AbstractContextManager[Tell]:
         """A progress bar for work in stages; yields a function (stage, done, total)."""
@@ -41,7 +43,7 @@ class Quiet:
         """Nothing."""
 
     @contextmanager
-    def tracked(self, what: str, total: int) -> Iterator[Advance]:
+    def tracked(self, what: str, total: int, *, bytes: bool = False) -> Iterator[Advance]:
         """Nothing is shown."""
         yield lambda n=1: None
 
