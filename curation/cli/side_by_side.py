@@ -28,8 +28,8 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
         all_tables: whether a group of one model has all tables, too; it has where it is alone.
     """
     from curation.cli.scores import show_marks, show_notes
-    from curation.scores.differences import BOTH
     from curation.scores.tiers import tier_text
+    from curation.stats.metrics import BOTH
 
     runs = {one["run"]: one for one in report["runs"]}
     tier = f", {tier_text(report['tier'])}" if report["tier"] else ""
@@ -106,8 +106,8 @@ def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:
     """The ranking of a group, of both kinds and of each; of one model its kinds in one table."""
     from curation.cli.scores import HEADS, cells
     from curation.records import KINDS
-    from curation.scores.differences import BOTH
     from curation.scores.tables import rule_text
+    from curation.stats.metrics import BOTH
 
     found = [runs[run] for run in group["models"]]
     there = [kind for kind in KINDS if any(kind in one["kinds"] for one in found)]
@@ -136,7 +136,7 @@ def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:
 
 
 def _cell(one: Mapping[str, Any], kind: str) -> Any:
-    from curation.scores.differences import BOTH
+    from curation.stats.metrics import BOTH
 
     return (one if kind == BOTH else one["kinds"][kind])["overall"]
 
@@ -170,7 +170,7 @@ def _by_pair(rows: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]
 
 
 def _show_differences(group: Mapping[str, Any], runs: Runs, of: str) -> None:
-    from curation.scores.differences import BOTH
+    from curation.stats.metrics import BOTH
 
     pairs = _by_pair([row for row in group["differences"] if row["kind"] == BOTH])
     if not pairs:

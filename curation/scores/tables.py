@@ -5,11 +5,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from curation.scores.compare import ALL
-from curation.scores.differences import BOTH, FIGURES
 from curation.scores.flags import LATEX, marked, notes
 from curation.scores.sizes import SIZES, size_text
 from curation.scores.terms import parted
+from curation.stats.metrics import ALL, BOTH, METRICS
 
 COLUMNS = (
     *("run", "model", "rule", "variant", "profiles", "own_head", "flags"),
@@ -52,7 +51,7 @@ def tidy(
             cells += [(domain, "", cell) for domain, cell in part["domains"].items()]
             cells += [(*parted(key, one), cell) for key, cell in part["terms"].items()]
             for domain, term, cell in cells:
-                for figure in FIGURES:
+                for figure in METRICS:
                     low, high = cell[f"{figure}_ci"] or (None, None)
                     yield [
                         *(one["run"], one["model"], rule_text(one, kind), *of_run),
@@ -143,7 +142,7 @@ def latex(
             shown = rf"\textbf{{{icat}}}" if bold and icat == top else icat
             texts += [printed(cell["lms"]) + _few(cell, "lms"), printed(cell["ss"]) + _few(cell)]
             texts.append(shown + _few(cell))
-            below += [bracket(cell[f"{f}_ci"]) + _wide(cell, f) for f in FIGURES]
+            below += [bracket(cell[f"{f}_ci"]) + _wide(cell, f) for f in METRICS]
         rows.append(rf"{' & '.join(texts)} \\")
         if intervals and any(below):
             rows.append(rf"{' & '.join(below)} \\")
@@ -173,7 +172,7 @@ def latex_terms(
         caption: in plain text; what the marks of the model mean is added.
         label: for references.
     """
-    figures = " & ".join(rf"{figure} & 95\,\%" for figure in FIGURES)
+    figures = " & ".join(rf"{figure} & 95\,\%" for figure in METRICS)
     heads = [rf"Domain & Term & {figures} & CATs & agreement \\"]
     texts: list[str] = []
     for row in rows:
@@ -182,7 +181,7 @@ def latex_terms(
         name = rf"\quad {escape(row['term'])} ({row['end']})" if row["term"] else "all terms"
         domain = "" if row["term"] else escape(row["domain"])
         cells = [domain, name]
-        for figure in FIGURES:
+        for figure in METRICS:
             span = _span(row[f"{figure}_ci"]) + _wide(row, figure)
             cells += [printed(row[figure]) + _few(row, figure), span]
         cells += [str(row["cats"]), printed(row["agreement"])]
