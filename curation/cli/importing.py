@@ -3,22 +3,20 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import FILE, Json, Where
-from curation.files import CurationError, dump_line, read_records, writing
-from curation.records import Rejection, Term
+from curation.files import CurationError, read_records
+from curation.records import Rejection
 from curation.settings import RoundName
 from curation.steps import read
 from curation.steps.pipeline import fold_answers
+from curation.steps.registering import register_terms as register_terms
 from curation.steps.rounds.check import pitfalls, tell_pitfalls
-
-if TYPE_CHECKING:
-    from curation.terms.select import Selection
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -205,48 +203,3 @@ def _named(
         pair = named(Event.model_construct(id="-", source=source, position=0, payload=payload))
         if pair:
             yield pair
-
-
-def register_terms(
-    campaign: Campaign,
-    selection: "Selection",
-    named: Iterator[tuple[str, str]],
-    *,
-    known_only: bool,
-) -> None:
-    """Keep every term that answers name, with its permanent id and its first text.
-
-    From now on it is a term, whatever Wikidata calls it later and whatever the thresholds say.
-    """
-    from curation.terms.edits import COLUMNS
-    from curation.terms.pool import new_id
-    from curation.terms.select import first_name
-
-    path, edits = campaign.terms / "imported.jsonl", campaign.terms / "edits.csv"
-    met = {term.id: term for term in read.read_met(campaign)}
-    before, by_id = len(met), {term.id: term for term in selection.terms}
-    ids = read.term_ids(selection.terms)
-    links = {c.id: c.family for c in selection.candidates}  # to its place, to its other forms
-    for domain, text in dict.fromkeys(named):
-        term = by_id.get(ids.get((domain, text), ""))
-        if term:
-            first = first_name(term)
-            met.setdefault(
-                term.id,
-                Term(
-                    id=term.id,
-                    text=first,
-                    domain=domain,
-                    family=links[term.id],
-                    wikidata=term.wikidata,
-                ),
-            )
-        if (term is None and not known_only) or (term and text not in (term.text, first)):
-            name = new_id(domain, text)
-            met.setdefault(name, Term(id=name, text=text, domain=domain))
-    if len(met) > before:
-        with writing(path) as file:
-            file.writelines(map(dump_line, met.values()))
-    if not edits.exists():
-        with writing(edits) as file:
-            file.write((",".join(COLUMNS) + "\n").encode())

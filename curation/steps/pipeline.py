@@ -262,11 +262,7 @@ STEPS: tuple[Step, ...] = (
         lambda c: c.measures,
         _algorithm("measures.keywords"),
         measures.keyword_settings,
-        lambda c: [
-            c.terms / "targets.jsonl",
-            c.decisions / "cats.jsonl",
-            *measures.reference_files(c),
-        ],
+        measures.keyword_inputs,
         measures.keywords,
         aside=True,
     ),

@@ -6,12 +6,11 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.cli import console
-from curation.cli.measuring import versions
 from curation.files import read_records
 from curation.manifest import Results
 from curation.records import Pitfall
 from curation.steps import read
-from curation.steps.measures import PACKAGES, own_words
+from curation.steps.measures import PACKAGES, own_words, versions
 from curation.steps.reporter import Reporter
 
 FORM = {"name_target", "blank_alone"}  # settings that let items in
