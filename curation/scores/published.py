@@ -14,9 +14,9 @@ from curation.models.rules import PROFILES, TRAINED_HEADS
 from curation.records import KINDS, Cat
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.groups import ENSEMBLE
+from curation.scores.latex import bracket, escape, printed
 from curation.scores.printed import Printed, models, targets
 from curation.scores.runs import Run, board, scored
-from curation.scores.tables import bracket, escape, printed
 from curation.scores.tiers import tier_text
 from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results
 
