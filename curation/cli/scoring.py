@@ -233,7 +233,7 @@ def _source(campaign: Path, gold: Sequence[Path] | None, scores: Path) -> "Sourc
         return open_source(gold=gold, scores=scores)
     opened = open_campaign(campaign)
     with opened.lock():
-        bring_up_to_date(opened, "split", reporter=console)
+        bring_up_to_date(opened, "agreement", "split", reporter=console)
     return open_source(opened)
 
 
