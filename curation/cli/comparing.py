@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from curation.cli import console, side_by_side
-from curation.cli.gold import (
+from curation.cli.options import FILE, Where
+from curation.cli.score_options import (
     GoldFiles,
     Intervals,
     JsonFile,
@@ -19,7 +20,6 @@ from curation.cli.gold import (
     write_json,
     write_text,
 )
-from curation.cli.options import FILE, Where
 
 
 def compare(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from curation.cli import console
-from curation.cli.gold import GoldFiles, Scores, TieRule, Ties
 from curation.cli.options import FILE, Where
 from curation.cli.results import HEADS, cells, show_marks, show_notes
+from curation.cli.score_options import GoldFiles, Scores, TieRule, Ties
 from curation.files import CurationError
 
 if TYPE_CHECKING:

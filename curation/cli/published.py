@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from curation.cli import console
-from curation.cli.gold import (
+from curation.cli.options import FILE
+from curation.cli.results import show_marks, show_notes
+from curation.cli.score_options import (
     Intervals,
     JsonFile,
     LatexFile,
@@ -18,8 +20,6 @@ from curation.cli.gold import (
     write_json,
     write_text,
 )
-from curation.cli.options import FILE
-from curation.cli.results import show_marks, show_notes
 from curation.files import CurationError
 
 if TYPE_CHECKING:

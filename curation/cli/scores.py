@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from curation.cli import comparing, console, ensembling, published, scoring, training
-from curation.cli.gold import (
+from curation.cli.options import FILE, Where
+from curation.cli.results import show_baselines, show_results
+from curation.cli.score_options import (
     GoldFiles,
     Intervals,
     JsonFile,
@@ -18,8 +20,6 @@ from curation.cli.gold import (
     write_json,
     write_text,
 )
-from curation.cli.options import FILE, Where
-from curation.cli.results import show_baselines, show_results
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -10,9 +10,9 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.gold import GoldFiles, Scores, TieRule, Ties
 from curation.cli.options import Where
 from curation.cli.results import show_results
+from curation.cli.score_options import GoldFiles, Scores, TieRule, Ties
 from curation.files import CurationError
 from curation.records import Cat
 
