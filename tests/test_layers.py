@@ -22,7 +22,7 @@ NETWORK = {
 MAY_REACH_OUT: set[tuple[str, ...]] = {
     ("terms", "wikidata"),
     ("rounds", "platforms", "label_studio", "connection"),
-    ("models", "endpoint", "client"),
+    ("models", "endpoint", "connection"),
 }
 
 

@@ -262,7 +262,7 @@ def _score(
     shown: Sequence[Cat],
 ) -> dict[str, Any] | None:
     """Score one model; its figures on the CATs to be shown, or None where it failed."""
-    from curation.scores.running import conclude, figures, job, score_cats
+    from curation.scores.running import conclude, job, results_by_split, score_cats
 
     try:
         work = job(model, root, **how)
@@ -287,7 +287,7 @@ def _score(
                 f"{left} CATs of {split} are left out: an association has no score, "
                 f"see {work.folder / 'rejected.jsonl'}"
             )
-    return report if len(shown) == len(cats) else figures(work, shown, ties=ties.value)
+    return report if len(shown) == len(cats) else results_by_split(work, shown, ties=ties.value)
 
 
 def _say(work: Any, counts: dict[str, int]) -> None:

@@ -121,7 +121,7 @@ def sentiment_of(source: Source) -> Report:
         else:
             from curation.steps.classifying import classified
 
-            found, about = classified(source)
+            found, about = classified(source.cats, source.knobs, reporter=console)
         rows = sentiment(
             source.cats,
             found,

@@ -77,7 +77,7 @@ def directly(name: Path, **told: Any) -> list[float]:
 
 def values(of: Source) -> list[float]:
     """What is said of each association."""
-    return [feeling.value for feeling in classified(of)[0].values()]
+    return [feeling.value for feeling in classified(of.cats, of.knobs)[0].values()]
 
 
 def test_a_text_is_asked_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def test_other_labels_are_another_classifier(folder: Path, cache: Path) -> None:
 def test_dtype_device_and_revision_are_kept_apart(folder: Path, told: dict[str, str]) -> None:
     about = classifier.load(str(folder)).about
     assert told.keys() <= about.keys()
-    assert classifying._place(about) != classifying._place({**about, **told})
+    assert classifying._cache_file(about) != classifying._cache_file({**about, **told})
 
 
 @pytest.mark.parametrize("left", [b'["abc",0.1,0.', b"\0\0\0", b"{}\n5\nnull\n", b"\n\n"])
@@ -155,19 +155,19 @@ def test_where_nothing_can_be_kept_the_mend_names_the_variable(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv(classifying.CACHE, str(tmp_path / "file"))
-    with pytest.raises(CurationError, match="cannot be kept there") as error:
-        classified(source(folder))
+    with pytest.raises(CurationError, match="cannot be stored there") as error:
+        values(source(folder))
     assert classifying.CACHE in error.value.fix
 
 
 def test_a_blank_sentence_is_named(folder: Path) -> None:
     with pytest.raises(CurationError, match="association «c1»: has no sentence"):
-        classified(source(folder, "a map was dull", " ", "a map was fine"))
+        values(source(folder, "a map was dull", " ", "a map was fine"))
 
 
 def test_neutral_texts_need_a_classifier_that_knows_them(base: Path, tmp_path: Path) -> None:
     folder = save(base, tmp_path / "two", seed=1)
     with pytest.raises(CurationError, match="has no neutral class"):
-        classified(source(folder, classes=3))
+        values(source(folder, classes=3))
     three = save(base, tmp_path / "three", seed=1, labels=("neg", "neu", "pos"))
     assert len(values(source(three, classes=3))) == 3
