@@ -7,7 +7,7 @@ from curation.engine import Engine
 from curation.files import CurationError
 from curation.models.scoring import ModelSpec
 from curation.records import Cat
-from curation.scores.running import Job, conclude, figures, job, score_cats
+from curation.scores.running import Job, conclude, job, results_by_split, score_cats
 from curation.scores.runs import folder_name
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
@@ -113,5 +113,5 @@ def score_model(
                 f"{work.folder / 'rejected.jsonl'}"
             )
     if shown is not None and len(shown) < len(source.cats):
-        report = figures(work, shown, ties=ties)
+        report = results_by_split(work, shown, ties=ties)
     return ScoredModel(work, counts, report)
