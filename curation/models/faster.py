@@ -9,6 +9,7 @@ GPT-2's own GELU, five operations, becomes torch's one.
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -101,10 +102,12 @@ def _pack(layer: Any) -> Any:
     return PackedLinear(weight.detach(), None if layer.bias is None else layer.bias.detach())
 
 
+@cache
 def _onednn_gains(kind: Any) -> bool:
     """Whether the private operation is there, right, and faster on this machine.
 
-    Both ways take turns, so that whatever else the machine does hits both.
+    Both ways take turns, so that whatever else the machine does hits both. The answer holds for
+    the whole process: several models need one trial.
     """
     best = {"torch": 0.0, "packed": 0.0}
     try:
