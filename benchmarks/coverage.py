@@ -32,11 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.decisions.measures import MEASURES, by_cat, contributions, interval
-from curation.intervals import FEW_CATS, mean_interval, share_interval, t_test
 from curation.scores.differences import compared
-from curation.scores.metrics import cell, icat
 from curation.scores.power import Spread, needed_terms, power_at
+from curation.stats.agreement import MEASURES, by_cat, contributions, interval
+from curation.stats.intervals import FEW_CATS, mean_interval, share_interval, t_test
+from curation.stats.metrics import cell, icat
 
 Floats = NDArray[np.float64]
 Two = tuple[float, float]  # of one model and of another
@@ -454,8 +454,8 @@ def measured_icc(folder: Path) -> dict[str, tuple[float, float]]:
         folder: with StereoSet's labelled files and the authors' predictions for them.
     """
     from curation.cli.gold import read_gold
-    from curation.scores.metrics import comparisons
     from curation.scores.power import spread
+    from curation.stats.metrics import comparisons
     from curation.stereoset import read_predictions
 
     cats = read_gold(sorted(folder.glob("dev_intrasentence_*.json")))

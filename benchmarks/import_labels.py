@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from curation.records import Association, Item, Shown, Task
-from curation.rounds import archive, people
-from curation.rounds.answers import interpret
-from curation.rounds.fold import Folded, fold, lines
-from curation.rounds.said import Said
+from curation.rounds import people
+from curation.rounds.answers import archive
+from curation.rounds.answers.interpret import interpret
+from curation.rounds.answers.parsed import Said
+from curation.rounds.folding.fold import Folded, fold, lines
 
 PEOPLE = 60
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")

@@ -24,8 +24,10 @@ import requests
 
 from curation.cli.serving import home
 from curation.records import Shown, Task
-from curation.rounds import archive, label_studio, local, pages, seen
-from curation.rounds.connection import OVERLAP
+from curation.rounds import pages
+from curation.rounds.answers import archive
+from curation.rounds.platforms.label_studio import client, local, seen
+from curation.rounds.platforms.label_studio.connection import OVERLAP
 
 PEOPLE, EDITS, BATCH = 5, 50, 500
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -68,7 +70,7 @@ def tasks(number: int) -> Iterator[Task]:
         )  # fmt: skip
 
 
-def fill(server: label_studio.LabelStudio, key: str, project: int, planned: list[Task]) -> None:
+def fill(server: client.LabelStudio, key: str, project: int, planned: list[Task]) -> None:
     """Put tasks there together with their answers, as a restored backup would."""
     rng = random.Random(1)
     people = [u for u, email in server.people().items() if email.startswith("p-")]
@@ -106,7 +108,7 @@ def export(url: str, key: str, project: int) -> tuple[float, float]:
     return time.perf_counter() - start, len(answer.content) / 1e6
 
 
-def pull(server: label_studio.LabelStudio, project: int, folder: Path) -> tuple[float, int]:
+def pull(server: client.LabelStudio, project: int, folder: Path) -> tuple[float, int]:
     """Ours: seconds of a pull with archive and index, and how many answers it brought."""
     start = time.perf_counter()
     raw, index = folder / "raw", folder / "pulled.json"
@@ -151,7 +153,7 @@ def main() -> None:
         place = local.Place("benchmark", folder / "server", free_port())
         instance = local.start(place, executable=executable)
         try:
-            server = label_studio.connect(instance.url, instance.key)
+            server = client.connect(instance.url, instance.key)
             link = server.invite()
             for number in range(PEOPLE):
                 sign_up(instance.url, link, number)

@@ -25,13 +25,13 @@ from curation.measures.keywords import keywords, wordfreq
 from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
 from curation.records import KINDS, Cat
-from curation.scores.artefacts import artefacts
 from curation.scores.baselines import EXPECTED, baselines, measured
 from curation.scores.differences import FIGURES
 from curation.scores.printed import Printed, choose, targets
 from curation.scores.published import WHY, beside, by_split
 from curation.scores.runs import read_predictions_run
 from curation.scores.terms import published_agreement
+from curation.stats.artefacts import artefacts
 from curation.stereoset import Entry, read_cats, read_entries
 
 DOMAINS = ("gender", "profession", "race", "religion")

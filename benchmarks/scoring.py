@@ -50,7 +50,7 @@ from statistics import median
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from curation.models.rules import Ask
+from curation.models.rules import ScoringRequest
 
 ROOT = Path(__file__).parents[1]
 REAL = ROOT.parent / "shared" / "realdata" / "stereoset" / "dev_cats.jsonl"
@@ -67,7 +67,7 @@ class Cat(NamedTuple):
     """A CAT's context, and what is asked of each of its three associations."""
 
     context: str
-    asks: list[Ask]
+    asks: list[ScoringRequest]
 
 
 class Row(NamedTuple):
@@ -207,7 +207,7 @@ def open_ours(request: dict[str, Any]) -> Callable[[list[Any]], list[float]]:
 
         about = head.about
 
-        def scored(asks: list[Ask]) -> list[Any]:
+        def scored(asks: list[ScoringRequest]) -> list[Any]:
             return nsp.score(head, rule, asks)
     else:
         from curation.models import causal, masked
@@ -220,11 +220,11 @@ def open_ours(request: dict[str, Any]) -> Callable[[list[Any]], list[float]]:
         runner, about = Runner(loaded), loaded.about
         module = causal if loaded.family == "causal" else masked
 
-        def scored(asks: list[Ask]) -> list[Any]:
+        def scored(asks: list[ScoringRequest]) -> list[Any]:
             return module.score(runner, rule, asks)
 
     def score(items: list[Any]) -> list[float]:
-        asks = [Ask(*item[:-1], tuple(item[-1])) for item in items]
+        asks = [ScoringRequest(*item[:-1], tuple(item[-1])) for item in items]
         size = 3 * SHARDS.get(rule, SHARD)
         return [
             float(value)

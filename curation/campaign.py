@@ -97,7 +97,7 @@ def open_campaign(root: Path) -> Campaign:
     """Read a campaign's settings.
 
     Raises:
-        CurationError: there is no campaign, or a setting is wrong; names the line and the mend.
+        CurationError: there is no campaign, or a setting is wrong; names the line and the fix.
     """
     path = root / SETTINGS
     if not path.exists():

@@ -26,15 +26,15 @@ CHUNK = 50_000  # lines parsed at once: keeps the memory of a large table flat
 
 
 class CurationError(Exception):
-    """What a person did or met that stops the work, and how to mend it."""
+    """What a person did or met that stops the work, and how to fix it."""
 
-    def __init__(self, what: str, mend: str = "") -> None:
+    def __init__(self, what: str, fix: str = "") -> None:
         super().__init__(what)
         self.what = what
-        self.mend = mend
+        self.fix = fix
 
     def __reduce__(self) -> tuple[type["CurationError"], tuple[str, str]]:
-        return type(self), (self.what, self.mend)  # or the mend is lost between processes
+        return type(self), (self.what, self.fix)  # or the fix is lost between processes
 
 
 def shipped(*parts: str) -> Path:
@@ -122,7 +122,7 @@ def read_json(path: Path) -> Any:
         raise CurationError(
             f"{path} line {error.lineno} column {error.colno}: "
             + ("the file ends in the middle" if cut else f"not JSON ({error.msg})"),
-            "it was probably cut off: fetch it again" if cut else "mend the place or export again",
+            "it was probably cut off: fetch it again" if cut else "fix the place or export again",
         ) from None
 
 

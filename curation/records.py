@@ -323,7 +323,7 @@ class Pitfall(Record):
 
     ``code`` is one of ``checks.codes.PITFALLS``. Without an ``item`` it is of the dataset or of the
     term ``target``; without an ``association`` of the whole item. ``where`` is the place as a
-    person finds it, ``detail`` says what is wrong there, and ``mend`` what to do.
+    person finds it, ``detail`` says what is wrong there, and ``fix`` what to do.
     """
 
     code: Id
@@ -333,7 +333,7 @@ class Pitfall(Record):
     target: str | None = None
     where: str
     detail: str
-    mend: str
+    fix: str
 
 
 class Rejection(Record):

@@ -328,13 +328,13 @@ def read_settings(path: Path) -> Settings:
         first = error.errors()[0]
         keys = [str(key) for key in first["loc"] if key != "[key]"]
         message = first["msg"].removeprefix("Value error, ")
-        mend = "see docs/settings.md"
+        fix = "see docs/settings.md"
         if first["type"] == "extra_forbidden":
             message = "no such setting"
             near = difflib.get_close_matches(keys[-1], _known(keys[:-1]), 1)
-            mend = f"did you mean {near[0]!r}?" if near else mend
+            fix = f"did you mean {near[0]!r}?" if near else fix
         raise CurationError(
-            f"{path}{_line(text, keys)}, {'.'.join(keys)}: {message}", mend
+            f"{path}{_line(text, keys)}, {'.'.join(keys)}: {message}", fix
         ) from None
 
 

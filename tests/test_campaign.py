@@ -37,12 +37,12 @@ def wrong(tmp_path: Path, text: str) -> CurationError:
     with pytest.raises(CurationError) as caught:
         read_settings(path)
     assert caught.value.what.startswith(str(path))
-    assert caught.value.mend
+    assert caught.value.fix
     return caught.value
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "key", "mend"),
+    ("text", "line", "key", "fix"),
     [
         ("[decisions]\n\nneded = 3\n", 10, "decisions.neded", "did you mean 'needed'?"),
         ("[decisons]\nneeded = 3\n", 8, "decisons", "did you mean 'decisions'?"),
@@ -60,10 +60,10 @@ def wrong(tmp_path: Path, text: str) -> CurationError:
         ('[domains."b c"]\ntop = 1\nroot = []\n', 10, "domains.b c.root", "did you mean 'roots'?"),
     ],
 )
-def test_an_unknown_setting(tmp_path: Path, text: str, line: int, key: str, mend: str) -> None:
+def test_an_unknown_setting(tmp_path: Path, text: str, line: int, key: str, fix: str) -> None:
     error = wrong(tmp_path, HEAD + text)
     assert error.what.endswith(f" line {line}, {key}: no such setting")
-    assert error.mend == mend
+    assert error.fix == fix
 
 
 def test_an_unknown_setting_outside_of_all_sections(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_setting_out_of_range(tmp_path: Path, text: str, line: int, key: str, 
     error = wrong(tmp_path, HEAD + text)
     assert f" line {line}, {key}: " in error.what
     assert says in error.what
-    assert error.mend == "see docs/settings.md"
+    assert error.fix == "see docs/settings.md"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_missing_id(tmp_path: Path) -> None:
 def test_broken_toml(tmp_path: Path, text: str, says: str) -> None:
     error = wrong(tmp_path, HEAD + text)
     assert says in error.what
-    assert error.mend == "see docs/settings.md for the form"
+    assert error.fix == "see docs/settings.md for the form"
 
 
 def test_an_empty_file_and_another_encoding(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_campaign_is_made_once(campaign: Campaign) -> None:
     before = (campaign.root / "campaign.toml").read_bytes()
     with pytest.raises(CurationError, match="is a campaign already") as caught:
         create_campaign(campaign.root, campaign.settings)
-    assert "choose another folder" in caught.value.mend
+    assert "choose another folder" in caught.value.fix
     assert (campaign.root / "campaign.toml").read_bytes() == before
 
 
@@ -225,7 +225,7 @@ def test_no_campaign_here(tmp_path: Path) -> None:
     with pytest.raises(CurationError, match=r"no campaign\.toml here") as caught:
         open_campaign(tmp_path)
     assert str(tmp_path) in caught.value.what
-    assert "curation init DIR" in caught.value.mend
+    assert "curation init DIR" in caught.value.fix
 
 
 def test_a_file_where_the_folder_should_be(tmp_path: Path, campaign: Campaign) -> None:
@@ -233,7 +233,7 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path, campaign: Campaign) -
     for place in (tmp_path / "file", tmp_path / "file" / "sub"):
         with pytest.raises(CurationError, match="cannot be written") as caught:
             create_campaign(place, campaign.settings)
-        assert caught.value.mend == "choose a folder of your own"
+        assert caught.value.fix == "choose a folder of your own"
 
 
 def test_the_lock_is_held_by_one(campaign: Campaign) -> None:

@@ -303,7 +303,11 @@ def test_the_file_tree_is_the_real_one() -> None:
 
 
 def test_every_line_of_the_file_tree_has_a_comment() -> None:
-    opened = {name for name in tree(page("architecture.md")) if drawn_below(name, tree(page("architecture.md")))}
+    opened = {
+        name
+        for name in tree(page("architecture.md"))
+        if drawn_below(name, tree(page("architecture.md")))
+    }
     silent = {name for name, comment in tree(page("architecture.md")).items() if not comment}
     assert silent <= opened
 

@@ -74,7 +74,7 @@ def test_an_error_arrives_with_its_mend(engine: Engine, workers: int) -> None:
     with pytest.raises(CurationError) as caught:
         map_shards(fail_at_two, range(4), engine=engine, workers=workers)
     assert type(caught.value) is CurationError
-    assert (caught.value.what, caught.value.mend) == ("file 2 is bad", "fetch it again")
+    assert (caught.value.what, caught.value.fix) == ("file 2 is bad", "fetch it again")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -88,7 +88,7 @@ def test_any_other_error_arrives_as_it_is(engine: Engine) -> None:
 def test_a_dead_worker_is_said_to_be_dead(engine: Engine) -> None:
     with pytest.raises(CurationError, match="a worker died") as caught:
         map_shards(die, range(2), engine=engine, workers=2)
-    assert "fewer workers" in caught.value.mend
+    assert "fewer workers" in caught.value.fix
 
 
 def test_after_an_error_nobody_waits_for_the_others(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_without_ray_the_mend_is_to_install_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(CurationError, match="Ray is not installed") as caught:
         map_shards(square, range(2), engine="ray", workers=2)
-    assert caught.value.mend == "pip install 'curation[ray]'"
+    assert caught.value.fix == "pip install 'curation[ray]'"
 
 
 @RAY
@@ -130,5 +130,5 @@ def test_no_workers_is_refused(workers: int) -> None:
 
 
 def test_an_error_keeps_its_mend_when_pickled() -> None:
-    again = pickle.loads(pickle.dumps(CurationError("what", "mend")))
-    assert (str(again), again.what, again.mend) == ("what", "what", "mend")
+    again = pickle.loads(pickle.dumps(CurationError("what", "fix")))
+    assert (str(again), again.what, again.fix) == ("what", "what", "fix")

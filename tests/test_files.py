@@ -75,7 +75,7 @@ def test_a_bad_field_is_named_with_file_and_line(
     with pytest.raises(CurationError) as caught:
         read(path)
     assert caught.value.what.startswith(f"{path} line 3, field '{field}': ")
-    assert caught.value.mend == "see schemas/label.schema.json for what a Label holds"
+    assert caught.value.fix == "see schemas/label.schema.json for what a Label holds"
 
 
 def test_a_number_in_quotation_marks_is_named_too(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_line_that_is_no_record_is_named(tmp_path: Path, read: Any, line: byte
     with pytest.raises(CurationError, match="line 2") as caught:
         read(path)
     assert str(path) in caught.value.what
-    assert caught.value.mend
+    assert caught.value.fix
 
 
 def test_two_records_on_a_line_and_one_over_two_lines(tmp_path: Path, read: Any) -> None:
@@ -133,7 +133,7 @@ def test_a_line_beyond_the_first_chunks(
 def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path, read: Any) -> None:
     with pytest.raises(CurationError, match=r"none\.jsonl: no such file") as caught:
         read(tmp_path / "none.jsonl")
-    assert caught.value.mend == "check the path"
+    assert caught.value.fix == "check the path"
     with pytest.raises(CurationError, match="is a folder, not a file"):
         read(tmp_path)
 
@@ -216,7 +216,7 @@ def test_every_cut_of_a_json_file_is_called_one(tmp_path: Path) -> None:
             read_json(path)
         line = 1 + ("\n" in whole[:end])
         assert f"line {line} column " in caught.value.what, whole[:end]
-        assert "cut off" in caught.value.mend
+        assert "cut off" in caught.value.fix
 
 
 def test_pythons_own_numbers_are_read(tmp_path: Path) -> None:

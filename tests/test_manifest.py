@@ -95,7 +95,7 @@ def test_a_damaged_manifest_is_an_error_with_a_mend(tmp_path: Path, data: bytes)
     (tmp_path / "manifest.json").write_bytes(data)
     with pytest.raises(CurationError, match=r"manifest.json: ") as caught:
         read_manifest(tmp_path)
-    assert caught.value.mend == "delete the file; the steps will run again"
+    assert caught.value.fix == "delete the file; the steps will run again"
 
 
 def test_digests_are_by_name_and_empty_for_what_is_missing(tmp_path: Path) -> None:

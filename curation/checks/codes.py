@@ -1,7 +1,7 @@
-"""Known pitfalls of such data: every code, how bad it is, what it means and what mends it.
+"""Known pitfalls of such data: every code, how bad it is, what it means and what fixes it.
 
 The severities: ``block`` is wrong in any dataset and stops a release, so it is for what is certain
-whatever packages are installed, ``warn`` should be mended or
+whatever packages are installed, ``warn`` should be fixed or
 be known, ``note`` is worth a look, and so is every check of which less than half the hits are
 right (docs/measures.md has the precision of each).
 """
@@ -23,7 +23,7 @@ class About(NamedTuple):
     severity: Severity
     unit: Unit
     says: str
-    mend: str
+    fix: str
     languages: str = "any"
     kind: Kind | None = None
 
@@ -201,13 +201,13 @@ PITFALLS: dict[str, About] = {
         INTRA,
     ),
     "misspelt_word": About(
-        "warn", "cat", "a word looks misspelt", "mend the spelling if it is wrong", "en"
+        "warn", "cat", "a word looks misspelt", "fix the spelling if it is wrong", "en"
     ),
     "misspelt_target": About(
         "warn",
         "target",
         "the target's name looks misspelt",
-        "rename the term if it is wrong, and mend its CATs",
+        "rename the term if it is wrong, and fix its CATs",
         "en",
     ),
     "rare_target": About(
@@ -357,5 +357,5 @@ def pitfall(
         target=target,
         where=where,
         detail=detail,
-        mend=about.mend,
+        fix=about.fix,
     )

@@ -87,7 +87,7 @@ def meta_patterns(language: str) -> tuple[re.Pattern[str], ...]:
                 found.append(re.compile(row["pattern"], re.IGNORECASE))
             except re.error as error:
                 raise CurationError(
-                    f"{path} line {rows.line_num}: {error}", "mend the regular expression"
+                    f"{path} line {rows.line_num}: {error}", "fix the regular expression"
                 ) from None
     return tuple(found)
 

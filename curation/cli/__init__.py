@@ -86,11 +86,11 @@ app.command("demo")(demo.demo)
 
 
 def main() -> None:
-    """Run the command line; what a person can mend is said in two lines, not in a traceback."""
+    """Run the command line; what a person can fix is said in two lines, not in a traceback."""
     try:
         app()
     except CurationError as error:
-        console.fail(error.what, error.mend)
+        console.fail(error.what, error.fix)
         sys.exit(1)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

@@ -54,11 +54,11 @@ def warn(text: str) -> None:
     err.print(f"warning: {text}", style="yellow", markup=False)
 
 
-def fail(what: str, mend: str = "") -> None:
-    """An error on standard error: what is wrong, and the mend."""
+def fail(what: str, fix: str = "") -> None:
+    """An error on standard error: what is wrong, and the fix."""
     err.print(f"error: {what}", style="red", markup=False)
-    if mend:
-        err.print(f"mend:  {mend}", markup=False)
+    if fix:
+        err.print(f"fix:   {fix}", markup=False)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import console, work
+from curation.cli import console
 from curation.cli.options import Json, Where
-from curation.cli.pipeline import bring_up_to_date
 from curation.files import CurationError, read_json
 from curation.reasons import REASONS
 from curation.records import KINDS
 from curation.rules import TIERS
+from curation.steps import decisions as steps
+from curation.steps.pipeline import bring_up_to_date
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -83,7 +84,7 @@ def agreement(
     3-decisions/agreement.json holds all of it; the options choose what is shown.
     """
     from curation.decisions.agreement import GROUPS
-    from curation.decisions.measures import MEASURES
+    from curation.stats.agreement import MEASURES
 
     if as_csv + latex + as_json > 1:
         raise CurationError("--csv, --latex and --json exclude one another", "choose one")
@@ -93,7 +94,7 @@ def agreement(
         bring_up_to_date(opened, "agreement")
         report = read_json(opened.decisions / "agreement.json")
         if exclude or set(measures) - set(opened.settings.agreement.measures):
-            report = work.agreement_report(
+            report = steps.agreement_report(
                 opened,
                 measures=measures or opened.settings.agreement.measures,
                 by=groups,

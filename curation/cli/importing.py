@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import console, reading
-from curation.cli.checking import pitfalls, tell_pitfalls
+from curation.cli import console
 from curation.cli.options import FILE, Json, Where
-from curation.cli.pipeline import fold_answers
 from curation.files import CurationError, dump_line, read_records, writing
 from curation.records import Rejection, Term
 from curation.settings import RoundName
+from curation.steps import read
+from curation.steps.pipeline import fold_answers
+from curation.steps.rounds.check import pitfalls, tell_pitfalls
 
 if TYPE_CHECKING:
     from curation.terms.select import Selection
@@ -83,7 +84,7 @@ def answers(
 
 def _check_columns(file: Path, payloads: list[dict[str, Any]]) -> None:
     """Refuse a table of another kind before anything of it is kept."""
-    from curation.rounds.rows import VALIDATORS, WRITERS, column, lacks
+    from curation.rounds.answers.rows import VALIDATORS, WRITERS, column, lacks
 
     found = {name: None for row in payloads for name in row}
     missing = lacks({column(name): None for name in found})
@@ -103,28 +104,29 @@ def _import(
     known_terms: bool,
     as_json: bool,
 ) -> None:
-    from curation.rounds import archive, people
+    from curation.rounds import people
+    from curation.rounds.answers import archive
 
     check_name(round)
     campaign = open_campaign(root)
     with campaign.lock():
         if not campaign.round_names():
             people.make_key(campaign.settings.campaign.id)
-        elif not reading.raw_is_here(campaign):
+        elif not read.raw_is_here(campaign):
             raise CurationError(
                 f"{campaign.rounds}: the raw answers that items were made of are not here",
                 "import where they are, or copy every round's folder raw from there",
             )
         # A mistake in edits.csv or a word list is said before anything is kept.
-        selection = reading.selection(campaign)
+        selection = read.selection(campaign)
         raw, before = campaign.rounds / round / "raw", refusals(campaign)
         register_terms(campaign, selection, _named(payloads, source), known_only=known_terms)
         delivery = archive.deliver(raw, source, payloads)
         fold_answers(campaign)
         refused = Counter(code for code, *_ in (refusals(campaign) - before).elements())
-        labels = reading.read_labels(campaign)
+        labels = read.read_labels(campaign)
         labelled = set(labels["item"].unique())
-        all_items = reading.read_items(campaign)
+        all_items = read.read_items(campaign)
         items = [item for item in all_items if item.round == round]
         found = pitfalls(campaign, round)
     summary = {
@@ -197,7 +199,7 @@ def _named(
 ) -> Iterator[tuple[str, str]]:
     """The (domain, target) pairs that answers name."""
     from curation.records import Event
-    from curation.rounds.answers import named
+    from curation.rounds.answers.interpret import named
 
     for payload in payloads:
         pair = named(Event.model_construct(id="-", source=source, position=0, payload=payload))
@@ -221,9 +223,9 @@ def register_terms(
     from curation.terms.select import first_name
 
     path, edits = campaign.terms / "imported.jsonl", campaign.terms / "edits.csv"
-    met = {term.id: term for term in reading.read_met(campaign)}
+    met = {term.id: term for term in read.read_met(campaign)}
     before, by_id = len(met), {term.id: term for term in selection.terms}
-    ids = reading.term_ids(selection.terms)
+    ids = read.term_ids(selection.terms)
     links = {c.id: c.family for c in selection.candidates}  # to its place, to its other forms
     for domain, text in dict.fromkeys(named):
         term = by_id.get(ids.get((domain, text), ""))

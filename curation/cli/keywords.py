@@ -56,8 +56,8 @@ def count(
             )
     except NotCheckedError as error:
         what, installs, package = str(error).partition(": pip install")
-        mend = f"pip install{package}" if installs else "words of this language cannot be counted"
-        raise CurationError(what, mend) from None
+        fix = f"pip install{package}" if installs else "words of this language cannot be counted"
+        raise CurationError(what, fix) from None
     counting.write_counts(out, found)
     size = sum(one["bytes"] for one in found.files)
     several = f"{len(found.files)} files" if len(found.files) > 1 else "1 file"

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.cli import console, measure_work, training_sentiment
+from curation.cli import console, training_sentiment
 from curation.cli import keywords as showing
 from curation.cli.gold import GoldFiles, Tier, write_json
 from curation.cli.measuring import Language, Report, Source, report
@@ -13,6 +13,7 @@ from curation.cli.options import FILE, Json, Where
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS
 from curation.rules import TIERS
+from curation.steps import measures
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,7 +45,7 @@ def statistics(
     """
     knobs: dict[str, Any] = {"tokenizer": tokenizer}
     found = report(
-        "statistics", measure_work.statistics_of, gold, campaign, language, tier=tier, **knobs
+        "statistics", measures.statistics_of, gold, campaign, language, tier=tier, **knobs
     )
     if as_json:
         console.say_json(found)
@@ -172,7 +173,7 @@ def sentiment(
     kept: list[tuple[Source, dict[str, float]]] = []
 
     def measure(source: Source) -> Report:
-        found = measure_work.sentiment_of(source)
+        found = measures.sentiment_of(source)
         kept.append((source, found.pop("scores", {})))
         return found
 
@@ -183,7 +184,7 @@ def sentiment(
             "name a classifier for this language with --model, or install what is missing",
         )
     if scores:
-        told = measure_work.predictions(*kept[0]) if kept else measure_work.kept_scores(campaign)
+        told = measures.predictions(*kept[0]) if kept else measures.kept_scores(campaign)
         write_json(scores, told)
     if as_json:
         console.say_json(found)
@@ -265,9 +266,7 @@ def keywords(
     """
     knobs: dict[str, Any] = {"reference": reference, "smoothing": smoothing, "least": least}
     knobs["keywords"] = top if gold else None
-    found = report(
-        "keywords", measure_work.keywords_of, gold, campaign, language, tier=tier, **knobs
-    )
+    found = report("keywords", measures.keywords_of, gold, campaign, language, tier=tier, **knobs)
     if as_json:
         console.say_json(found)
     elif "groups" in found:
@@ -306,15 +305,15 @@ def pitfalls(
 ) -> None:
     """Look for known pitfalls, each beside its rate in StereoSet's own development set.
 
-    «block» is wrong in any dataset and stops a release, «warn» should be mended, «note» is worth a
+    «block» is wrong in any dataset and stops a release, «warn» should be fixed, «note» is worth a
     look. What cannot be checked in a language says so. The exit status is 1 where one blocks a
     release and accept in [release] does not name it.
     """
     from curation.cli.pitfalls import show as show_pitfalls
 
-    found, accepted = measure_work.all_pitfalls(gold, campaign, language, words)
+    found, accepted = measures.all_pitfalls(gold, campaign, language, words)
     if as_json:
-        table = measure_work.table(found)
+        table = measures.table(found)
         console.say_json({**table, "found": [one.model_dump() for one in found.found]})
     else:
         show_pitfalls(

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import reading
 from curation.cli.gold import read_gold, take_tier
 from curation.files import CurationError, read_json, read_records
 from curation.records import Cat
 from curation.settings import MeasureSettings
+from curation.steps import read
 from curation.words import NotCheckedError
 
 Report = dict[str, Any]
@@ -57,7 +57,7 @@ class Source:
         """Who wrote each item; None for gold files."""
         if self.campaign is None:
             return None
-        return {item.id: item.writer for item in reading.read_items(self.campaign)}
+        return {item.id: item.writer for item in read.read_items(self.campaign)}
 
 
 def of_campaign(campaign: Campaign, *, language: str = "", **knobs: Any) -> Source:
@@ -118,7 +118,7 @@ def report(
     campaign.toml it is measured for this once. Of ``knobs`` only what is not None is given.
     ``tier`` takes the CATs of this tier or above alone.
     """
-    from curation.cli.pipeline import bring_up_to_date
+    from curation.steps.pipeline import bring_up_to_date
 
     given = {name: value for name, value in knobs.items() if value is not None}
     if gold:

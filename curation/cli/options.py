@@ -11,7 +11,7 @@ Where = Annotated[
         "--campaign", "-c", envvar="CURATION_CAMPAIGN", help="The campaign's folder.", metavar="DIR"
     ),
 ]
-# Whether a file can be read is said by whoever reads it, with the mend.
+# Whether a file can be read is said by whoever reads it, with the fix.
 FILE: dict[str, Any] = {"readable": False, "metavar": "FILE"}
 FILE_OR_FOLDER: dict[str, Any] = {"readable": False, "metavar": "FILE|DIR"}
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a script, and nothing else.")]

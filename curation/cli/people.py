@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import console, platform, round_files
+from curation.cli import console
 from curation.cli.options import Json, Where
-from curation.cli.pipeline import STEPS, bring_up_to_date, current, last_run
-from curation.cli.reading import read_labels
 from curation.files import (
     CurationError,
     dump_json,
@@ -25,9 +23,12 @@ from curation.files import (
 from curation.manifest import MANIFEST, read_manifest
 from curation.records import Decision, Manifest, Person, Standing, Task
 from curation.rounds import people, standing
+from curation.steps.pipeline import STEPS, bring_up_to_date, current, last_run
+from curation.steps.read import read_labels
+from curation.steps.rounds import platform, round_files
 
 if TYPE_CHECKING:
-    from curation.rounds.archive import Sent
+    from curation.rounds.answers.archive import Sent
 
 Who = Annotated[
     str,
@@ -241,7 +242,7 @@ def _releases_with(campaign: Campaign, lost: set[str]) -> list[str]:
 
 def _erase(campaign: Campaign, person: str) -> int:
     """Erase what erased people sent: archives, tasks, servers. Killed, it can be said again."""
-    from curation.rounds import archive
+    from curation.rounds.answers import archive
 
     gone = platform.erased(campaign)
     manifest = read_manifest(campaign.rounds)
@@ -283,7 +284,7 @@ QUOTED = {"context", "text_1", "text_2", "text_3"}  # columns that a platform gi
 
 def _unquoted(sent: "Sent", *, theirs: set[str]) -> dict[str, Any] | None:
     """Another's row of a table without the words that its task showed; None where it has none."""
-    from curation.rounds.forms import file_row
+    from curation.rounds.answers.forms import file_row
 
     if sent.source != "forms" or not theirs or file_row(sent.payload).get("task_id") not in theirs:
         return None

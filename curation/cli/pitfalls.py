@@ -70,7 +70,7 @@ def show(
 def _examples(report: Report, code: str, places: int, seed: int) -> None:
     about = PITFALLS[code]
     found = sample(report, code, places, seed=seed)
-    console.heading(f"\n{code}: {about.says}; {about.mend}")
+    console.heading(f"\n{code}: {about.says}; {about.fix}")
     for one in found:
         quote = one.detail if len(one.detail) <= QUOTE else f"{one.detail[:QUOTE]}…"
         console.say(f"  {one.where}{f' {one.association}' if one.association else ''}: {quote}")

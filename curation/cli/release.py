@@ -7,7 +7,7 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
-from curation.cli.pipeline import bring_up_to_date
+from curation.steps.pipeline import bring_up_to_date
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="Make the folder that is published."

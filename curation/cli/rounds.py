@@ -9,14 +9,15 @@ from typing import Annotated
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import console, people, platform, reckoning, round_files, serving, sheets
-from curation.cli.checking import pitfalls, tell_pitfalls
+from curation.cli import console, people, serving, sheets
 from curation.cli.importing import check_name, refusals, show_refused
-from curation.cli.opening import fresh_name, plan_round
 from curation.cli.options import Json, RoundArgument, Where
-from curation.cli.pipeline import fold_answers
 from curation.files import CurationError, now, read_records
 from curation.records import ROUND_KINDS, Item, Round
+from curation.steps.pipeline import fold_answers
+from curation.steps.rounds import platform, round_files, round_status
+from curation.steps.rounds.check import pitfalls, tell_pitfalls
+from curation.steps.rounds.planning import fresh_name, plan_round
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -142,8 +143,8 @@ def status(
     if not rounds:
         raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
     if as_json:
-        stands = [reckoning.reckon(opened, r) for r in rounds]
-        console.say_json([reckoning.figures(opened, s)._asdict() for s in stands])
+        stands = [round_status.read_status(opened, r) for r in rounds]
+        console.say_json([round_status.figures(opened, s)._asdict() for s in stands])
         return
     if not watch:
         show_progress(opened, rounds)
@@ -167,8 +168,8 @@ def status(
 def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
     """Print how rounds stand, and what each of them waits for."""
     currency = campaign.settings.rounds.currency
-    stands = [reckoning.reckon(campaign, round) for round in rounds]
-    found = [reckoning.figures(campaign, one) for one in stands]
+    stands = [round_status.read_status(campaign, round) for round in rounds]
+    found = [round_status.figures(campaign, one) for one in stands]
     rows = [
         [
             *(p.round, p.state, p.people, p.answers, p.refused),
@@ -182,8 +183,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
     heads += ["still to come", "a day", "done about", currency]
     console.table("Rounds", heads, rows)
     for one, p in zip(stands, found, strict=True):
-        console.say(f"{p.round}: {reckoning.advice(one, p)}")
-        for flag, items in reckoning.flagged(campaign, one.round).items():
+        console.say(f"{p.round}: {round_status.advice(one, p)}")
+        for flag, items in round_status.flagged(campaign, one.round).items():
             more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
             console.say(f"  {flag}, say two or more: {', '.join(items[:SHOWN])}{more}")
         if when := platform.pulled_at(campaign, one.round):
@@ -243,8 +244,8 @@ def tell_delivery(
     if found := pitfalls(campaign, round.name):
         items = read_records(campaign.rounds / round.name / "items.jsonl", Item)
         tell_pitfalls(found, round.name, len(items))
-    stands = reckoning.reckon(campaign, round)
-    console.say(reckoning.advice(stands, reckoning.figures(campaign, stands)))
+    stands = round_status.read_status(campaign, round)
+    console.say(round_status.advice(stands, round_status.figures(campaign, stands)))
 
 
 @app.command("top-up")
@@ -269,7 +270,7 @@ def top_up(
         if one.platform == "label_studio":  # or what has just come in is asked for again
             platform.pull(opened, one)
         fold_answers(opened)
-        asks = platform.top_up(opened, reckoning.reckon(opened, one))
+        asks = platform.top_up(opened, round_status.read_status(opened, one))
     more = sum(asks.values())
     if as_json:
         console.say_json({"round": one.name, "tasks": len(asks), "answers": more})
@@ -297,7 +298,7 @@ def close(
     goes into 1-terms/edits.csv, where nothing stands on that term yet. A closed round opens again
     with «curation rounds open KIND --name ROUND».
     """
-    from curation.cli.reviewing import apply_reviews
+    from curation.steps.rounds.reviews import apply_reviews
 
     opened = open_campaign(campaign)
     with opened.lock():

@@ -59,7 +59,7 @@ def predictions(
     meaning likelier. Intervals are 95 % intervals over target terms.
     """
     from curation.scores.flags import flags_of
-    from curation.scores.metrics import check_predictions, comparisons, results
+    from curation.stats.metrics import check_predictions, comparisons, results
     from curation.stereoset import read_predictions
 
     every = read_gold(gold)
@@ -110,11 +110,11 @@ def baselines(
     its context, how negative it sounds. Where one of these beats chance, a warning says so, and a
     release should say it, too.
     """
-    from curation.scores.artefacts import artefacts
     from curation.scores.baselines import baselines as compute
     from curation.scores.baselines import measured
     from curation.scores.flags import flags_of
-    from curation.scores.metrics import check_predictions
+    from curation.stats.artefacts import artefacts
+    from curation.stats.metrics import check_predictions
     from curation.stereoset import read_predictions
 
     opened = None if gold else open_campaign(campaign)

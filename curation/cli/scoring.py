@@ -32,7 +32,7 @@ class FamilyName(StrEnum):
 
     causal = "causal"
     masked = "masked"
-    permuted = "permuted"
+    xlnet = "xlnet"
     seq2seq = "seq2seq"
 
 
@@ -142,10 +142,10 @@ def models(
     the others go on. What each rule computes: «curation scores rules».
     """
     from curation.cli.scores import show_results
-    from curation.models.scoring import Wanted
+    from curation.models.scoring import ModelSpec
 
     wanted = [
-        Wanted(
+        ModelSpec(
             name=name,
             label=label,
             family=family.value if family else None,
@@ -241,7 +241,7 @@ def _kinds(kinds: Sequence[str]) -> str:
 
 def _cats(campaign: Path, gold: Sequence[Path] | None, scores: Path) -> tuple[list[Cat], Path]:
     """The CATs, and where their scores lie; a campaign is not held while models are run."""
-    from curation.cli.pipeline import bring_up_to_date
+    from curation.steps.pipeline import bring_up_to_date
 
     if gold:
         return read_gold(gold), scores
@@ -272,7 +272,7 @@ def _score(
             )
         report = conclude(work, cats, ties=ties.value)
     except CurationError as error:
-        console.fail(error.what, error.mend)
+        console.fail(error.what, error.fix)
         return None
     except Exception as error:  # whatever one model does, the others go on
         if isinstance(error, OSError) and error.errno in _DISK:

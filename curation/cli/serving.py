@@ -70,7 +70,7 @@ def serve(
     nothing is sent to anybody. Only this machine reaches it; docs/rounds.md says how sixty people
     reach one safely.
     """
-    from curation.rounds import label_studio, local
+    from curation.rounds.platforms.label_studio import client, local
 
     opened = open_campaign(campaign)
     roles = only or list(ROLES)
@@ -95,7 +95,7 @@ def serve(
             instance = local.start(place, executable=executable, host=host, tell=console.note)
             running.append(instance)
             (place.folder / "address").write_text(instance.url, "utf-8")
-            server = label_studio.connect(instance.url, instance.key, tell=console.note)
+            server = client.connect(instance.url, instance.key, tell=console.note)
             console.heading(f"{name}: {instance.url}")
             console.say(f"  owner       {instance.email}, password in {place.folder}/owner.json")
             console.say(f"  annotators  {server.invite(reset=new_links)}")

@@ -12,12 +12,13 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import console, platform, reckoning, round_files
+from curation.cli import console
 from curation.cli.importing import refusals
 from curation.cli.options import FILE, Json, RoundArgument, Where
-from curation.cli.pipeline import fold_answers
 from curation.files import CurationError, read_text, writing
 from curation.records import Round, Task
+from curation.steps.pipeline import fold_answers
+from curation.steps.rounds import platform, round_files, round_status
 
 
 def export(
@@ -50,8 +51,8 @@ def export(
                 "only an open round of platform files is exported",
             )
         fold_answers(opened)
-        stands = reckoning.reckon(opened, one)
-        tasks, waiting = stands.tasks, reckoning.waiting(stands)
+        stands = round_status.read_status(opened, one)
+        tasks, waiting = stands.tasks, round_status.waiting(stands)
         if not waiting:
             raise CurationError(
                 f"round {one.name} waits for no answer", "«curation rounds top-up» asks for more"
@@ -188,8 +189,8 @@ def import_(
     file again adds only what is new.
     """
     from curation.cli.rounds import tell_delivery
-    from curation.rounds import archive
-    from curation.rounds.forms import file_row
+    from curation.rounds.answers import archive
+    from curation.rounds.answers.forms import file_row
     from curation.rounds.tables import read_rows
 
     opened = open_campaign(campaign)

@@ -7,16 +7,17 @@ import typer
 from pydantic import ValidationError
 
 from curation.campaign import Campaign, create_campaign, open_campaign
-from curation.cli import console, reckoning, round_files
+from curation.cli import console
 from curation.cli.options import Json, Where
-from curation.cli.pipeline import STEPS, Step, bring_up_to_date, current, last_run
-from curation.cli.reading import facts_files
 from curation.files import CurationError, count_lines, read_json
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
+from curation.steps.pipeline import STEPS, Step, bring_up_to_date, current, last_run
+from curation.steps.read import facts_files
+from curation.steps.rounds import round_files, round_status
 
 if TYPE_CHECKING:
-    from curation.cli.reckoning import Reckoning
     from curation.rounds.progress import Progress
+    from curation.steps.rounds.round_status import RoundStatus
 
 ASKED = {
     "name": "the benchmark's name, as it is published",
@@ -113,17 +114,19 @@ def _where_it_stands(one: "Progress", currency: str) -> str:
     return ", ".join(parts)
 
 
-def _going(campaign: Campaign, steps: list[dict[str, Any]]) -> "list[tuple[Reckoning, Progress]]":
+def _going(campaign: Campaign, steps: list[dict[str, Any]]) -> "list[tuple[RoundStatus, Progress]]":
     """How the opened rounds stand; none where items and labels are not as the answers say."""
     fold = next(step for step in steps if step["step"] == "fold")
     if campaign.round_names() and fold["state"] != "up to date":
         return []
-    stands = [reckoning.reckon(campaign, round) for round in round_files.map_rounds(campaign)]
-    return [(one, reckoning.figures(campaign, one)) for one in stands]
+    stands = [
+        round_status.read_status(campaign, round) for round in round_files.map_rounds(campaign)
+    ]
+    return [(one, round_status.figures(campaign, one)) for one in stands]
 
 
 def _state(campaign: Campaign, step: Step) -> dict[str, Any]:
-    run, mend = last_run(campaign, step), ""
+    run, fix = last_run(campaign, step), ""
     if run is None:
         state = "not yet"
     elif step.name != "select" and not campaign.round_names():
@@ -132,11 +135,11 @@ def _state(campaign: Campaign, step: Step) -> dict[str, Any]:
         try:
             state = "up to date" if current(campaign, step) else "out of date"
         except CurationError as error:
-            state, mend = f"cannot run: {error.what}", error.mend
+            state, fix = f"cannot run: {error.what}", error.fix
     return {
         "step": step.name,
         "state": state,
-        "mend": mend,
+        "fix": fix,
         "counts": run.counts if run else {},
         "finished_at": run.finished_at if run else None,
     }
@@ -175,11 +178,11 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def _next(
-    campaign: Campaign, steps: list[dict[str, Any]], going: "list[tuple[Reckoning, Progress]]"
+    campaign: Campaign, steps: list[dict[str, Any]], going: "list[tuple[RoundStatus, Progress]]"
 ) -> str:
     for stands, found in going:
         if found.state != "closed":
-            return f"{found.round}: {reckoning.advice(stands, found)}"
+            return f"{found.round}: {round_status.advice(stands, found)}"
     imports = "curation import answers FILE, or curation import stereoset FILE"
     people = "curation rounds open KIND; or, with answers from elsewhere, " + imports
     if not campaign.round_names():
@@ -189,7 +192,7 @@ def _next(
         if steps[0]["state"] != "up to date":
             return "curation terms select"
         return f"go through 1-terms/candidates.csv, correct in 1-terms/edits.csv; then {people}"
-    stuck = [step["mend"] for step in steps if step["mend"]]
+    stuck = [step["fix"] for step in steps if step["fix"]]
     if stuck:
         return str(stuck[0])
     state = {step["step"]: step for step in steps}

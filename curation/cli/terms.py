@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import console, reading
+from curation.cli import console
 from curation.cli.options import FILE, Json, Where
-from curation.cli.pipeline import bring_up_to_date
 from curation.cli.story import tell
 from curation.files import CurationError, now
 from curation.manifest import Results
 from curation.reasons import REASONS
 from curation.records import Rejection
+from curation.steps import read
+from curation.steps.pipeline import bring_up_to_date
 
 if TYPE_CHECKING:
     from curation.terms.candidates import Candidate
@@ -179,8 +180,8 @@ def _keep(
     """Write the facts; those of domains that were not asked for this time stay."""
     from curation.terms.facts import in_order
 
-    before, asked = reading.read_facts(campaign), {ask.domain for ask in asks}
-    said = {n: how for n, how in reading.facts_told(campaign).items() if n not in asked}
+    before, asked = read.read_facts(campaign), {ask.domain for ask in asks}
+    said = {n: how for n, how in read.facts_told(campaign).items() if n not in asked}
     of_others = [c for c in before.counts if c.domain in said]
     known = {e.id: e for e in (before.entities if of_others else ())}
     known |= {e.id: e for e in facts.entities if e.labels or e.id not in known}
@@ -195,7 +196,7 @@ def _keep(
             "source": source,
             "finished_at": now(),
         }
-    counts, entities = reading.facts_files(campaign)
+    counts, entities = read.facts_files(campaign)
     results = Results(campaign.terms)
     try:
         results.records(counts.name, whole.counts)
@@ -256,8 +257,8 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     opened = open_campaign(campaign)
     with opened.lock():
         counts = bring_up_to_date(opened, "select").counts
-        found = reading.selection(opened)
-        items = reading.read_items(opened)
+        found = read.selection(opened)
+        items = read.read_items(opened)
     old = _old(found.candidates, items)
     if as_json:
         rows = Counter((c.domain, c.status, c.reason or "") for c in found.candidates)
@@ -302,7 +303,7 @@ def _old(candidates: "list[Candidate]", items: list[Any]) -> dict[str, list[str]
 
 def _warn_of_missing(campaign: Campaign) -> None:
     """Say which domains' facts are not there, or were asked for under other settings."""
-    told, languages = reading.facts_told(campaign), _languages(campaign)["languages"]
+    told, languages = read.facts_told(campaign), _languages(campaign)["languages"]
     for name, knobs in campaign.settings.domains.items():
         said = told.get(name)
         if not knobs.properties:
@@ -341,7 +342,7 @@ def explain(
     from curation.terms import explain as stage
 
     opened = open_campaign(campaign)
-    found, facts = reading.selection(opened), reading.read_facts(opened)
+    found, facts = read.selection(opened), read.read_facts(opened)
     candidates = stage.named(found, term, domain)
     if not candidates:
         texts = {c.text for c in found.candidates}
@@ -354,8 +355,8 @@ def explain(
         stage.story,
         selection=found,
         facts=facts,
-        edits=reading.read_edits(opened),
-        items=reading.read_items(opened),
+        edits=read.read_edits(opened),
+        items=read.read_items(opened),
         languages=_languages(opened)["languages"],
     )
     stories = [of(candidate) for candidate in candidates]

@@ -11,7 +11,7 @@ import typer
 from curation.cli import console
 from curation.cli.options import FILE_OR_FOLDER
 from curation.files import CurationError
-from curation.models.training_settings import PAPER, Tell, Told, Training
+from curation.models.train.settings import PAPER, Tell, Told, Training
 
 _LINES = 50  # lines about the loss, in all
 
@@ -131,7 +131,7 @@ def train_nsp(
     stopped, give the same command again: it continues from the last checkpoint. Afterwards use DIR
     as MODEL in «curation scores models».
     """
-    from curation.models.corpus import read_corpus
+    from curation.models.train.corpus import read_corpus
 
     with console.stages() as tell_read:
         articles = read_corpus(
@@ -145,7 +145,7 @@ def train_nsp(
         f"{articles.single} articles of fewer than two sentences, {articles.repeated} repeated ones"
     )
     with models_extra():
-        from curation.models.training import train
+        from curation.models.train.next_sentence import train
 
     wanted = Training(
         model=model,

@@ -25,7 +25,7 @@ from curation.cli.training import (
     models_extra,
     shown,
 )
-from curation.models.training_settings import SentimentTraining
+from curation.models.train.settings import SentimentTraining
 
 
 def train_sentiment(
@@ -97,8 +97,8 @@ def train_sentiment(
     the same command again: it continues from the last checkpoint. Afterwards use DIR as --model in
     «curation measures sentiment»; transformers opens it as well.
     """
-    from curation.models.review_files import has_test
-    from curation.models.reviews import Reviews, read_reviews
+    from curation.models.train.review_files import has_test
+    from curation.models.train.reviews import Reviews, read_reviews
 
     test_paths = test or [path for path in reviews if has_test(path)]
     held: Reviews | None = None
@@ -116,7 +116,7 @@ def train_sentiment(
             f"{held.repeated} repeated, {held.contradictory} whose text has two sentiments"
         )
     with models_extra():
-        from curation.models.training_sentiment import train
+        from curation.models.train.sentiment import train
 
     wanted = SentimentTraining(
         model=model,

@@ -8,16 +8,9 @@ import numpy as np
 import pandas as pd
 
 from curation.decisions.filter import Counted
-from curation.decisions.measures import (
-    MEASURES,
-    Counts,
-    by_cat,
-    contributions,
-    figure,
-    interval,
-)
 from curation.records import GOLDS, VALUES, Decision, Item, Term
 from curation.rules import chance_of_agreement
+from curation.stats.agreement import MEASURES, Counts, by_cat, contributions, figure, interval
 
 ALGORITHM = 2
 _FEW_CATS = 10  # with fewer an interval was not measured to hold (docs/intervals.md)

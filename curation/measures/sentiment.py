@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.intervals import FEW, Interval, mean_interval, share_interval
 from curation.records import GOLDS, KINDS, Cat
 from curation.sentiment import CLEAR, vader
+from curation.stats.intervals import FEW, Interval, mean_interval, share_interval
 
 ALGORITHM = 2
 SWAPS = 10_000  # drawn, where there are more than can be gone through

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from curation.blank import options
-from curation.intervals import FEW, mean_interval
 from curation.records import GOLDS, KINDS, Cat
 from curation.rules import TIERS, same_text
+from curation.stats.intervals import FEW, mean_interval
 from curation.words import UNSPACED, NotCheckedError, base, words
 
 ALGORITHM = 3

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from curation.models.forward import Runner, Tell
 from curation.models.packing import Text
-from curation.models.rules import Ask, Refusal, Scored
+from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, start_token, surround, tokenize
 
 
@@ -18,7 +18,7 @@ class Sum(NamedTuple):
 
 
 def score(
-    runner: Runner, rule: str, asks: Sequence[Ask], *, tell: Tell = lambda _: None
+    runner: Runner, rule: str, asks: Sequence[ScoringRequest], *, tell: Tell = lambda _: None
 ) -> list[Scored]:
     """Scores of associations under a rule, in natural logarithms.
 
@@ -52,7 +52,7 @@ def finite(value: float) -> Scored:
     return Refusal("not_finite", f"the model gave {value}; a wider --dtype may help")
 
 
-def _plans(runner: Runner, rule: str, asks: Sequence[Ask]) -> list[Sum | Refusal]:
+def _plans(runner: Runner, rule: str, asks: Sequence[ScoringRequest]) -> list[Sum | Refusal]:
     tokenizer, window = runner.loaded.tokenizer, runner.loaded.window
     before = surround(tokenizer)[0]
     wholes = tokenize(tokenizer, [ask.text for ask in asks])
@@ -70,7 +70,12 @@ def _plans(runner: Runner, rule: str, asks: Sequence[Ask]) -> list[Sum | Refusal
 
 
 def _plan(
-    tokenizer: Any, before: list[int], rule: str, ask: Ask, whole: Tokens, sentence: Tokens
+    tokenizer: Any,
+    before: list[int],
+    rule: str,
+    ask: ScoringRequest,
+    whole: Tokens,
+    sentence: Tokens,
 ) -> Sum | Refusal:
     ids, missing = whole.ids, Refusal("nothing_to_score", "no token to score")
     if rule in ("conditional", "ratio"):

@@ -22,7 +22,7 @@ from curation.models import loading
 from curation.models.forward import BATCH_TOKENS, GPU_BATCH_TOKENS, free_memory, out_of_memory
 from curation.models.loading import Loaded
 from curation.models.sentiments import THREE, Sort, read_classes
-from curation.models.training_folder import REPORT
+from curation.models.train.folder import REPORT
 
 SETTINGS = "train-sentiment.json"
 Encoded = Mapping[str, Sequence[int]]

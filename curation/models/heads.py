@@ -24,7 +24,7 @@ def class_of(transformers: Any, head: Head, family: Family) -> Any:
     return {
         "causal": transformers.AutoModelForCausalLM,
         "masked": transformers.AutoModelForMaskedLM,
-        "permuted": transformers.XLNetLMHeadModel,
+        "xlnet": transformers.XLNetLMHeadModel,
         "seq2seq": transformers.AutoModelForSeq2SeqLM,
     }[family]
 

@@ -47,7 +47,7 @@ class Loaded:
         """The most tokens that it reads at once; None where there is no such limit."""
         config = self.model.config.get_text_config()
         learnt = [getattr(config, name, None) for name in _LEARNT_POSITIONS]
-        if self.family == "permuted":  # positions are relative
+        if self.family == "xlnet":  # positions are relative
             learnt = []
         offset = position_offset(self.model)
         limits = [n - offset for n in learnt if isinstance(n, int) and n > 0]
@@ -94,7 +94,7 @@ def family_of(config: Any) -> Family:
     """
     saved = " ".join(getattr(config, "architectures", None) or [])
     if config.model_type == "xlnet":
-        return "permuted"
+        return "xlnet"
     if getattr(config, "is_encoder_decoder", False):
         return "seq2seq"
     auto = importlib.import_module("transformers.models.auto.modeling_auto")
@@ -131,7 +131,7 @@ def _family(config: Any, wanted: Family | None, name: str) -> Family:
     except CurationError:  # a type that transformers does not know: who asks for it does
         return wanted
     # What reads both ways would see the very tokens that a causal rule asks it to predict.
-    if own != wanted and (wanted == "causal" or {own, wanted} & {"permuted", "seq2seq"}):
+    if own != wanted and (wanted == "causal" or {own, wanted} & {"xlnet", "seq2seq"}):
         raise CurationError(
             f"{name}: is a {own} model and cannot be taken as a {wanted} one", "leave --family out"
         )

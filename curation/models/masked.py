@@ -11,7 +11,7 @@ from curation.files import CurationError
 from curation.models.causal import finite
 from curation.models.forward import Runner, Tell
 from curation.models.packing import Text
-from curation.models.rules import Ask, Refusal, Scored
+from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
 
 
@@ -25,7 +25,7 @@ class Frame(NamedTuple):
 
 
 def score(
-    runner: Runner, rule: str, asks: Sequence[Ask], *, tell: Tell = lambda _: None
+    runner: Runner, rule: str, asks: Sequence[ScoringRequest], *, tell: Tell = lambda _: None
 ) -> list[Scored]:
     """Scores of associations under a rule, in natural logarithms.
 
@@ -51,7 +51,7 @@ def score(
 
 
 def texts(
-    tokenizer: Any, rule: str, asks: Sequence[Ask], *, window: int | None = None
+    tokenizer: Any, rule: str, asks: Sequence[ScoringRequest], *, window: int | None = None
 ) -> list[list[Text] | Refusal]:
     """What the model reads for each association: texts with masks, one position read in each.
 
@@ -86,7 +86,7 @@ def _combined(rule: str, values: NDArray[np.float64]) -> float:
     return float(values.sum())
 
 
-def _attribute(rule: str, ask: Ask, whole: Tokens, frame: Frame) -> list[Text]:
+def _attribute(rule: str, ask: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:
     size = ask.end - ask.start
     pieces = whole.touching([(ask.at, ask.at + size)])
     if not pieces or not ask.attribute.strip():
@@ -102,7 +102,7 @@ def _attribute(rule: str, ask: Ask, whole: Tokens, frame: Frame) -> list[Text]:
     return made
 
 
-def _pasted(tokenizer: Any, ask: Ask, frame: Frame) -> list[Text]:
+def _pasted(tokenizer: Any, ask: ScoringRequest, frame: Frame) -> list[Text]:
     """Texts made and tokenized as StereoSet's ``IntrasentenceLoader`` does; its first mask is read.
 
     All BLANKs of a context get the same pieces and a mask, and a piece is one of the attribute
@@ -120,7 +120,7 @@ def _pasted(tokenizer: Any, ask: Ask, frame: Frame) -> list[Text]:
     return made
 
 
-def _pll(rule: str, ask: Ask, whole: Tokens, frame: Frame) -> list[Text]:
+def _pll(rule: str, ask: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:
     places: Sequence[int] = range(len(whole.ids))
     if rule == "pll-shared":
         if ask.kind == "intersentence":

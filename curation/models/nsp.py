@@ -31,11 +31,11 @@ from curation.models.forward import Runner, Tell
 from curation.models.loading import Loaded, load
 from curation.models.packing import Row, Text
 from curation.models.pairing import frame_of, texts
-from curation.models.permuted import mend
-from curation.models.rules import Ask, Family, Refusal, Scored
+from curation.models.rules import Family, Refusal, Scored, ScoringRequest
+from curation.models.xlnet import repair
 
 Pool = Literal["first", "last", "mean"]
-POOLS: dict[Family, Pool] = {"masked": "first", "permuted": "last", "causal": "mean"}
+POOLS: dict[Family, Pool] = {"masked": "first", "xlnet": "last", "causal": "mean"}
 HEAD_JSON, WEIGHTS, SETTINGS = "head.json", "head.safetensors", "train-nsp.json"
 _FORM = 1
 _OWN_NEXT, TRAINED_NEXT = 0, 1
@@ -161,7 +161,7 @@ class PairRunner(Runner):
         ]
 
     def _inputs(self, rows: list[Row], *, packed: bool) -> dict[str, Any]:
-        if packed and self.loaded.family == "permuted":
+        if packed and self.loaded.family == "xlnet":
             return self._permuted(rows)
         inputs = self._typed(super()._inputs(rows, packed=packed), rows)
         if not packed and len({len(row) for row in rows}) == 1:
@@ -242,7 +242,7 @@ class PairRunner(Runner):
 
 
 def score(
-    runner: PairRunner, rule: str, asks: Sequence[Ask], *, tell: Tell = lambda _: None
+    runner: PairRunner, rule: str, asks: Sequence[ScoringRequest], *, tell: Tell = lambda _: None
 ) -> list[Scored]:
     """Natural logarithms of the probability that associations follow their contexts.
 
@@ -346,10 +346,10 @@ def _trained(folder: Path, told: dict[str, Any]) -> Loaded:
         if says.get(key) not in good:
             raise CurationError(f"{path}, field «{key}»: {says.get(key)!r} is none of {good}", cure)
     loaded = load(str(folder), head="none", family=says["family"], **told)
-    if loaded.family == "permuted":
+    if loaded.family == "xlnet":
         body = loaded.model
         whole = SimpleNamespace(transformer=body, parameters=body.parameters, to=body.to)
-        mend(replace(loaded, model=whole))
+        repair(replace(loaded, model=whole))
     head = Head(loaded.model.config.get_text_config().hidden_size)
     try:
         head.load_state_dict(load_file(folder / WEIGHTS))

@@ -89,13 +89,13 @@ from typing import Any, Literal, NamedTuple
 from curation.files import CurationError
 from curation.records import KINDS, Kind
 
-Family = Literal["causal", "masked", "permuted", "seq2seq", "endpoint"]
+Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint"]
 INTRA: tuple[Kind, ...] = ("intrasentence",)
 INTER: tuple[Kind, ...] = ("intersentence",)
 BOTH = INTRA + INTER
 
 
-class Ask(NamedTuple):
+class ScoringRequest(NamedTuple):
     """One association, as a model is asked about it.
 
     ``start`` and ``end`` are the attribute's place in ``sentence`` (intrasentence; 0, 0 where the
@@ -150,7 +150,7 @@ class Rule(NamedTuple):
 
 
 _READS_LEFT: tuple[Family, ...] = ("causal", "endpoint")
-_FILLS: tuple[Family, ...] = ("masked", "permuted")
+_FILLS: tuple[Family, ...] = ("masked", "xlnet")
 
 RULES: dict[str, Rule] = {
     "ll-bos": Rule(_READS_LEFT, BOTH, "log p of the text after BOS, summed"),
@@ -169,7 +169,7 @@ RULES: dict[str, Rule] = {
     "pll": Rule(_FILLS, BOTH, "pseudo-log-likelihood of the text (Salazar et al. 2020)"),
     "pll-shared": Rule(_FILLS, BOTH, "of the tokens that the options share (Nangia et al. 2020)"),
     "pll-word-l2r": Rule(_FILLS, BOTH, "with the rest of the word masked (Kauf & Ivanova 2023)"),
-    "nsp": Rule(("causal", "masked", "permuted"), INTER, "log p that the association comes next"),
+    "nsp": Rule(("causal", "masked", "xlnet"), INTER, "log p that the association comes next"),
 }
 
 REVISED: dict[str, tuple[int, str]] = {
@@ -206,18 +206,18 @@ PROFILES: dict[str, Profile] = {
     "acl-ll": {
         "causal": _profile("ll-acl", "nsp"),
         "masked": _profile("attribute-acl", "nsp"),
-        "permuted": _profile("attribute-acl", "nsp"),
+        "xlnet": _profile("attribute-acl", "nsp"),
     },
     "acl-pll": {
         "causal": _profile("ll-acl", "ratio"),
         "endpoint": _profile("ll-acl", "ratio"),
         "masked": _profile("pll-shared", "pll-shared"),
-        "permuted": _profile("pll-shared", "pll-shared"),
+        "xlnet": _profile("pll-shared", "pll-shared"),
     },
     "arxiv": {
         "causal": _profile("ll-arxiv", "nsp"),
         "masked": _profile("attribute-arxiv", "nsp"),
-        "permuted": _profile("attribute-arxiv", "nsp"),
+        "xlnet": _profile("attribute-arxiv", "nsp"),
     },
     "code": {
         "causal": _profile("ll-code", "nsp"),
@@ -227,7 +227,7 @@ PROFILES: dict[str, Profile] = {
         "causal": _profile("ll-bos", "conditional"),
         "endpoint": _profile("ll-arxiv", "conditional"),
         "masked": _profile("pll-word-l2r", "pll-word-l2r"),
-        "permuted": _profile("pll-word-l2r", "pll-word-l2r"),
+        "xlnet": _profile("pll-word-l2r", "pll-word-l2r"),
         "seq2seq": _profile("infill", "conditional"),
     },
 }

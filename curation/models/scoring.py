@@ -8,13 +8,13 @@ from typing import Any
 
 from curation import __version__
 from curation.files import CurationError, read_json
-from curation.models.rules import Ask, Family, Scored
+from curation.models.rules import Family, Scored, ScoringRequest
 
-Score = Callable[[str, Sequence[Ask]], list[Scored]]
+Score = Callable[[str, Sequence[ScoringRequest]], list[Scored]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ModelSpec:
     """A model, and how to run it; what a worker needs to open it for itself.
 
     Attributes:
@@ -49,13 +49,13 @@ class Scorer:
     ``about`` says what was opened, ``notices`` what the user should be told.
     """
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: ModelSpec) -> None:
         self.wanted = wanted
         self.about: dict[str, Any] = {}
         self.notices: list[str] = []
         self._open: dict[str, Score] = {}
 
-    def score(self, rule: str, asks: Sequence[Ask]) -> list[Scored]:
+    def score(self, rule: str, asks: Sequence[ScoringRequest]) -> list[Scored]:
         """Scores of associations, in their order.
 
         Raises:
@@ -79,8 +79,8 @@ class Scorer:
 
             tokens = self.wanted.batch_tokens
             return lambda rule, asks: seq2seq.score(loaded, rule, asks, batch_tokens=tokens)
-        if loaded.family == "permuted":
-            from curation.models.permuted import PermutedRunner
+        if loaded.family == "xlnet":
+            from curation.models.xlnet import PermutedRunner
 
             hidden = PermutedRunner(loaded, **how)
             return lambda rule, asks: masked.score(hidden, rule, asks)
@@ -101,10 +101,10 @@ class Scorer:
             trust_remote_code=wanted.trust_remote_code,
         )
         loaded.notices = self.notices  # what comes up later is told, too
-        if loaded.family == "permuted":
-            from curation.models.permuted import mend
+        if loaded.family == "xlnet":
+            from curation.models.xlnet import repair
 
-            mend(loaded)
+            repair(loaded)
         if not wanted.plain:
             from curation.models.faster import quicken
 
@@ -131,13 +131,13 @@ class Scorer:
         return lambda rule, asks: nsp.score(head, rule, asks)
 
     def _endpoint(self) -> Score:
-        from curation.models.endpoint import open_endpoint
+        from curation.models.endpoint.client import open_endpoint
 
         endpoint = open_endpoint(
             self.wanted.url, self.wanted.name, bos=self.wanted.bos, say=self.notices.append
         )
 
-        def score(rule: str, asks: Sequence[Ask]) -> list[Scored]:
+        def score(rule: str, asks: Sequence[ScoringRequest]) -> list[Scored]:
             found = endpoint.score(rule, asks)
             self.about |= endpoint.about()  # a server may have been changed meanwhile
             return found
@@ -146,19 +146,19 @@ class Scorer:
 
 
 @lru_cache(maxsize=1)
-def open_scorer(wanted: Wanted) -> Scorer:
+def open_scorer(wanted: ModelSpec) -> Scorer:
     """A scorer; the one that was opened last is kept, so that a worker loads a model once."""
     return Scorer(wanted)
 
 
-def identify(wanted: Wanted) -> dict[str, Any]:
+def identify(wanted: ModelSpec) -> dict[str, Any]:
     """What tells this model, run this way, from others: known before its weights are loaded.
 
     Raises:
         CurationError: it is not there, or cannot be read.
     """
     if wanted.url:
-        from curation.models.endpoint import host
+        from curation.models.endpoint.client import host
 
         name = wanted.label or wanted.name
         place = {"url": host(wanted.url), "bos": wanted.bos, "versions": {"curation": __version__}}
@@ -191,7 +191,7 @@ def identify(wanted: Wanted) -> dict[str, Any]:
     return {**found, "model": wanted.label or found["model"]}
 
 
-def tokens_of(wanted: Wanted, texts: Sequence[str]) -> dict[str, int] | None:
+def tokens_of(wanted: ModelSpec, texts: Sequence[str]) -> dict[str, int] | None:
     """How many tokens a model reads in these texts, and how many of them it does not know.
 
     Returns:

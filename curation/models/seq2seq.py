@@ -27,7 +27,7 @@ from curation.models.forward import (
     read,
 )
 from curation.models.loading import Loaded
-from curation.models.rules import Ask, Refusal, Scored
+from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
 
 _VALUES = 1 << 28  # logits held at once: 1 GiB of float32
@@ -54,7 +54,7 @@ class Frame(NamedTuple):
 def score(
     loaded: Loaded,
     rule: str,
-    asks: Sequence[Ask],
+    asks: Sequence[ScoringRequest],
     *,
     batch_tokens: int | None = None,
     tell: Tell = lambda _: None,
@@ -80,7 +80,7 @@ def score(
 
 
 def plan(
-    tokenizer: Any, rule: str, asks: Sequence[Ask], *, window: int | None = None
+    tokenizer: Any, rule: str, asks: Sequence[ScoringRequest], *, window: int | None = None
 ) -> list[Asked | Refusal]:
     """What is shown and asked for each association.
 
@@ -112,7 +112,7 @@ def _blanks(tokenizer: Any, *, most: int) -> tuple[list[int], bool]:
     return ([] if mask is None else [int(mask)] * most), False
 
 
-def _infill(ask: Ask, filled: Tokens, sentence: Tokens, frame: Frame) -> Asked | Refusal:
+def _infill(ask: ScoringRequest, filled: Tokens, sentence: Tokens, frame: Frame) -> Asked | Refusal:
     size = ask.end - ask.start
     own = filled.touching([(ask.at, ask.at + size)])
     if not own or not ask.attribute.strip():
@@ -134,7 +134,9 @@ def _infill(ask: Ask, filled: Tokens, sentence: Tokens, frame: Frame) -> Asked |
     return _fitted(shown, answer, len(frame.before), min(gaps), frame)
 
 
-def _conditional(ask: Ask, context: Tokens, sentence: Tokens, frame: Frame) -> Asked | Refusal:
+def _conditional(
+    ask: ScoringRequest, context: Tokens, sentence: Tokens, frame: Frame
+) -> Asked | Refusal:
     if not sentence.ids or not ask.sentence.strip():
         return Refusal("nothing_to_score", "no token to score")
     answer = [*frame.before, *sentence.ids]

@@ -255,14 +255,14 @@ def _impossible(desk: _Desk, lacks: Mapping[int, int], stuck: _Reach) -> Curatio
         for p in _bits(people)
         if p not in stuck.people and desk.on_term[p][term] >= desk.per_term
     }
-    why, mend = [], "take in more people"
+    why, fix = [], "take in more people"
     if few:
         why.append(f"tasks that too few can do, without who wrote or answered them: {few}")
     if stuck.people:
         why.append(f"people who have as much as per_person lets them have: {len(stuck.people)}")
-        mend += ", or raise per_person"
+        fix += ", or raise per_person"
     if full:
         why.append(f"people who have as much on a term as per_term lets them have: {len(full)}")
-        mend += ", or raise per_term"
+        fix += ", or raise per_term"
     missing = f"{sum(lacks.values())} lacking for {len(lacks)} of {len(desk.term)} tasks"
-    return CurationError(f"too few people, {missing}; {'; '.join(why)}", mend)
+    return CurationError(f"too few people, {missing}; {'; '.join(why)}", fix)

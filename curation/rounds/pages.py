@@ -99,16 +99,16 @@ def _own(path: Path, known: Texts) -> Texts:
             raise CurationError(f"{path}, {section}: no section", f"write [{section}] above it")
         for key, value in keys.items():
             if key not in known[section]:
-                mend = _near(key, known[section])
-                raise CurationError(f"{path}, {section}.{key}: no such text", mend)
+                fix = _near(key, known[section])
+                raise CurationError(f"{path}, {section}.{key}: no such text", fix)
             lines = isinstance(known[section][key], list)
             parts = value if isinstance(value, list) else [value]
             if isinstance(value, list) is not lines or not all(isinstance(p, str) for p in parts):
                 form = '["one line", "another"]' if lines else '"text"'
                 raise CurationError(f"{path}, {section}.{key}: of another kind", f"write {form}")
             if any(_CONTROL.search(part) for part in parts):
-                mend = "take it out; a line ends with \\n"
-                raise CurationError(f"{path}, {section}.{key}: holds a control character", mend)
+                fix = "take it out; a line ends with \\n"
+                raise CurationError(f"{path}, {section}.{key}: holds a control character", fix)
             if section != "study" and not all(part.strip() for part in parts):
                 raise CurationError(
                     f"{path}, {section}.{key}: is empty", "write a text, or leave the key out"

@@ -114,7 +114,7 @@ def to_ask(
 ) -> dict[str, int]:
     """The tasks that need more than is on its way, each with how many are asked for in all.
 
-    Said twice before an answer comes, it is the same: what was asked for is not asked for again.
+    Calling it twice before an answer comes gives the same result: nothing is asked for twice.
     """
     wanted = {id: got.get(id, 0) + n for id, n in lack.items() if n}
     return {id: n for id, n in wanted.items() if n > asked.get(id, 0)}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from curation.blank import BLANK, END, attribute, fill_all
-from curation.models.rules import Ask
+from curation.models.rules import ScoringRequest
 from curation.records import Cat
 
 
@@ -13,7 +13,7 @@ class Question(NamedTuple):
     """An association's id, what is asked about it, and a digest of that."""
 
     association: str
-    ask: Ask
+    ask: ScoringRequest
     digest: str
 
 
@@ -48,7 +48,7 @@ def questions(cat: Cat, *, variant: str = "") -> list[Question]:
     found = []
     for association in cat.associations:
         context, sentence = alter(cat.context), alter(association.sentence)
-        ask = Ask(cat.kind, context, sentence)
+        ask = ScoringRequest(cat.kind, context, sentence)
         if cat.kind == "intrasentence":
             start, end = attribute(context, sentence)
             filled, places = fill_all(context, sentence[start:end])

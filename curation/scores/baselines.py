@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from curation.records import KINDS, Cat
-from curation.scores.artefacts import MIRRORED, Artefact
-from curation.scores.metrics import Ties, comparisons, results
+from curation.stats.artefacts import MIRRORED, Artefact
+from curation.stats.metrics import Ties, comparisons, results
 
 EXPECTED: dict[str, tuple[float | None, float]] = {
     "IdealLM": (1.0, 0.5),

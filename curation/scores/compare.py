@@ -9,11 +9,11 @@ from curation.records import KINDS
 from curation.scores.differences import BOTH, differences, paired, spearman
 from curation.scores.flags import flags_of
 from curation.scores.groups import Group, single
-from curation.scores.metrics import results
 from curation.scores.power import power_report
 from curation.scores.runs import Board
 from curation.scores.sizes import Sizes, size_correlations, sizes_of
 from curation.scores.terms import Agreement, by_term, model_terms
+from curation.stats.metrics import results
 
 ALL = "all"  # stands for the domain where all are taken together
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.intervals import FEW, Floats, mean_interval, pseudo_values, t_test
 from curation.records import KINDS
-from curation.scores.metrics import extreme, icat, percent_interval
 from curation.scores.runs import Board
+from curation.stats.intervals import FEW, Floats, mean_interval, pseudo_values, t_test
+from curation.stats.metrics import extreme, icat, percent_interval
 
 FIGURES = ("lms", "ss", "icat")
 BOTH = "both"  # a term's CATs of both kinds pooled

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.files import CurationError, digest
-from curation.intervals import Floats
 from curation.models.rules import revisions, rules_name
 from curation.records import GOLDS, KINDS, Cat, Kind
 from curation.scores.groups import ENSEMBLE, member_runs
-from curation.scores.metrics import Ties, comparisons, results
 from curation.scores.runs import Run, scored
 from curation.scores.weights import Objective, objective_of, search
+from curation.stats.intervals import Floats
+from curation.stats.metrics import Ties, comparisons, results
 
 MIXED = "mixed"  # the rule of a kind that the members score by different rules
 _PAIRS = ((0, 2), (1, 2), (0, 1))  # the three comparisons of a CAT, places in GOLDS

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.intervals import Floats, t_quantile
 from curation.scores.differences import Pair
 from curation.scores.runs import Board
+from curation.stats.intervals import Floats, t_quantile
 
 CATS_A_TERM = (1, 2, 3, 5, 10, 20)
 _SURE = 30  # times the critical value: a difference so clear is always found

@@ -16,11 +16,11 @@ from curation.scores.compare import ALL
 from curation.scores.differences import BOTH, FIGURES
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.groups import ENSEMBLE
-from curation.scores.metrics import Ties, results
 from curation.scores.printed import Printed, models, targets
 from curation.scores.runs import Run, board, scored
 from curation.scores.tables import bracket, escape, printed
 from curation.scores.tiers import tier_text
+from curation.stats.metrics import Ties, results
 
 Head = Literal["own", "trained", ""]  # a next-sentence head; "" where nothing says which
 

@@ -21,10 +21,9 @@ from curation.models.rules import (
     rules_for,
     rules_name,
 )
-from curation.models.scoring import Wanted, identify, open_scorer, tokens_of
+from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, Question, questions
-from curation.scores.metrics import Ties, comparisons, results
 from curation.scores.run_folder import (
     REJECTED,
     RESULTS,
@@ -38,6 +37,7 @@ from curation.scores.run_folder import (
     resume,
     write,
 )
+from curation.stats.metrics import Ties, comparisons, results
 
 ALGORITHM = 1  # raised when the scores of all rules change; of one, see ``rules.REVISED``
 SHARD = 128  # CATs; what a killed run loses, and what progress is told in
@@ -48,7 +48,7 @@ _PER_GPU_TOKEN = 8  # a GPU's batches hold more, and so do its shards
 class Shard(NamedTuple):
     """Associations of some CATs to be scored under one rule; picklable."""
 
-    wanted: Wanted
+    wanted: ModelSpec
     rule: str
     questions: list[Question]
     cats: int
@@ -70,7 +70,7 @@ class Job:
     for a trained one and none is given; elsewhere it is "".
     """
 
-    wanted: Wanted
+    wanted: ModelSpec
     identity: dict[str, Any]
     rules: dict[Kind, str]
     variant: str
@@ -90,7 +90,7 @@ class Job:
 
 
 def job(
-    wanted: Wanted,
+    wanted: ModelSpec,
     root: Path,
     *,
     rule: str = "",

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from curation.files import CurationError, read_json, read_table
-from curation.intervals import Floats
 from curation.models.rules import PROFILES, REVISED, RULES, revisions
 from curation.records import GOLDS, KINDS, Cat, Score
 from curation.scores.asking import VARIANTS, questions
-from curation.scores.metrics import Ties, judge
+from curation.stats.intervals import Floats
+from curation.stats.metrics import Ties, judge
 from curation.stereoset import read_predictions
 
 PREDICTIONS = "predictions"  # the folder's name of a file of predictions that declares no rule

@@ -8,8 +8,8 @@ import pandas as pd
 
 from curation.records import VALUES
 from curation.rules import chance_of_agreement, read_label
-from curation.scores.metrics import percent_interval
 from curation.scores.runs import Board
+from curation.stats.metrics import percent_interval
 from curation.stereoset import Entry, votes
 
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from curation.intervals import Floats
-from curation.scores.metrics import icat
+from curation.stats.intervals import Floats
+from curation.stats.metrics import icat
 
 Objective = Literal["icat", "lms"]
 _BLOCK = 8_000_000  # comparisons held at once: about 64 MB

@@ -83,7 +83,7 @@ def _check(edit: Edit, where: str) -> None:
             "name the action, or empty «into»",
         )
     if edit.action == "merge" and edit.into == edit.term:
-        raise CurationError(f"{place}: {edit.term!r} is merged into itself", "mend «into»")
+        raise CurationError(f"{place}: {edit.term!r} is merged into itself", "fix «into»")
 
 
 def _contradictions(edits: list[Edit], where: str) -> None:

@@ -49,7 +49,7 @@ class _Flaw(NamedTuple):
 
     what: str
     wait: float = 0.0
-    mend: str = ""  # where asking less would not help
+    fix: str = ""  # where asking less would not help
 
 
 class _Patience(Retry):
@@ -187,8 +187,8 @@ class Service:
         while isinstance(answer := self._post(query), _Flaw):
             wait = next(waits, None)
             if wait is None:
-                end = CurationError(f"{self.host}: {answer.what}", answer.mend)
-                raise end if answer.mend else TooHeavyError(answer.what)
+                end = CurationError(f"{self.host}: {answer.what}", answer.fix)
+                raise end if answer.fix else TooHeavyError(answer.what)
             self._wait(max(wait, answer.wait), f"{answer.what}; asking again in")
         return answer
 
@@ -225,8 +225,8 @@ class Service:
         says, told = sparql.gist(text), "Retry-After" in answer.headers
         what = f"answered {status}: {says}"
         if status == 200 and text.lstrip().startswith("<"):  # asking less would bring it again
-            mend = "open it in a browser: the network may want a log-in, or it is no endpoint"
-            return _Flaw(f"answered with a page instead of results: {says}", mend=mend)
+            fix = "open it in a browser: the network may want a log-in, or it is no endpoint"
+            return _Flaw(f"answered with a page instead of results: {says}", fix=fix)
         if status == 200:
             return _Flaw(f"the answer was cut off: {says}")
         if status == 429 and not told and '"exception"' not in text:
@@ -235,20 +235,20 @@ class Service:
             raise TooHeavyError(what)
         if status == 408 or (status >= 500 and not (status == 503 and told)):
             return _Flaw(what)
-        mend = "check the endpoint's address"
+        fix = "check the endpoint's address"
         if status == 403:
-            mend = (
+            fix = (
                 f"it does not accept who asks: check contact = {self._contact!r} in [terms] of "
                 "campaign.toml; or it has shut you out for up to 24 hours after too many requests: "
                 f"wait a day; {GOES_ON}"
             )
         elif status == 400:
-            mend = "it does not speak standard SPARQL 1.1, or this is a bug: report it"
+            fix = "it does not speak standard SPARQL 1.1, or this is a bug: report it"
         elif "Location" in answer.headers:
-            mend = f"if you trust the place, make the endpoint {answer.headers['Location']}"
+            fix = f"if you trust the place, make the endpoint {answer.headers['Location']}"
         elif status in {429, 503}:
-            mend = f"it is busy; run this again later; {GOES_ON}"
-        raise CurationError(f"{self.host}: {what}", mend)
+            fix = f"it is busy; run this again later; {GOES_ON}"
+        raise CurationError(f"{self.host}: {what}", fix)
 
 
 def _address(endpoint: str) -> str:

@@ -33,7 +33,7 @@ def rate(code: str) -> str:
 def test_every_code_is_documented_as_it_is(code: str) -> None:
     about = PITFALLS[code]
     assert documented()[code] == [
-        about.severity, about.unit, about.says, about.mend, about.languages, rate(code),
+        about.severity, about.unit, about.says, about.fix, about.languages, rate(code),
     ]  # fmt: skip
 
 
@@ -46,7 +46,7 @@ def test_the_words_are_those_of_the_records() -> None:
         assert re.fullmatch(r"[a-z]+(_[a-z0-9]+)*", code)
         assert about.severity in get_args(Severity)
         assert about.kind in (None, *KINDS)
-        assert not (about.says + about.mend).endswith(".")
+        assert not (about.says + about.fix).endswith(".")
 
 
 def test_a_flaw_has_one_name_at_import_and_in_a_dataset() -> None:

@@ -1,4 +1,4 @@
-"""What people bring that is not as it should be: each is named, with its place and its mend."""
+"""What people bring that is not as it should be: each is named, with its place and its fix."""
 
 import copy
 import json
@@ -51,7 +51,7 @@ def bring(forked: Any, campaign: Campaign, tmp_path: Path) -> Callable[..., Any]
         assert (done.code, done.out) == (1, ""), done.err
         assert "Traceback" not in done.err
         assert not (campaign.rounds / "published" / "items.jsonl").exists()
-        assert "mend:  " in done.err
+        assert "fix:   " in done.err
         return done.err
 
     return run
@@ -80,7 +80,7 @@ def test_a_truncated_file(bring: Any, published: Json, tmp_path: Path, share: fl
     line = cut.count(b"\n") + 1
     assert f"{tmp_path / 'set.json'} line {line} column " in said
     assert "the file ends in the middle" in said
-    assert "mend:  it was probably cut off: fetch it again" in said
+    assert "fix:   it was probably cut off: fetch it again" in said
 
 
 def test_a_file_in_another_encoding(bring: Any, published: Json) -> None:
@@ -89,7 +89,7 @@ def test_a_file_in_another_encoding(bring: Any, published: Json) -> None:
     said = bring(data)
     line = data[: data.index(b"\xe9")].count(b"\n") + 1
     assert f"line {line}: byte 0xe9 is not UTF-8" in said
-    assert "mend:  save the file as UTF-8" in said
+    assert "fix:   save the file as UTF-8" in said
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def table(forked: Any, campaign: Campaign, tmp_path: Path) -> Callable[..., Any]
             return json.loads(done.out)
         assert (done.code, done.out) == (1, "")
         assert str(path) in done.err or more
-        assert "mend:  " in done.err
+        assert "fix:   " in done.err
         return done.err
 
     return run
@@ -428,7 +428,7 @@ def test_outside_of_a_campaign(forked: Any, tmp_path: Path, command: tuple[str, 
     assert (done.code, done.out) == (1, "")
     assert done.err == (
         f"error: {tmp_path}: no campaign.toml here\n"
-        "mend:  go to a campaign, or «curation init DIR»\n"
+        "fix:   go to a campaign, or «curation init DIR»\n"
     )
     assert list(tmp_path.iterdir()) == []
 
@@ -458,7 +458,7 @@ def test_before_any_answer(forked: Any, campaign: Campaign, command: tuple[str, 
     # «run» chooses the terms, which needs no answers, and says so.
     assert done.out.startswith("select ") if command == ("run",) else done.out == ""
     assert f"error: {campaign.root}: there are no answers yet" in done.err
-    assert "mend:  «curation import answers FILE» or «curation import stereoset FILE»" in done.err
+    assert "fix:   «curation import answers FILE» or «curation import stereoset FILE»" in done.err
 
 
 def test_status_before_anything(forked: Any, campaign: Campaign) -> None:
@@ -474,7 +474,7 @@ def test_init_on_a_campaign(forked: Any, campaign: Campaign, untouched: Any) -> 
     done = forked("init", campaign.root, "--yes")
     assert (done.code, done.out) == (1, "")
     assert f"error: {campaign.root}: is a campaign already" in done.err
-    assert "mend:  edit its campaign.toml, or choose another folder" in done.err
+    assert "fix:   edit its campaign.toml, or choose another folder" in done.err
     assert untouched(campaign.root) == before
 
 
@@ -504,7 +504,7 @@ def test_a_wrong_setting_stops_every_command(forked: Any, campaign: Campaign) ->
         done = forked(*command, "-c", campaign.root)
         assert done.code == 1
         assert f"error: {path} line {line}, decisions.neded: no such setting" in done.err
-        assert "mend:  did you mean 'needed'?" in done.err
+        assert "fix:   did you mean 'needed'?" in done.err
 
 
 @pytest.mark.parametrize("source", ["answers", "stereoset"])
@@ -514,7 +514,7 @@ def test_a_file_that_is_not_there_and_a_folder(
     done = forked("import", source, tmp_path / "none", "-c", campaign.root)
     assert (done.code, done.out) == (1, "")
     assert f"error: {tmp_path / 'none'}: no such file" in done.err
-    assert "mend:  check the path" in done.err
+    assert "fix:   check the path" in done.err
     done = forked("import", source, tmp_path, "-c", campaign.root)
     assert done.code == 1
     assert f"{tmp_path}: is a folder, not a file" in done.err
@@ -534,7 +534,7 @@ def test_agreement_on_what_is_not_there(
     done = forked("decisions", "agreement", *options, "-c", finished)
     assert (done.code, done.out) == (1, "")
     assert says in done.err
-    assert "mend:  " in done.err
+    assert "fix:   " in done.err
 
 
 def test_a_round_in_the_settings_that_has_no_answers(forked: Any, finished: Path) -> None:
@@ -543,4 +543,4 @@ def test_a_round_in_the_settings_that_has_no_answers(forked: Any, finished: Path
     done = forked("run", "-c", finished)
     assert done.code == 1
     assert "[decisions] rounds names 'mian', which has no answers" in done.err
-    assert "mend:  rounds with answers: main, pilot, published" in done.err
+    assert "fix:   rounds with answers: main, pilot, published" in done.err

@@ -383,6 +383,6 @@ def test_a_campaign_without_cats_scores_or_split_is_named(scored: Path) -> None:
     (scored / "5-scores").rename(scored / "elsewhere")
     error = refused("compare", "-c", scored, "--split", "dev")
     assert "5-scores: no scores here" in error.what
-    assert "curation scores models" in error.mend
+    assert "curation scores models" in error.fix
     cats.unlink()
     assert "no CATs yet" in refused("compare", "-c", scored).what

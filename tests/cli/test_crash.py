@@ -230,7 +230,7 @@ def test_a_full_disk(
         if done.code == 1:
             failed += 1
             assert "the disk is full" in done.err
-            assert "mend:  make room, then run the same command again" in done.err
+            assert "fix:   make room, then run the same command again" in done.err
             assert "Traceback" not in done.err
             assert leftovers(root) == []
         check_after_death(forked, content, root, stages, at=at, look_first=room % 8 == 0)
@@ -306,7 +306,7 @@ def check_refused(done: Any, path: Path) -> None:
     assert len(lines) == 2
     assert lines[0].startswith("error: ")
     assert str(path) in lines[0]
-    assert lines[1].startswith("mend:  ")
+    assert lines[1].startswith("fix:   ")
     assert done.out == ""
 
 
@@ -349,7 +349,7 @@ def test_a_closed_results_folder(
     assert done.code == 1
     assert f"{decisions}" in done.err
     assert "may not be written" in done.err
-    assert "mend:  give yourself the right to write there" in done.err
+    assert "fix:   give yourself the right to write there" in done.err
     assert untouched(root) == before
     decisions.chmod(0o755)
     assert forked("run", "-c", root, before=drop_rights).code == 0

@@ -270,7 +270,7 @@ def test_what_is_not_there_is_said(
     done = cli("measures", "statistics", *release, *more, HF_HUB_OFFLINE="1")
     assert done.code == 1
     assert said in done.err
-    assert "mend:" in done.err
+    assert "fix:" in done.err
 
 
 def test_without_a_cat_there_is_nothing_to_measure(forked: Any, campaign: Any, small: Any) -> None:

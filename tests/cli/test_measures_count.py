@@ -1,4 +1,4 @@
-"""``curation measures count``: from files to a table of counted words, and errors with mends."""
+"""``curation measures count``: from files to a table of counted words, and errors with fixes."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_corpus_is_counted(forked: Any, corpus: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "what", "mend"),
+    ("more", "what", "fix"),
     [
         (["--out", "counts.csv"], "counts.csv: is no name of a table", ".tsv.gz"),
         (["--out", "c.tsv", "--language", "th"], "nothing here parts «th»", "cannot be counted"),
@@ -41,13 +41,13 @@ def test_a_corpus_is_counted(forked: Any, corpus: Path, tmp_path: Path) -> None:
 )
 def test_what_cannot_be_counted_says_so(
     forked: Any, corpus: Path, tmp_path: Path, monkeypatch: Any,
-    more: list[str], what: str, mend: str,
+    more: list[str], what: str, fix: str,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     done = forked("measures", "count", corpus, *more)
     assert done.code == 1
-    error, mends = done.err.strip().splitlines()
+    error, fixes = done.err.strip().splitlines()
     assert error.startswith("error: ")
     assert what in error
-    assert mend in mends
+    assert fix in fixes
     assert list(tmp_path.iterdir()) == [corpus]

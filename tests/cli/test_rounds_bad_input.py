@@ -1,4 +1,4 @@
-"""Rounds that cannot be: each is refused with its mend and changes nothing."""
+"""Rounds that cannot be: each is refused with its fix and changes nothing."""
 
 import shutil
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
     assert done.code == 1, done.out
     assert "Traceback" not in done.err
     assert says in done.err
-    assert "mend:  " in done.err, done.err
+    assert "fix:   " in done.err, done.err
     after = untouched(desk.root)
     assert {n for n in set(before) ^ set(after) if "/x/" not in n} == set()
 
@@ -140,7 +140,7 @@ def test_a_damaged_file_of_a_round_is_named(
                 or "waits for no" in done.err
                 or ("no CAT" in done.err)
             ), (words, done.err)
-            assert "mend:  " in done.err, (words, done.err)
+            assert "fix:   " in done.err, (words, done.err)
 
 
 def test_tables_that_do_not_fit(desk: Desk, tmp_path: Path, untouched: Any) -> None:

@@ -24,8 +24,8 @@ from curation.records import Cat
 from curation.scores import running
 from support.models import bert_pretrained
 
-Said = tuple[int, str, str]
-Curation = Callable[..., Said]
+CommandResult = tuple[int, str, str]
+Curation = Callable[..., CommandResult]
 TERMS = ("baker", "potter", "fiddler")
 WORDS = (("kind", "grumpy", "square"), ("early", "late", "blue"), ("patient", "hasty", "salty"))
 
@@ -81,7 +81,7 @@ def gold(tmp_path: Path) -> Path:
 def curate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Curation:
     """The command line in this process: exit code, output, errors."""
 
-    def run(*args: str | Path) -> Said:
+    def run(*args: str | Path) -> CommandResult:
         open_scorer.cache_clear()
         capsys.readouterr()
         monkeypatch.setattr(sys, "argv", ["curation", *map(str, args)])
@@ -100,7 +100,7 @@ def curate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
 def score(curate: Curation, gold: Path, tmp_path: Path) -> Curation:
     """``curation scores models`` on the gold file."""
 
-    def run(*args: str | Path) -> Said:
+    def run(*args: str | Path) -> CommandResult:
         options = ("--gold", gold, "--scores", tmp_path / "scores")
         return curate("scores", "models", *args, *options)
 
@@ -313,7 +313,7 @@ def test_every_model_has_a_folder_of_its_own_within_the_folder(
 
 
 @pytest.mark.parametrize(
-    ("options", "says", "mend"),
+    ("options", "says", "fix"),
     [
         (["--rule", "pll"], "the rule «pll» is not for causal models", "ll-bos"),
         (["--rule", "guess"], "there is no rule «guess»", "ll-bos"),
@@ -328,15 +328,15 @@ def test_every_model_has_a_folder_of_its_own_within_the_folder(
 )
 def test_a_wrong_option_is_said_and_leaves_nothing(
     score: Curation, models: tuple[Path, Path], tmp_path: Path,
-    options: list[str], says: str, mend: str,
+    options: list[str], says: str, fix: str,
 ) -> None:  # fmt: skip
     code, out, err = score(models[0], *options)
     assert (code, out) == (1, "")
     first, second, *_ = err.splitlines()
     assert first.startswith("error: ")
     assert says in first
-    assert second.startswith("mend:  ")
-    assert mend in second
+    assert second.startswith("fix:   ")
+    assert fix in second
     assert f"1 of 1 models could not be scored completely: {models[0]}" in err
     assert "Traceback" not in err
     if options[0] != "--family":
@@ -509,7 +509,7 @@ def test_a_campaign_without_cats_is_said(
     code, out, err = curate("scores", "models", models[0], "-c", campaign.root)
     assert (code, out) == (1, "")
     assert err.startswith("error: ")
-    assert "mend:  " in err
+    assert "fix:   " in err
     assert not (campaign.root / "5-scores").exists()
     code, _, err = curate("scores", "models", models[0], "-c", tmp_path)
     assert code == 1

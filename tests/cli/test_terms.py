@@ -159,7 +159,7 @@ def test_an_indonesian_campaign(run: Any, forked: Any, begin: Any, dump: Dump) -
     assert done.code == 1
     shipped = re.search(r"error: (.*gender\.csv): no words of domain 'gender' in 'id'", done.err)
     assert shipped
-    assert f"mend:  supply {root / '1-terms' / 'gender.csv'} with the columns" in done.err
+    assert f"fix:   supply {root / '1-terms' / 'gender.csv'} with the columns" in done.err
     put(root, "domains.gender", words=["kata.txt"])
     (root / "1-terms" / "kata.txt").write_text("# language: id\nbapak\nibu\n", "utf-8")
     put(root, "domains.profession", population=["P27=Q252", "P31=Q5"], top=2)
@@ -516,7 +516,7 @@ def test_a_scan_for_one_domain_leaves_the_others_facts(
 
 
 def test_a_lost_manifest_loses_no_facts(run: Any, selected: Path, dump: Dump) -> None:
-    # A damaged manifest.json is mended by deleting it, says the tool.
+    # A damaged manifest.json is fixed by deleting it, says the tool.
     (selected / "1-terms" / "manifest.json").unlink()
     file = dump(ITEMS, [(4, {"P140": ["Q6"]})])
     run("terms", "scan", file, "--domain", "religion", "-c", selected)
@@ -610,7 +610,7 @@ def test_a_wrong_line_stops_select_and_import_before_anything_is_written(
         done = forked(*words, "-c", selected)
         assert done.code == 1
         assert says in done.err
-        assert "mend:  " in done.err
+        assert "fix:   " in done.err
     assert untouched(selected) == before
 
 

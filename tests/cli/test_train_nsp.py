@@ -87,7 +87,7 @@ def test_a_bad_corpus_is_an_error_before_the_model_is_loaded(
     done = cli("scores", "train-nsp", "no-model", "--corpus", tmp_path / "a.txt", "--out", out)
     assert done.code == 1
     assert says in done.err
-    assert "mend:" in done.err
+    assert "fix:" in done.err
     assert not out.exists()
 
 
@@ -105,7 +105,7 @@ def test_a_missing_model_leaves_nothing_that_looks_trained(
 def test_without_the_extra_an_error_says_what_to_install(forked: Any, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a\nb\n\nc\nd\n", "utf-8")
     args = ("scores", "train-nsp", "m", "--corpus", tmp_path / "a.txt")
-    gone = {"curation.models.training": None}  # as if torch were not there
+    gone = {"curation.models.train.next_sentence": None}  # as if torch were not there
     done = forked(*args, "--out", tmp_path / "o", before=lambda: sys.modules.update(gone))
     assert done.code == 1
     assert "pip install 'curation[models]'" in done.err

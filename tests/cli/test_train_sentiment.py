@@ -168,7 +168,7 @@ def test_bad_reviews_are_an_error_before_the_model_is_loaded(
     done = forked("measures", "train-sentiment", "no-model", "--reviews", reviews, "--out", out)
     assert done.code == 1
     assert says in " ".join(done.err.split())
-    assert "mend:" in done.err
+    assert "fix:" in done.err
     assert not out.exists()
 
 
@@ -186,7 +186,7 @@ def test_a_missing_model_leaves_nothing_that_looks_trained(
 def test_without_the_extra_an_error_says_what_to_install(forked: Any, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,label\na,0\nb,0\nc,1\nd,1\n", "utf-8")
     args = ("measures", "train-sentiment", "m", "--reviews", tmp_path / "a.csv")
-    gone = {"curation.models.training_sentiment": None}  # as if torch were not there
+    gone = {"curation.models.train.sentiment": None}  # as if torch were not there
     done = forked(*args, "--out", tmp_path / "o", before=lambda: sys.modules.update(gone))
     assert done.code == 1
     assert "pip install 'curation[models]'" in done.err

@@ -227,17 +227,17 @@ BAD = {
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "what", "mend"), [(name, *one) for name, ones in BAD.items() for one in ones]
+    ("name", "data", "what", "fix"), [(name, *one) for name, ones in BAD.items() for one in ones]
 )
 def test_what_is_no_text_says_so(
-    tmp_path: Path, name: str, data: bytes, what: str, mend: str
+    tmp_path: Path, name: str, data: bytes, what: str, fix: str
 ) -> None:
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(CurationError, match=what) as caught:
         count([path], language="en", workers=1)
     assert str(path) in caught.value.what
-    assert __import__("re").search(mend, caught.value.mend)
+    assert __import__("re").search(fix, caught.value.fix)
 
 
 def test_a_range_of_bytes_names_the_right_line(tmp_path: Path, finely_cut: None) -> None:
@@ -251,13 +251,13 @@ def test_columns_of_parquet_are_checked(tmp_path: Path, monkeypatch: pytest.Monk
     path = write(tmp_path, "a.parquet")
     with pytest.raises(CurationError, match="column 'body' is not there") as caught:
         count([path], language="en", field="body")
-    assert caught.value.mend.endswith("id, text")
+    assert caught.value.fix.endswith("id, text")
     with pytest.raises(CurationError, match="column 'id' is int64, not text"):
         count([path], language="en", field="id")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     with pytest.raises(CurationError, match="pyarrow") as caught:
         count([path], language="en")
-    assert caught.value.mend == "pip install 'curation[parquet]'"
+    assert caught.value.fix == "pip install 'curation[parquet]'"
 
 
 def test_texts_of_parquet_may_be_missing_large_or_kept_once(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(CurationError, match="is not there") as caught:
         list(reading.blocks(shard))
-    assert "every machine" in caught.value.mend
+    assert "every machine" in caught.value.fix
 
 
 # --- the file of counts -------------------------------------------------------------------------
@@ -335,7 +335,7 @@ def test_counts_that_are_not_what_was_written(tmp_path: Path, made: Counts) -> N
         path.write_text(text, "utf-8")
         with pytest.raises(CurationError, match=what) as caught:
             read_counts(path)
-        assert "curation measures count" in caught.value.mend
+        assert "curation measures count" in caught.value.fix
     path.write_bytes(gzip.compress(whole.encode())[:-20])
     with pytest.raises(CurationError, match="no table of counted words, or damaged"):
         read_counts(path)

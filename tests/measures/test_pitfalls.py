@@ -294,7 +294,7 @@ def test_every_finding_says_where_and_what_mends_it() -> None:
     report = look(cat(1, "the  baker came"), where=lambda c: f"file line {c.id}")
     assert {one.where for one in report.found} == {"file line c1"}
     for one in report.found:
-        assert (one.severity, one.mend) == (PITFALLS[one.code].severity, PITFALLS[one.code].mend)
+        assert (one.severity, one.fix) == (PITFALLS[one.code].severity, PITFALLS[one.code].fix)
     assert look(cat(1, "the  baker came")).found[0].where == "CAT c1"
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.intervals import share_interval
 from curation.measures.sentiment import Feeling, by_vader, named, sentiment, swap_test
 from curation.records import GOLDS, Cat
+from curation.stats.intervals import share_interval
 from curation.words import NotCheckedError
 from support.cats import cat, intra
 

@@ -148,7 +148,7 @@ def test_outputs_without_names_are_named_by_whoever_knows(changed: Make) -> None
     folder = changed("bert", id2label={"0": "LABEL_0", "1": "LABEL_1"}, label2id={})
     with pytest.raises(CurationError, match="«LABEL_0» does not say which") as error:
         load(str(folder))
-    assert "negative,neutral,positive" in error.value.mend
+    assert "negative,neutral,positive" in error.value.fix
     one = classify(load(str(folder), labels=("negative", "positive")), TEXTS)
     other = classify(load(str(folder), labels=("positive", "negative")), TEXTS)
     assert [s.negative for s in one] == [s.positive for s in other]
@@ -166,7 +166,7 @@ def test_outputs_without_names_are_named_by_whoever_knows(changed: Make) -> None
 def test_labels_that_do_not_fit_are_errors(made: Make, labels: Any, says: str) -> None:
     with pytest.raises(CurationError, match=says) as error:
         load(str(made()), labels=labels)
-    assert "its 2 outputs" in error.value.mend
+    assert "its 2 outputs" in error.value.fix
 
 
 # --- long texts, memory, padding ----------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_where_memory_runs_out_batches_are_halved(
     monkeypatch.setattr(model, "forward", none)
     with pytest.raises(CurationError, match="no memory for one text of 96 tokens") as error:
         classify(classifier, TEXTS)
-    assert "on the CPU" in error.value.mend
+    assert "on the CPU" in error.value.fix
 
 
 def test_other_faults_are_not_hidden(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,14 +297,14 @@ def test_a_head_that_was_not_trained_is_an_error(name: str, tmp_path: Path) -> N
     folder = tiny.MAKERS[name](tmp_path / name)
     with pytest.raises(CurationError, match="has no trained weights for") as error:
         load(str(folder))
-    assert "curation measures train-sentiment" in error.value.mend
+    assert "curation measures train-sentiment" in error.value.fix
 
 
 def test_a_type_of_model_that_tells_no_classes_is_an_error(tmp_path: Path) -> None:
     folder = tiny.MAKERS["mamba"](tmp_path / "mamba")
     with pytest.raises(CurationError, match="models of this type tell no classes") as error:
         load(str(folder))
-    assert "curation measures train-sentiment" in error.value.mend
+    assert "curation measures train-sentiment" in error.value.fix
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_a_training_that_has_not_ended_is_no_classifier(made: Make, tmp_path: Pa
     (folder / "train-sentiment.json").write_text("{}", "utf-8")
     with pytest.raises(CurationError, match="its training has not ended") as error:
         load(str(folder))
-    assert "train-sentiment" in error.value.mend
+    assert "train-sentiment" in error.value.fix
 
 
 OFFLINE = """

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from curation.models import tiny
-from curation.models.scoring import Scorer, Wanted
+from curation.models.scoring import ModelSpec, Scorer
 from curation.records import Cat
 from curation.rules import fill
 from curation.scores.asking import questions
-from curation.scores.metrics import comparisons, results
+from curation.stats.metrics import comparisons, results
 
 TERMS = (
     *("potter", "weaver", "fiddler", "thatcher", "miller"),
@@ -92,7 +92,7 @@ def figures(folder: Path, rule: str) -> dict[str, float]:
     only = {"conditional": "intersentence", "attribute": "intrasentence"}.get(rule.split("-")[0])
     cats = [each for each in CATS if only in (None, each.kind)]
     asked = [question for each in cats for question in questions(each)]
-    values = Scorer(Wanted(str(folder))).score(rule, [question.ask for question in asked])
+    values = Scorer(ModelSpec(str(folder))).score(rule, [question.ask for question in asked])
     scores = {q.association: value for q, value in zip(asked, values, strict=True)}
     assert all(isinstance(value, float) for value in scores.values())
     table = comparisons(cats, scores)  # type: ignore[arg-type]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from curation.blank import attribute, fill_all
-from curation.models.rules import RULES, Ask, Refusal, Scored
-from curation.models.scoring import Scorer, Wanted
+from curation.models.rules import RULES, Refusal, Scored, ScoringRequest
+from curation.models.scoring import ModelSpec, Scorer
 from support.models import CAUSAL, MAKERS, MASKED
 from support.reference import reference
 
@@ -31,20 +31,24 @@ PAIRS = {
 }
 
 
-def intra(context: str, words: str) -> Ask:
+def intra(context: str, words: str) -> ScoringRequest:
     sentence = fill_all(context, words)[0]
     start, end = attribute(context, sentence)
     filled, places = fill_all(context, sentence[start:end])
-    return Ask("intrasentence", context, sentence, start, end, filled, places[0], tuple(places[1:]))
+    return ScoringRequest(
+        "intrasentence", context, sentence, start, end, filled, places[0], tuple(places[1:])
+    )
 
 
-def asks(rule: str) -> list[list[Ask]]:
+def asks(rule: str) -> list[list[ScoringRequest]]:
     """CATs, as lists of three or more asks."""
     found = []
     if "intrasentence" in RULES[rule].kinds:
         found += [[intra(c, w) for w in words] for c, words in SENTENCES.items()]
     if "intersentence" in RULES[rule].kinds:
-        found += [[Ask("intersentence", c, s) for s in said] for c, said in PAIRS.items()]
+        found += [
+            [ScoringRequest("intersentence", c, s) for s in said] for c, said in PAIRS.items()
+        ]
     return found
 
 
@@ -76,9 +80,9 @@ def test_scores_equal_the_reference(model: Callable[[str], Path], name: str, rul
     flat = [ask for cat in cats for ask in cat]
     wanted = [reference(folder, rule, ask) for ask in flat]
     for how in (
-        Wanted(str(folder)),
-        Wanted(str(folder), batch_tokens=24),
-        Wanted(str(folder), plain=True),
+        ModelSpec(str(folder)),
+        ModelSpec(str(folder), batch_tokens=24),
+        ModelSpec(str(folder), plain=True),
     ):
         found = Scorer(how).score(rule, flat)
         assert len(found) == len(wanted)
@@ -92,7 +96,9 @@ def test_scores_equal_the_reference(model: Callable[[str], Path], name: str, rul
         assert orders(cats, found) == orders(cats, wanted)
 
 
-def orders(cats: list[list[Ask]], values: list[Scored] | list[float | None]) -> list[list[int]]:
+def orders(
+    cats: list[list[ScoringRequest]], values: list[Scored] | list[float | None]
+) -> list[list[int]]:
     """Each CAT's associations from the least likely to the likeliest; refused ones first."""
     left = iter(values)
     found = []

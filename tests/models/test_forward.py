@@ -16,8 +16,8 @@ from curation.models.faster import PackedLinear, quicken
 from curation.models.forward import Runner
 from curation.models.loading import Loaded, load, position_offset
 from curation.models.packing import Text
-from curation.models.rules import Ask
-from curation.models.scoring import Scorer, Wanted
+from curation.models.rules import ScoringRequest
+from curation.models.scoring import ModelSpec, Scorer
 from support.models import MAKERS
 
 TAKES_ROWS = (
@@ -217,9 +217,12 @@ def test_without_the_private_operation_nothing_is_swapped(
 @pytest.mark.parametrize("name", ["gpt2", "bloom"])
 def test_a_text_that_just_fits_is_scored_either_way(made: Callable[[str], Path], name: str) -> None:
     # Its last token is only asked for, so a window takes one token more than it has places.
-    asks = [Ask("intersentence", "The baker sings. " * n, "He is kind.") for n in (1, 30)]
+    asks = [
+        ScoringRequest("intersentence", "The baker sings. " * n, "He is kind.") for n in (1, 30)
+    ]
     found = [
-        Scorer(Wanted(str(made(name)), plain=p)).score("conditional", asks) for p in (False, True)
+        Scorer(ModelSpec(str(made(name)), plain=p)).score("conditional", asks)
+        for p in (False, True)
     ]
     assert found[0] == pytest.approx(found[1], rel=1e-5)
 

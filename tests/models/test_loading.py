@@ -26,7 +26,7 @@ FAMILY = {
     **dict.fromkeys(CAUSAL, "causal"),
     **dict.fromkeys(MASKED, "masked"),
     **dict.fromkeys(SEQ2SEQ, "seq2seq"),
-    "xlnet": "permuted",
+    "xlnet": "xlnet",
 }
 Made = Callable[[str], Path]
 
@@ -75,7 +75,7 @@ def config(type_: str, *architectures: str, **settings: Any) -> Any:
         (("bert", "BertForNextSentencePrediction"), "masked"),
         (("bert",), "masked"),
         (("modernbert", "ModernBertForMaskedLM"), "masked"),
-        (("xlnet", "XLNetLMHeadModel"), "permuted"),
+        (("xlnet", "XLNetLMHeadModel"), "xlnet"),
         (("t5", "T5ForConditionalGeneration"), "seq2seq"),
         (("t5",), "seq2seq"),
         (("mbart", "MBartForConditionalGeneration"), "seq2seq"),
@@ -120,7 +120,7 @@ def test_identity_says_before_what_loading_says_after(made: Made, name: str) -> 
     ("name", "family"),
     [
         *[("bert", "causal"), ("roberta", "causal"), ("xlnet", "causal"), ("bart", "causal")],
-        *[("bart", "masked"), ("xlnet", "masked"), ("gpt2", "permuted"), ("gpt2", "seq2seq")],
+        *[("bart", "masked"), ("xlnet", "masked"), ("gpt2", "xlnet"), ("gpt2", "seq2seq")],
     ],
 )
 def test_a_model_is_not_taken_as_what_it_is_not(made: Made, name: str, family: Any) -> None:
@@ -128,7 +128,7 @@ def test_a_model_is_not_taken_as_what_it_is_not(made: Made, name: str, family: A
     for opening in (identity, load):
         with pytest.raises(CurationError, match=says) as caught:
             opening(str(made(name)), family=family)
-        assert caught.value.mend == "leave --family out"
+        assert caught.value.fix == "leave --family out"
     assert identity(str(made(name)), family=FAMILY[name])["family"] == FAMILY[name]  # type: ignore[arg-type]
 
 
@@ -186,7 +186,7 @@ def test_damaged_weights(copy: Made, harm: str) -> None:
         edit(folder / "config.json", n_embd=64)
     with pytest.raises(CurationError, match="gpt2: cannot be loaded: ") as caught:
         load(str(folder))
-    assert "not be whole, or damaged" in caught.value.mend
+    assert "not be whole, or damaged" in caught.value.fix
 
 
 @pytest.mark.parametrize("name", ["gpt2", "bert"])
@@ -224,7 +224,7 @@ def test_a_next_sentence_head_must_have_been_trained(made: Made) -> None:
     assert found.about["architecture"] == "BertForNextSentencePrediction"
     with pytest.raises(CurationError, match="bert: has no trained weights for") as caught:
         load(str(made("bert")), head="next-sentence")
-    assert "curation scores train-nsp" in caught.value.mend
+    assert "curation scores train-nsp" in caught.value.fix
 
 
 # --- device and dtype ---------------------------------------------------------------------------
@@ -235,20 +235,20 @@ def test_a_device_that_torch_does_not_know(made: Made, device: str) -> None:
     for opening in (identity, load):
         with pytest.raises(CurationError, match=f"no device «{device}»") as caught:
             opening(str(made("gpt2")), device=device)
-        assert "auto, cpu, cuda" in caught.value.mend
+        assert "auto, cpu, cuda" in caught.value.fix
 
 
 def test_a_device_that_this_machine_lacks(made: Made) -> None:
     with pytest.raises(CurationError, match="gpt2: cannot be put on cuda:77: ") as caught:
         load(str(made("gpt2")), device="cuda:77")
-    assert caught.value.mend == "take another --device"
+    assert caught.value.fix == "take another --device"
 
 
 def test_a_dtype_that_is_not_known(made: Made) -> None:
     for opening in (identity, load):
         with pytest.raises(CurationError, match="no dtype «float7»") as caught:
             opening(str(made("gpt2")), dtype="float7")
-        assert "auto, float32, bfloat16, float16" in caught.value.mend
+        assert "auto, float32, bfloat16, float16" in caught.value.fix
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
@@ -304,7 +304,7 @@ from curation.models.loading import load
 try:
     print(load(sys.argv[1]).about["revision"])
 except CurationError as error:
-    print("error:", error.what, "|", error.mend)
+    print("error:", error.what, "|", error.fix)
 """
 
 
@@ -415,7 +415,7 @@ def test_without_torch_the_mend_is_to_install_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(CurationError, match="models cannot be run") as caught:
         identity("bakery/small")
-    assert caught.value.mend == "pip install 'curation[models]'"
+    assert caught.value.fix == "pip install 'curation[models]'"
 
 
 def test_a_tiny_model_is_one_like_any_other(tmp_path: Path) -> None:

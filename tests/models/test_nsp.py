@@ -22,7 +22,7 @@ from curation.files import CurationError
 from curation.models import nsp
 from curation.models.loading import Loaded, load
 from curation.models.packing import Row
-from curation.models.rules import Ask, Refusal
+from curation.models.rules import Refusal, ScoringRequest
 from support import models as tiny
 
 CONTEXT = "My neighbour the baker gets up before the sun does, and sings."
@@ -31,7 +31,7 @@ PAIRS = [
     *(("The fiddlers were cheerful.", s) for s in ("They sing.", "He is kind.", "Mountains.")),
     ("She has a white house by the lake with two grey cats and sings.", "She asked."),
 ]
-ASKS = [Ask("intersentence", *pair) for pair in PAIRS]
+ASKS = [ScoringRequest("intersentence", *pair) for pair in PAIRS]
 TRAINED = ("bert", "roberta", "albert", "distilbert", "deberta", "xlnet", "gpt2", "llama", "mamba")
 
 
@@ -193,7 +193,7 @@ def test_a_context_that_is_too_long_is_cut_and_a_long_association_refused(made: 
     room, word = loaded.window, "the"
     assert len(loaded.tokenizer(word, add_special_tokens=False)["input_ids"]) == 1
     asks = [
-        Ask("intersentence", " ".join([word] * one), " ".join([word] * other))
+        ScoringRequest("intersentence", " ".join([word] * one), " ".join([word] * other))
         for one, other in ((room, 5), (room - 8, 5), (1, room - 4), (1, room - 3))
     ]
     long, fits, last, over = nsp.score(nsp.PairRunner(loaded), "nsp", asks)
@@ -208,7 +208,7 @@ def test_a_context_that_is_too_long_is_cut_and_a_long_association_refused(made: 
 @pytest.mark.parametrize(("context", "sentence"), [("The baker sings.", " "), ("", "He is kind.")])
 def test_nothing_to_score_is_refused(made: Any, name: str, context: str, sentence: str) -> None:
     runner = nsp.PairRunner(with_head(made(name)))
-    asks = [Ask("intersentence", context, sentence), ASKS[0]]
+    asks = [ScoringRequest("intersentence", context, sentence), ASKS[0]]
     refused, scored = nsp.score(runner, "nsp", asks)
     assert isinstance(refused, Refusal)
     assert refused.code == "nothing_to_score"
@@ -237,7 +237,7 @@ def test_a_model_without_a_trained_head_is_an_error_that_names_the_mend(
 ) -> None:
     with pytest.raises(CurationError) as error:
         nsp.load_next_sentence(str(made(name)))
-    assert "train-nsp" in error.value.mend
+    assert "train-nsp" in error.value.fix
     assert name in error.value.what
 
 

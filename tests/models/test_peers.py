@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.models.rules import Ask
-from curation.models.scoring import Scorer, Wanted
+from curation.models.rules import ScoringRequest
+from curation.models.scoring import ModelSpec, Scorer
 from support.models import MAKERS
 from support.peers import Worker, close, peers_or_skip
 
@@ -44,20 +44,22 @@ def worker() -> Iterator[Worker]:
         yield found
 
 
-def cats(kind: str) -> list[list[Ask]]:
+def cats(kind: str) -> list[list[ScoringRequest]]:
     """One for each context, with three of the sentences in turn."""
     found = []
     for n, context in enumerate(CONTEXTS):
         three = (SENTENCES * 2)[n : n + 3]
         if kind == "intrasentence":
-            found.append([Ask("intrasentence", "BLANK", f"{context} {text}") for text in three])
+            found.append(
+                [ScoringRequest("intrasentence", "BLANK", f"{context} {text}") for text in three]
+            )
         else:
-            found.append([Ask("intersentence", context, text) for text in three])
+            found.append([ScoringRequest("intersentence", context, text) for text in three])
     return found
 
 
 def ours(folder: Path, rule: str, kind: str) -> list[float]:
-    scored = Scorer(Wanted(str(folder))).score(rule, [ask for cat in cats(kind) for ask in cat])
+    scored = Scorer(ModelSpec(str(folder))).score(rule, [ask for cat in cats(kind) for ask in cat])
     values = [value for value in scored if isinstance(value, float)]
     assert len(values) == len(scored), scored
     return values
@@ -91,12 +93,14 @@ def test_spaces_after_a_context_belong_to_the_text_as_in_lm_eval(
     model: Callable[[str], Path], worker: Worker
 ) -> None:
     asks = [
-        Ask("intersentence", f"{context}  ", text) for context in CONTEXTS for text in SENTENCES[:3]
+        ScoringRequest("intersentence", f"{context}  ", text)
+        for context in CONTEXTS
+        for text in SENTENCES[:3]
     ]
     folder = model("gpt2")
     worker.open("lm-eval", folder)
     theirs = worker.score([(ask.context, ask.sentence) for ask in asks]).values
-    found = Scorer(Wanted(str(folder))).score("conditional", asks)
+    found = Scorer(ModelSpec(str(folder))).score("conditional", asks)
     close([value for value in found if isinstance(value, float)], theirs)
 
 

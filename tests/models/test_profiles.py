@@ -11,8 +11,8 @@ import torch
 
 from curation.models import masked, nsp
 from curation.models.loading import Loaded, load
-from curation.models.rules import PROFILES, Ask, Family, rules_for
-from curation.models.scoring import Scorer, Wanted
+from curation.models.rules import PROFILES, Family, ScoringRequest, rules_for
+from curation.models.scoring import ModelSpec, Scorer
 from support.models import MAKERS
 from support.profiles import DEFINED, defined
 from support.reference import INTER, INTRA, intra, reference
@@ -21,7 +21,7 @@ OWN_WORD = tuple(ask for ask in INTRA[:3] + INTRA[5:7] if not ask.also)
 MODELS: dict[str, Family] = {
     "bert_pretrained": "masked",
     "roberta": "masked",
-    "xlnet": "permuted",
+    "xlnet": "xlnet",
     "gpt2": "causal",
 }
 
@@ -73,7 +73,7 @@ def test_profiles_equal_their_definition(
 ) -> None:
     family = MODELS[name]
     own = name == "bert_pretrained" and profile != "acl-ll"
-    scorer = Scorer(Wanted(str(model(name)), plain=True, nsp="" if own else str(head(name))))
+    scorer = Scorer(ModelSpec(str(model(name)), plain=True, nsp="" if own else str(head(name))))
     rules = rules_for(family, rule=None, profile=profile)
     for kind, asks in (("intrasentence", INTRA[:4]), ("intersentence", INTER[:3])):
         found = scorer.score(rules[kind], asks)  # type: ignore[index]
@@ -125,7 +125,9 @@ def test_the_tokens_of_the_context_sentence_are_masked_in_turn(
 ) -> None:
     tokenizer = load(str(model("bert_pretrained")), head="none").tokenizer
     context, sentence = "My neighbour is a baker.", "He sings at dawn."
-    [rows] = masked.texts(tokenizer, "pll-shared", [Ask("intersentence", context, sentence)])
+    [rows] = masked.texts(
+        tokenizer, "pll-shared", [ScoringRequest("intersentence", context, sentence)]
+    )
     whole = tokenizer(f"{context} {sentence}")["input_ids"]
     size = len(tokenizer(context, add_special_tokens=False)["input_ids"])
     assert isinstance(rows, list)
@@ -140,7 +142,7 @@ def test_the_tokens_of_the_context_sentence_are_masked_in_turn(
 
 
 def test_for_word_pieces_the_literal_rule_is_attribute_code(model: Callable[[str], Path]) -> None:
-    scorer = Scorer(Wanted(str(model("bert_pretrained")), plain=True))
+    scorer = Scorer(ModelSpec(str(model("bert_pretrained")), plain=True))
     literal, usual = (
         scorer.score(rule, OWN_WORD) for rule in ("attribute-code-literal", "attribute-code")
     )
@@ -149,7 +151,7 @@ def test_for_word_pieces_the_literal_rule_is_attribute_code(model: Callable[[str
 
 
 def test_for_byte_bpe_it_is_not(model: Callable[[str], Path]) -> None:
-    scorer = Scorer(Wanted(str(model("roberta")), plain=True))
+    scorer = Scorer(ModelSpec(str(model("roberta")), plain=True))
     literal, usual = (
         scorer.score(rule, OWN_WORD) for rule in ("attribute-code-literal", "attribute-code")
     )
@@ -174,7 +176,7 @@ def test_a_text_is_made_as_stereosets_loader_makes_it(model: Callable[[str], Pat
 
 def test_an_attribute_that_is_not_there_is_refused(model: Callable[[str], Path]) -> None:
     ask = intra("The BLANK is kind.", " ")
-    [found] = Scorer(Wanted(str(model("roberta")), plain=True)).score(
+    [found] = Scorer(ModelSpec(str(model("roberta")), plain=True)).score(
         "attribute-code-literal", [ask]
     )
     assert found[0] == "nothing_to_score"  # type: ignore[index]

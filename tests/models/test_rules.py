@@ -10,7 +10,7 @@ from curation.models.rules import (
     REVISED,
     RULES,
     SOURCES,
-    Ask,
+    ScoringRequest,
     profiles_of,
     revisions,
     rules_for,
@@ -56,7 +56,7 @@ def test_a_rule_serves_the_kinds_that_it_is_for() -> None:
 def test_what_does_not_fit_is_named(rule: str | None, profile: str | None, message: str) -> None:
     with pytest.raises(CurationError, match=message) as caught:
         rules_for("causal", rule=rule, profile=profile)
-    assert caught.value.mend
+    assert caught.value.fix
 
 
 @pytest.mark.parametrize("profile", ["acl-ll", "arxiv", "code"])
@@ -64,16 +64,16 @@ def test_a_profile_with_a_head_says_why_it_is_not_for_endpoints(profile: str) ->
     with pytest.raises(CurationError, match=f"«{profile}» has no rules for endpoint") as caught:
         rules_for("endpoint", rule=None, profile=profile)
     assert "a next-sentence head, which a model behind an endpoint cannot have" in caught.value.what
-    assert caught.value.mend == "take acl-pll, default"  # those that serve endpoints
+    assert caught.value.fix == "take acl-pll, default"  # those that serve endpoints
 
 
 def test_no_profile_of_a_paper_is_for_models_that_it_does_not_score() -> None:
     with pytest.raises(CurationError, match="«acl-pll» has no rules for seq2seq models") as caught:
         rules_for("seq2seq", rule=None, profile="acl-pll")
-    assert caught.value.mend == "take default"
+    assert caught.value.fix == "take default"
     # StereoSet's code reads XLNet after a passage of its own, and does not hide what is masked.
-    with pytest.raises(CurationError, match="«code» has no rules for permuted models"):
-        rules_for("permuted", rule=None, profile="code")
+    with pytest.raises(CurationError, match="«code» has no rules for xlnet models"):
+        rules_for("xlnet", rule=None, profile="code")
 
 
 @pytest.mark.parametrize(
@@ -112,10 +112,12 @@ def test_rules_that_have_changed_are_numbered_and_no_others() -> None:
 
 
 def test_what_an_ask_says_of_its_text() -> None:
-    ask = Ask("intrasentence", "A BLANK cat.", "A kind cat.", 2, 6, "A kind cat.", 2)
+    ask = ScoringRequest("intrasentence", "A BLANK cat.", "A kind cat.", 2, 6, "A kind cat.", 2)
     assert (ask.attribute, ask.text) == ("kind", "A kind cat.")
     assert [ask.text[a:b] for a, b in ask.fills] == ["kind"]
-    twice = Ask("intrasentence", "BLANK is BLANK.", "Old is old.", 0, 3, "old is old.", 0, (7,))
+    twice = ScoringRequest(
+        "intrasentence", "BLANK is BLANK.", "Old is old.", 0, 3, "old is old.", 0, (7,)
+    )
     assert [twice.text[a:b] for a, b in twice.fills] == ["Old", "old"]
-    pair = Ask("intersentence", "A cat came.", "It sat.")
+    pair = ScoringRequest("intersentence", "A cat came.", "It sat.")
     assert pair.text == "A cat came. It sat."

@@ -10,7 +10,7 @@ from curation.files import CurationError
 from curation.models import seq2seq
 from curation.models.faster import quicken
 from curation.models.loading import Loaded, load
-from curation.models.rules import Ask, Refusal
+from curation.models.rules import Refusal, ScoringRequest
 from support.models import MAKERS, SEQ2SEQ
 from support.reference import EMPTY, INTER, INTRA, intra, reference
 
@@ -191,7 +191,7 @@ def test_no_memory_for_one_text(t5: Loaded, monkeypatch: pytest.MonkeyPatch, par
     monkeypatch.setattr(getattr(t5.model, part), "forward", no_memory)
     with pytest.raises(CurationError, match="no memory for one text") as error:
         seq2seq.score(t5, "infill", INTRA[:2])
-    assert "--dtype" in error.value.mend
+    assert "--dtype" in error.value.fix
 
 
 def test_another_error_is_not_swallowed(t5: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ def test_nothing_to_score(folders: dict[str, Path], name: str) -> None:
     found = seq2seq.score(loaded, "infill", asks)
     assert [code(each) for each in found] == ["nothing_to_score"] * 3 + ["scored"]
     assert [reference(folders[name], "infill", ask) for ask in EMPTY] == [None] * 3
-    blank = [Ask("intersentence", "He sings.", text) for text in ("", "  ", "So")]
+    blank = [ScoringRequest("intersentence", "He sings.", text) for text in ("", "  ", "So")]
     found = seq2seq.score(loaded, "conditional", blank)
     assert [code(each) for each in found] == ["nothing_to_score"] * 2 + ["scored"]
 
@@ -226,9 +226,9 @@ def test_a_long_context_loses_its_left(bart: Loaded, folders: dict[str, Path]) -
     """96 tokens are read at once; what fills the window is kept, the answer may not lose any."""
     long = "The weather is lovely and the bread smells good today. " * 8
     asks = [
-        Ask("intersentence", long, "He sings."),
-        Ask("intersentence", long + "Clouds.", "He sings."),
-        Ask("intersentence", "He sings.", long),
+        ScoringRequest("intersentence", long, "He sings."),
+        ScoringRequest("intersentence", long + "Clouds.", "He sings."),
+        ScoringRequest("intersentence", "He sings.", long),
     ]
     plans = seq2seq.plan(bart.tokenizer, "conditional", asks, window=bart.window)
     assert isinstance(plans[0], seq2seq.Asked)
@@ -268,7 +268,9 @@ def test_a_model_that_fills_no_gaps_cannot_infill(folders: dict[str, Path]) -> N
 def test_a_tokenizer_of_bytes_has_no_places(t5: Loaded) -> None:
     """ByT5's is no fast one: whole texts can be scored, a part of one cannot."""
     tokenizer = ByT5Tokenizer(extra_ids=10)
-    [asked] = seq2seq.plan(tokenizer, "conditional", [Ask("intersentence", "Hi.", "So é")])
+    [asked] = seq2seq.plan(
+        tokenizer, "conditional", [ScoringRequest("intersentence", "Hi.", "So é")]
+    )
     assert isinstance(asked, seq2seq.Asked)
     assert asked.answer == tuple(byte + 3 for byte in "So é".encode())  # 0 to 2 are special
     with pytest.raises(CurationError, match="which characters"):
@@ -280,4 +282,4 @@ def test_a_decoder_that_starts_with_nothing_known(bart: Loaded) -> None:
     bart.model.generation_config.decoder_start_token_id = None
     with pytest.raises(CurationError, match="which token its decoder starts with") as error:
         seq2seq.score(bart, "conditional", INTER[:1])
-    assert "decoder_start_token_id" in error.value.mend
+    assert "decoder_start_token_id" in error.value.fix

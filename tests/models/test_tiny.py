@@ -9,7 +9,7 @@ import torch
 from curation.models import causal, masked, tiny
 from curation.models.forward import Runner
 from curation.models.loading import fingerprint, load
-from curation.models.rules import Ask
+from curation.models.rules import ScoringRequest
 from curation.models.tokens import surround
 
 TEXTS = [
@@ -25,7 +25,7 @@ Family = Any
 def total(folder: Path, family: Family, text: str) -> float:
     runner = Runner(load(str(folder)), plain=True)
     module, rule = (causal, "ll-bos") if family == "causal" else (masked, "pll")
-    (found,) = module.score(runner, rule, [Ask("intrasentence", text, text)])  # type: ignore[attr-defined]
+    (found,) = module.score(runner, rule, [ScoringRequest("intrasentence", text, text)])  # type: ignore[attr-defined]
     return float(found)
 
 

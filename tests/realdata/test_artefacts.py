@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from curation.records import KINDS, Cat, Kind
-from curation.scores.artefacts import artefacts, length, negativity, unigram
 from curation.scores.baselines import beyond_chance, measured
-from curation.scores.metrics import comparisons, results
+from curation.stats.artefacts import artefacts, length, negativity, unigram
+from curation.stats.metrics import comparisons, results
 from curation.stereoset import read_cats, read_predictions
 from support.cats import REAL, development_set
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from curation.models import tiny
-from curation.models.rules import Ask
-from curation.models.scoring import Scorer, Wanted
+from curation.models.rules import ScoringRequest
+from curation.models.scoring import ModelSpec, Scorer
 from support.peers import Worker, close, peers_or_skip
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset" / "dev_cats.jsonl"
@@ -28,7 +28,7 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def asks() -> dict[str, list[Ask]]:
+def asks() -> dict[str, list[ScoringRequest]]:
     """Of each kind, three for each CAT."""
     lines: list[dict[str, Any]] = [
         json.loads(line) for line in REAL.read_text("utf-8").splitlines()
@@ -37,13 +37,15 @@ def asks() -> dict[str, list[Ask]]:
     for kind in ("intrasentence", "intersentence"):
         of_kind = [cat for cat in lines if ("BLANK" in cat["context"]) == (kind == "intrasentence")]
         drawn = random.Random(1).sample(of_kind, EACH)
-        found[kind] = [Ask(kind, cat["context"], cat[gold]) for cat in drawn for gold in GOLDS]
+        found[kind] = [
+            ScoringRequest(kind, cat["context"], cat[gold]) for cat in drawn for gold in GOLDS
+        ]
     return found
 
 
 @pytest.fixture(scope="module")
 def model(
-    tmp_path_factory: pytest.TempPathFactory, asks: dict[str, list[Ask]]
+    tmp_path_factory: pytest.TempPathFactory, asks: dict[str, list[ScoringRequest]]
 ) -> Callable[[str], Path]:
     texts = [ask.text for three in asks.values() for ask in three]
     folder = tmp_path_factory.mktemp("models")
@@ -71,7 +73,7 @@ def worker() -> Iterator[Worker]:
     ],
 )
 def test_scores_of_real_cats(
-    asks: dict[str, list[Ask]],
+    asks: dict[str, list[ScoringRequest]],
     model: Callable[[str], Path],
     worker: Worker,
     rule: str,
@@ -79,7 +81,7 @@ def test_scores_of_real_cats(
     kind: str,
 ) -> None:
     folder = model("masked" if rule.startswith("pll") else "causal")
-    found = Scorer(Wanted(str(folder))).score(rule, asks[kind])
+    found = Scorer(ModelSpec(str(folder))).score(rule, asks[kind])
     worker.open(peer, folder)
     items: list[Any] = [ask.text for ask in asks[kind]]
     if rule == "conditional":

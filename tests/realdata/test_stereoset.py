@@ -9,9 +9,9 @@ import pytest
 
 from curation.decisions.agreement import by_term, facts
 from curation.decisions.filter import count, judge, repeats
-from curation.decisions.measures import figure
 from curation.files import read_json, read_records, read_table
 from curation.records import Decision, Item, Label, Term
+from curation.stats.agreement import figure
 from curation.stereoset import read_cats
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"

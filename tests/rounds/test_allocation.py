@@ -171,7 +171,7 @@ def lacking(
     wanted = {task.id: n for task in tasks}
     with pytest.raises(CurationError) as raised:
         assign(tasks, people, answers=wanted, per_person=per_person, per_term=per_term, seed=1)
-    return raised.value.what, raised.value.mend
+    return raised.value.what, raised.value.fix
 
 
 def test_an_impossible_assignment_says_what_is_lacking_and_why() -> None:
@@ -181,10 +181,10 @@ def test_an_impossible_assignment_says_what_is_lacking_and_why() -> None:
         "take in more people",
     )
     # Three people with two answers each: six of nine.
-    what, mend = lacking(make("a", "b", "c"), "pqr", 3, per_person=2)
+    what, fix = lacking(make("a", "b", "c"), "pqr", 3, per_person=2)
     assert what.startswith("too few people, 3 lacking for ")
     assert what.endswith("; people who have as much as per_person lets them have: 3")
-    assert mend == "take in more people, or raise per_person"
+    assert fix == "take in more people, or raise per_person"
     # One answer on each term: term a can have three answers, and wants four.
     assert lacking(make("a", "a", "b"), "pqr", 2, per_term=1) == (
         "too few people, 1 lacking for 1 of 3 tasks; "

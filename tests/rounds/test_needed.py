@@ -229,7 +229,7 @@ def test_figures_worked_out_by_hand() -> None:
     assert further([(2, 0, 0, 0), (0, 3, 0, 0), (0, 0, 3, 0)]) == 1
     # With all labels in, everything is decided.
     assert further([(2, 2, 1, 0), (0, 5, 0, 0), (0, 0, 5, 0)]) == 0
-    # The writer meant them the other way round, and two golds stand: nothing mends it.
+    # The writer meant them the other way round, and two golds stand: nothing fixes it.
     swapped: Intents = ("anti-stereotype", "stereotype", "unrelated")
     state: list[Votes] = [(3, 0, 0, 0), (0, 3, 0, 0), (0, 0, 2, 0)]
     assert (further(state), further(state, intents=swapped)) == (1, 0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from curation.files import CurationError, shipped
 from curation.records import FLAGS, GOLDS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
-from curation.rounds.forms import FIELDS
+from curation.rounds.answers.forms import FIELDS
 
 SHIPPED = shipped("annotation_configs", "text")
 LANGUAGES = sorted(path.stem for path in SHIPPED.glob("*.toml"))
@@ -101,7 +101,7 @@ def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says", "mends"),
+    ("text", "says", "fixes"),
     [
         ("[reviews]\nkeep = 'x'", "reviews: no such section", "did you mean 'review'?"),
         ("[review]\nkeeep = 'x'", "review.keeep: no such text", "did you mean 'keep'?"),
@@ -119,23 +119,23 @@ def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
         ("[review]\nkeep = ", "text.toml: ", "see the shipped file"),
     ],
 )
-def test_a_wrong_text_is_named_and_mended(tmp_path: Path, text: str, says: str, mends: str) -> None:
+def test_a_wrong_text_is_named_and_mended(tmp_path: Path, text: str, says: str, fixes: str) -> None:
     with pytest.raises(CurationError) as caught:
         pages.texts("en", own(tmp_path, text))
     assert says in caught.value.what
     assert "text.toml" in caught.value.what
-    assert mends in caught.value.mend
+    assert fixes in caught.value.fix
 
 
 def test_another_language_needs_every_text(tmp_path: Path) -> None:
     with pytest.raises(CurationError, match="no texts in the language 'id' are shipped") as caught:
         pages.texts("id", None)
-    assert "en.toml" in caught.value.mend
+    assert "en.toml" in caught.value.fix
     with pytest.raises(CurationError) as caught:
         pages.texts("id", own(tmp_path, toml({"review": ENGLISH["review"]})))
     assert "consent.box" in caught.value.what
     assert "review.keep" not in caught.value.what
-    assert "en.toml" in caught.value.mend
+    assert "en.toml" in caught.value.fix
     said = pages.texts("id", own(tmp_path, toml(marked())))
     assert said["review"]["keep"] == "«review.keep»"
 

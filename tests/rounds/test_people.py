@@ -40,7 +40,7 @@ def test_a_key_that_others_can_read_is_refused(own_keys: Path) -> None:
         path.chmod(mode)
         with pytest.raises(CurationError, match="others can read the key") as caught:
             read_key("c-1234")
-        assert caught.value.mend == f"chmod 600 {path}"
+        assert caught.value.fix == f"chmod 600 {path}"
 
 
 def test_a_key_cut_short_is_refused(own_keys: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_key_cut_short_is_refused(own_keys: Path) -> None:
 def test_a_key_that_is_not_there(own_keys: Path) -> None:
     with pytest.raises(CurationError, match="key is not here") as caught:
         read_key("c-1234")
-    assert "CURATION_KEYS" in caught.value.mend
+    assert "CURATION_KEYS" in caught.value.fix
 
 
 def test_a_pseudonym_is_the_keyed_digest_of_the_person() -> None:

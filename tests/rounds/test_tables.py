@@ -22,7 +22,7 @@ def wrong(tmp_path: Path, data: bytes | str, name: str = "a.csv") -> CurationErr
     with pytest.raises(CurationError) as caught:
         rows(tmp_path, data, name)
     assert str(tmp_path / name) in caught.value.what
-    assert caught.value.mend
+    assert caught.value.fix
     return caught.value
 
 
@@ -91,19 +91,19 @@ def test_too_few_cells_leave_the_fields_out(tmp_path: Path) -> None:
 def test_a_doubled_column(tmp_path: Path) -> None:
     error = wrong(tmp_path, "sep=;\na;b; a\n1;2;3\n")
     assert "line 2: the column 'a' stands twice" in error.what
-    assert error.mend == "rename one of them"
+    assert error.fix == "rename one of them"
 
 
 def test_an_open_quotation_mark_names_where_it_opens(tmp_path: Path) -> None:
     error = wrong(tmp_path, 'a,b\n1,2\n3,"4\n5,6\n7,8\n')
     assert "line 3" in error.what  # where to look; the end of the file would help nobody
-    assert "a quotation mark is open" in error.mend
+    assert "a quotation mark is open" in error.fix
 
 
 def test_text_after_a_closed_quotation_mark(tmp_path: Path) -> None:
     error = wrong(tmp_path, 'a,b\n1,2\n"3"x,4\n')
     assert "line 3" in error.what
-    assert "quotation mark" in error.mend
+    assert "quotation mark" in error.fix
 
 
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["plain", "bom"])
@@ -119,7 +119,7 @@ def test_jsonl_may_hold_unicode_line_separators(tmp_path: Path) -> None:
 def test_jsonl_cut_off_in_its_last_line(tmp_path: Path) -> None:
     error = wrong(tmp_path, '{"a": 1}\n{"a": 2}\n{"a": "thr', "a.jsonl")
     assert "line 3 column" in error.what
-    assert "may have been cut off" in error.mend
+    assert "may have been cut off" in error.fix
 
 
 def test_jsonl_with_a_line_that_is_no_object(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_jsonl_with_a_line_that_is_no_object(tmp_path: Path) -> None:
 def test_latin_1_names_line_and_byte(tmp_path: Path) -> None:
     error = wrong(tmp_path, "a,b\n1,2\n3,caf\xe9\n".encode("latin-1"))
     assert "line 3: byte 0xe9 is not UTF-8" in error.what
-    assert "save the file as UTF-8" in error.mend
+    assert "save the file as UTF-8" in error.fix
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_latin_1_names_line_and_byte(tmp_path: Path) -> None:
 def test_an_empty_file(tmp_path: Path, data: bytes) -> None:
     error = wrong(tmp_path, data)
     assert "is empty" in error.what
-    assert "cut off" in error.mend
+    assert "cut off" in error.fix
 
 
 @pytest.mark.parametrize("data", ["sep=;", "sep=;\n"])

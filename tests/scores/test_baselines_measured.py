@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
-from curation.scores.artefacts import Artefact, Scores
 from curation.scores.baselines import baselines, beyond_chance, measured
+from curation.stats.artefacts import Artefact, Scores
 
 
 def cat(name: str, kind: Kind = "intrasentence") -> Cat:

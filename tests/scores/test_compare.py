@@ -14,8 +14,8 @@ from curation.scores.compare import (
     terms_of,
 )
 from curation.scores.groups import groups
-from curation.scores.metrics import comparisons, results
 from curation.scores.terms import Agreement
+from curation.stats.metrics import comparisons, results
 from support.boards import CATS, A, S, U, laid, run
 
 
@@ -122,7 +122,7 @@ def test_one_models_terms_are_beside_those_of_its_group() -> None:
     assert terms_of("", every, reports) == []
     with pytest.raises(CurationError, match="--terms-of z: no such model") as error:
         terms_of("z", every, reports)
-    assert error.value.mend == "use one of: m/ll-bos, m/pll, n/ll-bos"
+    assert error.value.fix == "use one of: m/ll-bos, m/pll, n/ll-bos"
 
 
 def figures(lms: float, ss: float, inter: tuple[float, float] | None = None) -> dict[str, Any]:

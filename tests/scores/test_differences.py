@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.intervals import t_quantile
 from curation.scores.differences import (
     differences,
     holm,
@@ -16,8 +15,9 @@ from curation.scores.differences import (
     spearman,
     term_means,
 )
-from curation.scores.metrics import icat, results
 from curation.scores.runs import Board, Run, board
+from curation.stats.intervals import t_quantile
+from curation.stats.metrics import icat, results
 from support.boards import cat, run
 
 

@@ -21,8 +21,8 @@ from curation.scores.ensemble import (
     split_results,
     stacked,
 )
-from curation.scores.metrics import comparisons, results
 from curation.scores.runs import Run
+from curation.stats.metrics import comparisons, results
 
 Three = tuple[float, float, float]
 

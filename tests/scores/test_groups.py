@@ -143,14 +143,14 @@ def test_one_group_can_be_picked() -> None:
     assert told(*runs, rule=BERT.rule) == [(BERT.rule, [BERT.name])]
     with pytest.raises(CurationError, match="under the profile «default»") as error:
         groups(runs, profile="default")
-    assert "--profile acl-ll, --profile acl-ll+lower, --profile arxiv, --rule" in error.value.mend
+    assert "--profile acl-ll, --profile acl-ll+lower, --profile arxiv, --rule" in error.value.fix
     with pytest.raises(CurationError, match="under the rules «predictions»"):
         groups(runs, rule="predictions")
     with pytest.raises(CurationError, match="both a profile and a rule"):
         groups(runs, rule="ll-bos", profile="arxiv")
     with pytest.raises(CurationError) as error:
         groups([lone], profile="arxiv")
-    assert "declare" in error.value.mend
+    assert "declare" in error.value.fix
 
 
 def test_two_ensembles_of_mixed_rules_are_not_ranked_for_that() -> None:

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from curation.intervals import t_test
 from curation.records import GOLDS, Cat, CatAssociation
 from curation.scores.power import (
     CATS_A_TERM,
@@ -18,6 +17,7 @@ from curation.scores.power import (
     spread,
 )
 from curation.scores.runs import Board, Run, board
+from curation.stats.intervals import t_test
 
 Z2 = 2.8015852**2  # (1.9599640 + 0.8416212)²
 

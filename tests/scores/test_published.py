@@ -90,7 +90,7 @@ def test_a_table_is_named_in_several_ways_and_an_unknown_one_is_an_error() -> No
         assert {row.source for row in choose([name])} == {"ACL 2021, Table 4"}
     with pytest.raises(CurationError, match="there is no table «acl 9» here") as caught:
         choose(["arxiv 7", "acl 9"])
-    assert "ACL 2021, Table 4, ACL 2021, Table 5" in caught.value.mend
+    assert "ACL 2021, Table 4, ACL 2021, Table 5" in caught.value.fix
     assert choose(["ALL"]) == choose(["acl 4", "all"]) == list(tables())
 
 

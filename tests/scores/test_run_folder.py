@@ -12,7 +12,7 @@ from filelock import FileLock
 from curation.files import CurationError
 from curation.models import tiny
 from curation.models.loading import open_tokenizer
-from curation.models.scoring import Wanted, open_scorer, tokens_of
+from curation.models.scoring import ModelSpec, open_scorer, tokens_of
 from curation.models.tokens import count_tokens
 from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.running import Job, conclude, job, score_cats
@@ -90,7 +90,7 @@ def test_a_run_is_named_after_its_rules(
     model: Callable[[str], Path], tmp_path: Path, name: str, knobs: dict[str, str], folder: str
 ) -> None:
     assert (
-        job(Wanted(str(model(name)), plain=True), tmp_path, **knobs).folder
+        job(ModelSpec(str(model(name)), plain=True), tmp_path, **knobs).folder
         == tmp_path / name / folder
     )
 
@@ -98,7 +98,7 @@ def test_a_run_is_named_after_its_rules(
 def test_a_profile_and_a_rule_with_the_same_rules_are_one_run(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    wanted = Wanted(str(model("bert")), plain=True)
+    wanted = ModelSpec(str(model("bert")), plain=True)
     assert scored(job(wanted, tmp_path, profile="acl-pll"), CATS)[0]["scored"] == 12
     again = job(wanted, tmp_path, rule="pll-shared")
     assert scored(again, CATS) == ({"scored": 0, "before": 12, "refused": 0}, [])
@@ -107,7 +107,7 @@ def test_a_profile_and_a_rule_with_the_same_rules_are_one_run(
 def test_a_folder_with_the_name_of_a_profile_is_taken_up(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    work = job(Wanted(str(model("gpt2")), plain=True), tmp_path)
+    work = job(ModelSpec(str(model("gpt2")), plain=True), tmp_path)
     scored(work, CATS)
     before = (work.folder / "scores.jsonl").read_bytes()
     old = work.folder.rename(work.folder.with_name("default"))
@@ -129,7 +129,7 @@ def test_a_folder_with_the_name_of_a_profile_is_taken_up(
 def test_another_run_with_the_name_of_a_profile_stays(
     model: Callable[[str], Path], tmp_path: Path, fields: dict[str, Any]
 ) -> None:
-    work = job(Wanted(str(model("gpt2")), plain=True), tmp_path)
+    work = job(ModelSpec(str(model("gpt2")), plain=True), tmp_path)
     scored(work, INTRA)
     rewrite(work, **fields)
     old = work.folder.rename(work.folder.with_name("default"))
@@ -141,7 +141,7 @@ def test_another_run_with_the_name_of_a_profile_stays(
 def test_a_folder_in_which_a_command_scores_is_not_renamed(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    work = job(Wanted(str(model("gpt2")), plain=True), tmp_path)
+    work = job(ModelSpec(str(model("gpt2")), plain=True), tmp_path)
     scored(work, INTRA)
     old = work.folder.rename(work.folder.with_name("default"))
     with FileLock(old / ".lock"), pytest.raises(CurationError, match="default: another command"):
@@ -153,7 +153,7 @@ def test_a_folder_in_which_a_command_scores_is_not_renamed(
 def test_a_damaged_folder_beside_a_run_does_not_concern_it(
     model: Callable[[str], Path], tmp_path: Path, content: str
 ) -> None:
-    work = job(Wanted(str(model("gpt2")), plain=True), tmp_path)
+    work = job(ModelSpec(str(model("gpt2")), plain=True), tmp_path)
     other = work.folder.with_name("default")
     other.mkdir(parents=True)
     (other / "run.json").write_text(content, "utf-8")
@@ -168,7 +168,7 @@ def test_a_damaged_folder_beside_a_run_does_not_concern_it(
 def test_scores_of_the_old_attribute_acl_are_set_aside(
     model: Callable[[str], Path], tmp_path: Path, old_name: str
 ) -> None:
-    work = job(Wanted(str(model("bert")), plain=True), tmp_path, rule="attribute-acl")
+    work = job(ModelSpec(str(model("bert")), plain=True), tmp_path, rule="attribute-acl")
     scored(work, INTRA)
     assert run(work)["revisions"] == {"attribute-acl": 2}
     rewrite(work, revisions=None)  # as it was written before
@@ -190,7 +190,7 @@ def test_scores_of_the_old_attribute_acl_are_set_aside(
 def test_an_old_run_that_differs_in_more_says_all_of_it(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    work = job(Wanted(str(model("bert")), plain=True), tmp_path, rule="attribute-acl")
+    work = job(ModelSpec(str(model("bert")), plain=True), tmp_path, rule="attribute-acl")
     scored(work, INTRA)
     rewrite(work, revisions=None, dtype="bfloat16", versions={"curation": "0.0.1"})
     work.folder.rename(work.folder.with_name("acl-ll"))
@@ -201,7 +201,7 @@ def test_an_old_run_that_differs_in_more_says_all_of_it(
 def test_runs_of_other_rules_are_not_superseded(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    work = job(Wanted(str(model("bert")), plain=True), tmp_path, rule="attribute-arxiv")
+    work = job(ModelSpec(str(model("bert")), plain=True), tmp_path, rule="attribute-arxiv")
     scored(work, INTRA)
     assert "revisions" not in run(work)
     rewrite(work, tokens=None)  # a run.json of before
@@ -218,7 +218,7 @@ def test_runs_of_other_rules_are_not_superseded(
 def test_run_json_says_how_many_tokens_were_read_and_how_many_are_unknown(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    work = job(Wanted(str(model("bert")), plain=True), tmp_path, rule="pll")
+    work = job(ModelSpec(str(model("bert")), plain=True), tmp_path, rule="pll")
     scored(work, CATS)
     tokenizer = open_tokenizer(str(model("bert")))
     texts = [a.sentence for each in INTRA for a in each.associations]
@@ -237,7 +237,7 @@ def test_tokens_are_of_the_cats_that_the_rules_serve_and_counted_once(
 ) -> None:
     from curation.scores import running
 
-    work = job(Wanted(str(model("gpt2")), plain=True), tmp_path, rule="conditional")
+    work = job(ModelSpec(str(model("gpt2")), plain=True), tmp_path, rule="conditional")
     scored(work, CATS)
     of_inter = run(work)["tokens"]
     texts = [f"{each.context} {a.sentence}" for each in INTER for a in each.associations]
@@ -252,7 +252,7 @@ def test_tokens_are_of_the_cats_that_the_rules_serve_and_counted_once(
 
 
 def test_an_endpoint_tells_no_tokens_and_a_tokenizer_without_unknown_has_none() -> None:
-    assert tokens_of(Wanted("served", url="http://127.0.0.1:1/v1"), ["a"]) is None
+    assert tokens_of(ModelSpec("served", url="http://127.0.0.1:1/v1"), ["a"]) is None
 
     class Bare:
         unk_token_id = None
@@ -269,7 +269,7 @@ def test_run_json_says_how_many_parameters_the_model_has(tmp_path: Path) -> None
     # (V + 128)·8 embeddings; 2·16 for the layer's norms; 8·24 + 24 and 8·8 + 8 attention;
     # 8·32 + 32 and 32·8 + 8 the two linear layers; 16 for the last norm.
     folder = tiny.make(tmp_path / "tiny", ["the baker sings"], steps=0, width=8, layers=1)
-    work = job(Wanted(str(folder), plain=True), tmp_path)
+    work = job(ModelSpec(str(folder), plain=True), tmp_path)
     scored(work, INTRA)
     opened = run(work)["opened"]
     layer = 32 + (8 * 24 + 24) + (8 * 8 + 8) + (8 * 32 + 32) + (32 * 8 + 8)
@@ -282,11 +282,11 @@ def test_run_json_says_how_many_parameters_the_model_has(tmp_path: Path) -> None
 def test_acl_ll_does_not_take_a_models_own_head(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    work = job(Wanted(str(model("bert_pretrained")), plain=True), tmp_path, profile="acl-ll")
+    work = job(ModelSpec(str(model("bert_pretrained")), plain=True), tmp_path, profile="acl-ll")
     with pytest.raises(CurationError, match="acl-ll takes a next-sentence head that was") as caught:
         score_cats(work, CATS)
-    assert "curation scores train-nsp" in caught.value.mend
-    assert "--accept-own-head" in caught.value.mend
+    assert "curation scores train-nsp" in caught.value.fix
+    assert "--accept-own-head" in caught.value.fix
     assert list(tmp_path.iterdir()) == []
     # Without intersentence CATs no head is asked for.
     assert scored(work, INTRA)[0]["scored"] == 6
@@ -295,7 +295,7 @@ def test_acl_ll_does_not_take_a_models_own_head(
 
 def test_an_own_head_that_is_accepted_is_said(model: Callable[[str], Path], tmp_path: Path) -> None:
     work = job(
-        Wanted(str(model("bert_pretrained")), plain=True),
+        ModelSpec(str(model("bert_pretrained")), plain=True),
         tmp_path,
         profile="acl-ll",
         accept_own_head=True,
@@ -315,6 +315,6 @@ def test_an_own_head_that_is_accepted_is_said(model: Callable[[str], Path], tmp_
 def test_other_profiles_take_berts_own_head(
     model: Callable[[str], Path], tmp_path: Path, profile: str
 ) -> None:
-    work = job(Wanted(str(model("bert_pretrained")), plain=True), tmp_path, profile=profile)
+    work = job(ModelSpec(str(model("bert_pretrained")), plain=True), tmp_path, profile=profile)
     assert scored(work, CATS)[0]["scored"] == 12
     assert "own_head" not in run(work)

@@ -20,11 +20,11 @@ from filelock import FileLock
 from curation.files import CurationError, dump_json
 from curation.models import tiny
 from curation.models.forward import Runner
-from curation.models.scoring import Wanted, open_scorer
+from curation.models.scoring import ModelSpec, open_scorer
 from curation.records import GOLDS, Cat, CatAssociation, Kind, SplitName
 from curation.scores import run_folder, running
-from curation.scores.metrics import comparisons, results
 from curation.scores.running import Job, Shard, conclude, job, score_cats
+from curation.stats.metrics import comparisons, results
 from curation.stereoset import dataset
 
 ROOT = Path(__file__).parents[2]
@@ -140,7 +140,7 @@ def superseded(work: Job) -> list[Path]:
 
 @pytest.mark.usefixtures("small_shards")
 def test_scores_are_on_disk_as_shards_end(causal: Path, tmp_path: Path) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     there, begun = [], []
 
     def tell(cats: int) -> None:
@@ -159,7 +159,7 @@ def test_scores_are_on_disk_as_shards_end(causal: Path, tmp_path: Path) -> None:
 
 
 def test_run_json_says_what_scored(causal: Path, tmp_path: Path) -> None:
-    work = job(Wanted(str(causal), label="mine/own"), tmp_path, variant="lower")
+    work = job(ModelSpec(str(causal), label="mine/own"), tmp_path, variant="lower")
     assert work.folder == tmp_path / "mine--own" / "ll-bos_conditional+lower"
     score_cats(work, INTRA[:1])
     run = json.loads((work.folder / "run.json").read_text("utf-8"))
@@ -174,7 +174,7 @@ def test_run_json_says_what_scored(causal: Path, tmp_path: Path) -> None:
 
 def test_figures_are_those_of_the_scores_split_by_split(causal: Path, tmp_path: Path) -> None:
     dev = [cat(n, split="dev") for n in (20, 21, 22)]
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     score_cats(work, [*CATS, *dev])
     found = figures(work, [*CATS, *dev], "official")
     assert json.loads((work.folder / "results.json").read_bytes()) == json.loads(dump_json(found))
@@ -189,7 +189,7 @@ def test_figures_are_those_of_the_scores_split_by_split(causal: Path, tmp_path: 
 
 
 def test_a_rule_leaves_cats_of_the_other_kind_alone(causal: Path, tmp_path: Path) -> None:
-    work = job(Wanted(str(causal)), tmp_path, rule="conditional")
+    work = job(ModelSpec(str(causal)), tmp_path, rule="conditional")
     score_cats(work, CATS)
     assert sorted(values(work)) == ids(INTER)
     found = figures(work, CATS)
@@ -200,7 +200,7 @@ def test_a_rule_leaves_cats_of_the_other_kind_alone(causal: Path, tmp_path: Path
 
 
 def test_a_rule_a_profile_and_a_variant_must_be_there(causal: Path, tmp_path: Path) -> None:
-    wanted = Wanted(str(causal))
+    wanted = ModelSpec(str(causal))
     for knobs, says in (
         ({"rule": "guess"}, "no rule «guess»"),
         ({"rule": "pll"}, "«pll» is not for causal models"),
@@ -218,7 +218,7 @@ def test_a_rule_a_profile_and_a_variant_must_be_there(causal: Path, tmp_path: Pa
 
 
 def test_what_is_scored_is_not_asked_again(causal: Path, tmp_path: Path, asked: list[str]) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     score_cats(work, INTRA[:3])
     before = (work.folder / "scores.jsonl").read_bytes()
     assert sorted(asked) == ids(INTRA[:3])
@@ -239,7 +239,7 @@ def test_what_is_scored_is_not_asked_again(causal: Path, tmp_path: Path, asked: 
 def test_a_torn_line_is_taken_away_and_its_score_made_again(
     causal: Path, tmp_path: Path, asked: list[str], keep: float
 ) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     score_cats(work, INTRA)
     whole = values(work)
     path = work.folder / "scores.jsonl"
@@ -257,7 +257,7 @@ def test_a_torn_line_is_taken_away_and_its_score_made_again(
 
 
 def test_lines_in_the_middle_that_are_no_scores_are_named(causal: Path, tmp_path: Path) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     score_cats(work, INTRA[:1])
     path = work.folder / "scores.jsonl"
     first, *rest = path.read_bytes().splitlines(keepends=True)
@@ -269,7 +269,7 @@ def test_lines_in_the_middle_that_are_no_scores_are_named(causal: Path, tmp_path
 def test_a_changed_text_is_scored_again_and_the_old_score_kept(
     causal: Path, tmp_path: Path, asked: list[str]
 ) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     score_cats(work, INTRA[:3])
     figures(work, INTRA[:3])
     before = (work.folder / "scores.jsonl").read_bytes()
@@ -297,7 +297,7 @@ def test_a_changed_text_is_scored_again_and_the_old_score_kept(
 
 
 def test_a_cat_that_is_gone_keeps_its_scores(causal: Path, tmp_path: Path) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     score_cats(work, INTRA[:3])
     score_cats(work, INTRA[2:4])
     assert sorted(values(work)) == ids(INTRA[:4])
@@ -318,7 +318,7 @@ def test_scores_made_otherwise_never_join(
     monkeypatch: pytest.MonkeyPatch, asked: list[str],
 ) -> None:  # fmt: skip
     model = Path(shutil.copytree(causal, tmp_path / "model"))
-    first = job(Wanted(str(model)), tmp_path)
+    first = job(ModelSpec(str(model)), tmp_path)
     score_cats(first, INTRA[:2])
     figures(first, INTRA[:2])
     before = {path.name: path.read_bytes() for path in first.folder.iterdir() if path.is_file()}
@@ -331,7 +331,7 @@ def test_scores_made_otherwise_never_join(
         from curation.models import loading
 
         monkeypatch.setattr(loading, "versions", lambda: {"torch": "9.9"})
-    second = job(Wanted(str(model), dtype=other.get("dtype", "auto")), tmp_path)
+    second = job(ModelSpec(str(model), dtype=other.get("dtype", "auto")), tmp_path)
     if "rules" in other:  # as when a later version's default is another rule
         second.rules = {"intrasentence": "ll-arxiv", "intersentence": "conditional"}
     assert second.folder == first.folder
@@ -363,7 +363,7 @@ def test_scores_made_otherwise_never_join(
 def test_scores_that_nothing_says_whose_they_are_are_set_aside(
     causal: Path, tmp_path: Path, asked: list[str]
 ) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     score_cats(work, INTRA[:1])
     (work.folder / "run.json").unlink()
     asked.clear()
@@ -378,7 +378,7 @@ def test_scores_that_nothing_says_whose_they_are_are_set_aside(
     ("content", "says"), [("[]", "not a run"), ("{", "ends in the middle"), ("", "is empty")]
 )
 def test_a_damaged_run_json_is_named(causal: Path, tmp_path: Path, content: str, says: str) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     work.folder.mkdir(parents=True)
     (work.folder / "run.json").write_text(content, "utf-8")
     with pytest.raises(CurationError, match=rf"run\.json.*{says}"):
@@ -386,7 +386,7 @@ def test_a_damaged_run_json_is_named(causal: Path, tmp_path: Path, content: str,
 
 
 def test_two_commands_do_not_score_in_one_folder(causal: Path, tmp_path: Path) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     work.folder.mkdir(parents=True)
     with FileLock(work.folder / ".lock"), pytest.raises(CurationError, match="another command"):
         score_cats(work, INTRA[:1])
@@ -401,7 +401,7 @@ def test_what_is_refused_is_written_counted_and_not_asked_again(
 ) -> None:
     long = reworded(INTRA[1], f"The potter of house 1 is {LONG} today.")
     cats = [INTRA[0], long, *INTRA[2:5]]
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     assert score_cats(work, cats) == {"scored": 14, "before": 0, "refused": 1}
     (rejection,) = lines(work, "rejected.jsonl")
     assert (rejection["code"], rejection["where"]) == ("too_long", "tiny-causal")
@@ -433,14 +433,14 @@ def test_what_is_refused_is_written_counted_and_not_asked_again(
 
 def test_a_text_without_a_token_to_score_is_refused(causal: Path, tmp_path: Path) -> None:
     # ll-arxiv does not score the first token, and «.» is only one.
-    work = job(Wanted(str(causal)), tmp_path, rule="ll-arxiv")
+    work = job(ModelSpec(str(causal)), tmp_path, rule="ll-arxiv")
     assert score_cats(work, [reworded(INTRA[0], ".")])["refused"] == 1
     assert lines(work, "rejected.jsonl")[0]["code"] == "nothing_to_score"
 
 
 def test_a_split_of_which_all_is_refused_is_counted(causal: Path, tmp_path: Path) -> None:
     dev = [reworded(cat(20, split="dev"), f"It is {LONG}.")]
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     score_cats(work, [*INTRA, *dev])
     found = figures(work, [*INTRA, *dev])
     assert list(found["splits"]) == ["test"]
@@ -456,12 +456,12 @@ def test_a_model_that_gives_no_numbers_is_an_error_and_no_figure(
     broken: Any = AutoModelForCausalLM.from_pretrained(causal)
     broken.transformer.wte.weight.data[:] = float("nan")
     broken.save_pretrained(model)
-    work = job(Wanted(str(model), plain=True), tmp_path)
+    work = job(ModelSpec(str(model), plain=True), tmp_path)
     assert score_cats(work, INTRA[:2]) == {"scored": 0, "before": 0, "refused": 6}
     assert {line["code"] for line in lines(work, "rejected.jsonl")} == {"not_finite"}
     with pytest.raises(CurationError, match="nan: no CAT has a score of each") as caught:
         figures(work, INTRA[:2])
-    assert "rejected.jsonl" in caught.value.mend
+    assert "rejected.jsonl" in caught.value.fix
     written = json.loads((work.folder / "results.json").read_bytes())
     assert (written["splits"], written["left_out"]) == ({}, {"test": 2})
 
@@ -533,7 +533,7 @@ def test_killed_at_any_moment_and_run_again_gives_the_scores_of_one_run(
         assert list(folder.rglob(".*.tmp")) == []
         assert not (folder / "superseded").exists()
         found = json.loads((folder / "results.json").read_bytes())
-        return values(Job(Wanted(""), {}, {}, "", folder)), found["splits"]
+        return values(Job(ModelSpec(""), {}, {}, "", folder)), found["splits"]
 
     scores, splits = read("whole")
     assert sorted(scores) == ids(INTRA)
@@ -552,7 +552,7 @@ def test_two_workers_give_the_scores_of_one(
     made: Callable[[str], Path], tmp_path: Path, engine: Any
 ) -> None:
     model = made("masked")
-    wanted = Wanted(str(model), plain=True)
+    wanted = ModelSpec(str(model), plain=True)
     one, two = (job(wanted, tmp_path / part, rule="pll") for part in ("one", "two"))
     score_cats(one, CATS)
     told: list[int] = []
@@ -572,7 +572,7 @@ def test_what_every_worker_says_is_told_once(
         running, "score_shard", lambda s: original(s)._replace(notices=["slow", f"{s.rule}"])
     )
     notices: list[str] = []
-    score_cats(job(Wanted(str(causal)), tmp_path), CATS, notice=notices.append)
+    score_cats(job(ModelSpec(str(causal)), tmp_path), CATS, notice=notices.append)
     assert notices == ["slow", "ll-bos", "conditional"]
 
 
@@ -581,13 +581,13 @@ def test_how_batches_are_cut_changes_nothing(
     made: Callable[[str], Path], tmp_path: Path, rule: str
 ) -> None:
     model = str(made("causal" if rule == "ll-bos" else "masked"))
-    wanted = job(Wanted(model), tmp_path / "usual", rule=rule)
+    wanted = job(ModelSpec(model), tmp_path / "usual", rule=rule)
     score_cats(wanted, CATS)
     for knobs in (
         {"batch_tokens": 1}, {"batch_tokens": 7}, {"batch_tokens": 100_000}, {"plain": True},
         {"plain": True, "batch_tokens": 40},
     ):  # fmt: skip
-        other = job(Wanted(model, **knobs), tmp_path / "-".join(knobs), rule=rule)
+        other = job(ModelSpec(model, **knobs), tmp_path / "-".join(knobs), rule=rule)
         score_cats(other, CATS)
         assert close(values(other), values(wanted), 1e-5)
         shutil.rmtree(other.folder)
@@ -620,9 +620,9 @@ def scarce(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
 def test_batches_that_do_not_fit_are_halved(
     causal: Path, tmp_path: Path, scarce: Callable[[int], list[int]]
 ) -> None:
-    usual = job(Wanted(str(causal), plain=True), tmp_path / "usual")
+    usual = job(ModelSpec(str(causal), plain=True), tmp_path / "usual")
     score_cats(usual, CATS)
-    tight = job(Wanted(str(causal), plain=True, batch_tokens=400), tmp_path / "tight")
+    tight = job(ModelSpec(str(causal), plain=True, batch_tokens=400), tmp_path / "tight")
     failed = scarce(100)
     notices: list[str] = []
     counts = score_cats(tight, CATS, notice=notices.append)
@@ -640,7 +640,7 @@ def test_a_text_that_does_not_fit_alone_is_an_error_and_what_is_scored_stays(
     monkeypatch.setattr(running, "SHARD", 1)
     # «bread» was not learnt and is about a token a letter; the window is 128.
     large = reworded(INTRA[-1], f"The fiddler of house 6 is {LONG[:72]} today.")
-    work = job(Wanted(str(causal), plain=True), tmp_path)
+    work = job(ModelSpec(str(causal), plain=True), tmp_path)
     scarce(50)
     with pytest.raises(CurationError, match=r"tiny-causal: no memory for one text of \d+ tokens"):
         score_cats(work, [*INTRA[:-1], large])
@@ -651,7 +651,7 @@ def test_a_text_that_does_not_fit_alone_is_an_error_and_what_is_scored_stays(
 
 
 def test_a_full_disk_leaves_no_half_line(causal: Path, tmp_path: Path) -> None:
-    work = job(Wanted(str(causal)), tmp_path)
+    work = job(ModelSpec(str(causal)), tmp_path)
     score_cats(work, INTRA[:1])
     path = work.folder / "scores.jsonl"
     before = path.read_bytes()

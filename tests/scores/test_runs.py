@@ -11,8 +11,8 @@ import pytest
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat, CatAssociation
 from curation.scores.asking import questions
-from curation.scores.metrics import comparisons
 from curation.scores.runs import Run, board, current, read_predictions_run, read_runs
+from curation.stats.metrics import comparisons
 
 
 def put(root: Path, folder: str, scores: dict[str, Any], about: object = None) -> Path:
@@ -179,7 +179,7 @@ def test_predictions_declare_their_rules(tmp_path: Path) -> None:
     assert rule.rules == {KINDS[0]: "ll-acl", KINDS[1]: "nsp"}
     with pytest.raises(CurationError, match="there is no profile or rule «acl-l»") as error:
         read_predictions_run(f"m@acl-l={file}")
-    assert "acl-ll" in error.value.mend
+    assert "acl-ll" in error.value.fix
 
 
 def test_scores_of_texts_that_have_changed_do_not_count() -> None:

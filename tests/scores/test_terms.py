@@ -9,7 +9,6 @@ import pytest
 
 from curation.records import GOLDS
 from curation.scores.compare import run_results
-from curation.scores.metrics import percent_interval
 from curation.scores.terms import (
     Agreement,
     by_term,
@@ -18,6 +17,7 @@ from curation.scores.terms import (
     parted,
     published_agreement,
 )
+from curation.stats.metrics import percent_interval
 from curation.stereoset import read_entries
 from support.boards import A, S, U, laid, run
 

@@ -70,15 +70,15 @@ class Desk:
         return json.loads(done.out)
 
     def refused(self, *args: Any) -> str:
-        """A command that is refused in two lines, with its mend; what it says."""
+        """A command that is refused in two lines, with its fix; what it says."""
         done = self.run(*args)
         assert (done.code, done.out) == (1, ""), (done.out, done.err)
         assert "Traceback" not in done.err, done.err
-        first, *mends = done.err.splitlines()
+        first, *fixes = done.err.splitlines()
         assert first.startswith("error: "), done.err
-        assert mends, done.err
-        assert mends[-1].startswith("mend:  "), done.err
-        assert len(mends[-1]) > len("mend:  ") + 5
+        assert fixes, done.err
+        assert fixes[-1].startswith("fix:   "), done.err
+        assert len(fixes[-1]) > len("fix:   ") + 5
         return str(done.err)
 
     def open(self, kind: str, name: str, *more: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from curation.models.rules import Ask
+from curation.models.rules import ScoringRequest
 from support.reference import reference
 
 _HF: Any = importlib.import_module("transformers")
@@ -20,17 +20,17 @@ DEFINED = {
     "acl-ll": {
         "causal": ("ll-acl", "trained head"),
         "masked": ("attribute-acl", "trained head"),
-        "permuted": ("attribute-acl", "trained head"),
+        "xlnet": ("attribute-acl", "trained head"),
     },
     "acl-pll": {
         "causal": ("ll-acl", "ratio"),
         "masked": ("pll-shared", "pll-shared"),
-        "permuted": ("pll-shared", "pll-shared"),
+        "xlnet": ("pll-shared", "pll-shared"),
     },
     "arxiv": {
         "causal": ("ll-arxiv", "trained head"),
         "masked": ("attribute-arxiv", "own head, else trained head"),
-        "permuted": ("attribute-arxiv", "trained head"),
+        "xlnet": ("attribute-arxiv", "trained head"),
     },
     "code": {
         "causal": ("ll-code", "trained head"),
@@ -40,7 +40,9 @@ DEFINED = {
 """What the profiles of the papers and of StereoSet's code are: intrasentence, intersentence."""
 
 
-def defined(folder: Path, head: Path, profile: str, family: str, ask: Ask) -> float | None:
+def defined(
+    folder: Path, head: Path, profile: str, family: str, ask: ScoringRequest
+) -> float | None:
     """The score of an association under a profile.
 
     Args:
@@ -65,7 +67,7 @@ def _open(folder: Path) -> tuple[Any, Any]:
     return body.eval(), _HF.AutoTokenizer.from_pretrained(folder)
 
 
-def trained_head(folder: Path, ask: Ask) -> float:
+def trained_head(folder: Path, ask: ScoringRequest) -> float:
     """Under a head that was trained: dense, tanh, two logits; the second says that it follows.
 
     It reads BERT's and RoBERTa's first token, XLNet's last, and the mean of GPT-2's.
@@ -76,13 +78,13 @@ def trained_head(folder: Path, ask: Ask) -> float:
     if told["family"] == "causal":
         given = tokenizer(f"{ask.context} {ask.sentence}", return_tensors="pt")
     else:
-        told_segments = True if told["family"] == "permuted" else None  # XLNet's is silent
+        told_segments = True if told["family"] == "xlnet" else None  # XLNet's is silent
         given = tokenizer(
             ask.context, ask.sentence, return_tensors="pt", return_token_type_ids=told_segments
         )
     with torch.no_grad():
         states = body(**given)[0][0]
-        read = {"masked": states[0], "permuted": states[-1], "causal": states.mean(0)}
+        read = {"masked": states[0], "xlnet": states[-1], "causal": states.mean(0)}
         state = read[told["family"]]
         inner = torch.tanh(weights["dense.weight"] @ state + weights["dense.bias"])
         logits = weights["out.weight"] @ inner + weights["out.bias"]

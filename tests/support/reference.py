@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from curation.models.rules import Ask
+from curation.models.rules import ScoringRequest
 
 _HF: Any = importlib.import_module("transformers")
 _POSITIONS = ("n_positions", "max_position_embeddings")
@@ -22,7 +22,7 @@ _POSITIONS = ("n_positions", "max_position_embeddings")
 
 LONG = "Clouds drift slowly over the mountains, and nobody minds. " * 2
 INTER = tuple(
-    Ask("intersentence", context, sentence)
+    ScoringRequest("intersentence", context, sentence)
     for context, sentence in (
         ("My neighbour is a baker.", "He sings at dawn."),
         ("My neighbour is a baker.", "He sleeps until noon."),
@@ -44,7 +44,7 @@ class Opened(NamedTuple):
     window: float
 
 
-def intra(context: str, attribute: str, *, lower: bool = False) -> Ask:
+def intra(context: str, attribute: str, *, lower: bool = False) -> ScoringRequest:
     """An intrasentence question; ``lower`` makes the sentence differ from its context in case."""
     parts = context.split("BLANK")
     filled = attribute.join(parts)
@@ -54,7 +54,9 @@ def intra(context: str, attribute: str, *, lower: bool = False) -> Ask:
         starts.append(starts[-1] + len(attribute) + len(part))
     sentence = filled.lower() if lower else filled
     end = first + len(attribute)
-    return Ask("intrasentence", context, sentence, first, end, filled, first, tuple(starts[1:]))
+    return ScoringRequest(
+        "intrasentence", context, sentence, first, end, filled, first, tuple(starts[1:])
+    )
 
 
 INTRA = (
@@ -72,12 +74,12 @@ INTRA = (
 EMPTY = (
     intra("The BLANK is kind.", ""),
     intra("The BLANK is kind.", "  "),
-    Ask("intrasentence", "The BLANK is kind.", "Something else entirely."),
+    ScoringRequest("intrasentence", "The BLANK is kind.", "Something else entirely."),
 )
 """Questions within a sentence that have no attribute: nothing, white space, another sentence."""
 
 
-def reference(folder: Path, rule: str, ask: Ask) -> float | None:
+def reference(folder: Path, rule: str, ask: ScoringRequest) -> float | None:
     """The score of an association in natural logarithms; None where it must be refused."""
     if rule == "nsp":
         return _next_sentence(_open(folder, "AutoModelForNextSentencePrediction"), ask)
@@ -148,7 +150,7 @@ def _logits(opened: Opened, row: tuple[int, ...], place: int) -> Any:
 # --- autoregressive models ----------------------------------------------------------------------
 
 
-def _left_to_right(opened: Opened, rule: str, ask: Ask) -> float | None:
+def _left_to_right(opened: Opened, rule: str, ask: ScoringRequest) -> float | None:
     ids = _tokens(opened, ask.text)
     before, _ = _around(opened, "a")
     tokenizer = opened.tokenizer
@@ -192,7 +194,7 @@ def _sum(opened: Opened, before: list[int], ids: list[int], first: int) -> float
 # --- masked models, XLNet -----------------------------------------------------------------------
 
 
-def _attribute(opened: Opened, rule: str, ask: Ask) -> float | None:
+def _attribute(opened: Opened, rule: str, ask: ScoringRequest) -> float | None:
     size = len(ask.attribute)
     pieces = _touching(opened, ask.filled, ask.at, ask.at + size)
     if not pieces or not ask.attribute.strip():
@@ -227,7 +229,7 @@ def _log_mean(values: Sequence[float]) -> float:
     return math.log(sum(math.exp(one) for one in values) / len(values))
 
 
-def _pasted(opened: Opened, ask: Ask) -> float | None:
+def _pasted(opened: Opened, ask: ScoringRequest) -> float | None:
     """As StereoSet's code: pieces of the attribute alone, a mask pasted into the context as text.
 
     The context may hold several BLANKs, each of which becomes the same; the first mask is read.
@@ -249,7 +251,7 @@ def _pasted(opened: Opened, ask: Ask) -> float | None:
     return _log_mean(found)
 
 
-def _pseudo(opened: Opened, rule: str, ask: Ask) -> float | None:
+def _pseudo(opened: Opened, rule: str, ask: ScoringRequest) -> float | None:
     ids = _tokens(opened, ask.text)
     places: Sequence[int] = range(len(ids))
     if rule == "pll-shared" and ask.kind == "intrasentence":
@@ -303,7 +305,7 @@ def _read(
 # --- encoder-decoder models ---------------------------------------------------------------------
 
 
-def _infill(opened: Opened, ask: Ask) -> float | None:
+def _infill(opened: Opened, ask: ScoringRequest) -> float | None:
     """The attribute's tokens are taken out of the filled context, and asked of the decoder."""
     size = len(ask.attribute)
     if not ask.attribute.strip():
@@ -330,7 +332,7 @@ def _infill(opened: Opened, ask: Ask) -> float | None:
     return _decoded(opened, shown, answer, len(before), keep=shown.index(marks[0]))
 
 
-def _answer(opened: Opened, ask: Ask) -> float | None:
+def _answer(opened: Opened, ask: ScoringRequest) -> float | None:
     if not _tokens(opened, ask.sentence) or not ask.sentence.strip():
         return None
     before, _ = _around(opened, "a")
@@ -365,7 +367,7 @@ def _decoded(
 # --- next sentence ------------------------------------------------------------------------------
 
 
-def _next_sentence(opened: Opened, ask: Ask) -> float:
+def _next_sentence(opened: Opened, ask: ScoringRequest) -> float:
     """Under BERT's own head: its first output says that the second text follows the first."""
     told = opened.tokenizer(ask.context, ask.sentence, return_tensors="pt")
     with torch.no_grad():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.models.training_settings import Told
+from curation.models.train.settings import Told
 
 ROOT = Path(__file__).parents[2]
 

@@ -463,14 +463,14 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_bad_file_is_named_with_its_mend(case: str, write: Callable[..., Path]) -> None:
-    name, content, what, mend = BAD[case]
+    name, content, what, fix = BAD[case]
     path = write(content, name)
     threads = threading.active_count()
     with pytest.raises(CurationError) as caught:
         run(path)
     assert str(path) in caught.value.what
     assert what in caught.value.what
-    assert mend in caught.value.mend
+    assert fix in caught.value.fix
     assert threading.active_count() == threads
 
 
@@ -479,7 +479,7 @@ def test_a_bad_file_among_good_ones_is_named(write: Callable[..., Path]) -> None
     with pytest.raises(CurationError, match="ends in the middle") as caught:
         run([good, bad], workers=2)
     assert str(bad) in caught.value.what
-    assert "fetch it again" in caught.value.mend
+    assert "fetch it again" in caught.value.fix
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, write: Callable[..., Path]) -> None:

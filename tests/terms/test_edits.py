@@ -25,10 +25,10 @@ def test_edits_are_read_without_spaces_around_and_actions_in_any_case() -> None:
 def test_what_would_be_lost_without_a_word_is_an_error() -> None:
     with pytest.raises(CurationError, match="E line 2: more cells than columns") as caught:
         read_edits([(2, {"domain": "d", "term": "x", "note": "a", "": [" b"]})], "E")
-    assert "quotation marks" in caught.value.mend
+    assert "quotation marks" in caught.value.fix
     with pytest.raises(CurationError, match="E: unknown column 'aktion'") as caught:
         read_edits([(2, {"domain": "d", "term": "x", "aktion": "drop"})], "E")
-    assert "domain, term, action" in caught.value.mend
+    assert "domain, term, action" in caught.value.fix
 
 
 def test_columns_of_a_published_file_and_of_an_older_campaign_are_known() -> None:
@@ -40,11 +40,11 @@ def test_columns_of_a_published_file_and_of_an_older_campaign_are_known() -> Non
 def test_other_columns_are_named() -> None:
     with pytest.raises(CurationError, match="E: no column 'domain'; it has word, kin") as caught:
         read_edits([(2, {"word": "x", "kin": "y"})], "E")
-    assert caught.value.mend == "name the columns domain, term, action, into, family, note"
+    assert caught.value.fix == "name the columns domain, term, action, into, family, note"
 
 
 @pytest.mark.parametrize(
-    ("line", "says", "mend"),
+    ("line", "says", "fix"),
     [
         ("d, ", "names no domain and term", "fill both, or delete the line"),
         (",x,drop", "names no domain and term", "fill both, or delete the line"),
@@ -53,15 +53,15 @@ def test_other_columns_are_named() -> None:
         ("d,x,rename", "rename without «into»", "in column «into»"),
         ("d,x,drop,y", "«into» goes with merge or rename, not with drop", "empty «into»"),
         ("d,x,,y", "not with no action", "name the action"),
-        ("d,x,merge,x", "'x' is merged into itself", "mend «into»"),
+        ("d,x,merge,x", "'x' is merged into itself", "fix «into»"),
     ],
 )
-def test_a_line_that_says_nothing_clear_is_named(line: str, says: str, mend: str) -> None:
+def test_a_line_that_says_nothing_clear_is_named(line: str, says: str, fix: str) -> None:
     with pytest.raises(CurationError) as caught:
         read("d,a,keep", line)
     assert caught.value.what.startswith("E line 3: ")
     assert says in caught.value.what
-    assert mend in caught.value.mend
+    assert fix in caught.value.fix
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_two_lines_that_contradict_are_both_named(one: str, two: str, says: str)
     with pytest.raises(CurationError) as caught:
         read(one, "d,other,keep", two)
     assert caught.value.what == says
-    assert caught.value.mend == "delete one of the lines"
+    assert caught.value.fix == "delete one of the lines"
 
 
 def test_lines_that_agree_or_speak_of_other_domains_do_not_contradict() -> None:
@@ -234,7 +234,7 @@ def test_a_name_that_another_term_has_is_an_error(
         choose(TABLE, met=met, edits=edits)
     assert caught.value.what.startswith(f"E line {line}: ")
     assert caught.value.what.endswith("is a term already")
-    assert caught.value.mend == "choose another name, or write merge"
+    assert caught.value.fix == "choose another name, or write merge"
 
 
 def test_the_name_of_what_is_dropped_may_be_taken(choose: Any) -> None:
@@ -326,7 +326,7 @@ def test_a_chain_of_merges_ends_at_its_end(choose: Any, edits: list[str]) -> Non
 def test_a_circle_of_merges_is_an_error(choose: Any, edits: list[str], line: int) -> None:
     with pytest.raises(CurationError, match=f"E line {line}: .* merged into each other") as caught:
         choose(TABLE, edits=edits)
-    assert caught.value.mend == "delete one of the lines"
+    assert caught.value.fix == "delete one of the lines"
 
 
 def test_merging_into_what_is_dropped_is_an_error(choose: Any) -> None:

@@ -309,7 +309,7 @@ def test_without_a_contact_nothing_is_asked(open_service: Open, contact: str) ->
     with faulty() as server, pytest.raises(CurationError, match="contact = ") as error:
         open_service(server, contact=contact)
     assert not server.seen
-    assert "in [terms] of campaign.toml" in error.value.mend
+    assert "in [terms] of campaign.toml" in error.value.fix
 
 
 @pytest.mark.parametrize("contact", ["a.b+c@example.org", "https://example.org/~me/project"])
@@ -325,7 +325,7 @@ def test_an_address_or_a_page_is_a_contact(open_service: Open, contact: str) -> 
 def test_an_unknown_service_is_refused_with_the_choices(open_service: Open, endpoint: str) -> None:
     with pytest.raises(CurationError, match="is no query service") as error:
         open_service(endpoint)
-    assert "wdqs or qlever" in error.value.mend
+    assert "wdqs or qlever" in error.value.fix
 
 
 def test_services_have_names(open_service: Open) -> None:
@@ -420,7 +420,7 @@ def test_rows_that_were_held_back_are_missed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "what", "mend"),
+    ("answer", "what", "fix"),
     [
         (Answer(403, "Please set a user-agent"), "403: «Please set a user", "curators@example.org"),
         (Answer(400, f"{TRACE}MalformedQuery"), "400: «java.util.conc", "standard SPARQL 1.1"),
@@ -431,13 +431,13 @@ def test_rows_that_were_held_back_are_missed() -> None:
     ],
 )
 def test_what_is_final_is_asked_once(
-    open_service: Open, waits: Waits, answer: Answer, what: str, mend: str
+    open_service: Open, waits: Waits, answer: Answer, what: str, fix: str
 ) -> None:
     with faulty(then=always(answer)) as server:
         service = open_service(server)
         with pytest.raises(CurationError, match=f"{service.host}: answered {what}") as error:
             service.select("SELECT")
-    assert mend in error.value.mend
+    assert fix in error.value.fix
     assert len(server.seen) == 1
     assert not waits.seconds
 
@@ -453,7 +453,7 @@ def test_it_does_not_wait_for_ever(
         open_service(server).select("SELECT")
     assert waits.seconds == waited
     assert len(server.seen) == len(waited) + 1
-    assert "run this again later" in error.value.mend
+    assert "run this again later" in error.value.fix
 
 
 def test_a_page_is_shown_and_no_less_is_asked(open_service: Open) -> None:
@@ -463,7 +463,7 @@ def test_a_page_is_shown_and_no_less_is_asked(open_service: Open) -> None:
     ):
         look_up(open_service(server), OCCUPATIONS)
     assert len(server.seen) == 3
-    assert "browser" in error.value.mend
+    assert "browser" in error.value.fix
 
 
 def test_nobody_there(open_service: Open, waits: Waits) -> None:
@@ -473,7 +473,7 @@ def test_nobody_there(open_service: Open, waits: Waits) -> None:
         service.select("SELECT")
     assert waits.seconds == [2, 4, 8]
     assert waits.told[0] == f"{service.host}: no connection; trying again in 2 s"
-    assert GOES_ON in error.value.mend
+    assert GOES_ON in error.value.fix
 
 
 def test_no_such_host(open_service: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -493,7 +493,7 @@ def test_an_address_that_cannot_be_spoken_to(
         service = open_service(endpoint.format(port=server.server_address[1]))
         with pytest.raises(CurationError, match="no connection") as error:
             service.select("SELECT")
-    assert "address" in error.value.mend
+    assert "address" in error.value.fix
     assert not server.seen
     assert not waits.seconds
 
@@ -534,7 +534,7 @@ def test_where_nothing_can_be_counted_the_dump_is_named(engine: str, open_servic
         pytest.raises(CurationError, match="the objects of P106 are too many") as error,
     ):
         look_up(open_service(server), OCCUPATIONS)
-    assert "curation terms scan" in error.value.mend
+    assert "curation terms scan" in error.value.fix
 
 
 def test_one_item_that_is_too_heavy_is_named(engine: str, open_service: Open) -> None:
@@ -545,8 +545,8 @@ def test_one_item_that_is_too_heavy_is_named(engine: str, open_service: Open) ->
         service = open_service(server)
         with pytest.raises(CurationError, match=f"{service.host}: Q12 alone .*deadline") as error:
             look_up(service, OCCUPATIONS)
-    assert GOES_ON in error.value.mend
-    assert "curation terms scan" in error.value.mend
+    assert GOES_ON in error.value.fix
+    assert "curation terms scan" in error.value.fix
 
 
 # --- what is kept ---------------------------------------------------------------------------

@@ -59,9 +59,9 @@ def test_a_missing_language_names_the_file_to_supply() -> None:
     with pytest.raises(CurationError) as caught:
         words([row("boy"), row("Junge", "de")], "id")
     assert caught.value.what == "gender.csv: no words of domain 'gender' in 'id'; it has de, en"
-    assert "supply 1-terms/gender.csv with the columns term, language, domain" in caught.value.mend
-    assert "«# language: id»" in caught.value.mend
-    assert "[domains.gender]" in caught.value.mend
+    assert "supply 1-terms/gender.csv with the columns term, language, domain" in caught.value.fix
+    assert "«# language: id»" in caught.value.fix
+    assert "[domains.gender]" in caught.value.fix
 
 
 def test_a_list_of_other_domains_alone_says_so() -> None:

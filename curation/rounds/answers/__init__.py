@@ -1,0 +1,1 @@
+"""Raw answers: their archive, and what each of them says."""

@@ -1,0 +1,292 @@
+"""What an answer to a round's task says, from Label Studio or from a file of another platform.
+
+Both become a row of the same columns first: the task, the person, the answer's own id and times,
+and the form's fields. What a field means depends on the round's kind and on the task, which stays
+with us: label_2 is the label of the association that the task showed second.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, get_args
+
+from curation.records import FLAGS, Event, FlagName, Kind, RoundKind, Task
+from curation.rounds.answers.archive import Sent
+from curation.rounds.answers.parsed import (
+    Consented,
+    Deleted,
+    Given,
+    Mark,
+    Option,
+    ParsedAnswer,
+    Place,
+    Refused,
+    Reviewed,
+    UnusableError,
+    Written,
+    need,
+    read_value,
+)
+from curation.rounds.answers.rows import (
+    COLUMNS,
+    MEANT,
+    column,
+    seconds_of,
+    text_of,
+    time_of,
+    whole_sentence,
+)
+
+LABELS = ("label_1", "label_2", "label_3")
+FIELDS: dict[RoundKind, tuple[str, ...]] = {
+    "review": ("decision", "merge_into", "merge_into_other", "reasons", "rename"),
+    "intrasentence": (*MEANT, "template"),
+    "intersentence": ("context", *MEANT),
+    "validation": (*LABELS, "flags"),
+}
+"""The fields of each kind of form; beside them all have ``consent``."""
+
+CONTROLS = {"consent", *(name for names in FIELDS.values() for name in names)}
+TURK = {
+    "assignmentid": "answer_id",
+    "submittime": "submitted_at",
+    "worktimeinseconds": "seconds",
+    "input.task_id": "task_id",
+}
+OTHER = "other"  # the choice in a review that stands for a term to be named
+Action = Literal["keep", "merge", "drop"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+class _Answer(NamedTuple):
+    """A row with what its platform says about it, and where it stands."""
+
+    row: dict[str, Any]
+    number: int
+    cancelled: bool = False
+    foreign: bool = False
+
+
+@lru_cache(maxsize=1000)
+def heading(name: str) -> str:
+    """The column that a heading of a file means; Mechanical Turk's too.
+
+    >>> heading("Answer.label_1"), heading("Input.task_id"), heading("WorkerId"), heading("Input.x")
+    ('label_1', 'task_id', 'annotator', 'input.x')
+    """
+    plain = column(name)
+    return TURK.get(plain) or column(plain.removeprefix("answer."))
+
+
+@lru_cache(maxsize=1000)
+def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(heading(name), name)
+    return tuple((meaning, name) for meaning, name in found.items() if meaning in COLUMNS)
+
+
+def file_row(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """A file's row by what its columns mean; what means nothing here is left out."""
+    return {meaning: payload[name] for meaning, name in _layout(tuple(payload))}
+
+
+@lru_cache(maxsize=1000)
+def _control(name: str) -> str:
+    """The field that a control is, without the number that repeated controls get.
+
+    >>> _control("label_1"), _control("label_1_0"), _control("stereotype_0")
+    ('label_1', 'label_1', 'stereotype')
+    """
+    bare = re.sub(r"_\d+$", "", name)
+    return name if name in CONTROLS or bare not in CONTROLS else bare
+
+
+def _annotation(payload: Mapping[str, Any]) -> _Answer:
+    """An annotation as Label Studio sent it."""
+    try:
+        said = payload["annotation"]
+        row: dict[str, Any] = {
+            "task_id": payload["task"],
+            "annotator": payload["person"],
+            "answer_id": said["id"],
+            "submitted_at": said.get("created_at"),
+            "updated_at": said.get("updated_at"),
+            "seconds": said.get("lead_time"),
+        }
+        for entry in said.get("result") or ():
+            value = entry.get("value")
+            if not value:
+                continue
+            chosen = value.get("choices")
+            if chosen is None:
+                chosen, gap = value.get("text", value.get("rating")), " "
+            else:
+                gap = "|"
+            if isinstance(chosen, list):
+                chosen = chosen[0] if len(chosen) == 1 else gap.join(chosen)
+            if chosen:
+                row[_control(entry["from_name"])] = chosen
+        by, editor = said.get("completed_by"), said.get("updated_by")
+        by, editor = (p.get("id") if isinstance(p, dict) else p for p in (by, editor))
+        number = int(said["id"])
+    except (KeyError, TypeError, AttributeError, ValueError):
+        problem = "the annotation is not of Label Studio's form"
+        raise UnusableError("bad_value", problem) from None
+    foreign = editor is not None and editor != by
+    return _Answer(row, number, bool(said.get("was_cancelled")), foreign)
+
+
+def read(
+    event: Event | Sent,
+    *,
+    round: str,
+    where: str,
+    tasks: Mapping[str, Task],
+    kind: RoundKind | None,
+) -> Iterator[ParsedAnswer]:
+    """An item, labels, a review, or that there is none; and consent.
+
+    Raises:
+        UnusableError: the answer cannot be told from others.
+    """
+    payload = event.payload
+    if event.source != "label_studio":
+        answer = _Answer(file_row(payload), event.position)
+    elif "deleted" in payload:
+        # By the server's clock alone: up to its last change that we know, the answer is gone.
+        at = time_of(payload, "was") or time_of(payload, "seen_at")
+        yield Deleted(where=where, id=f"{payload.get('task')}\x1f{payload['deleted']}", at=at)
+        return
+    else:
+        answer = _annotation(payload)
+    row = answer.row
+    person, task = text_of(row, "annotator"), tasks.get(text_of(row, "task_id"))
+    if not person:
+        raise UnusableError("missing_field", "no 'annotator'")
+    # What all that this answer says has in common.
+    frame: dict[str, Any] = {
+        "where": where,
+        "record": row,
+        "source": event.source,
+        "person": person,
+        "task": task,
+        "place": Place("", round, answer.number, 0),
+    }
+    empty = not any(map(row.get, FIELDS[kind] if kind else CONTROLS))
+    if answer.foreign:
+        detail = "on the platform somebody else changed it last"
+        blank = empty and answer.cancelled
+        yield Refused(code="edited_by_other", detail=detail, empty=blank, **frame)
+        return
+    try:
+        sent = time_of(row, "submitted_at")
+        version = time_of(row, "updated_at") or sent
+    except UnusableError as problem:
+        yield Refused(code=problem.code, detail=problem.detail, **frame)
+        return
+    consent = text_of(row, "consent")
+    if consent and not answer.cancelled:
+        yield Consented(where=where, person=person, version=consent, at=sent)
+        if not text_of(row, "task_id"):
+            return
+    if task is None or kind is None:
+        detail = f"the round has no task {text_of(row, 'task_id')!r}"
+        yield Refused(code="unknown_task", detail=detail, **frame)
+        return
+    own = text_of(row, "answer_id")
+    frame["place"] = Place(sent, round, answer.number, 0)
+    frame["version"] = version
+    # Without an id of its own an answer is known by its time: what came later is another one.
+    frame["id"] = f"{task.id}\x1f{own}" if own else f"{task.id}\x1f\x1f{sent}"
+    if answer.cancelled or empty:
+        detail = f"no answer to task {task.id}"
+        yield Refused(code="skipped", detail=detail, empty=empty, **frame)
+        return
+    try:
+        if kind == "validation":
+            yield _labels(row, task, frame)
+        elif kind == "review":
+            yield _review(row, task, frame)
+        else:
+            yield _written(row, task, kind, frame)
+    except UnusableError as problem:
+        yield Refused(code=problem.code, detail=problem.detail, **frame)
+
+
+def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Given:
+    if task.item is None or len(task.shown) != len(LABELS):
+        raise UnusableError("unknown_task", f"task {task.id} shows no item")
+    marks = []
+    for name, shown in zip(LABELS, task.shown, strict=True):
+        text = row.get(name)
+        if not text:
+            marks.append(Mark(shown.association, None, ("missing_field", f"no {name!r}")))
+            continue
+        value = read_value(str(text))
+        problem = None if value else ("unknown_label", f"{text!r} is no label")
+        marks.append(Mark(shown.association, value, problem))
+    flags: list[FlagName] = []
+    if said := row.get("flags"):
+        for word in dict.fromkeys(re.split(r"[|,;\s]+", str(said).strip().casefold())):
+            flag = next((name for name in FLAGS if name == word), None)
+            if flag:
+                flags.append(flag)
+            elif word:
+                marks.append(Mark("", None, ("bad_value", f"{word!r} is no flag")))
+    return Given(
+        item=task.item,
+        marks=tuple(marks),
+        flags=tuple(flags),
+        seconds=seconds_of(row),
+        **frame,
+    )
+
+
+def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any]) -> Written:
+    name = "template" if kind == "intrasentence" and row.get("template") else "context"
+    context = _flat(need(row, name))
+    texts = {name: _flat(need(row, name)) for name in MEANT}
+    if kind == "intrasentence":
+        texts = {n: whole_sentence(context, task.target, text) for n, text in texts.items()}
+    return Written(
+        kind=kind,
+        domain=task.domain,
+        target=task.target,
+        context=context,
+        options=tuple(Option(None, texts[name], MEANT[name], None) for name in MEANT),
+        seconds=seconds_of(row),
+        **frame,
+    )
+
+
+def _review(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Reviewed:
+    decision = need(row, "decision").strip().casefold()
+    action = next((name for name in ACTIONS if name == decision), None)
+    if action is None:
+        raise UnusableError("bad_value", f"{decision!r} is none of {', '.join(ACTIONS)}")
+    into, notes = None, [text_of(row, "reasons").replace("|", ", ")]
+    if action == "merge":
+        chosen, other = text_of(row, "merge_into"), _flat(text_of(row, "merge_into_other"))
+        if chosen in task.choices:
+            into = chosen
+        elif chosen not in ("", OTHER):
+            raise UnusableError("bad_value", f"{chosen!r} is not among the task's terms")
+        elif not other:
+            name = "merge_into_other" if chosen else "merge_into"
+            raise UnusableError("missing_field", f"no {name!r}")
+        else:
+            notes.append(other)
+    return Reviewed(
+        action=action,
+        into=into,
+        name=_flat(text_of(row, "rename")) or None if action != "drop" else None,
+        note="; ".join(filter(None, notes)),
+        seconds=seconds_of(row),
+        **frame,
+    )
+
+
+def _flat(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.split())

@@ -1,0 +1,200 @@
+"""What an answer can say: an item, labels, a review, consent, or nothing usable.
+
+The words that readers share. They are msgspec structs and no pydantic models, because there is one
+of them for each of very many answers.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from curation.records import FlagName, Gold, Kind, Task, Value
+from curation.rules import read_label
+
+LONGEST_ID = 200
+
+
+class Place(NamedTuple):
+    """Where an answer stands among all: by time, then in order of arrival. Sorts."""
+
+    submitted_at: str
+    round: str
+    position: int
+    part: int
+
+
+class Option(NamedTuple):
+    """One association as it was written or published."""
+
+    id: str | None
+    sentence: str
+    intent: Gold | None
+    published_gold: Value | None
+
+
+class Mark(msgspec.Struct, gc=False):
+    """One label of an answer; ``association`` is an id or the association's text.
+
+    ``problem`` is the reason code and a sentence where the label itself is unusable.
+    """
+
+    association: str
+    value: Value | None
+    problem: tuple[str, str] | None = None
+
+
+class Written(msgspec.Struct, gc=False, kw_only=True):
+    """An item that somebody wrote, or that was published; ``earlier`` are versions before it."""
+
+    place: Place
+    where: str
+    record: dict[str, Any]
+    id: str
+    kind: Kind
+    domain: str
+    target: str
+    context: str
+    options: tuple[Option, ...]
+    person: str | None
+    seconds: float | None
+    version: str
+    source: str
+    task: Task | None = None
+    earlier: tuple["Written", ...] = ()
+
+
+class Given(msgspec.Struct, gc=False, kw_only=True):
+    """Labels that somebody gave in one answer, and what else they remarked on the item.
+
+    ``id`` is the answer's identity: a later answer of the same id by the same person replaces it.
+    """
+
+    place: Place
+    where: str
+    record: dict[str, Any]
+    id: str
+    item: str
+    marks: tuple[Mark, ...]
+    person: str
+    seconds: float | None
+    version: str
+    source: str
+    task: Task | None = None
+    flags: tuple[FlagName, ...] = ()
+    earlier: tuple["Given", ...] = ()
+
+
+class Reviewed(msgspec.Struct, gc=False, kw_only=True):
+    """What somebody said of a term. ``into`` is the term that it is to merge into."""
+
+    place: Place
+    where: str
+    record: dict[str, Any]
+    id: str
+    action: Literal["keep", "merge", "drop"]
+    into: str | None
+    name: str | None
+    note: str
+    person: str
+    seconds: float | None
+    version: str
+    source: str
+    task: Task
+    earlier: tuple["Reviewed", ...] = ()
+
+
+class Consented(msgspec.Struct, gc=False, kw_only=True):
+    """Somebody took part knowingly: which version of the consent text, and when."""
+
+    where: str
+    person: str
+    version: str
+    at: str
+
+
+class Deleted(msgspec.Struct, gc=False, kw_only=True):
+    """The answer of this id was gone from its platform at this time."""
+
+    where: str
+    id: str
+    at: str
+
+
+class Refused(msgspec.Struct, gc=False, kw_only=True):
+    """An answer, or a part of one, that says nothing usable.
+
+    With an ``id`` it is a version of that answer, and an earlier one does not come back; without,
+    it changes nothing. ``empty`` tells an answer without a word.
+    """
+
+    where: str
+    record: dict[str, Any]
+    code: str
+    detail: str
+    source: str
+    person: str | None = None
+    task: Task | None = None
+    place: Place = Place("", "", 0, 0)
+    id: str = ""
+    version: str = ""
+    empty: bool = False
+    earlier: tuple["Refused", ...] = ()
+
+
+Reply = Written | Given | Reviewed | Refused
+ParsedAnswer = Reply | Consented | Deleted
+
+
+read_value = lru_cache(maxsize=1000)(read_label)
+
+
+class UnusableError(Exception):
+    """An answer says nothing usable; the reason code and a sentence."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code, self.detail = code, detail
+
+
+def need(row: Mapping[str, Any], name: str) -> str:
+    """A field's text, as it stands.
+
+    Raises:
+        UnusableError: it is missing, empty or no text.
+    """
+    value = row.get(name)
+    if type(value) is str and value.strip():
+        return value
+    if value is None:
+        raise UnusableError("missing_field", f"no {name!r}")
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise UnusableError("bad_value", f"{name!r} is no text")
+    if not str(value).strip():
+        raise UnusableError("empty_text", f"{name!r} is empty")
+    return str(value)
+
+
+def need_id(row: Mapping[str, Any], name: str) -> str:
+    """A field that is an id or a name, without the spaces around it.
+
+    Raises:
+        UnusableError: as ``need``, or it is too long.
+    """
+    value = need(row, name).strip()
+    if len(value) > LONGEST_ID:
+        raise UnusableError("bad_value", f"{name!r} has more than {LONGEST_ID} characters")
+    return value
+
+
+def need_label(row: Mapping[str, Any], name: str) -> Value:
+    """A field that is a label.
+
+    Raises:
+        UnusableError: as ``need``, or it is outside the vocabulary.
+    """
+    value = read_value(need(row, name))
+    if value is None:
+        raise UnusableError("unknown_label", f"{row[name]!r} is no label")
+    return value

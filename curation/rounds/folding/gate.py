@@ -1,0 +1,91 @@
+"""Whose answers are let in: standing, consent, own items, second answers, haste, caps.
+
+What an answer says is looked at after that, in ``items`` and ``labels``.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from curation.rounds.answers.parsed import Given, Reply, Written
+
+
+class Rules(NamedTuple):
+    """What is asked of an answer, whatever it says. Zero is no limit.
+
+    ``standing`` is who is out, by pseudonym: the reason code and the reason.
+    """
+
+    standing: Mapping[str, tuple[str, str]]
+    consent: bool
+    write_seconds: float
+    label_seconds: float
+    per_person: int
+    per_term: int
+
+
+class Gate:
+    """Lets answers in one after the other, and remembers what it let in."""
+
+    def __init__(self, rules: Rules, consented: Collection[str]) -> None:
+        self.rules = rules
+        self.consented = consented
+        self.counted: set[str] = set()  # answers' places in the archive
+        self.answered: set[tuple[str, str, str]] = set()
+        self.by_person: Counter[tuple[str, str]] = Counter()
+        self.by_term: Counter[tuple[str, str, str]] = Counter()
+
+    def stops(self, round: str, what: Reply, who: str) -> tuple[str, str] | None:
+        """Why an answer is not let in: the first reason code that applies, and a sentence."""
+        rules, task = self.rules, what.task
+        if who in rules.standing:
+            code, reason = rules.standing[who]
+            return code, f"{who}: {reason}"
+        if task is not None:
+            if rules.consent and who not in self.consented:
+                return "no_consent", f"{who} has not consented"
+            if task.barred == who:
+                return "own_item", f"task {task.id} is about what {who} wrote"
+            if (round, task.id, who) in self.answered:
+                return "second_answer", f"{who} had answered task {task.id}"
+        kind = type(what)
+        least = (
+            rules.write_seconds
+            if kind is Written
+            else rules.label_seconds
+            if kind is Given
+            else 0.0
+        )
+        if least:
+            seconds = took(what)
+            if seconds is not None and seconds < least:
+                return "too_fast", f"{seconds:g} seconds, and {least:g} are the least"
+        if task is not None:
+            cap = rules.per_person
+            if cap and self.by_person[round, who] >= cap:
+                return "over_person_cap", f"{who} had given {cap} answers in round {round}"
+            cap = rules.per_term
+            if cap and self.by_term[round, who, task.term] >= cap:
+                return "over_term_cap", f"{who} had given {cap} answers on term {task.term}"
+        return None
+
+    def let_in(self, round: str, what: Reply, who: str) -> None:
+        """Remember an answer that counts; what is refused counts towards nothing."""
+        self.counted.add(what.where)
+        task = what.task
+        if task is not None:
+            self.answered.add((round, task.id, who))
+            if self.rules.per_person:
+                self.by_person[round, who] += 1
+            if self.rules.per_term:
+                self.by_term[round, who, task.term] += 1
+
+
+def took(what: Reply) -> float | None:
+    """How long an answer took; a quick correction does not make its first version quick."""
+    if not isinstance(what, Written | Given):
+        return None
+    if not what.earlier:
+        return what.seconds
+    known = [v.seconds for v in (*what.earlier, what) if v.seconds is not None]
+    return max(known, default=None)

@@ -1,0 +1,1 @@
+"""Where annotators work: one module or package for each platform."""

@@ -1,0 +1,244 @@
+"""A Label Studio of the campaign's own: its environment, its start and its end.
+
+Label Studio lets everybody who may log in see everything. So writers and validators each get a
+server with a folder of its own, people come in by invitation only, and nothing is sent elsewhere.
+"""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from filelock import FileLock
+
+from curation.files import CurationError, read_json, writing
+from curation.rounds.platforms.label_studio import connection
+
+VERSION = "1.23.2"
+EXECUTABLE = "CURATION_LABEL_STUDIO"  # where it is set, nothing is installed
+OWNER = "owner@curation.invalid"  # of nobody: Label Studio only wants something like an address
+LOCK = 1800  # seconds that a task stays with somebody who opened it and went away
+PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT")
+KEPT = 20  # lines of the log that a message shows
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a server lives: its name, its folder and its port."""
+
+    name: str
+    folder: Path
+    port: int
+
+    @property
+    def log(self) -> Path:
+        """What the server says."""
+        return self.folder / "server.log"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A server that runs, and its owner's account."""
+
+    place: Place
+    url: str
+    key: str
+    email: str
+    password: str
+    process: "subprocess.Popen[bytes]"
+
+    def stop(self, *, patience: float = 10) -> None:
+        """End it and all that it started; may be called twice."""
+        for end in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, end)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(patience)
+                break
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # what outlived its parent
+        (self.place.folder / "server.pid").unlink(missing_ok=True)
+
+
+def prepare(home: Path, tell: Tell) -> Path:
+    """The executable of Label Studio; makes an environment for it at the first call.
+
+    An environment of its own, because Label Studio asks for other versions of what we use. What a
+    broken-off call had made is used again.
+
+    Args:
+        home: the folder in which the environment lies.
+        tell: told how the installation goes on.
+
+    Raises:
+        CurationError: it cannot be installed, or ``$CURATION_LABEL_STUDIO`` names nothing.
+    """
+    if named := os.environ.get(EXECUTABLE):
+        if not os.access(named, os.X_OK) or Path(named).is_dir():
+            raise CurationError(
+                f"${EXECUTABLE} is {named!r}, and that is no executable",
+                f"name the label-studio of an environment, or unset {EXECUTABLE}",
+            )
+        return Path(named)
+    home.mkdir(parents=True, exist_ok=True)
+    where = home / f"label-studio-{VERSION}"
+    found, ready = where / "bin" / "label-studio", where / "ready"
+    with FileLock(home / "install.lock"):
+        if ready.exists() and found.exists():
+            return found
+        tell(f"installing Label Studio {VERSION} into {where}: about 1 GB, once")
+        if not (where / "bin" / "python").exists():
+            _install([sys.executable, "-m", "venv", str(where)], tell)
+        python = str(where / "bin" / "python")
+        pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+        _install([*pip, "--progress-bar", "off", f"label-studio=={VERSION}"], tell)
+        if not found.exists():
+            raise CurationError(f"{found}: was not installed", f"delete {where} and try again")
+        ready.touch()
+    return found
+
+
+def _install(command: list[str], tell: Tell) -> None:
+    """Run one step of an installation and tell every tenth package."""
+    last, packages = "", 0
+    with subprocess.Popen(  # noqa: S603 — our own interpreter
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, encoding="utf-8", errors="replace",
+    ) as process:  # fmt: skip
+        for line in process.stdout or ():
+            last = line.strip() or last
+            if line.startswith("Collecting "):
+                packages += 1
+                if packages % 10 == 0:
+                    tell(f"{packages} packages so far")
+            elif line.startswith("Installing collected"):
+                tell(f"unpacking {packages} packages")
+    if process.returncode:
+        raise CurationError(
+            f"Label Studio could not be installed: {last}",
+            "check the network and the free space, and run this again: it goes on from there; or "
+            f"name a label-studio that is there with {EXECUTABLE}",
+        )
+
+
+def start(
+    place: Place,
+    *,
+    executable: Path,
+    host: str = "127.0.0.1",
+    tell: Tell = lambda _: None,
+    patience: float = 240,
+) -> Instance:
+    """Start a server and wait until it answers.
+
+    At the first start this makes the folder, the database and the owner's account; later ones find
+    them again. The server listens on ``host`` and nowhere else.
+
+    Args:
+        place: where it lives.
+        executable: Label Studio, from ``prepare``.
+        host: the address on which it listens.
+        tell: told when the first start takes its time.
+        patience: seconds until it must answer.
+
+    Raises:
+        CurationError: the port is taken, or the server ends or does not answer.
+    """
+    if connection.taken(host, place.port):
+        raise CurationError(
+            f"port {place.port} of {host} is taken{_by_whom(place)}",
+            f"end what uses it, or choose another port for the {place.name}",
+        )
+    place.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    place.folder.chmod(0o700)  # people's accounts and answers are in it
+    if not (place.folder / "owner.json").exists():
+        tell(f"first start for the {place.name}: makes a database, about half a minute")
+    owner = _owner(place)
+    command = [str(executable), "start", "--no-browser", "--internal-host", host]
+    with place.log.open("ab") as log:
+        place.log.chmod(0o600)
+        process = subprocess.Popen(  # noqa: S603 — the executable is the user's own choice
+            [*command, "--port", str(place.port)],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=place.folder,
+            env=_environment(place, owner), start_new_session=True, umask=0o077,
+        )  # fmt: skip
+    with writing(place.folder / "server.pid") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(f"{process.pid}\n".encode())
+    url = f"http://{host}:{place.port}"
+    instance = Instance(place, url, owner["key"], owner["email"], owner["password"], process)
+    try:
+        _wait(instance, patience)
+    except BaseException:
+        instance.stop()
+        raise
+    return instance
+
+
+def _wait(instance: Instance, patience: float) -> None:
+    end = time.monotonic() + patience
+    while not connection.healthy(instance.url):
+        code = instance.process.poll()
+        if code is not None or time.monotonic() > end:
+            what = f"ended with code {code}" if code is not None else "does not answer"
+            said = instance.place.log.read_text("utf-8", "replace").splitlines()[-KEPT:]
+            raise CurationError(
+                f"Label Studio for the {instance.place.name} {what}:\n" + "\n".join(said),
+                f"the whole log is {instance.place.log}",
+            )
+        time.sleep(0.2)
+
+
+def _owner(place: Place) -> dict[str, str]:
+    """The owner's account: made up at the first start, private to who runs the campaign."""
+    path = place.folder / "owner.json"
+    if path.exists():
+        kept = read_json(path)
+        wanted = ("email", "password", "key")
+        if isinstance(kept, dict) and all(isinstance(kept.get(name), str) for name in wanted):
+            return {name: kept[name] for name in wanted}
+        raise CurationError(
+            f"{path}: does not hold the owner's account", "bring it back from a backup"
+        )
+    owner = {"email": OWNER, "password": secrets.token_urlsafe(18), "key": secrets.token_hex(20)}
+    with writing(path) as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(orjson.dumps(owner, option=orjson.OPT_INDENT_2))
+    return owner
+
+
+def _environment(place: Place, owner: dict[str, str]) -> dict[str, str]:
+    """Little of ours goes in: Label Studio takes HOST, PORT, USERNAME and more from there."""
+    said = {
+        "BASE_DATA_DIR": str((place.folder / "data").absolute()),
+        "USERNAME": owner["email"],
+        "PASSWORD": owner["password"],
+        "USER_TOKEN": owner["key"],
+        "ENABLE_LEGACY_API_TOKEN": "true",  # a key that does not run out
+        "DISABLE_SIGNUP_WITHOUT_LINK": "true",
+        "TASK_LOCK_TTL": str(LOCK),
+        "COLLECT_ANALYTICS": "false",
+        "LATEST_VERSION_CHECK": "false",
+        "SENTRY_DSN": "",
+        "FRONTEND_SENTRY_DSN": "",
+        "CORS_ALLOW_ALL_ORIGINS": "false",
+    }
+    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return {**passed, **{f"LABEL_STUDIO_{name}": value for name, value in said.items()}}
+
+
+def _by_whom(place: Place) -> str:
+    with suppress(OSError, ValueError):
+        pid = int((place.folder / "server.pid").read_text("utf-8"))
+        os.kill(pid, 0)
+        return f", perhaps by the {place.name}' server of an earlier run, process {pid}"
+    return ""

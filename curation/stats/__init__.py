@@ -1,0 +1,1 @@
+"""Statistics that several stages need: metrics, intervals, tests, agreement."""

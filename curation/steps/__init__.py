@@ -1,0 +1,1 @@
+"""The steps of the pipeline: what each reads, does and writes."""

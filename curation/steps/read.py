@@ -1,0 +1,283 @@
+"""What the steps read of a campaign: its files, and the tables and records in them."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curation.campaign import Campaign
+from curation.files import (
+    CurationError,
+    digest,
+    read_json,
+    read_records,
+    read_table,
+    read_text,
+    shipped,
+)
+from curation.manifest import read_manifest
+from curation.records import VALUES, Count, Entity, Item, Label, Term
+from curation.steps.rounds import round_files
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from curation.decisions.filter import Counted
+    from curation.rules import Votes
+    from curation.terms.edits import Edit
+    from curation.terms.facts import Facts
+    from curation.terms.select import Selection
+    from curation.terms.words import Word
+
+
+def _round_files(campaign: Campaign, name: str) -> list[Path]:
+    return [campaign.rounds / round / name for round in campaign.round_names()]
+
+
+def item_files(campaign: Campaign) -> list[Path]:
+    """Every round's items."""
+    return _round_files(campaign, "items.jsonl")
+
+
+def label_files(campaign: Campaign) -> list[Path]:
+    """Every round's labels."""
+    return _round_files(campaign, "labels.jsonl")
+
+
+def raw_files(campaign: Campaign) -> list[Path]:
+    """Every segment of every round's archive."""
+    from curation.rounds.answers.archive import segments
+
+    return [p for raw in _round_files(campaign, "raw") for p in segments(raw)]
+
+
+def raw_is_here(campaign: Campaign) -> bool:
+    """Whether the raw answers are on this machine, whole and as they came.
+
+    Raises:
+        CurationError: of what the items and labels were made, a part is gone or was changed.
+    """
+    run = read_manifest(campaign.rounds).steps.get("fold")
+    known = {n: sha for n, sha in run.inputs.items() if "/raw/" in n} if run else {}
+    here = bool(raw_files(campaign))
+    for name, sha in known.items() if here else ():
+        found = digest(campaign.root / name)
+        if found != sha:
+            what = "were changed" if found else "are not here"
+            raise CurationError(
+                f"{campaign.root / name}: these raw answers {what}",
+                "put the file back from a backup, or from whoever has it; nothing was touched",
+            )
+    return here
+
+
+Stamps = tuple[tuple[Path, int, int], ...]
+
+
+def _stamps(paths: Sequence[Path]) -> Stamps:
+    """What tells whether files are still those that were read; none of what is not made yet."""
+    stats = [(path, path.stat()) for path in paths if path.exists()]
+    return tuple((path, stat.st_mtime_ns, stat.st_ino) for path, stat in stats)
+
+
+@lru_cache(maxsize=1)
+def _items(stamps: Stamps) -> list[Item]:
+    return [item for path, *_ in stamps for item in read_records(path, Item)]
+
+
+@lru_cache(maxsize=1)
+def _labels(stamps: Stamps) -> "pd.DataFrame":
+    return read_table([path for path, *_ in stamps], Label)
+
+
+def read_items(campaign: Campaign) -> list[Item]:
+    """The items of all rounds; read once while the files stay as they are."""
+    return _items(_stamps(item_files(campaign)))
+
+
+def read_labels(campaign: Campaign) -> "pd.DataFrame":
+    """The labels of all rounds as a table; read once while the files stay as they are."""
+    return _labels(_stamps(label_files(campaign)))
+
+
+def read_terms(campaign: Campaign) -> dict[str, Term]:
+    """The campaign's terms by id."""
+    return {t.id: t for t in read_records(campaign.terms / "targets.jsonl", Term)}
+
+
+def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
+    """The campaign's terms by id, those of all these items among them.
+
+    Raises:
+        CurationError: an item's term is not there; the raw answers and the settings have parted.
+    """
+    terms = read_terms(campaign)
+    for item in items:
+        if item.term not in terms:
+            raise CurationError(
+                f"item {item.id}: its term {item.term} is not in 1-terms/targets.jsonl",
+                "put its domain back into campaign.toml, or go to where the raw answers are",
+            )
+    return terms
+
+
+def stopped_early(campaign: Campaign) -> set[str]:
+    """The items that were to get no more labels than decide them."""
+    found = set()
+    for round in round_files.map_rounds(campaign):
+        if round.labels == "needed":
+            tasks = round_files.read_tasks(campaign, round.name)
+            found |= {task.item for task in tasks if task.item and not task.full}
+    return found
+
+
+def read_counted(
+    campaign: Campaign, items: Sequence[Item], *, alone: bool = False, also: str = ""
+) -> "Counted":
+    """Which labels count, under the campaign's settings.
+
+    Args:
+        campaign: the campaign.
+        items: its items.
+        alone: they are only some of the campaign's, and the labels on others are left out.
+        also: a round whose labels are counted, whether or not the settings name it.
+    """
+    from curation.decisions.filter import count
+
+    knobs = campaign.settings.decisions
+    labels = read_labels(campaign)
+    if alone:
+        labels = labels[labels["item"].isin([item.id for item in items])]
+    return count(
+        items,
+        labels,
+        of=knobs.of,
+        count_writer=knobs.count_writer,
+        count_repeats=knobs.count_repeats,
+        rounds=(*knobs.rounds, also) if knobs.rounds and also else knobs.rounds,
+    )
+
+
+def votes(campaign: Campaign, items: Sequence[Item], *, also: str = "") -> "dict[str, list[Votes]]":
+    """The counted votes of each item's three associations, by item.
+
+    Args:
+        campaign: the campaign.
+        items: all its items.
+        also: a round whose labels are counted, whether or not the settings name it.
+    """
+    if not items:
+        return {}
+    counted = read_counted(campaign, items, also=also).votes.reshape(-1, 3, len(VALUES)).tolist()
+    return {
+        item.id: [(s, a, u, r) for s, a, u, r in three]
+        for item, three in zip(items, counted, strict=True)
+    }
+
+
+def facts_files(campaign: Campaign) -> list[Path]:
+    """What Wikidata's facts are kept in."""
+    return [campaign.terms / "counts.jsonl", campaign.terms / "entities.jsonl"]
+
+
+def read_facts(campaign: Campaign) -> "Facts":
+    """What the query service or a dump told; nothing where neither was asked."""
+    from curation.terms.facts import Facts
+
+    counts, entities = facts_files(campaign)
+    if not counts.exists() or not entities.exists():
+        return Facts([], [])
+    return Facts(read_records(counts, Count), read_records(entities, Entity))
+
+
+def facts_told(campaign: Campaign) -> dict[str, Any]:
+    """Who told the facts of each domain, of what it was asked, and when."""
+    path = campaign.terms / "facts.json"
+    there = all(p.exists() for p in (path, *facts_files(campaign)))
+    return read_json(path) if there else {}
+
+
+def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
+    """The word lists by domain and name: the campaign's own, else those that ship."""
+    found = {}
+    for domain, knobs in campaign.settings.domains.items():
+        for name in knobs.words:
+            own = campaign.terms / name
+            ours = shipped("data", "words", name)
+            found[domain, name] = ours if ours.exists() and not own.exists() else own
+    return found
+
+
+def read_words(campaign: Campaign) -> "dict[str, list[Word]]":
+    """The words of all lists by domain.
+
+    Raises:
+        CurationError: a list is missing or has no words in the campaign's language.
+    """
+    from curation.rounds.tables import read_rows
+    from curation.terms import words
+    from curation.terms.facts import languages
+
+    found: dict[str, list[Word]] = {}
+    for (domain, name), path in word_files(campaign).items():
+        own = campaign.terms / name
+        if not path.exists():
+            raise CurationError(
+                f"{own}: no such word list; [domains.{domain}] names it",
+                "put it there (columns term, language, domain; or a text file with a word a line), "
+                "or take it out of words",
+            )
+        rows = (
+            words.text_rows(read_text(path), path)
+            if path.suffix in (".txt", "")
+            else list(read_rows(path))
+        )
+        found[domain] = found.get(domain, []) + words.read_words(
+            rows,
+            path if path == own else Path(path.name),
+            domain=domain,
+            languages=languages(campaign.settings.campaign.language),
+            wanted=own,
+        )
+    return found
+
+
+def read_met(campaign: Campaign) -> list[Term]:
+    """The terms that answers have named, as they were then."""
+    path = campaign.terms / "imported.jsonl"
+    return read_records(path, Term) if path.exists() else []
+
+
+def read_edits(campaign: Campaign) -> "list[Edit]":
+    """What people said of terms; nothing where the file is missing or empty."""
+    from curation.rounds.tables import read_rows
+    from curation.terms import edits
+
+    path = campaign.terms / "edits.csv"
+    if not path.exists() or not path.read_bytes().strip():
+        return []
+    return edits.read_edits(read_rows(path), str(path))
+
+
+def selection(campaign: Campaign) -> "Selection":
+    """The choice of terms, from all that lies in the campaign now."""
+    from curation.terms.select import select
+
+    settings = campaign.settings
+    return select(
+        settings.domains,
+        facts=read_facts(campaign),
+        words=read_words(campaign),
+        met=read_met(campaign),
+        edits=[e for e in read_edits(campaign) if e.domain in settings.domains],
+        language=settings.campaign.language,
+        knobs=settings.terms,
+        where=campaign.relative(campaign.terms / "edits.csv"),
+    )
+
+
+def term_ids(terms: Iterable[Term]) -> dict[tuple[str, str], str]:
+    """Which term a domain and a text name: its text, or one of its other names."""
+    terms = list(terms)
+    ids = {(t.domain, name): t.id for t in terms for name in t.names}
+    return ids | {(t.domain, t.text): t.id for t in terms}

@@ -1,0 +1,100 @@
+"""The step ``release``: the published folder."""
+
+import difflib
+import hashlib
+import tomllib
+from typing import TYPE_CHECKING
+
+from curation.campaign import Campaign
+from curation.files import (
+    CurationError,
+    dump_json,
+    read_json,
+    read_records,
+    shipped,
+)
+from curation.manifest import Results
+from curation.records import Cat
+from curation.steps.read import (
+    read_counted,
+    read_items,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+def _accepted(campaign: Campaign) -> dict[str, int]:
+    """The pitfalls that would block the release and are accepted, and how often they are there.
+
+    Raises:
+        CurationError: one is there that blocks it; or what is accepted is no pitfall.
+    """
+    from curation.checks.codes import PITFALLS
+
+    accept = campaign.settings.release.accept
+    for name in accept:
+        if name not in PITFALLS:
+            near = difflib.get_close_matches(name, PITFALLS, 1)
+            raise CurationError(
+                f"[release] accept names {name!r}, which is no pitfall",
+                f"did you mean {near[0]!r}?" if near else "docs/measures.md lists them",
+            )
+    rows = read_json(campaign.measures / "pitfalls.json")["table"]
+    there = {r["code"]: r["count"] for r in rows if r["severity"] == "block" and r["count"]}
+    stops = {code: count for code, count in there.items() if code not in accept}
+    if stops:
+        named = ", ".join(f"{code} {count}" for code, count in stops.items())
+        wanted = ", ".join(f'"{code}"' for code in (*accept, *stops))
+        raise CurationError(
+            f"pitfalls block the release: {named}; 4-measures/pitfalls.jsonl has each place",
+            "fix the texts; or leave the items out (leave_out in [decisions]); or, where it is "
+            f"right as it is: accept = [{wanted}] in [release]",
+        )
+    return there
+
+
+def release(campaign: Campaign, results: Results) -> dict[str, int]:
+    """Write the published folder."""
+    from curation.release import build
+
+    settings, version = campaign.settings, campaign.settings.release.version
+    cats = read_records(campaign.decisions / "cats.jsonl", Cat)
+    if not cats:
+        raise CurationError(
+            "no CAT was kept, so there is nothing to release",
+            "«curation decisions filter» says why items fall; are the labels in?",
+        )
+    accepted = _accepted(campaign)
+    items = read_items(campaign)
+    counted = read_counted(campaign, items)
+    table = build.annotations(cats, counted.labels)
+    content = {
+        name: dump_json(data)
+        for name, data in build.split_files(cats, table, version=version).items()
+    }
+    content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
+    text = shipped("annotation_configs", "text", f"{settings.campaign.language}.toml")
+    text = text if text.exists() else text.with_name("en.toml")
+    texts = tomllib.loads(text.read_text("utf-8"))
+    content["README.md"] = build.readme(
+        cats,
+        table,
+        name=settings.campaign.name,
+        version=version,
+        language=settings.campaign.language,
+        licence=settings.release.licence,
+        warning=texts["content_warning"]["release"],
+        decisions=build.how_decided(settings.decisions.model_dump()),
+        accepted=accepted,
+    ).encode()
+    for name, data in content.items():
+        results.lines(f"{version}/{name}", [data])
+    sums = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in content.items()]
+    results.lines(f"{version}/SHA256SUMS", [line.encode() for line in sums])
+    return {
+        "cats": len(cats),
+        "labels_in": len(counted.labels),
+        "labels_of_dropped_items": int((~counted.labels["item"].isin([c.id for c in cats])).sum()),
+        "annotations": len(table),
+    }

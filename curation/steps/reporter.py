@@ -1,0 +1,54 @@
+"""How a step tells its user what it does: warnings, notes and progress, passed in by the caller.
+
+Steps never print. The command line passes ``curation.cli.console``, which shows all of it on a
+terminal. Python users may leave it out: ``QUIET`` shows no progress and raises warnings as
+``UserWarning``.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+Advance = Callable[..., None]
+Tell = Callable[[str, int, int], None]
+
+
+class Reporter(Protocol):
+    """What steps call to report; ``curation.cli.console`` has these functions."""
+
+    def warn(self, text: str) -> None:
+        """Report something that the user should look at."""
+
+    def note(self, text: str) -> None:
+        """Say what is happening, so that nobody has to wonder why it takes long."""
+
+    def tracked(self, what: str, total: int) -> AbstractContextManager[Advance]:
+        """A progress bar for ``total`` units; yields a function that advances it by n."""
+
+    def stages(self) -> AbstractContextManager[Tell]:
+        """A progress bar for work in stages; yields a function (stage, done, total)."""
+
+
+class Quiet:
+    """A reporter that shows no progress; warnings become Python warnings."""
+
+    def warn(self, text: str) -> None:
+        """Raise a ``UserWarning``."""
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+    def note(self, text: str) -> None:
+        """Nothing."""
+
+    @contextmanager
+    def tracked(self, what: str, total: int) -> Iterator[Advance]:
+        """Nothing is shown."""
+        yield lambda n=1: None
+
+    @contextmanager
+    def stages(self) -> Iterator[Tell]:
+        """Nothing is shown."""
+        yield lambda stage, done, total: None
+
+
+QUIET = Quiet()

@@ -1,0 +1,1 @@
+"""Rounds in a campaign: their files, status, planning, platforms."""

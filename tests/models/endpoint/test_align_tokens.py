@@ -1,0 +1,120 @@
+"""Tokens as servers write them, laid on the text that was sent."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.models.endpoint.align_tokens import by_offsets, lay
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "spans"),
+    [
+        # as they are: "A" is character 0, " cat" 1 to 4
+        (["A", " cat"], "A cat", [(0, 1), (1, 5)]),
+        # " 🙂" is 5 bytes: " \xf0\x9f" and "\x99\x82"; the emoji is character 1
+        ([" \ufffd", "\ufffd"], " 🙂", [(0, 2), (1, 2)]),
+        (["bytes: \\xf0\\x9f", "bytes:\\x99\\x82"], " 🙂", [(0, 2), (1, 2)]),
+        # written as nothing until the character is whole: the first touches what follows it
+        (["a", "", " 🙂", "b"], "a 🙂b", [(0, 1), (1, 2), (1, 3), (3, 4)]),
+        # written as nothing at all: both together are " 🙂"
+        (["a", "", "", "b"], "a 🙂b", [(0, 1), (1, 3), (2, 3), (3, 4)]),
+        # SentencePiece, each token decoded alone, and its pieces
+        (["A", "cat", "s"], "A cats", [(0, 1), (1, 5), (5, 6)]),
+        (["▁A", "▁cat", "<0xC3>", "<0xA9>"], "A caté", [(0, 1), (1, 5), (5, 6), (5, 6)]),
+        # GPT-2's letters for bytes: Ã© are the two bytes of é
+        (["A", "ĠcatÃ©"], "A caté", [(0, 1), (1, 6)]),
+        # that same text may also be meant
+        (["A", " catÃ©"], "A catÃ©", [(0, 1), (1, 7)]),
+        # a text about such writings
+        (["<0x41>", " bytes:", "\\x41", "▁"], "<0x41> bytes:\\x41▁", None),
+        # a U+FFFD that stands in the text itself
+        (["a", "\ufffd", "b"], "a\ufffdb", [(0, 1), (1, 2), (2, 3)]),
+        (["a", "b"], "a", [(0, 1)]),  # b was generated
+        (["\ud800"], "\ud800", [(0, 1)]),  # half a character, as JSON can bring
+    ],
+)
+def test_every_way_of_writing(
+    tokens: list[str], text: str, spans: list[tuple[int, int]] | None
+) -> None:
+    if spans is None:  # as they are, one behind the other
+        ends = [sum(map(len, tokens[: n + 1])) for n in range(len(tokens))]
+        spans = list(zip([0, *ends], ends, strict=False))
+    assert lay(tokens, text) == spans
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        (["A", " dog"], "A cat"),
+        (["A", " ca"], "A cat"),  # it ends before
+        (["token_id:32", "token_id:9"], "A cat"),
+        (["A", "\ufffd"], "A cat"),  # no part of a character is there
+        ([], "A cat"),
+        (["", "", ""], "A cat"),
+    ],
+)
+def test_what_does_not_make_up_a_text_is_not_laid_on_it(tokens: list[str], text: str) -> None:
+    assert lay(tokens, text) is None
+
+
+def test_generated_tokens_fall_away() -> None:
+    assert lay(["A", " cat", " sat"], "A cat", made=1) == [(0, 1), (1, 5)]
+    # three written as nothing for the two bytes of é: the last one may be generated
+    assert lay(["", "", ""], "é", made=1) == [(0, 1), (0, 1)]
+    assert lay(["", "", ""], "é", made=0) == [(0, 1)] * 3
+    # the end token is not always among them
+    assert lay(["A", " cat"], "A cat", made=1) == [(0, 1), (1, 5)]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20), st.data())
+def test_any_cut_of_any_text(text: str, data: st.DataObject) -> None:
+    """Whichever bytes the tokens are: written as OpenAI writes them, they lie where they lay."""
+    raw = text.encode()
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(raw)), max_size=8)) - {len(raw)})
+    parts = [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
+    place = [n for n, char in enumerate(text) for _ in char.encode()]
+    ends = [sum(map(len, parts[: n + 1])) for n in range(len(parts))]
+    wanted = [
+        (place[end - len(part)], place[end - 1] + 1) for part, end in zip(parts, ends, strict=True)
+    ]
+    escaped = ["bytes:" + "".join(f"\\x{byte:02x}" for byte in part) for part in parts]
+    assert lay(escaped, text) == wanted
+
+
+@given(st.text(st.sampled_from("ab é🙂."), min_size=1, max_size=20), st.data())
+def test_lossy_writing_keeps_the_boundary_of_an_association(text: str, data: st.DataObject) -> None:
+    """U+FFFD for parts of characters: where letters or spaces tell, nothing moves."""
+    raw = text.encode()
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(raw)), max_size=8)) - {len(raw)})
+    parts = [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
+    spans = lay([part.decode("utf-8", "replace") for part in parts], text)
+    assert spans is not None
+    assert len(spans) == len(parts)
+    for part, (start, end) in zip(parts, spans, strict=True):
+        if part.isascii():
+            assert text[start:end].encode() == part
+    assert [start for start, _ in spans] == sorted(start for start, _ in spans)
+
+
+def test_offsets_serve_where_the_tokenizer_changes_the_text() -> None:
+    # "A CAT": 0 to 1, 1 to 5
+    assert by_offsets(["A", " CAT"], [0, 1], "a cat") == [(0, 1), (1, 5)]
+    assert by_offsets(["A", " CAT", "!"], [0, 1, 5], "a cat", made=1) == [(0, 1), (1, 5)]
+    assert by_offsets(["A", "", " CAT"], [0, 1, 1], "a cat") == [(0, 1), (1, 2), (1, 5)]
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [[1, 2], [0, 2], [-1, -1], [0, None], [], [1, 0]],
+    ids=["begin late", "end late", "unsaid", "half said", "none", "backwards"],
+)
+def test_offsets_that_do_not_fit_are_not_taken(offsets: list[int | None]) -> None:
+    assert by_offsets(["A", " CAT"], offsets, "a cat") is None
+
+
+def test_accents_composed_are_another_text() -> None:
+    text = unicodedata.normalize("NFD", "café")
+    assert lay(["caf", "é"], text) is None

@@ -1,0 +1,168 @@
+"""XLNet: what is masked is hidden from every position, however texts are laid out."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from curation.models import masked
+from curation.models.loading import Loaded, load
+from curation.models.packing import Row, Text
+from curation.models.rules import Refusal, ScoringRequest
+from curation.models.xlnet import PermutedRunner, fix
+from support.models import xlnet
+from support.reference import EMPTY, INTER, INTRA, reference
+
+ATTRIBUTE = ("attribute-acl", "attribute-arxiv", "attribute-code")
+PLL = ("pll", "pll-shared", "pll-word-l2r")
+ASKS = dict.fromkeys(ATTRIBUTE, INTRA) | dict.fromkeys(PLL, (*INTRA[:5], *INTER[:5]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return xlnet(tmp_path_factory.mktemp("xlnet"))
+
+
+@pytest.fixture
+def loaded(folder: Path) -> Loaded:
+    return load(str(folder), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def wanted(folder: Path) -> dict[str, list[float | None]]:
+    return {rule: [reference(folder, rule, ask) for ask in asks] for rule, asks in ASKS.items()}
+
+
+@pytest.mark.parametrize("knobs", [{}, {"plain": True}, {"batch_tokens": 1}], ids=str)
+def test_scores_are_those_of_the_reference(
+    loaded: Loaded, wanted: dict[str, list[float | None]], knobs: dict[str, Any]
+) -> None:
+    runner = PermutedRunner(loaded, **knobs)
+    assert runner.pack is runner.narrow is not knobs.get("plain", False)
+    for rule, asks in ASKS.items():
+        assert masked.score(runner, rule, asks) == pytest.approx(wanted[rule], rel=1e-5), rule
+    assert loaded.notices == []
+
+
+def test_a_hidden_token_tells_nobody_what_it_is(loaded: Loaded) -> None:
+    """Straight through the model: two hidden places, whatever stands there, same probabilities."""
+    runner = PermutedRunner(loaded)
+    mask = loaded.tokenizer.mask_token_id
+    [found] = runner.log_probs([Text([20, mask, 30, mask, 40, 4, 3], [(1, 50), (3, 60)])])
+    sight = torch.zeros(1, 7, 7)
+    sight[0, :, [1, 3]] = 1
+    target = torch.zeros(1, 2, 7)
+    target[0, 0, 1] = target[0, 1, 3] = 1
+    for first, second in ((50, 60), (mask, 70), (80, 90)):
+        logits = loaded.model(
+            input_ids=torch.tensor([[20, first, 30, second, 40, 4, 3]]),
+            token_type_ids=torch.tensor([[0, 0, 0, 0, 0, 0, 2]]),
+            perm_mask=sight,
+            target_mapping=target,
+        ).logits.log_softmax(-1)
+        straight = [float(logits[0, 0, 50]), float(logits[0, 1, 60])]
+        assert found.tolist() == pytest.approx(straight, rel=1e-5)
+
+
+def test_the_end_token_is_a_segment_of_its_own(loaded: Loaded) -> None:
+    runner = PermutedRunner(loaded)
+    mask = loaded.tokenizer.mask_token_id
+    text = Text([20, mask, 30, 4, 3], [(1, 50)])
+    untold, told, other = runner.log_probs(
+        [text, text._replace(types=[0, 0, 0, 0, 2]), text._replace(types=[0] * 5)]
+    )
+    assert untold.tolist() == told.tolist()
+    assert untold.tolist() != pytest.approx(other.tolist(), rel=1e-3)
+
+
+def test_company_changes_nothing(loaded: Loaded) -> None:
+    runner = PermutedRunner(loaded)
+    together = masked.score(runner, "pll", ASKS["pll"])
+    alone = [masked.score(runner, "pll", [ask])[0] for ask in ASKS["pll"]]
+    assert together == pytest.approx(alone, rel=1e-6)
+    assert masked.score(runner, "pll", []) == []
+
+
+def test_only_what_is_asked_is_projected(loaded: Loaded) -> None:
+    runner = PermutedRunner(loaded)
+    shapes = []
+    loaded.model.lm_loss.register_forward_hook(lambda _, args, out: shapes.append(out.shape))
+    masked.score(runner, "attribute-acl", INTRA[:1])
+    pieces = loaded.tokenizer("The court jester", add_special_tokens=False)["input_ids"]
+    the = loaded.tokenizer("The", add_special_tokens=False)["input_ids"]
+    assert [tuple(shape) for shape in shapes] == [
+        (len(pieces) - len(the), loaded.model.config.vocab_size)
+    ]
+
+
+def test_a_model_that_mixes_texts_of_a_row_is_run_on_padded_rows(
+    loaded: Loaded, wanted: dict[str, list[float | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Row, "mask", lambda row: torch.ones(len(row), len(row)).bool().numpy())
+    runner = PermutedRunner(loaded)
+    assert not runner.pack
+    assert runner.narrow
+    assert "packed" in loaded.notices[0]
+    found = masked.score(runner, "attribute-acl", INTRA)
+    assert found == pytest.approx(wanted["attribute-acl"], rel=1e-5)
+
+
+def test_a_model_whose_output_layer_is_not_known_is_projected_everywhere(
+    loaded: Loaded, wanted: dict[str, list[float | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaded.model, "get_output_embeddings", lambda: None)
+    found = masked.score(PermutedRunner(loaded), "pll", ASKS["pll"])
+    assert found == pytest.approx(wanted["pll"], rel=1e-5)
+
+
+def test_batches_halve_when_memory_runs_out(
+    loaded: Loaded, wanted: dict[str, list[float | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = PermutedRunner(loaded, batch_tokens=2048)
+    forward = loaded.model.forward
+
+    def short_of_memory(**inputs: Any) -> Any:
+        if inputs["input_ids"].numel() > 300:
+            raise RuntimeError("CUDA out of memory")
+        return forward(**inputs)
+
+    monkeypatch.setattr(loaded.model, "forward", short_of_memory)
+    found = masked.score(runner, "attribute-acl", INTRA)
+    assert found == pytest.approx(wanted["attribute-acl"], rel=1e-5)
+    assert any("out of memory" in notice for notice in loaded.notices)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_other_dtypes(folder: Path, wanted: dict[str, list[float | None]], dtype: str) -> None:
+    loaded = load(str(folder), device="cpu", dtype=dtype)
+    runner = PermutedRunner(loaded)
+    assert loaded.about["dtype"] == dtype
+    assert runner.pack
+    # bfloat16 has 8 bits of mantissa: a log-probability near 10 is good to some hundredths
+    found = masked.score(runner, "pll", ASKS["pll"])
+    assert found == pytest.approx(wanted["pll"], rel=0.01)
+
+
+def test_a_mended_model_can_be_run_before_there_is_a_runner(folder: Path) -> None:
+    loaded = load(str(folder), device="cpu", dtype="bfloat16")
+    with pytest.raises(RuntimeError, match="BFloat16"):  # else there is nothing left to fix
+        loaded.model(input_ids=torch.tensor([[20, 30, 40]]))
+    for _ in range(2):
+        fix(loaded)
+        assert loaded.model(input_ids=torch.tensor([[20, 30, 40]])).logits.isfinite().all()
+
+
+def test_refusals(loaded: Loaded, folder: Path) -> None:
+    runner = PermutedRunner(loaded)
+    for rule in ("attribute-acl", "pll-shared"):
+        found = masked.score(runner, rule, EMPTY[::2])
+        assert [each.code for each in found if isinstance(each, Refusal)] == [
+            "nothing_to_score"
+        ] * 2
+        assert [reference(folder, rule, ask) for ask in EMPTY[::2]] == [None, None]
+    loaded.tokenizer.model_max_length = 12
+    found = masked.score(runner, "pll", [INTER[0], ScoringRequest("intersentence", "He", "is.")])
+    assert isinstance(found[0], Refusal)
+    assert found[0].code == "too_long"
+    assert isinstance(found[1], float)

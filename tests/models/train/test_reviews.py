@@ -1,0 +1,269 @@
+"""Reviews are read, each text once, and divided; what cannot be read is said with its line."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from curation.files import CurationError
+from curation.models.sentiments import names_of, of_stars, sort_of
+from curation.models.train.reviews import Reviews, divide, read_reviews
+
+FOUR = [("bad bread", 0), ("dull fair", 0), ("good bread", 1), ("fine fair", 1)]
+
+
+def found(reviews: Reviews) -> list[tuple[str, str]]:
+    """Texts and the names of their classes, in order."""
+    return [
+        (reviews.text(int(number)), reviews.names[sort])
+        for number, sort in zip(reviews.numbers, reviews.classes, strict=True)
+    ]
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    data = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(data) if path.suffix.lower() == ".gz" else data)
+    return path
+
+
+def jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
+    return write(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def table(path: Path, rows: list[tuple[str, Any]], head: str = "text,label") -> Path:
+    return write(path, "\n".join([head, *(f"{text},{label}" for text, label in rows)]) + "\n")
+
+
+FOUND = [
+    ("bad bread", "negative"),
+    ("dull fair", "negative"),
+    ("good bread", "positive"),
+    ("fine fair", "positive"),
+]
+
+
+# --- forms --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["a.csv", "a.csv.gz", "a.tsv", "A.TSV.GZ", "a.jsonl", "a.jsonl.gz"]
+)
+def test_every_form_says_the_same(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if "json" in name:
+        write(path, "\n".join(json.dumps({"text": t, "label": n}) for t, n in FOUR))
+    else:
+        sign = "\t" if "tsv" in name.lower() else ","
+        rows = "".join(f"{text}{sign}{label}\r\n" for text, label in FOUR)
+        write(path, f"\ufefftext{sign}label\r\n{rows}")
+    reviews = read_reviews([path])
+    assert found(reviews) == FOUND
+    assert reviews.identity == read_reviews([table(tmp_path / "b.csv", FOUR)]).identity
+    assert (reviews.files[0]["file"], len(reviews.files[0]["sha256"])) == (name, 64)
+
+
+@pytest.mark.parametrize("head", ["text,label", "Review, Sentiment", "sentence,LABEL"])
+@pytest.mark.parametrize(
+    "labels", [("0", "1"), ("0.0", "1.0"), ("neg", "POS"), ("Negative", "positive")]
+)
+def test_columns_and_labels_have_several_names(
+    tmp_path: Path, head: str, labels: tuple[str, str]
+) -> None:
+    rows = [(text, labels[label]) for text, label in FOUR]
+    assert found(read_reviews([table(tmp_path / "a.csv", rows, head)])) == FOUND
+
+
+def test_cells_may_hold_commas_quotes_and_lines(tmp_path: Path) -> None:
+    rows = '"bad, ""old""\n  bread",0\ndull,0\n\n"good\tbread",1\nfine,1\n'
+    reviews = read_reviews([write(tmp_path / "a.csv", f"text,label\n{rows}")])
+    assert [text for text, _ in found(reviews)] == [
+        'bad, "old" bread',
+        "dull",
+        "good bread",
+        "fine",
+    ]
+
+
+def test_stars_become_sentiments(tmp_path: Path) -> None:
+    rows = [{"text": f"{n} of {m}", "stars": n} for n in range(1, 6) for m in (1, 2)]
+    rows[0]["stars"], rows[1]["stars"] = "1", 1.0
+    path = jsonl(tmp_path / "a.jsonl", rows)
+    two = read_reviews([path])
+    assert [sort for _, sort in found(two)] == ["negative"] * 4 + ["positive"] * 4
+    assert (two.neutral, two.names) == (2, ("negative", "positive"))
+    three = read_reviews([path], classes=3)
+    assert [sort for _, sort in found(three)] == [
+        *(["negative"] * 4), *(["neutral"] * 2), *(["positive"] * 4),
+    ]  # fmt: skip
+    assert (three.neutral, three.names) == (0, ("negative", "neutral", "positive"))
+    assert two.identity != three.identity
+
+
+def test_files_may_have_different_columns(tmp_path: Path) -> None:
+    first = table(tmp_path / "a.csv", FOUR[:2])
+    second = jsonl(tmp_path / "b.jsonl", [{"review": t, "rating": 5} for t, _ in FOUR[2:]])
+    assert found(read_reviews([first, second])) == FOUND
+
+
+def test_a_text_counts_once_and_one_with_two_labels_not_at_all(tmp_path: Path) -> None:
+    rows = [*FOUR, ("bad  bread", 0), ("odd", 0), ("odd", 1), ("odd", 1), ("good bread", 1)]
+    rows += [("meh", "neutral")]
+    reviews = read_reviews([table(tmp_path / "a.csv", rows)])
+    assert found(reviews) == FOUND
+    assert (reviews.repeated, reviews.contradictory, reviews.neutral) == (2, 3, 1)
+    # in = kept + left out
+    assert len(rows) == len(reviews.numbers) + reviews.repeated + 3 + reviews.neutral
+
+
+# --- what does not go ---------------------------------------------------------------------------
+
+HEAD = "text,label\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.csv", HEAD + "bread,0\nfair,great\n", r"a\.csv line 3, label: unknown label 'great'"),
+        ("a.csv", HEAD + "bread,0\nfair,2\n", r"line 3, label: unknown label '2'"),
+        ("a.csv", HEAD + "bread,\n", r"line 2, label: unknown label ''"),
+        ("a.csv", HEAD + "bread,0\n  ,1\n", r"line 3: has no text"),
+        ("a.csv", HEAD + '"two\nlines",0\nfair,2\n', r"line 4, label: unknown label '2'"),
+        ("a.csv", HEAD + "bread, and butter,0\n", r"line 2: has 3 columns, the header has 2"),
+        ("a.csv", HEAD + 'bread,0\n"fair,1\nfine,1\n', r"line 3: is not a row of a table"),
+        (
+            "a.csv",
+            "words,label\nbread,0\n",
+            r"no column «text» or «review» or «sentence»; .*«words»",
+        ),
+        ("a.csv", "text,class\nbread,0\n", r"line 2: no column «label» or «sentiment» or «stars»"),
+        ("a.csv", "text,stars\nbread,4.5\n", r"line 2, stars: '4\.5' stars"),
+        ("a.csv", "text,stars\nbread,many\n", r"line 2, stars: 'many' stars"),
+        ("a.csv", "", r"a\.csv: is empty"),
+        ("a.csv", HEAD, r"a\.csv: no review that is negative or positive"),
+        ("a.csv", HEAD + "bread,neutral\n", r"no review that is negative or positive"),
+        ("a.csv", HEAD + "a,0\nb,0\nc,1\n", r"the corpus has 1 different review of the .*positive"),
+        ("a.csv", HEAD + "a,0\na,0\nc,1\nd,1\n", r"has 1 different review of the .*negative"),
+        ("a.csv", HEAD + "a,0\nb,0\n", r"the corpus has 0 different reviews of the .*positive"),
+        ("a.csv", HEAD.encode() + b"bread,0\nb\xe4d,1\n", r"line 3: byte 0xe4 is not UTF-8"),
+        ("a.csv", b"PK\x03\x04\0\0", r"line 1: has a zero byte"),
+        ("a.csv", f"{HEAD}bread,0\n".encode("utf-16"), r"a\.csv: is UTF-16"),
+        ("a.csv", "\nText,label,text\na,0,b\n", r"line 2: has 2 columns «text»"),
+        ("a.csv", HEAD + "bread,0.5\n", r"line 2, label: unknown label '0\.5'"),
+        ("a.csv.gz", None, r"a\.csv\.gz: cannot be unpacked"),
+        (
+            "a.jsonl",
+            '{"text": "a", "label": 1}\n{"text": "b", "la',
+            r"line 2: is not a JSON object",
+        ),
+        ("a.jsonl", '["a", 1]\n', r"line 1: is not a JSON object"),
+        ("a.jsonl", '{"text": 5, "label": 1}\n', r"line 1: text is not text"),
+        ("a.jsonl", '{"text": "a", "label": true}\n', r"line 1, label: unknown label True"),
+        ("a.jsonl", '{"text": "a", "stars": true}\n', r"line 1, stars: True stars"),
+        ("a.jsonl", '{"text": "a", "stars": 0}\n', r"line 1, stars: 0 stars"),
+        ("a.xlsx", "text", r"a\.xlsx: neither a table nor JSON lines"),
+    ],
+)
+def test_what_cannot_be_read_says_where(
+    tmp_path: Path, name: str, content: str | bytes | None, says: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"no gzip" if content is None else b"")
+    if content is not None:
+        write(path, content)
+    with pytest.raises(CurationError, match=says) as error:
+        read_reviews([path])
+    assert error.value.fix
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CurationError, match="no such file"):
+        read_reviews([tmp_path / "a.csv"])
+    (tmp_path / "b.csv").mkdir()
+    with pytest.raises(CurationError, match=r"b\.csv: has no folder «neg»"):
+        read_reviews([tmp_path / "b.csv"])
+
+
+def test_numbers_do_not_say_which_of_three_classes(tmp_path: Path) -> None:
+    with pytest.raises(CurationError, match="«0» may stand for more than one") as error:
+        read_reviews([table(tmp_path / "a.csv", FOUR)], classes=3)
+    assert "negative, neutral, positive" in error.value.fix
+
+
+def test_three_classes_need_neutral_reviews(tmp_path: Path) -> None:
+    rows = [(text, ("neg", "pos")[label]) for text, label in FOUR]
+    with pytest.raises(CurationError, match="0 different reviews of the class «neutral»") as error:
+        read_reviews([table(tmp_path / "a.csv", rows)], classes=3)
+    assert "--classes 2" in error.value.fix
+    with pytest.raises(CurationError, match="no form of 4 classes"):
+        names_of(4)
+
+
+def test_the_limit_of_a_cell_is_as_it_was(tmp_path: Path) -> None:
+    import csv
+
+    before = csv.field_size_limit()
+    rows = [(text * 50_000, label) for text, label in FOUR]  # more than Python's own limit
+    reviews = read_reviews([table(tmp_path / "a.csv", rows)])
+    assert reviews.sizes(reviews.numbers).tolist() == [50_000 * len(text) for text, _ in FOUR]
+    assert csv.field_size_limit() == before
+
+
+# --- both sides ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Reviews:
+    """200 negative and 40 positive reviews."""
+    path = tmp_path_factory.mktemp("many") / "a.csv"
+    return read_reviews([table(path, [(f"review {n}", int(n % 6 == 0)) for n in range(240)])])
+
+
+def test_each_class_is_divided_alike(many: Reviews) -> None:
+    learnt, held = divide(many, share=0.1, seed=1)
+    assert sorted([*learnt, *held]) == list(range(240))  # each on one side
+    assert many.counts(held) == {"negative": 20, "positive": 4}
+    assert many.counts(learnt) == {"negative": 180, "positive": 36}
+    again, other = divide(many, share=0.1, seed=1), divide(many, share=0.1, seed=2)
+    assert np.array_equal(again[1], held)
+    assert not np.array_equal(other[1], held)
+
+
+@pytest.mark.parametrize(("share", "held"), [(0.0, (1, 1)), (0.9, (180, 36)), (0.999, (199, 39))])
+def test_each_class_is_on_both_sides(many: Reviews, share: float, held: tuple[int, int]) -> None:
+    sides = divide(many, share=share, seed=1)
+    assert tuple(many.counts(sides[1]).values()) == held
+    assert all(min(many.counts(side).values()) > 0 for side in sides)
+
+
+def test_a_limit_leaves_each_class_its_share(many: Reviews) -> None:
+    learnt, held = divide(many, share=0.5, seed=1, limit=60)
+    assert many.counts(learnt) == many.counts(held) == {"negative": 50, "positive": 10}
+    least = divide(many, share=0.5, seed=1, limit=1)
+    assert [many.counts(side) for side in least] == [{"negative": 1, "positive": 1}] * 2
+    whole = divide(many, share=0.5, seed=1)
+    assert set(learnt) < set(whole[0])  # a limit moves nobody to the other side
+    assert set(held) < set(whole[1])
+
+
+def test_names_say_sentiments() -> None:
+    said = {
+        "negative": (
+            "negative",
+            "NEG",
+            "Very Negative",
+            "LABEL_negative",
+            "1 star",
+            "2 stars",
+            "★",
+        ),
+        "neutral": ("neutral", "NEU", "3 stars", "star 3", "neutro"),
+        "positive": ("Positive", "pos", "4 stars", "5 stars", "5 Star", "★★★★★", "positivo"),
+    }
+    for sort, names in said.items():
+        assert {sort_of(name) for name in names} == {sort}
+    for name in ("LABEL_0", "0", "1", "6 stars", "not negative", "toxic", "", "stars", "possible"):
+        assert sort_of(name) is None
+    assert [of_stars(n) for n in (2, 3, 4)] == ["negative", "neutral", "positive"]

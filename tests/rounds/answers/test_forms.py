@@ -1,0 +1,640 @@
+"""Answers to tasks, from Label Studio and from files: read, checked, and none of them lost."""
+
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from curation.records import Answer, Event, Label, Review, RoundKind, Shown, Task
+from curation.rounds import people
+from curation.rounds.answers import archive
+from curation.rounds.answers.interpret import interpret, named, person_of
+from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused
+from curation.rounds.folding.fold import Folded, fold, lines
+from curation.rules import stable_id
+
+Row = dict[str, Any]
+TERMS = {("profession", word): stable_id("term", "profession", word) for word in ("baker", "nurse")}
+BAKER, NURSE = TERMS.values()
+PSEUDONYM = people.pseudonyms(b"key")
+ANNA, BEN, WRITER = (f"{name}@example.invalid" for name in ("anna", "ben", "writer"))
+GOOD = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "algebraic"}
+WORDS = {"template": "The baker is BLANK.", **GOOD, "consent": "1"}
+MARKS = {
+    "label_1": "stereotype",
+    "label_2": "anti-stereotype",
+    "label_3": "unrelated",
+    "consent": "1",
+}
+WRITING: RoundKind = "intrasentence"
+KINDS: dict[str, RoundKind] = {"w": WRITING, "v": "validation", "r": "review"}
+
+
+def at(second: int) -> str:
+    """A time as Label Studio writes it."""
+    return f"2026-03-02T09:{second // 60:02d}:{second % 60:02d}.123456Z"
+
+
+def ours(second: int) -> str:
+    return at(second)[:23] + "Z"
+
+
+def entry(name: str, value: Any) -> Row:
+    if name in WORDS and name != "consent":
+        return {"from_name": name, "type": "textarea", "value": {"text": [value]}}
+    chosen = value if isinstance(value, list) else [value]
+    return {"from_name": name, "type": "choices", "value": {"choices": chosen}}
+
+
+def sent(
+    fields: Row,
+    *,
+    id: int = 1,
+    task: str = "t1",
+    person: str = ANNA,
+    created: int = 1,
+    updated: int | None = None,
+    by: int | None = 7,
+    **changes: Any,
+) -> Row:
+    """An annotation as it is pulled."""
+    annotation = {
+        "id": id,
+        "completed_by": 7,
+        "updated_by": by,
+        "was_cancelled": False,
+        "lead_time": 30.5,
+        "created_at": at(created),
+        "updated_at": at(created if updated is None else updated),
+        "result": [entry(name, value) for name, value in fields.items()],
+    }
+    return {"task": task, "person": person, "annotation": annotation | changes}
+
+
+def gone(id: int, *, task: str = "t1", person: str = ANNA, seen: int = 50) -> Row:
+    return {"task": task, "person": person, "deleted": id, "seen_at": ours(seen)}
+
+
+def plan(kind: RoundKind, **changes: Any) -> dict[str, Task]:
+    """Two tasks about the baker, one about the nurse."""
+    found = {}
+    for name, term in (("t1", BAKER), ("t2", BAKER), ("t3", NURSE)):
+        target = "nurse" if term == NURSE else "baker"
+        task = Task(id=name, term=term, domain="profession", target=target, wanted=5)
+        found[name] = task.model_copy(update=changes)
+    return found
+
+
+WRITE = plan(WRITING)
+
+
+def say(
+    payloads: Iterable[Row],
+    tasks: dict[str, Task] = WRITE,
+    kind: RoundKind | None = WRITING,
+    *,
+    source: Literal["forms", "label_studio"] = "label_studio",
+    round: str = "w",
+) -> list[tuple[str, ParsedAnswer]]:
+    found = []
+    for position, payload in enumerate(payloads):
+        event = Event(id="e", source=source, position=position, payload=payload)
+        where = f"{round} line {position + 1}"
+        found += [
+            (round, what)
+            for what in interpret(event, round=round, where=where, tasks=tasks, kind=kind)
+        ]
+    return found
+
+
+def folded(said: Iterable[tuple[str, ParsedAnswer]], **knobs: Any) -> Folded:
+    knobs = {"consent": True, "pseudonym": PSEUDONYM} | knobs
+    return fold(said, domains=["profession"], terms=TERMS, **knobs)
+
+
+def codes(result: Folded, round: str = "w") -> list[tuple[str, str]]:
+    """(code, the line that it came from)."""
+    return [(r.code, r.where.rpartition(" ")[2]) for r in result.rejections.get(round, [])]
+
+
+def validation(
+    item: int = 0, **knobs: Any
+) -> tuple[list[tuple[str, ParsedAnswer]], dict[str, Task]]:
+    """Two items that writer wrote, and tasks that show them with the last association first."""
+    written = say(
+        [
+            sent(WORDS, id=1, person=WRITER),
+            sent(WORDS | {"stereotype": "up early"}, id=2, task="t2", person=WRITER),
+        ]
+    )
+    tasks = {}
+    for task, found in zip(("t1", "t2"), folded(written).items, strict=True):
+        c, b, a = found.associations
+        shown = tuple(Shown(id=f"s-{x.id}", text=x.sentence, association=x.id) for x in (a, b, c))
+        tasks[task] = WRITE[task].model_copy(
+            update={"item": found.id, "shown": shown, "barred": found.writer}
+        )
+    return written, tasks
+
+
+def labelled(payloads: list[Row], **knobs: Any) -> Folded:
+    written, tasks = validation()
+    return folded([*written, *say(payloads, tasks, "validation", round="v")], **knobs)
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def test_words_become_an_item_with_keyed_ids() -> None:
+    (item,) = folded(say([sent(WORDS)])).items
+    assert [(a.sentence, a.intent) for a in item.associations] == [
+        ("The baker is early.", "stereotype"),
+        ("The baker is late.", "anti-stereotype"),
+        ("The baker is algebraic.", "unrelated"),
+    ]
+    assert (item.kind, item.term, item.writer) == (WRITING, BAKER, PSEUDONYM(ANNA))
+    assert (item.submitted_at, item.seconds) == (ours(1), 30.5)
+    other = people.pseudonyms(b"another key")
+    assert folded(say([sent(WORDS)]), pseudonym=other).items[0].id != item.id
+
+
+def test_no_edit_changes_an_id_and_a_label_keeps_to_its_words() -> None:
+    edit = sent(WORDS | {"stereotype": "asleep"}, updated=9)
+    first, second = folded(say([sent(WORDS)])), folded(say([sent(WORDS), edit]))
+    alone = folded(say([edit]))  # pulled only after the edit
+    ids = [[r.items[0].id, *(a.id for a in r.items[0].associations)] for r in (first, second)]
+    assert ids[0] == ids[1] == [alone.items[0].id, *(a.id for a in alone.items[0].associations)]
+    assert second.items[0].associations[0].sentence == "The baker is asleep."
+    assert codes(second) == [("superseded", "1")]
+
+
+def test_a_follow_up_sentence_stays_a_sentence() -> None:
+    fields = {"context": "A  baker\n came.", "stereotype": "He rose early.",
+              "anti_stereotype": "He rose late.", "unrelated": "Sums are odd."}  # fmt: skip
+    (item,) = folded(say([sent(fields)], kind="intersentence"), consent=False).items
+    assert item.context == "A baker came."
+    assert [a.sentence for a in item.associations] == list(fields.values())[1:]
+
+
+def test_a_renamed_term_keeps_its_tasks_items() -> None:
+    tasks = plan(WRITING, target="baker of old")
+    words = WORDS | {"template": "The baker of old is BLANK."}
+    assert [i.term for i in folded(say([sent(words)], tasks)).items] == [BAKER]
+
+
+# --- validation ---------------------------------------------------------------------------------
+
+
+def test_a_label_is_for_the_association_that_stood_there() -> None:
+    result = labelled([sent(MARKS | {"flags": ["ungrammatical", "objective"]}, id=9)])
+    (item, _) = result.items
+    a, b, c = (x.id for x in item.associations)
+    # The task shows the associations from the last to the first.
+    assert [(x.association, x.value) for x in result.labels] == [
+        (c, "stereotype"),
+        (b, "anti-stereotype"),
+        (a, "unrelated"),
+    ]
+    assert {(x.item, x.annotator, x.round, x.seconds) for x in result.labels} == {
+        (item.id, PSEUDONYM(ANNA), "v", 30.5)
+    }
+    assert [(f.item, f.annotator, f.flag) for f in result.flags] == [
+        (item.id, PSEUDONYM(ANNA), "ungrammatical"),
+        (item.id, PSEUDONYM(ANNA), "objective"),
+    ]
+    assert result.answers["v"][0].code is None
+
+
+def test_a_bad_label_falls_alone() -> None:
+    result = labelled([sent(MARKS | {"label_1": "fine", "label_3": [], "flags": ["odd"]}, id=9)])
+    assert [x.value for x in result.labels] == ["anti-stereotype"]
+    assert codes(result, "v") == [
+        ("unknown_label", "1"),
+        ("missing_field", "1"),
+        ("bad_value", "1"),
+    ]
+    assert [(p.answers, p.refused) for p in result.people if p.id == PSEUDONYM(ANNA)] == [(1, 0)]
+
+
+def test_a_correction_replaces_labels_and_keeps_their_ids_and_place() -> None:
+    rows = [sent(MARKS, id=9, created=1), sent(MARKS, id=10, person=BEN, created=2)]
+    late = sent(MARKS | {"label_1": "unrelated"}, id=9, created=1, updated=5)
+    before, after = labelled(rows), labelled([*rows, late])
+    assert [x.id for x in before.labels] == [x.id for x in after.labels]
+    assert after.labels[0].value == "unrelated"
+    assert codes(after, "v") == [("superseded", "1")]
+
+
+def test_what_the_writer_changed_after_it_was_shown_is_not_labelled() -> None:
+    written, tasks = validation()
+    edit = say([sent(WORDS | {"unrelated": "octal"}, person=WRITER, updated=2)])
+    # Given after the edit, but the task still showed the old words; the last stands first there.
+    answer = say([sent(MARKS | {"flags": "objective"}, id=9, created=8)], tasks, "validation",
+                 round="v")  # fmt: skip
+    result = folded([*written, *edit, *answer])
+    assert [x.value for x in result.labels] == ["anti-stereotype", "unrelated"]
+    assert codes(result, "v") == [("text_changed", "1"), ("text_changed", "1")]
+    assert result.flags == []
+
+
+def test_controls_that_repeat_have_a_number_more() -> None:
+    fields = {"label_1_0": "stereotype", "label_2": "unrelated", "label_3_12": "anti-stereotype"}
+    values = [x.value for x in labelled([sent(fields, id=9)], consent=False).labels]
+    assert values == ["stereotype", "unrelated", "anti-stereotype"]
+
+
+# --- review -------------------------------------------------------------------------------------
+
+
+def reviewed(**fields: Any) -> tuple[list[Review], list[tuple[str, str]]]:
+    tasks = plan("review", choices=(NURSE,))
+    payload = sent({"decision": "keep"} | fields)
+    result = folded(say([payload], tasks, "review", round="r"), consent=False)
+    assert len(result.reviews) + len(codes(result, "r")) == 1
+    return result.reviews, codes(result, "r")
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ("keep", None, None, "")),
+        ({"rename": " Master  baker "}, ("keep", None, "Master baker", "")),
+        (
+            {"decision": "drop", "reasons": ["insult", "unknown"]},
+            ("drop", None, None, "insult, unknown"),
+        ),
+        ({"decision": "merge", "merge_into": NURSE}, ("merge", NURSE, None, "")),
+        (
+            {"decision": "merge", "merge_into": "other", "merge_into_other": "cook"},
+            ("merge", None, None, "cook"),
+        ),
+    ],
+)
+def test_a_review(fields: Row, expected: tuple[Any, ...]) -> None:
+    ((review,), _) = reviewed(**fields)
+    assert (review.action, review.into, review.name, review.note) == expected
+    assert (review.term, review.annotator) == (BAKER, PSEUDONYM(ANNA))
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"decision": "burn"}, "bad_value"),
+        ({"decision": [], "reasons": ["insult"]}, "missing_field"),
+        ({"decision": "merge"}, "missing_field"),
+        ({"decision": "merge", "merge_into": "other"}, "missing_field"),
+        ({"decision": "merge", "merge_into": "term-of-nowhere"}, "bad_value"),
+    ],
+)
+def test_a_review_that_says_nothing_usable(fields: Row, code: str) -> None:
+    assert [c for c, _ in reviewed(**fields)[1]] == [code]
+
+
+# --- every reason -------------------------------------------------------------------------------
+
+SKIP = {"was_cancelled": True, "result": []}
+BAD: list[tuple[str, list[Row], Row]] = [
+    ("skipped", [sent(WORDS, **SKIP)], {}),
+    ("skipped", [sent(WORDS, was_cancelled=True)], {}),
+    ("skipped", [sent({})], {}),
+    ("unknown_task", [sent(WORDS, task="t9")], {}),
+    ("missing_field", [sent(WORDS | {"unrelated": None})], {}),
+    ("missing_field", [sent(WORDS, person="")], {}),
+    ("empty_text", [sent(WORDS | {"unrelated": " "})], {}),
+    ("bad_value", [sent(WORDS, result=5)], {}),
+    ("bad_value", [sent(WORDS, created_at="yesterday")], {}),
+    ("bad_value", [sent(WORDS, lead_time="soon")], {}),
+    ("edited_by_other", [sent(WORDS, by=8)], {}),
+    ("edited_by_other", [sent(WORDS, **SKIP, by=8)], {}),
+    ("deleted", [sent(WORDS), gone(1)], {}),
+    ("deleted", [gone(1), sent(WORDS)], {}),
+    ("superseded", [sent(WORDS), sent(WORDS, updated=2)], {}),
+    ("superseded", [sent(WORDS), sent(WORDS)], {}),
+    ("second_answer", [sent(WORDS), sent(WORDS | {"unrelated": "octal"}, id=2, created=2)], {}),
+    ("no_consent", [sent(WORDS | {"consent": None})], {}),
+    ("excluded", [sent(WORDS)], {"standing": {PSEUDONYM(ANNA): ("excluded", "spam")}}),
+    ("withdrawn", [sent(WORDS)], {"standing": {PSEUDONYM(ANNA): ("withdrawn", "asked")}}),
+    ("too_fast", [sent(WORDS, lead_time=9.9)], {"write_seconds": 10}),
+    (
+        "over_person_cap",
+        [sent(WORDS), sent(WORDS | {"template": "The nurse is BLANK."}, id=2, task="t3")],
+        {"per_person": 1},
+    ),
+    (
+        "over_term_cap",
+        [sent(WORDS), sent(WORDS | {"unrelated": "octal"}, id=2, task="t2")],
+        {"per_term": 1},
+    ),
+    (
+        "near_duplicate",
+        [sent(WORDS), sent(WORDS | {"unrelated": "octal"}, id=2, task="t2", created=2)],
+        {"near": lambda texts, new: 0 if texts else None},
+    ),
+    (
+        "meta_text",
+        [sent(WORDS | {"unrelated": "good survey"})],
+        {"meta": lambda text: "good survey" if text == "good survey" else None},
+    ),
+]
+
+
+@pytest.mark.parametrize(("code", "payloads", "knobs"), BAD)
+def test_every_reason_is_given_for_its_flaw_alone(
+    code: str, payloads: list[Row], knobs: Row
+) -> None:
+    result = folded(say(payloads), **knobs)
+    assert [c for c, _ in codes(result)] == [code]
+    assert len(result.items) == sum("annotation" in p for p in payloads) - 1
+    shown = msgspec.json.encode([r.record for r in result.rejections["w"]]).decode()
+    assert "example.invalid" not in shown
+
+
+def test_labels_for_a_task_that_shows_no_item() -> None:
+    result = folded(say([sent(MARKS)], kind="validation"))
+    assert codes(result) == [("unknown_task", "1")]
+
+
+def test_nobody_labels_what_they_wrote() -> None:
+    result = labelled([sent(MARKS, id=9, person=WRITER)])
+    assert codes(result, "v") == [("own_item", "1")]
+    assert result.answers["v"][0].code == "own_item"
+
+
+def test_the_empty_answer_that_keeps_a_writer_away_is_no_answer() -> None:
+    ours_ = [sent({}, id=9, person=WRITER, by=by, **SKIP) for by in (7, 1, None)]
+    result = labelled(ours_)
+    assert result.rejections == {}
+    assert result.answers.get("v") is None
+    assert [(p.answers, p.refused) for p in result.people] == [(2, 0)]
+    # Had the writer answered after all, that would be an answer.
+    late = labelled([*ours_, sent(MARKS, id=9, person=WRITER, updated=3)])
+    assert codes(late, "v") == [("own_item", "4")]
+
+
+def test_labels_on_an_excluded_writers_item_say_why() -> None:
+    result = labelled([sent(MARKS, id=9)], standing={PSEUDONYM(WRITER): ("excluded", "copied")})
+    assert codes(result) == [("excluded", "1"), ("excluded", "2")]
+    (rejection,) = result.rejections["v"]
+    assert rejection.code == "unknown_item"
+    assert "excluded" in rejection.detail
+
+
+# --- time ---------------------------------------------------------------------------------------
+
+
+def test_what_somebody_else_changed_leaves_the_own_version() -> None:
+    foreign = sent(WORDS | {"stereotype": "asleep"}, updated=5, by=8)
+    result = folded(say([sent(WORDS), foreign]))
+    assert result.items[0].associations[0].sentence == "The baker is early."
+    assert codes(result) == [("edited_by_other", "2")]
+    again = folded(say([sent(WORDS), foreign, sent(WORDS | {"stereotype": "up"}, updated=6)]))
+    assert again.items[0].associations[0].sentence == "The baker is up."
+
+
+def test_consent_that_somebody_else_gave_is_none() -> None:
+    foreign = sent(WORDS, updated=5, by=8)
+    result = folded(say([sent(WORDS | {"consent": None}), foreign]))
+    assert sorted(c for c, _ in codes(result)) == ["edited_by_other", "no_consent"]
+
+
+def test_an_answer_that_was_gone_and_changed_later_is_back() -> None:
+    rows = [sent(WORDS), gone(1, seen=50), sent(WORDS, updated=60)]
+    assert len(folded(say(rows)).items) == 1
+    assert len(folded(say([*rows, gone(1, seen=70)])).items) == 0
+    assert len(folded(say(rows[:2]), keep_deleted=True).items) == 1
+
+
+def test_what_was_answered_and_then_skipped_is_skipped() -> None:
+    result = folded(say([sent(WORDS), sent(WORDS, updated=3, **SKIP)]))
+    assert codes(result) == [("superseded", "1"), ("skipped", "2")]
+    back = folded(say([sent(WORDS, **SKIP), sent(WORDS, updated=3)]))
+    assert (len(back.items), codes(back)) == (1, [("superseded", "1")])
+
+
+def test_consent_in_any_round_counts_for_all() -> None:
+    written, tasks = validation()
+    bare = {k: v for k, v in MARKS.items() if k != "consent"}
+    answer = say([sent(bare, id=9, person=BEN)], tasks, "validation", round="v")
+    assert codes(folded([*written, *answer]), "v") == [("no_consent", "1")]
+    other = WORDS | {"stereotype": "drowsy", "consent": "2"}
+    consented = say([sent(other, id=5, person=BEN, created=7)], round="later")
+    result = folded([*written, *answer, *consented])
+    assert len(result.labels) == 3
+    (ben,) = (p for p in result.people if p.id == PSEUDONYM(BEN))
+    assert (ben.consent, ben.consented_at, ben.answers, ben.refused) == ("2", ours(7), 2, 0)
+
+
+def test_a_refused_answer_counts_towards_no_cap_and_is_no_first_answer() -> None:
+    fast = sent(WORDS, lead_time=2)
+    slow = sent(WORDS, id=2, created=2)
+    result = folded(say([fast, slow]), write_seconds=10, per_person=1)
+    assert (len(result.items), codes(result)) == (1, [("too_fast", "1")])
+    assert [(a.task, a.code) for a in result.answers["w"]] == [("t1", "too_fast"), ("t1", None)]
+    # A quick correction does not make the answer quick.
+    quick = sent(WORDS | {"stereotype": "up"}, created=1, updated=9, lead_time=2)
+    assert len(folded(say([sent(WORDS), quick]), write_seconds=10).items) == 1
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def test_mechanical_turks_results_are_read() -> None:
+    row = {"HITId": "H", "AssignmentId": "A1", "WorkerId": "W1", "AssignmentStatus": "Rejected",
+           "SubmitTime": "Mon Mar 02 09:00:01 UTC 2026", "WorkTimeInSeconds": "31",
+           "Input.task_id": "t1", "Input.context": "x", "Answer.consent": "1",
+           "Answer.label_1": "stereotype", "Answer.label_2": "anti-stereotype",
+           "Answer.label_3": "unrelated", "Answer.flags": "objective|ungrammatical"}  # fmt: skip
+    written, tasks = validation()
+    result = folded([*written, *say([row], tasks, "validation", source="forms", round="v")])
+    assert [(x.annotator, x.value, x.submitted_at, x.seconds) for x in result.labels] == [
+        (PSEUDONYM("W1"), value, "2026-03-02T09:00:01.000Z", 31.0)
+        for value in ("stereotype", "anti-stereotype", "unrelated")
+    ]
+    assert [f.flag for f in result.flags] == ["objective", "ungrammatical"]
+
+
+def test_rows_without_an_id_are_second_answers_unless_they_say_when_they_changed() -> None:
+    base = {"Task ID": "t1", "participant id": "P", "submitted_at": "2026-03-02 09:00"} | WORDS
+    later = base | {"submitted_at": "2026-03-02 09:30", "stereotype": "asleep"}
+    edit = base | {"updated_at": "2026-03-02 10:00", "stereotype": "up"}
+    result = folded(say([base, later, edit], source="forms"))
+    assert result.items[0].associations[0].sentence == "The baker is up."
+    assert sorted(codes(result)) == [("second_answer", "2"), ("superseded", "1")]
+    timeless = [{k: v for k, v in row.items() if not k.endswith("_at")} for row in (base, later)]
+    assert codes(folded(say(timeless, source="forms"))) == [("second_answer", "2")]
+
+
+def test_who_answered_and_what_an_answer_names() -> None:
+    def event(source: Any, payload: Row) -> Event:
+        return Event(id="e", source=source, position=0, payload=payload)
+
+    assert person_of(event("label_studio", sent(WORDS))) == ANNA
+    assert person_of(event("label_studio", gone(1))) == ANNA
+    assert person_of(event("forms", {"WorkerId": " W1 ", "Input.task_id": "t"})) == "W1"
+    assert person_of(event("answers", {"validator": "v"})) == "v"
+    assert person_of(event("answers", {"label": "v"})) is None
+    assert person_of(event("stereoset", {"item": {}})) is None
+    assert person_of(event("erased", {})) is None
+    assert named(event("label_studio", sent(WORDS))) is None
+    assert list(interpret(event("erased", {}), round="r", where="w")) == []
+
+
+# --- nothing vanishes, however it arrives -------------------------------------------------------
+
+PARTS = {"missing_field", "unknown_label", "bad_value", "text_changed"}
+histories = st.lists(
+    st.fixed_dictionaries(
+        {
+            "task": st.sampled_from(["t1", "t2", "t9"]),
+            "person": st.sampled_from([ANNA, BEN, WRITER]),
+            "created": st.integers(0, 3),
+            "versions": st.lists(
+                st.fixed_dictionaries(
+                    {
+                        "label_1": st.sampled_from(["stereotype", "unrelated", "fine", None]),
+                        "flag": st.sampled_from([None, "objective", "odd"]),
+                        "consent": st.sampled_from(["1", "2", None]),
+                        "cancelled": st.sampled_from([False, False, True]),
+                        "by": st.sampled_from([7, 7, 8]),
+                        "seconds": st.sampled_from([1, 30]),
+                    }
+                ),
+                min_size=1,
+                max_size=3,
+            ),
+            "gone": st.sampled_from([None, 0, 1, 2]),  # after which version; a later one is back
+        }
+    ),
+    max_size=6,
+)
+
+
+def events(history: list[Row], *, kind: str) -> list[Row]:
+    """What is pulled in the course of time, in the order in which it happens."""
+    timed: list[tuple[int, Row]] = []
+    for number, answer in enumerate(history, 1):
+        time = answer["created"]
+        who = {"id": number, "task": answer["task"], "person": answer["person"]}
+        for n, version in enumerate(answer["versions"]):
+            time = answer["created"] + 10 * n
+            fields: Row = {"consent": version["consent"]}
+            if kind == "v":
+                fields |= {**MARKS, **fields, "label_1": version["label_1"]}
+                fields["flags"] = version["flag"]
+            else:
+                fields |= {**WORDS, **fields, "unrelated": version["label_1"]}
+            kept = {name: value for name, value in fields.items() if value}
+            payload = sent(kept, **who, created=answer["created"], updated=time, by=version["by"],
+                           was_cancelled=version["cancelled"],
+                           lead_time=version["seconds"])  # fmt: skip
+            timed.append((time, payload))
+        if answer["gone"] is not None:
+            time = answer["created"] + 10 * answer["gone"] + 5
+            timed.append((time, gone(**who, seen=time)))
+    return [payload for _, payload in sorted(timed, key=lambda pair: pair[0])]
+
+
+def outcome(result: Folded) -> tuple[Any, ...]:
+    """All that a fold says, but for where in the archive."""
+    refused = {
+        round: sorted((r.code, r.detail, msgspec.json.encode(r.record)) for r in rejections)
+        for round, rejections in result.rejections.items()
+    }
+    return (*result[:5], refused, result.answers)
+
+
+KNOBS: Row = {"label_seconds": 3, "write_seconds": 3, "per_person": 2, "per_term": 2}
+
+
+def counts_add_up(said: Sequence[tuple[str, ParsedAnswer]], result: Folded) -> None:
+    parts = {w.where: len(w.marks) + len(w.flags) for _, w in said if isinstance(w, Given)}
+    whole, single, other = 0, 0, 0
+    for rejection in (r for rejections in result.rejections.values() for r in rejections):
+        if rejection.where not in parts:
+            other += 1
+        elif rejection.code in PARTS:
+            single += 1
+        else:
+            whole += parts[rejection.where]
+    assert sum(parts.values()) == len(result.labels) + len(result.flags) + whole + single
+    replies = sum(hasattr(w, "record") and not isinstance(w, Given) for _, w in said)
+    bars = sum(
+        isinstance(w, Refused)
+        and w.empty
+        and w.task is not None
+        and w.task.barred == PSEUDONYM(w.person or "")
+        for _, w in said
+    )
+    assert replies == len(result.items) + other + bars
+    given_ = Counter(a.annotator for rows in result.answers.values() for a in rows)
+    for person in result.people:
+        assert 0 <= person.refused <= person.answers
+        assert person.consent or not person.answers or person.refused == person.answers
+        assert given_[person.id] or not person.answers or person.refused
+
+
+@settings(max_examples=150, deadline=None)
+@given(histories, histories, st.randoms(use_true_random=False))
+def test_the_order_in_which_answers_are_read_does_not_count(
+    writing: list[Row], marking: list[Row], draw: random.Random
+) -> None:
+    written, tasks = validation()
+    said = [
+        *written,
+        *say(events(writing, kind="w"), round="more"),
+        *say(events(marking, kind="v"), tasks, "validation", round="v"),
+    ]
+    first = folded(said, **KNOBS)
+    counts_add_up(said, first)
+    draw.shuffle(said)
+    second = folded(said, **KNOBS)
+    counts_add_up(said, second)
+    assert outcome(first) == outcome(second)
+
+
+def archived(
+    raw: Path, tasks: dict[str, Task]
+) -> Callable[[list[tuple[str, ParsedAnswer]]], Folded]:
+    said: list[tuple[str, ParsedAnswer]] = []
+    for where, event in archive.read(raw):
+        for what in interpret(event, round="v", where=where, tasks=tasks, kind="validation"):
+            said.append(("v", what))
+    return lambda before: folded([*before, *said], **KNOBS)
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories, st.lists(st.integers(0, 20), max_size=3), st.randoms(use_true_random=False))
+def test_however_deliveries_are_cut_ordered_and_repeated(
+    marking: list[Row], cuts: list[int], draw: random.Random
+) -> None:
+    written, tasks = validation()
+    payloads = events(marking, kind="v")
+    with tempfile.TemporaryDirectory() as folder:
+        whole, parts = Path(folder, "whole"), Path(folder, "parts")
+        archive.deliver(whole, "label_studio", payloads)
+        ends = [0, *sorted(min(cut, len(payloads)) for cut in cuts), len(payloads)]
+        batches = [payloads[a:b] for a, b in pairwise(ends)]
+        draw.shuffle(batches)
+        for batch in [*batches, *batches[:1]]:
+            archive.deliver(parts, "label_studio", batch)
+        one, many = archived(whole, tasks)(written), archived(parts, tasks)(written)
+    assert outcome(one) == outcome(many)
+
+
+def test_what_is_written_is_what_the_records_say() -> None:
+    result = labelled([sent(MARKS, id=9), sent(MARKS, id=10, created=9)])
+    for rows, record in ((result.labels, Label), (result.answers["v"], Answer)):
+        written = b"".join(lines(rows))  # type: ignore[arg-type]
+        found = [TypeAdapter(record).validate_json(line) for line in written.splitlines()]
+        plain = [msgspec.structs.asdict(row) for row in rows]
+        assert [x.model_dump() for x in found] == plain  # type: ignore[attr-defined]
+        assert list(plain[0]) == list(record.model_fields)

@@ -1,0 +1,114 @@
+"""A real Label Studio that all tests of a run share, and people who answer on it."""
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import platformdirs
+import pytest
+from filelock import FileLock
+
+from curation.rounds.platforms.label_studio import local
+from curation.rounds.platforms.label_studio.local import Place
+from support.label_studio import (
+    Annotator,
+    Meddler,
+    choices,
+    free_port,
+    invite_link,
+    new_person,
+)
+
+CHROMIUM = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+
+
+class Server(NamedTuple):
+    """The run's server, with what of an ``Instance`` a worker that did not start it can have."""
+
+    url: str
+    key: str
+    email: str
+    password: str
+    folder: str
+    pid: int
+
+
+@pytest.fixture(scope="session", name="choices")
+def choices_maker() -> Callable[..., dict[str, Any]]:
+    """Makes a result of a Choices control."""
+    return choices
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A Chromium, driven by Playwright."""
+    driver_of = pytest.importorskip("playwright.sync_api").sync_playwright
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium on this machine; «apt-get install chromium» brings it")
+    with driver_of() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=CHROMIUM.split())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def invite(server: Server) -> str:
+    """The address at which people sign up."""
+    return invite_link(server.url, server.key)
+
+
+@pytest.fixture(scope="session")
+def label_studio_executable() -> Path:
+    """Label Studio from ``$CURATION_LABEL_STUDIO``, or from an environment that is kept."""
+    home = os.environ.get("CURATION_LABEL_STUDIO_HOME") or platformdirs.user_cache_dir("curation")
+    return local.prepare(Path(home), print)
+
+
+@pytest.fixture(scope="session")
+def server(
+    label_studio_executable: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Iterator[Server]:
+    """A server that all workers of a run share: the first makes it, the last ends it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base if worker_id == "master" else base.parent) / "label-studio"
+    shared.mkdir(exist_ok=True)
+    users, told = shared / "users", shared / "server.json"
+    with FileLock(shared / "lock"):
+        count = int(users.read_text("utf-8")) if users.exists() else 0
+        if not count:
+            place = Place("validators", shared / "validators", free_port())
+            made = local.start(place, executable=label_studio_executable)
+            there = Server(
+                made.url, made.key, made.email, made.password, str(place.folder), made.process.pid
+            )
+            told.write_text(json.dumps(there), "utf-8")
+        users.write_text(str(count + 1), "utf-8")
+        there = Server(*json.loads(told.read_text("utf-8")))
+    yield there
+    with FileLock(shared / "lock"):
+        count = int(users.read_text("utf-8")) - 1
+        users.write_text(str(count), "utf-8")
+        if not count:
+            with suppress(ProcessLookupError):
+                os.killpg(there.pid, signal.SIGKILL)  # nothing of it is kept
+
+
+@pytest.fixture
+def meddler(server: Server) -> Callable[..., Meddler]:
+    """Makes a proxy before the run's server."""
+    return lambda mood: Meddler(server.url, mood)
+
+
+@pytest.fixture(scope="session")
+def sign_up(server: Server) -> Callable[..., Annotator]:
+    """Makes an account by the invite link: ``sign_up(email)``; without one it makes one up."""
+    return lambda email=None: new_person(server.url, server.key, email)

@@ -1,0 +1,177 @@
+"""What goes wrong between us and a server, and what is said of it."""
+
+import json
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError
+from curation.rounds.platforms.label_studio.client import LabelStudio, connect
+from curation.rounds.platforms.label_studio.connection import Connection, healthy, taken
+
+GOOD = {"release": "1.23.2"}
+
+
+def opened(url: str, key: str = "0" * 40, **knobs: Any) -> Connection:
+    given = {"tell": lambda _: None, "timeout": 5, "pause": lambda _: None, **knobs}
+    return Connection(url, key, **given)
+
+
+@contextmanager
+def saying(answer: Callable[[str], tuple[int, str]]) -> Iterator[str]:
+    """A server of which each path's answer is made up."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, body = answer(self.path)
+            self.send_response(status)
+            if status in {301, 302}:
+                self.send_header("Location", body)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+# --- the address
+
+
+@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://example.org", "http://"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(CurationError, match="is no address"):
+        opened(url)
+
+
+def test_nobody_there_is_told_and_tried_again() -> None:
+    told: list[str] = []
+    waited: list[float] = []
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))  # bound, but nobody listens
+        port = end.getsockname()[1]
+        assert not taken("127.0.0.1", port)
+        with pytest.raises(CurationError, match="no connection") as error:
+            opened(f"http://127.0.0.1:{port}", tell=told.append, pause=waited.append)
+    assert waited == [1, 4, 15]
+    assert [one.split("; ")[-1] for one in told] == [f"trying again in {n} s" for n in (1, 4, 15)]
+    assert "see that the server runs" in error.value.fix
+
+
+def test_a_server_that_never_answers_is_given_up() -> None:
+    told: list[str] = []
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))
+        end.listen()
+        url = f"http://127.0.0.1:{end.getsockname()[1]}"
+        assert taken("127.0.0.1", end.getsockname()[1])
+        with pytest.raises(CurationError, match="failed"):
+            opened(url, tell=told.append, timeout=0.2, waits=(0, 0))
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        (200, "<!doctype html><title>Hello</title>", "something that is not Label Studio's"),
+        (200, json.dumps({"version": "3.2"}), "is not Label Studio"),
+        (200, json.dumps(["1.23"]), "is not Label Studio"),
+        (200, json.dumps({"release": "soon"}), "is not Label Studio"),
+        (404, "<h1>Not Found</h1>", "or is not Label Studio"),
+        (200, json.dumps({"release": "1.12.1"}), "is Label Studio 1.12.1"),
+        (302, "https://example.org/login", "answered 302"),
+        (418, "teapot", "answered 418: teapot"),
+    ],
+)
+def test_what_is_no_label_studio_of_ours_is_named(status: int, body: str, says: str) -> None:
+    with saying(lambda _: (status, body)) as url, pytest.raises(CurationError) as error:
+        opened(url)
+    assert says in error.value.what
+    assert error.value.fix
+
+
+def test_where_one_is_sent_to_is_told_and_not_followed() -> None:
+    place = "https://example.org/login"
+    with saying(lambda _: (302, place)) as url, pytest.raises(CurationError) as error:
+        opened(url)
+    assert place in error.value.fix
+
+
+def test_a_busy_server_is_asked_again() -> None:
+    answers = iter([(503, "busy"), (429, "slowly"), (500, "oh"), (200, json.dumps(GOOD))])
+
+    def answer(path: str) -> tuple[int, str]:
+        return next(answers) if "version" in path else (200, json.dumps({"id": 1, "email": "o@x"}))
+
+    told: list[str] = []
+    with saying(answer) as url:
+        opened(url, tell=told.append)
+    assert [one.split(": ", 1)[1].split(";")[0] for one in told] == [
+        "answered 503: busy",
+        "answered 429: slowly",
+        "answered 500: oh",
+    ]
+
+
+def test_a_line_that_is_cut_is_tried_again(server: Any, meddler: Any) -> None:
+    moods = iter(["before", "after"])
+    told: list[str] = []
+    with meddler(lambda *_: next(moods, "pass")) as proxy:
+        opened(proxy.url, server.key, tell=told.append)
+    assert len(told) == 2
+
+
+# --- the key
+
+
+def test_a_wrong_key_is_refused_at_once(server: Any) -> None:
+    told: list[str] = []
+    with pytest.raises(CurationError, match="does not accept the key") as error:
+        opened(server.url, "f" * 40, tell=told.append)
+    assert not told
+    assert "Access Token" in error.value.fix
+    assert "f" * 40 not in str(error.value)
+
+
+@pytest.mark.parametrize("key", ["", " ", "schlüssel"])
+def test_what_cannot_be_a_key_is_refused(key: str) -> None:
+    with pytest.raises(CurationError, match="no key"):
+        opened("http://127.0.0.1:1", key)
+
+
+def test_a_personal_access_token_serves_as_well(server: Any) -> None:
+    token = opened(server.url, server.key).ask("POST", "token/")["token"]
+    assert token.count(".") == 2
+    ls = LabelStudio(opened(server.url, token))
+    assert ls.people()[1] == server.email
+    with pytest.raises(CurationError, match="does not accept the key"):
+        opened(server.url, token[:-4] + "AAAA")
+    with pytest.raises(CurationError, match="does not accept the key"):
+        opened(server.url, token.rpartition(".")[0])  # only a part of it was copied
+
+
+def test_without_the_sdk_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "label_studio_sdk", None)
+    with pytest.raises(CurationError, match="needs label-studio-sdk") as error:
+        connect("http://127.0.0.1:1", "0" * 40)
+    assert error.value.fix == "pip install 'curation[label-studio]'"
+
+
+def test_what_is_there_is_healthy(server: Any) -> None:
+    assert healthy(server.url)
+    assert not healthy("http://127.0.0.1:1")
+    with saying(lambda _: (404, "")) as url:
+        assert not healthy(url)

@@ -1,0 +1,406 @@
+"""What can befall rounds on a real server: it dies, hangs, forgets; answers go and change."""
+
+import json
+import os
+import resource
+import signal
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from curation.records import Answer, Item, Task
+from curation.rounds.platforms.label_studio import local
+from curation.rounds.platforms.label_studio.local import Place
+from support.desk import MEANT, Desk, item_row
+from support.label_studio import Meddler, choices, free_port, new_person, text
+from support.strike import strike, times
+
+
+class Own:
+    """A server of this file's own: it is killed."""
+
+    def __init__(self, place: Place, executable: Path) -> None:
+        self.place, self.executable = place, executable
+        self.made = local.start(place, executable=executable)
+        self.url, self.key = self.made.url, self.made.key
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.made.process.pid, signal.SIGKILL)
+        self.made.process.wait(20)
+
+    def again(self) -> None:
+        self.made = local.start(self.place, executable=self.executable)
+
+
+class Work(NamedTuple):
+    """A campaign with a round of validation that was answered, and not pulled yet."""
+
+    desk: Any
+    project: int
+    people: list[Any]
+
+
+@pytest.fixture(scope="module")
+def own(label_studio_executable: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+    folder = tmp_path_factory.mktemp("own")
+    server = Own(Place("validators", folder, free_port()), label_studio_executable)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def key(own: Own) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LABEL_STUDIO_URL", own.url)
+        patch.setenv("LABEL_STUDIO_API_KEY", own.key)
+        yield
+
+
+@pytest.fixture(scope="module")
+def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A campaign with six items, by a round on tables."""
+    __import__("label_studio_sdk")  # once here, and not in every fork
+    desk = Desk.make(forked, tmp_path_factory.mktemp("faults") / "c", items=3, near=1.0,
+                     label_seconds=1.0)  # fmt: skip
+    desk.open("intrasentence", "w", "--term", "baker", "--term", "potter")
+    desk.written("w", ["ann", "ben"])
+    return desk
+
+
+@pytest.fixture(scope="module")
+def work(written: Any, own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
+    desk = written.copy(tmp_path_factory.mktemp("work") / "c")
+    opened = desk.say("rounds", "open", "validation", "--name", "v")
+    project = int(opened["address"].split("/projects/")[1].split("/")[0])
+    people, golds = [new_person(own.url, own.key) for _ in range(3)], desk.golds()
+    for person in people:
+        while task := person.next(project):
+            person.answer(task["id"], labels(task["data"], golds))
+    return Work(desk, project, people)
+
+
+def labels(data: dict[str, Any], golds: dict[str, str]) -> list[Any]:
+    said = [choices(f"label_{n}", f"text_{n}", golds[data[f"text_{n}"]]) for n in (1, 2, 3)]
+    return [*said, choices("consent", "target", data["consent_version"])]
+
+
+FOLDED = ("items", "labels", "answers", "rejected", "flags")
+
+
+def folded(desk: Any) -> dict[str, Any]:
+    """What was made of the answers, each in any order but with its reason, without places."""
+    found = {}
+    for name in FOLDED:
+        lines = (desk.rounds / "v" / f"{name}.jsonl").read_text("utf-8").splitlines()
+        rows = [json.loads(line) for line in lines]
+        for row in rows:
+            row.pop("where", None)
+        found[name] = sorted(json.dumps(row, sort_keys=True) for row in rows)
+    return found
+
+
+@pytest.fixture(scope="module")
+def wanted(work: Work, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What an undisturbed pull comes to."""
+    desk = work.desk.copy(tmp_path_factory.mktemp("wanted") / "c")
+    desk.say("rounds", "pull", "v")
+    found = folded(desk)
+    assert len(found["answers"]) >= 18
+    return found
+
+
+@pytest.fixture
+def desk(work: Work, tmp_path: Path) -> Any:
+    return work.desk.copy(tmp_path / "c")
+
+
+def at(desk: Any, url: str) -> None:
+    """Say of the round that it is on another server."""
+    path = desk.rounds / "v" / "round.json"
+    said = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**said, "server": url}), "utf-8")
+
+
+def impatient() -> None:
+    """Two tasks a page, and little waiting: what is broken off is then in the middle."""
+    from curation.rounds.platforms.label_studio import client
+    from curation.rounds.platforms.label_studio.connection import Connection
+
+    Connection.page.__kwdefaults__["size"] = 2
+    Connection.__init__.__kwdefaults__["waits"] = (0.1, 0.1)
+    client.connect.__kwdefaults__["timeout"] = 3
+
+
+def check_pulled(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
+    """Pulled again, it is all there, and once."""
+    at(desk, own.url)
+    done = desk.run("rounds", "pull", "v", before=impatient)
+    assert done.code == 0, done.err
+    assert folded(desk) == wanted
+    events = [json.loads(line) for path in sorted((desk.rounds / "v" / "raw").glob("*.jsonl"))
+              for line in path.read_text("utf-8").splitlines()]  # fmt: skip
+    ids = Counter(e["payload"]["annotation"]["id"] for e in events if "annotation" in e["payload"])
+    assert set(ids.values()) == {1}
+    assert [e["position"] for e in events] == list(range(len(events)))
+    assert list(desk.root.rglob(".*.tmp")) == []
+
+
+@pytest.mark.parametrize(("number", "mood"), [(3, "before"), (5, 500), (7, "after")])
+def test_a_line_that_breaks(
+    desk: Any, own: Own, wanted: dict[str, Any], number: int, mood: str | int
+) -> None:
+    seen = 0
+
+    def act(_: str, path: str) -> str | int:
+        nonlocal seen
+        seen += 1
+        return mood if seen >= number else "pass"
+
+    with Meddler(own.url, act) as proxy:
+        at(desk, proxy.url)
+        done = desk.run("rounds", "pull", "v", before=impatient)
+    assert done.code == 1, done.out
+    assert proxy.url in done.err
+    assert "fix:   " in done.err
+    assert "Traceback" not in done.err
+    assert desk.run("rounds", "status").code == 0
+    check_pulled(desk, own, wanted)
+
+
+def test_a_server_that_never_answers(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))
+        end.listen()
+        url = f"http://127.0.0.1:{end.getsockname()[1]}"
+        at(desk, url)
+
+        def hurry() -> None:
+            from curation.rounds.platforms.label_studio import client
+
+            impatient()
+            client.connect.__kwdefaults__["timeout"] = 0.5
+
+        done = desk.run("rounds", "pull", "v", before=hurry)
+    assert done.code == 1
+    assert f"{url}: the connection failed" in done.err
+    assert "run this again" in done.err
+    check_pulled(desk, own, wanted)
+
+
+def test_a_full_disk(desk: Any, own: Own, wanted: dict[str, Any], tmp_path: Path) -> None:
+    failed = 0
+    for size in (1, 3000, 6000):
+        root = desk.copy(tmp_path / f"room-{size}")
+
+        def limit(size: int = size) -> None:
+            impatient()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+        done = root.run("rounds", "pull", "v", before=limit)
+        assert "Traceback" not in done.err
+        if done.code:
+            failed += 1
+            assert "the disk is full" in done.err
+            assert root.run("rounds", "status").code == 0
+        check_pulled(root, own, wanted)
+    assert failed >= 2
+
+
+def test_a_pull_that_is_killed(desk: Any, own: Own, wanted: dict[str, Any], tmp_path: Path) -> None:
+    count = desk.copy(tmp_path / "count")
+    moments = times(count.run, ("rounds", "pull", "v"), count.root)
+    for moment in range(moments // 4, moments, moments // 3):
+        root = desk.copy(tmp_path / f"killed-{moment}")
+        end = strike(root.root, at=moment)
+        died = root.run("rounds", "pull", "v", before=lambda s=end: (impatient(), s()))
+        assert died.code == -signal.SIGKILL
+        looked = root.run("rounds", "status")
+        assert looked.code == 0, looked.err
+        check_pulled(root, own, wanted)
+
+
+def test_an_index_that_is_lost_or_of_another_time(
+    desk: Any, own: Own, wanted: dict[str, Any]
+) -> None:
+    desk.say("rounds", "pull", "v")
+    index = desk.rounds / "v" / "pulled.json"
+    index.unlink()
+    said = desk.say("rounds", "pull", "v")
+    assert (said["new"], said["changed"], said["deleted"]) == (0, 0, 0)
+    assert desk.say("rounds", "pull", "v", "--full")["new"] == 0
+    for content in (b"[]", b"{}", b'{"segments": [], "since": null, "known": {}}'):
+        index.write_bytes(content)
+        done = desk.run("rounds", "pull", "v")
+        assert "Traceback" not in done.err, content
+        if done.code:
+            assert str(index) in done.err, content
+            index.unlink()
+    check_pulled(desk, own, wanted)
+
+
+# --- what changes there: each in a project of its own ---------------------------------------------
+
+
+@pytest.fixture
+def fresh(written: Any, own: Own, tmp_path: Path) -> Callable[..., Work]:
+    def make(kind: str = "validation", *more: str) -> Work:
+        desk = written.copy(tmp_path / "fresh")
+        name = f"v-{tmp_path.name[-12:]}"[:30]
+        opened = desk.say("rounds", "open", kind, "--name", name, *more)
+        project = int(opened["address"].split("/projects/")[1].split("/")[0])
+        desk.name = name
+        return Work(desk, project, [new_person(own.url, own.key) for _ in range(2)])
+
+    return make
+
+
+def codes(desk: Any, name: str) -> Counter[Any]:
+    return Counter(a.code for a in desk.records(f"{name}/answers.jsonl", Answer))
+
+
+def test_answers_that_are_deleted_or_changed_there(fresh: Any) -> None:
+    desk, project, (a, b) = fresh()
+    name, golds = desk.name, desk.golds()
+    served = []
+    while task := a.next(project):
+        served.append((task, a.answer(task["id"], labels(task["data"], golds))))
+    desk.say("rounds", "pull", name)
+    assert codes(desk, name) == {None: 6}
+    (_, gone), (task, late), (other, theirs) = served[:3]
+    b.delete(gone["id"])
+    changed = labels(task["data"], golds)
+    changed[0]["value"]["choices"] = ["unrelated"]
+    a.edit(late["id"], changed)
+    b.edit(theirs["id"], labels(other["data"], dict.fromkeys(golds, "unrelated")))
+    said = desk.say("rounds", "pull", name)
+    assert (said["new"], said["changed"], said["deleted"]) == (0, 2, 1)
+    assert codes(desk, name) == {None: 5, "deleted": 1}  # versions are one answer
+    refused = [json.loads(line)["code"] for line in
+               (desk.rounds / name / "rejected.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
+    assert Counter(refused) == {"deleted": 1, "superseded": 1, "edited_by_other": 1}
+    said = desk.say("rounds", "pull", name, "--full")
+    assert (said["new"], said["changed"], said["deleted"]) == (0, 0, 0)
+
+
+def test_a_task_that_is_deleted_there_is_named_and_put_again(fresh: Any) -> None:
+    desk, project, (a, b) = fresh()
+    name, golds = desk.name, desk.golds()
+    for _ in range(2):
+        task = a.next(project)
+        assert task is not None
+        a.answer(task["id"], labels(task["data"], golds))
+    desk.say("rounds", "pull", name)
+    b.call("DELETE", f"tasks/{task['id']}/")
+    lost = task["data"]["task_id"]
+    desk.say("rounds", "pull", name, "--full")
+    topped = desk.run("rounds", "top-up", name)
+    assert "Traceback" not in topped.err, topped.err
+    assert topped.code == 0 or "fix:   " in topped.err
+    # Either of the two puts it there again.
+    desk.say("rounds", "open", "validation", "--name", name)
+    ids = set()
+    while task := b.next(project):
+        ids.add(task["data"]["task_id"])
+        b.answer(task["id"], labels(task["data"], golds))
+    missing = {t.id for t in desk.records(f"{name}/tasks.jsonl", Task)} - ids
+    assert not missing, (lost, topped.out, desk.status(name))
+    desk.say("rounds", "close", name)
+
+
+def kill_at(what: str) -> Callable[[], None]:
+    """Prepare an opening to die just before or after something."""
+
+    def prepare() -> None:
+        from curation.rounds.platforms.label_studio.client import LabelStudio
+        from curation.steps.rounds import round_files
+
+        def die(*_: Any, **__: Any) -> None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        write = round_files.write_round
+        if what == "put_tasks":
+            LabelStudio.put_tasks = die  # type: ignore[method-assign,assignment]
+        elif what == "set_overlap":
+            LabelStudio.set_overlap = die  # type: ignore[method-assign,assignment]
+        else:  # the project is made, and nothing here knows of it
+
+            def told(campaign: Any, round: Any) -> None:
+                die() if round.project is not None else write(campaign, round)
+
+            round_files.write_round = told  # type: ignore[assignment]
+
+    return prepare
+
+
+@pytest.mark.parametrize("what", ["make_project", "put_tasks", "set_overlap"])
+def test_an_opening_that_is_killed(written: Any, own: Own, tmp_path: Path, what: str) -> None:
+    desk = written.copy(tmp_path / "c")
+    command = ("rounds", "open", "validation", "--name", f"o-{what.replace('_', '-')}")
+    name = command[-1]
+    died = desk.run(*command, before=kill_at(what))
+    assert died.code == -signal.SIGKILL
+    said = desk.run("rounds", "status", name)
+    assert said.code == 0
+    assert f"rounds open validation --name {name}" in said.out.replace("\n", " ")
+    # Whoever does not name it goes on with it, and does not open a second one.
+    opened = desk.say("rounds", "open", "validation")
+    assert opened["round"] == name
+    assert desk.say(*command)["address"] == opened["address"]
+    owner = new_person(own.url, own.key)
+    found = owner.call("GET", "projects/?page_size=100")["results"]
+    (project,) = [p for p in found if p["title"].startswith(name)]
+    assert project["task_number"] == opened["tasks"] == 6
+    tasks = owner.call("GET", f"tasks/?project={project['id']}&fields=all")["tasks"]
+    assert {task["overlap"] for task in tasks} == {5}
+
+
+def test_nobody_who_wrote_an_item_is_served_it(written: Any, own: Own, tmp_path: Path) -> None:
+    ann = new_person(own.url, own.key, f"Ann-{tmp_path.name[-9:]}@example.invalid")
+    desk = written.copy(tmp_path / "c")
+    opened = desk.say("rounds", "open", "intrasentence", "--name", f"lsw-{tmp_path.name[-9:]}",
+                      "--term", "fiddler")  # fmt: skip
+    name, project = opened["round"], int(opened["address"].split("/projects/")[1].split("/")[0])
+    for n in range(3):
+        task = ann.next(project)
+        assert task is not None
+        row = item_row(task["data"], ann.email, n)
+        said = [text(key, "target", row[key]) for key in ("template", *MEANT)]
+        consent = choices("consent", "target", task["data"]["consent_version"])
+        ann.answer(task["id"], [*said, consent])
+    desk.say("rounds", "pull", name)
+    assert len(desk.records(f"{name}/items.jsonl", Item)) == 3
+    opened = desk.say("rounds", "open", "validation", "--name", f"lsv-{tmp_path.name[-9:]}",
+                      "--of", name)  # fmt: skip
+    project = int(opened["address"].split("/projects/")[1].split("/")[0])
+    assert ann.next(project) is None
+
+
+def test_a_server_that_is_killed_in_the_middle(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
+    seen = 0
+
+    def act(_: str, path: str) -> str:
+        nonlocal seen
+        seen += path.startswith("/api/tasks/")
+        if seen == 3:
+            own.kill()
+            return "before"
+        return "pass"
+
+    with Meddler(own.url, act) as proxy:
+        at(desk, proxy.url)
+        done = desk.run("rounds", "pull", "v", before=impatient)
+    assert done.code == 1
+    assert "fix:   " in done.err
+    at(desk, own.url)
+    down = desk.run("rounds", "pull", "v", before=impatient)
+    assert down.code == 1
+    assert f"{own.url}: no connection" in down.err
+    assert list((desk.rounds / "v" / "raw").glob("*.jsonl"))  # what had come is kept
+    own.again()
+    check_pulled(desk, own, wanted)

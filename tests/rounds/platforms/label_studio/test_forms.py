@@ -1,0 +1,295 @@
+"""The four forms in a real browser on a real Label Studio: shown, refused, stored."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+import requests
+
+from curation.records import ROUND_KINDS, RoundKind, Shown, Task
+from curation.rounds import pages
+from curation.rounds.platforms.label_studio.client import connect
+
+SUBMIT = re.compile("^Submit$")
+FIELD = "[data-testid=textarea-input]:visible"
+STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example", "pay": "$1"}
+TEXTS = pages.texts("en", None, study=STUDY)
+MEANT = {"stereotype": "quiet", "anti_stereotype": "boisterous", "unrelated": "rectangular"}
+SENTENCE = "The librarian is BLANK, they say: $5."
+WRITTEN: dict[RoundKind, dict[str, str]] = {  # in the order of the form
+    "intrasentence": {**MEANT, "template": SENTENCE},
+    "intersentence": {"context": SENTENCE, **MEANT},
+}
+CONSENT = {"consent": [pages.consent_version(TEXTS)]}
+
+
+def task(kind: RoundKind) -> dict[str, Any]:
+    shown = tuple(Shown(id=f"s{n}", text=f"It is text {n}.", association=f"a{n}") for n in "123")
+    one = Task(
+        id=f"task of {kind}",
+        term="t-1",
+        domain="profession",
+        target="librarian",
+        context="The librarian paid $5.",
+        shown=shown,
+        wanted=1,
+    )
+    choices = [("t-2", "book keeper"), ("t-3", "$5 reader")]
+    return pages.task_data(one, kind, texts=TEXTS, info="lends books", choices=choices)
+
+
+def away(modal: Any) -> None:
+    """Close what lies over the page; while it still appears, it does not hear a key."""
+    for _ in range(100):
+        if not modal.count():
+            return
+        modal.page.keyboard.press("Escape")
+        modal.page.wait_for_timeout(200)
+    raise AssertionError("it stays")
+
+
+class Form(NamedTuple):
+    """A form that somebody has open: the page, and what went wrong on it."""
+
+    page: Any
+    errors: list[str]
+    stored: Callable[[], list[dict[str, Any]]]
+
+    def refused(self) -> str:
+        """Press Submit; gives what the form objects to."""
+        self.submit()
+        objection = self.page.locator(".ant-modal-confirm-content")
+        said = str(objection.inner_text())
+        away(objection)
+        return said
+
+    def submit(self) -> None:
+        self.page.locator("button", has_text=SUBMIT).click()
+
+    def choose(self, text: str, number: int = 0) -> None:
+        self.page.locator(".cur label").filter(has_text=text).nth(number).click()
+
+    def write(self, *texts: str) -> None:
+        for field, text in zip(self.page.locator(FIELD).all(), texts, strict=True):
+            field.fill(text)
+
+    def answer(self) -> dict[str, list[str]]:
+        """What the server has of the only answer: each control's values."""
+        for _ in range(100):
+            if found := self.stored():
+                break
+            self.page.wait_for_timeout(100)
+        (annotation,) = found
+        assert not annotation["was_cancelled"]
+        results = annotation["result"]
+        assert len({r["from_name"] for r in results}) == len(results)
+        return {r["from_name"]: r["value"].get("choices") or r["value"]["text"] for r in results}
+
+
+@pytest.fixture(scope="module")
+def person(browser: Any, sign_up: Callable[..., Any]) -> Any:
+    """The browser of somebody who has signed up and logged in."""
+    somebody = sign_up()
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(f"{somebody.url}/user/login/")
+    page.fill("input[name=email]", somebody.email)
+    page.fill("input[name=password]", somebody.password)
+    page.click("button[type=submit]")
+    page.wait_for_url(lambda url: "/user/login" not in url)
+    page.close()
+    return context
+
+
+@pytest.fixture
+def opened(
+    person: Any, server: Any, worker_id: str, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Form]]:
+    """Opens a round's form in the label stream; what goes wrong on its page fails the test."""
+    made: list[Form] = []
+    ls = connect(server.url, server.key)
+
+    def open_form(
+        kind: RoundKind, *, texts: pages.Texts = TEXTS, width: int = 1280, read: bool = True
+    ) -> Form:
+        project = ls.make_project(
+            f"{worker_id} {request.node.name}"[:50],
+            config=pages.config(kind, texts),
+            instruction=pages.instruction(kind, texts),
+            answers=1,
+        )
+        # Else Submit is grey, and nobody says why, until a box is ticked.
+        ls.to.ask("PATCH", f"projects/{project}/", json={"enable_empty_annotation": True})
+        (id,) = ls.put_tasks(project, [task(kind)]).values()
+
+        def stored() -> list[dict[str, Any]]:
+            answer = requests.get(
+                f"{server.url}/api/tasks/{id}/annotations/",
+                headers={"Authorization": f"Token {server.key}"},
+                timeout=60,
+            )
+            answer.raise_for_status()
+            return list(answer.json())
+
+        page, errors = person.new_page(), []
+        page.set_viewport_size({"width": width, "height": 900})
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+        page.goto(f"{server.url}/projects/{project}/data?labeling=1")
+        page.locator(".lsf-modal-ls__body").wait_for()
+        if read:
+            away(page.locator(".lsf-modal-ls__body"))
+        page.locator(".cur").wait_for()
+        made.append(Form(page, errors, stored))
+        return made[-1]
+
+    yield open_form
+    for form in made:
+        seen = str(form.page.inner_text("body"))
+        form.page.close()
+        # Label Studio asks its own server for files that it does not have.
+        assert [error for error in form.errors if "404 (Not Found)" not in error] == []
+        assert "ConfigurationError" not in seen
+        assert "undefined" not in seen
+
+
+def said(section: str, key: str) -> str:
+    return str(TEXTS[section][key])
+
+
+FIRST: dict[RoundKind, str] = {
+    "review": said("review", "question_required"),
+    "intrasentence": said("intrasentence", "stereotype_required"),
+    "intersentence": said("intersentence", "context_required"),
+    "validation": said("validation", "question_required"),
+}
+
+
+@pytest.mark.parametrize("kind", ROUND_KINDS)
+def test_an_empty_answer_is_refused(kind: RoundKind, opened: Callable[..., Form]) -> None:
+    form = opened(kind)
+    assert form.refused() == FIRST[kind]
+    assert form.stored() == []
+
+
+@pytest.mark.parametrize("kind", ["intrasentence", "intersentence"])
+def test_what_a_writer_wrote_is_stored(kind: RoundKind, opened: Callable[..., Form]) -> None:
+    form = opened(kind)
+    *first, last = WRITTEN[kind]
+    form.write(*(WRITTEN[kind][name] for name in first), "")
+    assert form.refused() == said(kind, f"{last}_required")
+    form.page.locator(FIELD).last.fill(WRITTEN[kind][last])
+    assert form.refused() == said("consent", "required"), "nobody can send without consent"
+    assert form.stored() == []
+    form.choose(said("consent", "box"))
+    form.submit()
+    assert form.answer() == CONSENT | {name: [text] for name, text in WRITTEN[kind].items()}
+
+
+def test_what_a_validator_says_is_stored(opened: Callable[..., Form]) -> None:
+    form = opened("validation")
+    form.choose(said("validation", "unrelated"), 0)
+    form.choose(said("validation", "stereotype"), 2)  # «Anti-stereotype» has that word too
+    assert form.refused() == said("validation", "question_required")
+    form.choose(said("validation", "anti_stereotype"), 2)
+    form.choose(said("validation", "objective"))
+    form.choose(said("validation", "unknown_target"))
+    form.choose(said("consent", "box"))
+    form.submit()
+    assert form.answer() == CONSENT | {
+        "label_1": ["unrelated"],
+        "label_2": ["stereotype"],
+        "label_3": ["anti-stereotype"],
+        "flags": ["objective", "unknown_target"],
+    }
+
+
+def test_a_validator_needs_no_mouse(opened: Callable[..., Form]) -> None:
+    form = opened("validation")
+    for key in "159gc":
+        form.page.keyboard.press(key)
+    form.page.keyboard.press("Control+Enter")
+    assert form.answer() == CONSENT | {
+        "label_1": ["stereotype"],
+        "label_2": ["anti-stereotype"],
+        "label_3": ["unrelated"],
+        "flags": ["ungrammatical"],
+    }
+
+
+def test_a_review_keeps(opened: Callable[..., Form]) -> None:
+    form = opened("review")
+    assert form.page.locator(FIELD).count() == 0
+    form.choose(said("review", "keep"))
+    form.write("book keeper")
+    form.choose(said("consent", "box"))
+    form.submit()
+    assert form.answer() == CONSENT | {"decision": ["keep"], "rename": ["book keeper"]}
+
+
+def test_a_review_merges(opened: Callable[..., Form]) -> None:
+    form = opened("review")
+    form.choose(said("review", "merge"))
+    form.choose(said("consent", "box"))
+    assert form.refused() == said("review", "into_required")
+    form.choose(said("review", "into_other"))
+    assert form.refused() == said("review", "other_required")
+    form.choose("$\u20605 reader")
+    form.submit()
+    assert form.answer() == CONSENT | {"decision": ["merge"], "merge_into": ["t-3"]}
+
+
+def test_a_review_merges_into_a_term_that_is_not_offered(opened: Callable[..., Form]) -> None:
+    form = opened("review")
+    form.choose(said("review", "merge"))
+    form.choose(said("review", "into_other"))
+    form.write("archivist", "")
+    form.choose(said("consent", "box"))
+    form.submit()
+    assert form.answer() == CONSENT | {
+        "decision": ["merge"],
+        "merge_into": ["other"],
+        "merge_into_other": ["archivist"],
+    }
+
+
+def test_a_review_drops(opened: Callable[..., Form]) -> None:
+    form = opened("review")
+    form.choose(said("review", "drop"))
+    form.choose(said("consent", "box"))
+    assert form.refused() == said("review", "reasons_required")
+    form.choose(said("review", "not_a_group"))
+    form.choose(said("review", "insult"))
+    form.submit()
+    assert form.answer() == CONSENT | {"decision": ["drop"], "reasons": ["not_a_group", "insult"]}
+
+
+@pytest.mark.parametrize("kind", ["validation", "intersentence"])
+def test_a_form_fits_a_telephone(kind: RoundKind, opened: Callable[..., Form]) -> None:
+    form = opened(kind, width=420, read=False)
+    for place in (".lsf-modal-ls__content", ".cur"):
+        box = form.page.locator(place).bounding_box()
+        assert box["x"] >= 0, place
+        assert box["x"] + box["width"] <= 420, place
+    away(form.page.locator(".lsf-modal-ls__body"))
+    button = form.page.locator("button", has_text=SUBMIT).bounding_box()
+    assert button["x"] + button["width"] <= 420
+    assert button["y"] + button["height"] <= 900
+
+
+def test_what_is_agreed_to_can_be_read_in_the_form(opened: Callable[..., Form]) -> None:
+    form = opened("validation")
+    form.page.get_by_text(said("consent", "title"), exact=True).click()
+    form.page.get_by_text("a@b.example").last.wait_for()
+    form.page.get_by_text(said("instruction", "panel"), exact=True).last.click()
+    form.page.get_by_text("You are paid $\u20601.").wait_for()
+
+
+def test_a_form_runs_from_right_to_left(opened: Callable[..., Form]) -> None:
+    texts = TEXTS | {"page": {"direction": "rtl"}}
+    form = opened("validation", texts=texts)
+    text = form.page.locator(".cur .card .lsf-richtext__line").first
+    assert text.evaluate("e => getComputedStyle(e).direction") == "rtl"
+    box, card = text.bounding_box(), form.page.locator(".cur .card").first.bounding_box()
+    assert box["x"] + box["width"] > card["x"] + card["width"] - 30, "it begins on the right"

@@ -1,0 +1,248 @@
+"""A server of the campaign's own: made, started, killed, started again and stopped."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from curation.files import CurationError
+from curation.rounds.platforms.label_studio import local
+from curation.rounds.platforms.label_studio.client import LabelStudio
+from curation.rounds.platforms.label_studio.connection import Connection, taken
+from curation.rounds.platforms.label_studio.local import Place
+
+CONFIG = """<View><Text name="t" value="$target"/><Choices name="d" toName="t">
+<Choice value="a"/><Choice value="b"/></Choices></View>"""
+
+
+def free_port() -> int:
+    with socket.socket() as end:
+        end.bind(("127.0.0.1", 0))
+        return int(end.getsockname()[1])
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def status(link: str, email: str) -> int:
+    """How the server answers who tries to sign up."""
+    with requests.Session() as session:
+        session.trust_env = False
+        session.get(link, timeout=60)
+        form = {
+            "email": email,
+            "password": "a-long-enough-1",
+            "allow_newsletters": "false",
+            "csrfmiddlewaretoken": session.cookies.get("csrftoken", ""),
+        }
+        said = session.post(
+            link, data=form, headers={"Referer": link}, timeout=60, allow_redirects=False
+        )
+        return said.status_code
+
+
+def test_a_server_lives_dies_and_lives_again(
+    tmp_path: Path, label_studio_executable: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOST", "PORT", "USERNAME", "PASSWORD", "DATABASE_NAME"):
+        monkeypatch.setenv(name, "from-the-shell")  # Label Studio would take them for its own
+    place = Place("writers", tmp_path / "writers", free_port())
+    told: list[str] = []
+    first = local.start(place, executable=label_studio_executable, tell=told.append)
+    try:
+        assert told
+        assert first.url == f"http://127.0.0.1:{place.port}"
+        assert mode(place.folder) == 0o700
+        assert mode(place.folder / "owner.json") == mode(place.log) == 0o600
+        assert not [path for path in place.folder.rglob("*") if mode(path) & 0o077]
+        heard = listening(first.process.pid)
+        assert heard in (None, {f"127.0.0.1:{place.port}"})
+        assert first.password not in commands(first.process.pid)
+
+        with pytest.raises(
+            CurationError, match=f"port {place.port} of 127.0.0.1 is taken"
+        ) as error:
+            local.start(place, executable=label_studio_executable)
+        assert f"process {first.process.pid}" in error.value.what
+
+        ls = LabelStudio(Connection(first.url, first.key, tell=str, timeout=30, waits=()))
+        old = ls.invite()
+        bare = old.split("?")[0]
+        assert status(bare, "a@example.invalid") == 403
+        assert status(f"{bare}?token=made-up", "a@example.invalid") == 403
+        assert status(old, "a@example.invalid") == 302
+        new = ls.invite(reset=True)
+        assert new == ls.invite() != old
+        assert status(old, "b@example.invalid") == 403
+        assert status(new, "b@example.invalid") == 302
+        assert sorted(ls.people().values()) == [
+            "a@example.invalid",
+            "b@example.invalid",
+            first.email,
+        ]
+
+        project = ls.make_project("killed", config=CONFIG, instruction="", answers=2)
+        ids = [f"t{number}" for number in range(600)]
+        steps: list[int] = []
+        tasks = [{"task_id": id, "target": "Teapot"} for id in ids]
+        ls.put_tasks(project, tasks[:300], advance=steps.append)
+        first.process.send_signal(signal.SIGKILL)
+        first.process.wait(10)
+        with pytest.raises(CurationError, match="no connection"):
+            ls.put_tasks(project, tasks)
+    finally:
+        first.stop()
+    assert not taken("127.0.0.1", place.port)
+
+    second = local.start(place, executable=label_studio_executable, tell=told.append)
+    try:
+        assert len(told) == 1
+        assert (second.key, second.password) == (first.key, first.password)
+        ls = LabelStudio(Connection(second.url, second.key, tell=str, timeout=30, waits=()))
+        barred = {id: [2] for id in ids}  # quick answers: passed on in somebody's name
+        assert len(ls.put_tasks(project, tasks)) == 600
+        ls.bar(project, ((server, 2) for server in list(ls.tasks(project).values())[:20]))
+        more = [{"task_id": f"u{number}", "target": "Teapot"} for number in range(600)]
+        ls.put_tasks(project, more, bars={one["task_id"]: barred["t0"] for one in more})
+        pulled = ls.pull(project, None, {})
+        came = next(pulled.batches)
+        more_came = next(pulled.batches)
+        second.process.kill()
+        second.process.wait(10)
+        with pytest.raises(CurationError, match="no connection") as broken:
+            list(pulled.batches)
+        assert "nothing is lost" in broken.value.fix
+        assert pulled.since is None
+    finally:
+        second.stop()
+    came += more_came
+    known: dict[str, dict[int, str]] = {}
+    for one in came:
+        known.setdefault(one["task"], {})[one["annotation"]["id"]] = one["annotation"]["updated_at"]
+
+    third = local.start(place, executable=label_studio_executable)
+    try:
+        ls = LabelStudio(Connection(third.url, third.key, tell=str, timeout=30, waits=()))
+        pulled = ls.pull(project, None, known)
+        rest = [one for batch in pulled.batches for one in batch]
+        assert pulled.same == len(came)
+        assert len({one["annotation"]["id"] for one in came + rest}) == len(came + rest) == 620
+        assert pulled.since is not None
+    finally:
+        third.stop()
+        third.stop()
+    assert not (place.folder / "server.pid").exists()
+
+
+def listening(pid: int) -> set[str] | None:
+    """Where a process listens; None where that cannot be told."""
+    try:
+        said = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return {line.split()[3] for line in said.splitlines() if f"pid={pid}," in line}
+
+
+def commands(pid: int) -> str:
+    path = Path(f"/proc/{pid}/cmdline")
+    return path.read_text("utf-8") if path.exists() else ""
+
+
+def test_a_server_that_ends_says_why(tmp_path: Path) -> None:
+    broken = tmp_path / "label-studio"
+    broken.write_text("#!/bin/sh\necho no such thing >&2\nexit 3\n", "utf-8")
+    broken.chmod(0o755)
+    place = Place("writers", tmp_path / "writers", free_port())
+    with pytest.raises(CurationError, match="ended with code 3:\nno such thing") as error:
+        local.start(place, executable=broken)
+    assert str(place.log) in error.value.fix
+
+
+def test_a_server_that_never_answers_is_ended(tmp_path: Path) -> None:
+    slow = tmp_path / "label-studio"
+    slow.write_text("#!/bin/sh\necho $$ > pid\nsleep 100 &\nwait\n", "utf-8")
+    slow.chmod(0o755)
+    place = Place("writers", tmp_path / "writers", free_port())
+    with pytest.raises(CurationError, match="does not answer"):
+        local.start(place, executable=slow, patience=1)
+    pid = int((place.folder / "pid").read_text("utf-8"))
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_an_owner_that_cannot_be_read_is_not_made_anew(tmp_path: Path) -> None:
+    place = Place("writers", tmp_path, free_port())
+    (tmp_path / "owner.json").write_text('{"email": "x"}', "utf-8")
+    with pytest.raises(CurationError, match="does not hold the owner's account"):
+        local.start(place, executable=tmp_path / "nothing")
+
+
+# --- the environment
+
+
+def test_an_executable_that_is_named_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "label-studio"
+    monkeypatch.setenv(local.EXECUTABLE, str(path))
+    with pytest.raises(CurationError, match="is no executable"):
+        local.prepare(tmp_path / "home", str)
+    path.touch()
+    path.chmod(0o755)
+    assert local.prepare(tmp_path / "home", str) == path
+    assert not (tmp_path / "home").exists()
+
+
+def fake_python(folder: Path, *, then: str) -> Path:
+    """What stands in for the interpreter: makes an environment whose pip says ``then``."""
+    path = folder / "python"
+    path.write_text(
+        f"""#!/bin/sh
+if [ "$2" = venv ]; then
+  mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; echo venv >> {folder}/log; exit 0
+fi
+echo "$@" >> {folder}/log
+for n in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "Collecting p$n"; done
+echo "Installing collected packages: p1"
+{then}
+""",
+        "utf-8",
+    )
+    path.chmod(0o755)
+    return path
+
+
+def test_an_environment_is_made_once_and_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(local.EXECUTABLE, raising=False)
+    home, told = tmp_path / "home", list[str]()
+    python = fake_python(tmp_path, then="echo 'ERROR: no space left'; exit 1")
+    monkeypatch.setattr(local.sys, "executable", str(python))
+    with pytest.raises(CurationError, match="could not be installed: ERROR: no space left"):
+        local.prepare(home, told.append)
+    assert told[1:] == ["10 packages so far", "unpacking 12 packages"]
+    made = home / f"label-studio-{local.VERSION}" / "bin"
+    fake_python(tmp_path, then=f"touch {made}/label-studio; exit 0")
+    (tmp_path / "python").replace(made / "python")
+    assert local.prepare(home, told.append) == made / "label-studio"
+    assert local.prepare(home, told.append) == made / "label-studio"
+    log = (tmp_path / "log").read_text("utf-8").splitlines()
+    assert [line.split()[0] for line in log] == ["venv", "-m", "-m"]
+    assert f"label-studio=={local.VERSION}" in log[-1]
+
+
+def test_an_environment_without_label_studio_is_no_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: Any
+) -> None:
+    monkeypatch.delenv(local.EXECUTABLE, raising=False)
+    monkeypatch.setattr(local.sys, "executable", str(fake_python(tmp_path, then="exit 0")))
+    with pytest.raises(CurationError, match="was not installed"):
+        local.prepare(tmp_path / "home", str)

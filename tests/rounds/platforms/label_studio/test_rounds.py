@@ -1,0 +1,195 @@
+"""Rounds on a real server when people, owners and servers do what they should not."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files import read_records
+from curation.records import Item, Rejection, Task
+from curation.rounds.platforms.label_studio.client import LabelStudio, connect
+
+GOLD = ("stereotype", "anti-stereotype", "unrelated")
+WRITERS = "item_id,annotator,domain,target,context,stereotype,anti_stereotype,unrelated\n"
+CONTEXTS = ("The baker sang BLANK.", "In May the baker walks BLANK.", "BLANK went the baker home.")
+
+
+class Desk:
+    """A campaign with three items by one writer, and a round of validation on the server."""
+
+    def __init__(self, cli: Any, root: Path, server: Any, writer: str) -> None:
+        self.cli, self.root, self.server, self.writer = cli, root, server, writer
+        (root / "2-rounds").mkdir()
+        study = '[study]\ninstitution = "the Academy"\ncontact = "ask@example.invalid"\n'
+        (root / "2-rounds/text.toml").write_text(study, "utf-8")
+        rows = [
+            f"i{n},{writer},profession,baker,{context},early,late,octal\n"
+            for n, context in enumerate(CONTEXTS)
+        ]
+        table = root / "writers.csv"
+        table.write_text(WRITERS + "".join(rows), "utf-8")
+        self.say("import", "answers", str(table))
+        opened = self.say("rounds", "open", "validation", "--name", "v")
+        self.project = int(opened["address"].split("/projects/")[1].split("/")[0])
+        self.ls: LabelStudio = connect(server.url, server.key)
+
+    def run(self, *args: str) -> Any:
+        return self.cli(
+            *args, "-c", self.root, "--json",
+            LABEL_STUDIO_URL=self.server.url, LABEL_STUDIO_API_KEY=self.server.key,
+        )  # fmt: skip
+
+    def say(self, *args: str) -> Any:
+        done = self.run(*args)
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+    def tasks(self) -> dict[str, Task]:
+        found = read_records(self.root / "2-rounds/v/tasks.jsonl", Task)
+        return {str(task.item): task for task in found}
+
+    def answer(self, person: Any, choices: Any, *, only: int = 99) -> list[str]:
+        """Somebody answers what is served; gives our ids of the tasks."""
+        served: list[str] = []
+        while len(served) < only and (task := person.next(self.project)):
+            data = task["data"]
+            marks = [choices(f"label_{n}", f"text_{n}", GOLD[n - 1]) for n in (1, 2, 3)]
+            person.answer(
+                task["id"], [*marks, choices("consent", "target", data["consent_version"])]
+            )
+            served.append(str(data["task_id"]))
+        return served
+
+
+@pytest.fixture
+def desk(campaign: Any, cli: Any, server: Any) -> Callable[..., Desk]:
+    return lambda writer="w1": Desk(cli, Path(campaign.root), server, writer)
+
+
+def test_an_answer_that_does_not_count_is_asked_for_again(
+    desk: Any, sign_up: Any, choices: Any
+) -> None:
+    here = desk()
+    people = [sign_up() for _ in range(5)]
+    for person in people:
+        assert len(here.answer(person, choices)) == 3
+    # Somebody else changes an answer before it was pulled: it stays on the server and counts
+    # there, and does not count here.
+    on_server = here.ls.asked(here.project)
+    task = here.tasks()["i0"].id
+    answers = people[0].call("GET", f"tasks/{on_server[task].id}/annotations/")
+    mine = next(a for a in answers if a["completed_by"] == people[0].id)
+    people[1].edit(mine["id"], mine["result"])
+    assert here.say("rounds", "pull", "v")["refused"] == {"edited_by_other": 1}
+    assert here.say("rounds", "status", "v")[0]["remaining"] == 1
+    assert here.say("rounds", "top-up", "v") == {"round": "v", "tasks": 1, "answers": 1}
+    assert here.say("rounds", "top-up", "v")["answers"] == 0
+    assert here.answer(sign_up(), choices) == [task]
+    here.say("rounds", "pull", "v")
+    assert here.say("rounds", "status", "v")[0]["remaining"] == 0
+
+
+def test_a_task_deleted_on_the_server_is_put_back(desk: Any, sign_up: Any, choices: Any) -> None:
+    here = desk()
+    task = here.tasks()["i1"].id
+    here.ls.to.ask("DELETE", f"tasks/{here.ls.asked(here.project)[task].id}/")
+    assert task not in here.ls.asked(here.project)
+    here.say("rounds", "top-up", "v")
+    assert here.ls.asked(here.project)[task].overlap == 5
+    assert sorted(here.answer(sign_up(), choices)) == sorted(t.id for t in here.tasks().values())
+
+
+def test_what_no_answer_can_serve_is_served_no_more(desk: Any, sign_up: Any, choices: Any) -> None:
+    here = desk()
+    assert len(here.answer(sign_up(), choices, only=3)) == 3
+    here.say("rounds", "pull", "v")
+    assert here.say("rounds", "status", "v")[0]["remaining"] == 12
+    here.say("rounds", "exclude", "w1", "--reason", "made things up")
+    (status,) = here.say("rounds", "status", "v")
+    assert (status["void"], status["remaining"]) == (3, 0)
+    assert here.say("rounds", "top-up", "v")["answers"] == 0
+    assert here.answer(sign_up(), choices) == []
+    here.say("rounds", "exclude", "w1", "--undo")
+    assert here.say("rounds", "status", "v")[0]["remaining"] == 12
+    here.say("rounds", "top-up", "v")
+    assert len(here.answer(sign_up(), choices)) == 3
+
+
+def test_a_round_whose_project_is_gone_can_be_closed(desk: Any) -> None:
+    here = desk()
+    here.ls.to.ask("DELETE", f"projects/{here.project}/")
+    done = here.run("rounds", "close", "v")
+    assert done.code == 1
+    assert "--offline" in done.err
+    here.say("rounds", "close", "v", "--offline")
+    assert here.say("rounds", "status", "v")[0]["state"] == "closed"
+
+
+def test_a_closed_round_is_served_no_more_and_goes_on_when_opened_again(
+    desk: Any, sign_up: Any, choices: Any
+) -> None:
+    here, person = desk(), sign_up()
+    assert len(here.answer(person, choices, only=1)) == 1
+    here.say("rounds", "close", "v")
+    assert here.answer(person, choices) == []
+    opened = here.say("rounds", "open", "validation", "--name", "v")
+    assert f"/projects/{here.project}/" in opened["address"]
+    assert len(here.answer(person, choices)) == 2
+
+
+def test_erased_means_on_the_server_too(desk: Any, sign_up: Any, choices: Any) -> None:
+    writer, validator = sign_up(), sign_up()
+    here = desk(writer.email.upper())
+    assert here.answer(writer, choices) == []  # all are the writer's own
+    here.answer(validator, choices)
+    here.say("rounds", "pull", "v")
+    told = here.say("rounds", "withdraw", writer.email, "--erase")
+    assert told["erased"] == 6  # three items, and three times that he was kept from his own
+    shown = here.ls.to.ask("GET", f"tasks/{here.ls.asked(here.project)[here.tasks()['i0'].id].id}/")
+    assert shown["data"]["context"] == "(erased)"
+    assert not read_records(here.root / "2-rounds/main/items.jsonl", Item)
+    told = here.say("rounds", "withdraw", validator.email, "--erase")
+    assert here.ls.waiting(here.project) == 0
+    assert here.say("rounds", "pull", "v", "--full")["new"] == 0
+    left = [p for p in here.root.rglob("*") if p.is_file() and p.name != "writers.csv"]
+    for words in (b"the baker sang", validator.email.encode(), writer.email.encode()):
+        assert [p for p in left if words in p.read_bytes().lower()] == []
+
+
+def test_two_campaigns_of_one_name_do_not_meet_on_a_server(
+    desk: Any, cli: Any, server: Any, tmp_path: Path
+) -> None:
+    here = desk()
+    assert cli("init", tmp_path / "other", "--yes").code == 0
+    other = Desk(cli, tmp_path / "other", server, "w1")
+    assert other.project != here.project
+    # A round that says another's number does not touch it.
+    path = other.root / "2-rounds/v/round.json"
+    said = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**said, "project": here.project}), "utf-8")
+    done = other.run("rounds", "pull", "v")
+    assert done.code == 1
+    assert f"no project {here.project} of round v" in done.err
+
+
+def test_what_leaves_for_the_server_says_no_intent(desk: Any) -> None:
+    here = desk("Somebody@example.org")
+    (there,) = [
+        here.ls.to.ask(
+            "GET", f"projects/{here.project}/export?exportType=JSON&download_all_tasks=true"
+        )
+    ]
+    sent = json.dumps(there).lower()
+    assert len(there) == 3
+    items = read_records(here.root / "2-rounds/main/items.jsonl", Item)
+    secrets = [
+        items[0].writer,
+        "somebody@",
+        "intent",
+        *(a.id for i in items for a in i.associations),
+    ]
+    assert not [s for s in [*secrets, *(i.id for i in items)] if f'"{s}' in sent]
+    rejected = read_records(here.root / "2-rounds/main/rejected.jsonl", Rejection)
+    assert rejected == []

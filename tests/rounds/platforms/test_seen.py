@@ -1,0 +1,120 @@
+"""What the archive of a round on Label Studio has: the index and the archive say the same."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.rounds.answers import archive
+from curation.rounds.answers.archive import deliver
+from curation.rounds.platforms.label_studio.seen import Known, Seen, keep, note, read
+
+Payload = dict[str, Any]
+
+
+def answer(id: int, task: str = "t-1", minute: int = 0, person: str = "ann@x.invalid") -> Payload:
+    at = f"2026-05-01T10:{minute:02d}:00.000000Z"
+    return {"task": task, "person": person, "annotation": {"id": id, "updated_at": at}}
+
+
+def gone(id: int, task: str = "t-1") -> Payload:
+    return {"task": task, "deleted": id, "seen_at": "2026-05-02T10:00:00.000Z"}
+
+
+def alive(known: Known) -> Known:
+    """What is known, without tasks of which nothing is."""
+    return {task: ids for task, ids in known.items() if ids}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> tuple[Path, Path]:
+    return tmp_path / "raw", tmp_path / "pulled.json"
+
+
+def pull(place: tuple[Path, Path], payloads: list[Payload], since: str) -> None:
+    """As a pull does it."""
+    before = read(*place)
+    deliver(place[0], "label_studio", payloads)
+    for payload in payloads:
+        note(before.known, payload)
+    keep(*place, Seen(since, before.known))
+
+
+def test_nothing_is_known_of_an_empty_archive(place: tuple[Path, Path]) -> None:
+    assert read(*place) == Seen(None, {})
+    place[0].mkdir()
+    assert read(*place) == Seen(None, {})
+
+
+def test_versions_and_deletions(place: tuple[Path, Path]) -> None:
+    pull(place, [answer(1), answer(2), answer(3, "t-2")], "then")
+    pull(place, [answer(1, minute=5), gone(2)], "later")
+    found = read(*place)
+    assert found.since == "later"
+    assert alive(found.known) == {
+        "t-1": {1: "2026-05-01T10:05:00.000000Z"}, "t-2": {3: "2026-05-01T10:00:00.000000Z"}
+    }  # fmt: skip
+
+
+def test_an_answer_that_came_back_after_it_was_gone(place: tuple[Path, Path]) -> None:
+    pull(place, [answer(1)], "a")
+    pull(place, [gone(1)], "b")
+    pull(place, [answer(1, minute=9)], "c")
+    assert alive(read(*place).known) == {"t-1": {1: "2026-05-01T10:09:00.000000Z"}}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_lost_index_is_made_anew_from_the_archive(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    place = (tmp_path / "raw", tmp_path / "pulled.json")
+    minute, lives = 0, dict[int, str]()
+    for number in range(draw.randrange(1, 6)):
+        batch: list[Payload] = []
+        for _ in range(draw.randrange(0, 8)):
+            id = draw.randrange(12)
+            if id in lives and draw.random() < 0.4:
+                batch.append(gone(id, lives.pop(id)))
+            else:
+                lives.setdefault(id, f"t-{id % 3}")
+                minute += 1  # nothing comes twice with one time
+                batch.append(answer(id, lives[id], minute))
+        pull(place, batch, f"since-{number}")
+    before = read(*place)
+    assert {id for ids in before.known.values() for id in ids} == set(lives)
+    place[1].unlink()
+    after = read(*place)
+    assert alive(after.known) == alive(before.known)
+    assert after.since is None  # so all is fetched again, and nothing is missed
+
+
+def test_a_pull_that_was_killed_before_the_index(place: tuple[Path, Path]) -> None:
+    pull(place, [answer(1)], "first")
+    deliver(place[0], "label_studio", [answer(2), gone(1)])
+    found = read(*place)
+    assert found.since == "first"  # what came after is looked at again
+    assert alive(found.known) == {"t-1": {2: "2026-05-01T10:00:00.000000Z"}}
+
+
+def test_an_index_of_another_archive_is_not_believed(place: tuple[Path, Path]) -> None:
+    pull(place, [answer(1)], "first")
+    pull(place, [answer(2)], "second")
+    archive.segments(place[0])[-1].unlink()  # brought back from an older backup
+    found = read(*place)
+    assert found.since is None
+    assert set(found.known["t-1"]) == {1}
+
+
+def test_what_was_erased_stays_known(place: tuple[Path, Path]) -> None:
+    pull(place, [answer(1), answer(2, person="ben@x.invalid")], "first")
+    archive.erase(place[0], lambda sent: sent.payload.get("person") == "ann@x.invalid")
+    found = read(*place)
+    assert found.since == "first"
+    assert set(found.known["t-1"]) == {1, 2}  # it is not fetched again
+    assert b"ann@" not in place[1].read_bytes()
+    place[1].unlink()
+    # With the index lost it is fetched, and the tombstone keeps it out.
+    assert set(alive(read(*place).known)["t-1"]) == {2}
+    again = deliver(place[0], "label_studio", [answer(1), answer(2, person="ben@x.invalid")])
+    assert (again.added, again.known) == (0, 2)
+    assert not any(b"ann@" in path.read_bytes() for path in archive.segments(place[0]))

@@ -1,0 +1,118 @@
+"""lms, ss, icat worked out by hand; ties, intervals, baselines; what is wrong with predictions."""
+
+import math
+
+import pytest
+
+from curation.files import CurationError
+from curation.scores.baselines import baselines
+from curation.stats.metrics import check_predictions, comparisons, results
+from support.boards import Three, cat, run
+
+
+def scores(**of: Three) -> dict[str, float]:
+    """Scores of stereotype, anti-stereotype, unrelated by CAT."""
+    return dict(run("m", **of).scores)
+
+
+# Term x has two CATs, term y one.
+#   p (x): s 3 > a 2 > u 1: lms 2 of 2, stereotype preferred
+#   q (x): a 3 > u 2 > s 1: lms 1 of 2, anti-stereotype preferred
+#   r (y): u 3 > s 2 > a 1: lms 0 of 2, stereotype preferred
+CATS = [cat("p", "x"), cat("q", "x"), cat("r", "y")]
+SCORES = scores(p=(3, 2, 1), q=(1, 3, 2), r=(2, 1, 3))
+
+
+def test_means_are_over_terms_and_icat_comes_from_the_means() -> None:
+    found = results(comparisons(CATS, SCORES), model="m")
+    terms = found["kinds"]["intrasentence"]["terms"]
+    assert (terms["race/x"]["lms"], terms["race/x"]["ss"]) == (75.0, 50.0)  # 3 of 4; 1 of 2
+    assert (terms["race/y"]["lms"], terms["race/y"]["ss"]) == (0.0, 100.0)
+    assert (terms["race/x"]["icat"], terms["race/y"]["icat"]) == (75.0, 0.0)
+    whole = found["overall"]
+    # Over terms: lms (75 + 0)/2, ss (50 + 100)/2. Over CATs it would be 50 and 66.7.
+    assert (whole["lms"], whole["ss"]) == (37.5, 75.0)
+    # From the means 37.5 · 25/50; the mean of the terms' icats would be 37.5.
+    assert whole["icat"] == 18.75
+    assert (whole["cats"], whole["terms"], whole["ties"], whole["few_terms"]) == (3, 2, 0, True)
+    # Two terms, 75 and 0: p = 0.375, s² = 0.28125, n = 0.234375 · 2 / 0.28125 = 5/3, t = 12.706.
+    t, n = 12.7062, 5 / 3
+    center = (0.375 + t * t / (2 * n)) / (1 + t * t / n)
+    half = t / (1 + t * t / n) * (0.234375 / n + t * t / (4 * n * n)) ** 0.5
+    assert whole["lms_ci"] == pytest.approx(
+        [100 * (center - half), 100 * (center + half)], rel=1e-4
+    )
+    assert terms["race/y"]["lms_ci"] is None  # one CAT has no interval
+
+
+@pytest.mark.parametrize(("ties", "lms", "ss"), [("half", 50.0, 50.0), ("official", 0.0, 0.0)])
+def test_ties(ties: str, lms: float, ss: float) -> None:
+    table = comparisons([CATS[0]], scores(p=(1, 1, 1)), ties=ties)  # type: ignore[arg-type]
+    found = results(table, model="m")["overall"]
+    assert (found["lms"], found["ss"], found["ties"]) == (lms, ss, 3)
+
+
+def test_official_ties_count_against_one_comparison_at_a_time() -> None:
+    # s = a > u: both meaningful win, the tie goes to the anti-stereotype.
+    table = comparisons([CATS[0]], scores(p=(2, 2, 1)), ties="official")
+    found = results(table, model="m")["overall"]
+    assert (found["lms"], found["ss"], found["ties"]) == (100.0, 0.0, 1)
+
+
+def test_a_terms_cats_of_both_kinds_are_pooled_and_domains_are_not_averaged() -> None:
+    cats = [cat("p", "x"), cat("q", "x", kind="intersentence"), cat("r", "y", domain="gender")]
+    found = results(comparisons(cats, SCORES), model="m")
+    assert set(found["kinds"]) == {"intrasentence", "intersentence"}
+    assert set(found["kinds"]["intrasentence"]["domains"]) == {"race", "gender"}
+    assert set(found["kinds"]["intersentence"]["domains"]) == {"race"}
+    assert (found["overall"]["lms"], found["overall"]["terms"]) == (37.5, 2)
+
+
+def test_the_same_target_in_two_domains_is_two_terms() -> None:
+    cats = [cat("p", "x"), cat("r", "x", domain="gender")]
+    assert results(comparisons(cats, SCORES), model="m")["overall"]["terms"] == 2
+
+
+def test_a_kind_without_cats_is_left_out_and_five_terms_are_enough() -> None:
+    cats = [cat(f"c{i}", f"t{i}") for i in range(5)]
+    table = comparisons(cats, {a.id: 1.0 for c in cats for a in c.associations})
+    found = results(table, model="m")
+    assert "intersentence" not in found["kinds"]
+    assert found["overall"]["few_terms"] is False
+
+
+def test_baselines_are_computed() -> None:
+    ideal, stereotyped, random = baselines(CATS)
+    figures = [(r["overall"]["lms"], r["overall"]["ss"], r["overall"]["icat"])
+               for r in (ideal, stereotyped, random)]  # fmt: skip
+    assert figures == [(100.0, 50.0, 100.0), (None, 100.0, 0.0), (50.0, 50.0, 50.0)]
+    assert stereotyped["kinds"]["intrasentence"]["terms"]["race/y"]["lms"] is None
+    assert ideal["overall"]["lms_ci"] is None
+
+
+PAIRS = list(SCORES.items())
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        (PAIRS[1:], "no prediction for id ps .1 of 9 missing"),
+        ([*PAIRS, ("qa", 1.0)], "two predictions for id qa"),
+        ([*PAIRS[:-1], ("ru", math.nan)], "the prediction for id ru is nan"),
+        ([*PAIRS[:-1], ("ru", -math.inf)], "the prediction for id ru is -inf"),
+        ([*PAIRS[:-1], ("ru", 10**400)], "the prediction for id ru is inf"),
+        ([*PAIRS[:-1], ("ru", None)], "the prediction for id ru is None, no number"),
+        ([*PAIRS[:-1], ("ru", "0.5")], "the prediction for id ru is '0.5', no number"),
+        ([*PAIRS[:-1], ("ru", True)], "the prediction for id ru is True, no number"),
+    ],
+)
+def test_a_bad_prediction_is_named(pairs: list[tuple[str, object]], message: str) -> None:
+    with pytest.raises(CurationError, match=message):
+        check_predictions(CATS, pairs, where="predictions.json")
+
+
+def test_unknown_ids_are_counted_and_whole_numbers_are_numbers() -> None:
+    found, unknown = check_predictions(CATS, [*PAIRS, ("zz", 1), ("zz", 2)], where="-")
+    assert unknown == 2
+    assert found == SCORES
+    assert all(isinstance(value, float) for value in found.values())

@@ -1,0 +1,173 @@
+"""What a classifier said is kept, and never taken for what another would say."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import torch
+
+from curation.cli.measuring import Source
+from curation.files import CurationError
+from curation.models import classifier, loading, tiny
+from curation.settings import MeasureSettings
+from curation.steps import classifying
+from curation.steps.classifying import classified
+from support.cats import cat
+from support.reviews import ALL
+
+TEXTS = ("the bread was awful here", "a song was lovely today", "this boat was round at noon")
+TWO = ("negative", "positive")
+
+
+def save(base: Path, folder: Path, *, seed: int, labels: tuple[str, ...] = TWO) -> Path:
+    """A classifier with a head that is drawn."""
+    torch.manual_seed(seed)
+    loaded = loading.load(str(base), head="classes", fresh=labels)
+    loaded.model.classifier.weight.normal_(0, 2)
+    loaded.model.save_pretrained(folder)
+    loaded.tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A masked model over these words, untrained."""
+    return tiny.make(tmp_path_factory.mktemp("base"), [ALL], family="masked", steps=0)
+
+
+@pytest.fixture
+def folder(base: Path, tmp_path: Path) -> Path:
+    """A classifier of two classes."""
+    return save(base, tmp_path / "mine", seed=1)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where it is kept."""
+    monkeypatch.setenv(classifying.CACHE, str(tmp_path / "cache"))
+    return tmp_path / "cache" / "sentiment"
+
+
+def source(name: str | Path, *texts: str, **knobs: Any) -> Source:
+    """One CAT, and how it is measured."""
+    told = MeasureSettings().model_copy(update={"sentiment": str(name), **knobs})
+    return Source([cat("the fair", *(texts or TEXTS))], "en", told, 1, 100)
+
+
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that a classifier is given from now on."""
+    found, classify = list[str](), classifier.classify
+
+    def keep(model: Any, texts: Any, **told: Any) -> Any:
+        found.extend(texts)
+        return classify(model, texts, **told)
+
+    monkeypatch.setattr(classifier, "classify", keep)
+    return found
+
+
+def directly(name: Path, **told: Any) -> list[float]:
+    """What a classifier says, without anything that is kept."""
+    found = classifier.classify(classifier.load(str(name), **told), TEXTS)
+    return [one.positive - one.negative for one in found]
+
+
+def values(of: Source) -> list[float]:
+    """What is said of each association."""
+    return [feeling.value for feeling in classified(of)[0].values()]
+
+
+def test_a_text_is_asked_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = asked(monkeypatch)
+    first = values(source(folder))
+    assert first == pytest.approx(directly(folder), abs=1e-5)
+    assert sorted(set(found), key=found.index) == sorted(TEXTS, key=len)
+    found.clear()
+    assert values(source(folder)) == first
+    assert found == []
+    more = values(source(folder, "a map was dull", *TEXTS[:2]))
+    assert found == ["a map was dull"]
+    assert more[1:] == first[:2]
+
+
+def test_another_model_in_the_same_folder_is_asked_anew(base: Path, folder: Path) -> None:
+    first = values(source(folder))
+    shutil.rmtree(folder)
+    save(base, folder, seed=2)  # trained again: same name, same place
+    second = values(source(folder))
+    assert second == pytest.approx(directly(folder), abs=1e-5)
+    assert second != pytest.approx(first, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model_max_length": 5},  # less of a text is read
+        {"id2label": {"0": "positive", "1": "negative"}},
+    ],
+)
+def test_what_changes_a_folders_model_changes_what_is_kept(
+    folder: Path, change: dict[str, Any]
+) -> None:
+    first = values(source(folder))
+    name = "config.json" if "id2label" in change else "tokenizer_config.json"
+    content = json.loads((folder / name).read_bytes())
+    (folder / name).write_text(json.dumps({**content, **change}), "utf-8")
+    second = values(source(folder))
+    assert second == pytest.approx(directly(folder), abs=1e-5)
+    assert second != pytest.approx(first, abs=1e-4)
+
+
+def test_other_labels_are_another_classifier(folder: Path, cache: Path) -> None:
+    first = values(source(folder))
+    turned = values(source(folder, labels=("positive", "negative")))
+    assert turned == pytest.approx([-value for value in first])
+    assert values(source(folder, labels=TWO)) == first
+    assert len(list(cache.iterdir())) == 2  # labels that say the same are the same
+
+
+@pytest.mark.parametrize("told", [{"dtype": "bfloat16"}, {"device": "cuda:1"}, {"revision": "b"}])
+def test_dtype_device_and_revision_are_kept_apart(folder: Path, told: dict[str, str]) -> None:
+    about = classifier.load(str(folder)).about
+    assert told.keys() <= about.keys()
+    assert classifying._place(about) != classifying._place({**about, **told})
+
+
+@pytest.mark.parametrize("left", [b'["abc",0.1,0.', b"\0\0\0", b"{}\n5\nnull\n", b"\n\n"])
+def test_what_a_kill_left_is_asked_again_and_harms_no_line(
+    folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, left: bytes
+) -> None:
+    first = values(source(folder))
+    (store,) = cache.iterdir()
+    store.write_bytes(left)
+    found = asked(monkeypatch)
+    assert values(source(folder)) == first
+    assert len(found) == 3
+    assert len(classifying._read(store)) == 3  # also the first line behind what was left
+    assert [orjson.loads(line) for line in store.read_bytes().splitlines()[-3:]]
+
+
+def test_where_nothing_can_be_kept_the_mend_names_the_variable(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(classifying.CACHE, str(tmp_path / "file"))
+    with pytest.raises(CurationError, match="cannot be kept there") as error:
+        classified(source(folder))
+    assert classifying.CACHE in error.value.fix
+
+
+def test_a_blank_sentence_is_named(folder: Path) -> None:
+    with pytest.raises(CurationError, match="association «c1»: has no sentence"):
+        classified(source(folder, "a map was dull", " ", "a map was fine"))
+
+
+def test_neutral_texts_need_a_classifier_that_knows_them(base: Path, tmp_path: Path) -> None:
+    folder = save(base, tmp_path / "two", seed=1)
+    with pytest.raises(CurationError, match="has no neutral class"):
+        classified(source(folder, classes=3))
+    three = save(base, tmp_path / "three", seed=1, labels=("neg", "neu", "pos"))
+    assert len(values(source(three, classes=3))) == 3

@@ -1,0 +1,304 @@
+"""The pipeline: what is up to date is left alone, what is not is made anew, no more and no less."""
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import curation
+
+MEASURES = ["statistics", "sentiment", "keywords", "pitfalls"]
+FOLDERS = {1: "terms", 2: "rounds", 3: "decisions", 4: "measures", 7: "release"}
+STEPS = ["select", "fold", "check", "filter", "agreement", "split", *MEASURES, "release"]
+
+
+def ran(done: Any) -> list[str]:
+    """The steps that «run --json» says it ran."""
+    assert done.code == 0, done.err
+    steps = json.loads(done.out)["steps"]
+    assert [step["step"] for step in steps] == STEPS
+    return [step["step"] for step in steps if step["ran"]]
+
+
+def set_to(root: Path, old: str, new: str) -> None:
+    path = root / "campaign.toml"
+    text = path.read_text("utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_a_second_run_is_up_to_date_and_writes_nothing(
+    cli: Any, finished: Path, untouched: Any
+) -> None:
+    before = untouched(finished)
+    done = cli("run", "-c", finished)
+    assert done.code == 0
+    assert len(re.findall(r"^\w+ +up to date ", done.out, re.M)) == len(STEPS)
+    assert f"release: {finished / '7-release' / '0.1.0'}" in done.out
+    assert untouched(finished) == before
+    assert ran(cli("run", "--json", "-c", finished)) == []
+    assert untouched(finished) == before
+
+
+def test_the_demo_and_run_make_the_same(
+    forked: Any, finished: Path, content: Any, tmp_path: Path
+) -> None:
+    again = Path(shutil.copytree(finished, tmp_path / "again"))
+    for folder in ("3-decisions", "4-measures", "7-release"):
+        shutil.rmtree(again / folder)
+    steps = json.loads((again / "2-rounds" / "manifest.json").read_text("utf-8"))["steps"]
+    for name in ("manifest.json", *steps["fold"]["outputs"], *steps["check"]["outputs"]):
+        (again / "2-rounds" / name).unlink()
+    (again / "1-terms" / "targets.jsonl").unlink()
+    assert ran(forked("run", "--json", "-c", again)) == STEPS
+    assert content(again) == content(finished)
+
+
+# What depends on it reruns; what reads a result that came out the same does not.
+@pytest.mark.parametrize(
+    ("old", "new", "steps"),
+    [
+        ('name = "Mild example"', 'name = "Other"', ["release"]),
+        (
+            'language = "en"',
+            'language = "en-GB"',
+            ["select", "fold", "check", *MEASURES, "release"],
+        ),
+        ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "fold"]),
+        ("least = 1", "least = 9", ["select"]),
+        ('fallbacks = ["en"]', 'fallbacks = ["et"]', ["select"]),
+        ('contact = ""', 'contact = "a@example.org"', []),
+        ('endpoint = "wdqs"', 'endpoint = "qlever"', []),
+        ("seed = 1", "seed = 2", STEPS[5:]),
+        ("needed = 3", "needed = 4", STEPS[3:]),
+        ("of = 5", "of = 4", STEPS[3:]),
+        ("match_intent = true", "match_intent = false", STEPS[3:]),
+        ("count_repeats = false", "count_repeats = true", ["filter", "agreement", "release"]),
+        ('rounds = ["main", "published", "validate-2"]', 'rounds = ["main"]', STEPS[3:]),
+        ("confidence = 0.95", "confidence = 0.9", ["agreement"]),
+        ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement"]),
+        ("dev = 0.25", "dev = 0.5", STEPS[5:]),
+        ("classes = 2", "classes = 3", ["sentiment"]),
+        ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
+        ("accept = []", 'accept = ["meta_text"]', ["release"]),
+        ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[3:6], "release"]),
+        ('version = "0.1.0"', 'version = "0.2.0"', ["release"]),
+        ('licence = "CC BY-SA 4.0"', 'licence = "CC0"', ["release"]),
+    ],
+)
+def test_a_setting_reruns_what_depends_on_it(
+    forked: Any, finished: Path, content: Any, old: str, new: str, steps: list[str]
+) -> None:
+    before = content(finished)
+    set_to(finished, old, new)
+    assert ran(forked("run", "--json", "-c", finished)) == steps
+    assert ran(forked("run", "--json", "-c", finished)) == []
+    set_to(finished, new, old)
+    forked("run", "-c", finished)
+    after = content(finished)
+    if "version" not in old:  # what was built under another version stays
+        assert after == before
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        ("1-terms/targets.jsonl", ["select"]),
+        ("1-terms/candidates.csv", ["select"]),
+        ("2-rounds/main/items.jsonl", ["fold"]),
+        ("2-rounds/main/labels.jsonl", ["fold"]),
+        ("2-rounds/pilot/rejected.jsonl", ["fold"]),
+        ("2-rounds/main/pitfalls.jsonl", ["check"]),
+        ("3-decisions/decisions.jsonl", ["filter"]),
+        ("3-decisions/agreement.json", ["agreement"]),
+        ("3-decisions/cats.jsonl", ["split"]),
+        ("3-decisions/split.json", ["split"]),
+        ("4-measures/statistics.json", ["statistics"]),
+        ("4-measures/keywords.json", ["keywords"]),
+        ("4-measures/pitfalls.jsonl", ["pitfalls"]),
+        ("7-release/0.1.0/test.json", ["release"]),
+        ("7-release/0.1.0/SHA256SUMS", ["release"]),
+    ],
+)
+@pytest.mark.parametrize("harm", ["cut", "gone", "one byte"])
+def test_a_damaged_result_is_noticed_and_made_anew(
+    forked: Any, finished: Path, content: Any, name: str, steps: list[str], harm: str
+) -> None:
+    before = content(finished)
+    path = finished / name
+    data = path.read_bytes()
+    if harm == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(data[: len(data) // 2] if harm == "cut" else data[:-3] + b" " + data[-2:])
+    states = json.loads(forked("status", "--json", "-c", finished).out)
+    assert next(s for s in states["steps"] if s["step"] == steps[0])["state"] == "out of date"
+    assert states["next"] == "curation run"
+    assert ran(forked("run", "--json", "-c", finished)) == steps
+    assert content(finished) == before
+
+
+@pytest.mark.parametrize("folder", [f"{n}-{s}" for n, s in FOLDERS.items()])
+def test_a_damaged_manifest_is_an_error_with_a_mend(
+    forked: Any, finished: Path, content: Any, folder: str
+) -> None:
+    before = content(finished)
+    path = finished / folder / "manifest.json"
+    path.write_bytes(path.read_bytes()[:50])
+    done = forked("run", "-c", finished)
+    assert done.code == 1
+    assert f"error: {path}: " in done.err
+    assert "fix:   delete the file; the steps will run again" in done.err
+    path.unlink()
+    assert forked("run", "-c", finished).code == 0
+    assert content(finished) == before
+
+
+@pytest.mark.parametrize("harm", ["gone", "changed"])
+def test_raw_answers_that_are_not_as_they_came_stop_everything(
+    forked: Any, finished: Path, untouched: Any, harm: str
+) -> None:
+    segment = sorted((finished / "2-rounds" / "main" / "raw").iterdir())[1]
+    data = segment.read_bytes()
+    if harm == "gone":
+        segment.unlink()
+    else:
+        segment.write_bytes(data.replace(b"stereotype", b"unrelated ", 1))
+    before = untouched(finished)
+    done = forked("run", "-c", finished)
+    assert done.code == 1
+    assert f"error: {segment}: these raw answers " in done.err
+    assert "fix:   put the file back from a backup" in done.err
+    assert untouched(finished) == before
+    assert forked("status", "-c", finished).code == 0
+    segment.write_bytes(data)
+    assert ran(forked("run", "--json", "-c", finished)) == []
+
+
+def test_edits_of_terms_rerun_what_follows(forked: Any, finished: Path) -> None:
+    edits = finished / "1-terms" / "edits.csv"
+    edits.write_text(edits.read_text("utf-8") + "profession,baker,,,early risers,\n", "utf-8")
+    done = forked("run", "--json", "-c", finished)
+    # Terms come first; that the CATs' families changed reaches the release.
+    assert ran(done)[0] == "select"
+    assert {"split", "release"} <= set(ran(done))
+    assert "filter" not in ran(done)
+
+
+def test_more_answers_rerun_what_follows(
+    forked: Any, example_data: Path, finished: Path, tmp_path: Path
+) -> None:
+    rows = (example_data / "validators.csv").read_text("utf-8-sig").splitlines()
+    cats = (finished / "3-decisions" / "cats.jsonl").read_text("utf-8")
+    item = next(row.split(";") for row in rows[1:] if f'"{row.split(";")[1]}"' in cats)
+    item[0], item[2], item[9] = "late-1", "validator-99", "2026-05-01T00:00:00Z"
+    (tmp_path / "more.csv").write_text("\n".join([rows[0], ";".join(item)]) + "\n", "utf-8")
+    done = forked("import", "answers", tmp_path / "more.csv", "--json", "-c", finished)
+    summary = json.loads(done.out)
+    assert (summary["added"], summary["rejected"]) == (1, {})
+    states = json.loads(forked("status", "--json", "-c", finished).out)
+    assert [s["state"] for s in states["steps"][:3]] == ["up to date"] * 3
+    assert {s["state"] for s in states["steps"][3:5]} == {"out of date"}
+    # Three surplus labels: no decision and so no CAT changes, but the annotations are published.
+    assert ran(forked("run", "--json", "-c", finished)) == ["filter", "agreement", "release"]
+    table = (finished / "7-release" / "0.1.0" / "annotations.csv").read_text("utf-8")
+    counted = [row["counted"] for row in csv.DictReader(table.splitlines())]
+    assert counted[-3:] == ["False"] * 3
+
+
+def test_a_domain_that_is_named_later_brings_its_items(forked: Any, finished: Path) -> None:
+    items = finished / "2-rounds" / "main" / "items.jsonl"
+    before = items.read_bytes()
+    set_to(finished, "[domains.religion]", "[domains.creed]")
+    forked("run", "-c", finished)
+    assert 0 < items.read_bytes().count(b"\n") < before.count(b"\n")
+    set_to(finished, "[domains.creed]", "[domains.religion]")
+    assert forked("run", "-c", finished).code == 0
+    assert items.read_bytes() == before
+
+
+# --- for scripts ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status",),
+        ("run",),
+        ("terms", "select"),
+        ("terms", "explain", "librarian"),
+        ("decisions", "filter"),
+        ("decisions", "agreement"),
+        ("decisions", "agreement", "--by", "term", "--exclude", "PERSON"),
+        ("decisions", "split"),
+        ("release", "build"),
+        ("import", "answers", "PILOT", "--round", "pilot", "--known-terms"),
+        ("import", "stereoset", "PUBLISHED"),
+    ],
+    ids=" ".join,
+)
+def test_json_is_alone_on_standard_output(
+    cli: Any, finished: Path, example_data: Path, words: tuple[str, ...]
+) -> None:
+    labels = (finished / "2-rounds" / "main" / "labels.jsonl").read_text("utf-8").splitlines()
+    real = {
+        "PERSON": json.loads(labels[0])["annotator"],
+        "PILOT": str(example_data / "pilot.jsonl"),
+        "PUBLISHED": str(example_data / "published.json"),
+    }
+    done = cli(*(real.get(word, word) for word in words), "--json", "-c", finished)
+    assert (done.code, done.err) == (0, "")
+    assert isinstance(json.loads(done.out, parse_constant=pytest.fail), dict | list)
+
+
+def test_no_colour_in_a_pipe(cli: Any, example: Path, tmp_path: Path) -> None:
+    said = [
+        cli("demo", tmp_path / "demo"),
+        cli("status", "-c", example),
+        cli("decisions", "agreement", "-c", example),
+        cli("run", "-c", tmp_path),  # an error
+        cli("--help"),
+    ]
+    assert [done.code for done in said] == [0, 0, 0, 1, 0]
+    assert said[3].err
+    for done in said:
+        assert "\x1b" not in done.out + done.err
+
+
+@pytest.mark.parametrize("command", ["baselines", "predictions"])
+def test_scores_go_into_a_file_of_json(
+    forked: Any, example: Path, tmp_path: Path, command: str
+) -> None:
+    words = ["--gold", str(example / "7-release" / "0.1.0" / "test.json")]
+    if command == "predictions":
+        words += ["--predictions", str(example / "predictions_shorter-is-likelier.json")]
+    out = tmp_path / "deep" / "out.json"
+    done = forked("scores", command, *words, "--json", out)
+    assert done.code == 0
+    found = json.loads(out.read_text("utf-8"), parse_constant=pytest.fail)
+    results = found if command == "baselines" else [found]
+    # A baseline that beats chance is warned of, and nothing else.
+    beyond = [far for one in results for far in one.get("beyond_chance", ())]
+    assert bool(beyond) is bool(done.err) is (command == "baselines")
+    assert done.err.count("warning: by the surface alone ") == len(beyond)
+    assert done.err.count("warning: ") == len(beyond)
+    assert {"model", "kinds", "overall"} <= set(results[0])
+
+
+def test_csv_is_one_table(cli: Any, example: Path) -> None:
+    done = cli("decisions", "agreement", "--csv", "-c", example)
+    assert (done.code, done.err) == (0, "")
+    rows = list(csv.reader(done.out.splitlines()))
+    assert len(rows) > 10
+    assert {len(row) for row in rows} == {len(set(rows[0]))}
+
+
+def test_the_version_and_an_unknown_word(cli: Any) -> None:
+    assert cli("--version").out == f"{curation.__version__}\n"
+    done = cli("decide")
+    assert (done.code, done.out) == (2, "")
+    assert "decide" in done.err
