@@ -1,48 +1,28 @@
 """What the tests share: keys in a folder of their own, the command line, campaigns."""
 
 import hashlib
-import importlib
 import json
 import os
-import pkgutil
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import time
-import traceback
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 # Workers of tests share the cores: threads of torch in each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 
-import curation
 from curation.campaign import Campaign, create_campaign
-from curation.checks.lexical import lexicon
-from curation.checks.lists import lists
-from curation.measures.keywords import wordfreq
 from curation.settings import CampaignSettings, Settings, new_id
+from support import commands
 
 ROOT = Path(__file__).parents[1]
 SEGMENT = re.compile(rb"\d{8}T\d{12}(-[0-9a-f]{12}\.jsonl)")
 
 
-class Ran(NamedTuple):
-    """How a command ended; a negative code is the signal that killed it."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Ran]
+Run = Callable[..., commands.Ran]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,78 +39,13 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def cli() -> Run:
     """``python -m curation ...`` in a process of its own."""
-
-    def run(*args: str | Path, cwd: Path | None = None, **env: str) -> Ran:
-        done = subprocess.run(
-            [sys.executable, "-m", "curation", *map(str, args)],
-            capture_output=True,
-            cwd=cwd,
-            encoding="utf-8",
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env},
-            check=False,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
-
-    return run
+    return commands.in_a_new_process
 
 
 @pytest.fixture(scope="session")
 def forked() -> Run:
-    """The same in a fork of this process: quick, and ``before`` can be done to it first.
-
-    With ``seconds`` it is killed after so long.
-    """
-    for module in pkgutil.walk_packages(curation.__path__, "curation."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    wordfreq("en").by_lemma  # noqa: B018  # what takes long to load, a fork then has, too
-    lexicon(lists("en"), [])
-
-    def run(
-        *args: str | Path,
-        before: Callable[[], object] | None = None,
-        seconds: float | None = None,
-    ) -> Ran:
-        reader, writer = os.pipe()  # no file: a full disk must not swallow the message
-        with tempfile.TemporaryFile() as out, open(reader, encoding="utf-8") as err:  # noqa: PTH123
-            with warnings.catch_warnings():  # Python 3.12 warns of forks beside threads
-                warnings.simplefilter("ignore", DeprecationWarning)
-                child = os.fork()
-            if child == 0:
-                os.dup2(out.fileno(), 1)
-                os.dup2(writer, 2)
-                _become(["curation", *map(str, args)], before)
-            os.close(writer)
-            if seconds is not None:
-                time.sleep(seconds)
-                os.kill(child, signal.SIGKILL)
-            said = err.read()
-            _, status = os.waitpid(child, 0)
-            out.seek(0)
-            return Ran(os.waitstatus_to_exitcode(status), out.read().decode(), said)
-
-    return run
-
-
-def _become(argv: list[str], before: Callable[[], object] | None) -> NoReturn:
-    code = 70
-    try:
-        sys.argv = argv
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        try:
-            if before:
-                before()
-            curation.cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(bool(end.code))
-        except BaseException:
-            traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(code)
+    """The same in this process, or in a fork of it: ``support.commands.run``."""
+    return commands.run
 
 
 def _fresh(folder: Path) -> Campaign:
