@@ -36,6 +36,17 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_power_cuts() -> Iterator[None]:
+    """``fsync`` returns at once: what it does, a power cut alone would show.
+
+    ``test_files.py`` holds that it is called, and when.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def cli() -> Run:
     """``python -m curation ...`` in a process of its own."""

@@ -20,9 +20,6 @@ import pytest
 import typer.main
 
 import curation
-from curation.checks.lexical import lexicon
-from curation.checks.lists import lists
-from curation.measures.keywords import wordfreq
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,8 +75,6 @@ def load() -> None:
             importlib.import_module(module.name)
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(curation.cli.app)
-    wordfreq("en").by_lemma  # noqa: B018
-    lexicon(lists("en"), [])
 
 
 def _here(argv: list[str]) -> Ran:
