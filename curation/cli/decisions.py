@@ -34,7 +34,7 @@ def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
     """
     opened = open_campaign(campaign)
     with opened.lock():
-        counts = bring_up_to_date(opened, "filter").counts
+        counts = bring_up_to_date(opened, "filter", reporter=console).counts
     if as_json:
         console.say_json(counts)
         return
@@ -91,7 +91,7 @@ def agreement(
     measures, groups = _listed(measure, tuple(MEASURES)), _listed(by, GROUPS)
     opened = open_campaign(campaign)
     with opened.lock():
-        bring_up_to_date(opened, "agreement")
+        bring_up_to_date(opened, "agreement", reporter=console)
         report = read_json(opened.decisions / "agreement.json")
         if exclude or set(measures) - set(opened.settings.agreement.measures):
             report = steps.agreement_report(
@@ -252,7 +252,7 @@ def split(campaign: Where = Path(), as_json: Json = False) -> None:
     """
     opened = open_campaign(campaign)
     with opened.lock():
-        bring_up_to_date(opened, "split")
+        bring_up_to_date(opened, "split", reporter=console)
         report = read_json(opened.decisions / "split.json")
     if as_json:
         console.say_json(report)

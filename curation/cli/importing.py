@@ -122,7 +122,7 @@ def _import(
         raw, before = campaign.rounds / round / "raw", refusals(campaign)
         register_terms(campaign, selection, _named(payloads, source), known_only=known_terms)
         delivery = archive.deliver(raw, source, payloads)
-        fold_answers(campaign)
+        fold_answers(campaign, reporter=console)
         refused = Counter(code for code, *_ in (refusals(campaign) - before).elements())
         labels = read.read_labels(campaign)
         labelled = set(labels["item"].unique())

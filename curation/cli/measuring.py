@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import Campaign, open_campaign
+from curation.cli import console
 from curation.cli.gold import read_gold, take_tier
 from curation.files import CurationError, read_json, read_records
 from curation.records import Cat
@@ -126,7 +127,7 @@ def report(
     opened = open_campaign(campaign)
     once = bool(given or language or tier)
     with opened.lock():
-        bring_up_to_date(opened, "split" if once else step)
+        bring_up_to_date(opened, "split" if once else step, reporter=console)
     if not read_records(opened.decisions / "cats.jsonl", Cat):
         raise CurationError(
             f"{opened.decisions / 'cats.jsonl'}: no CAT was kept", "collect more labels first"

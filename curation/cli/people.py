@@ -84,7 +84,7 @@ def _decide(root: Path, who: str, word: Word, reason: str, *, as_json: bool) -> 
                 "bring answers in first: «curation rounds pull», or import",
             )
         made = _made(opened)
-        bring_up_to_date(opened, "fold")
+        bring_up_to_date(opened, "fold", reporter=console)
         _bring(opened, made)  # what cannot be made, such as a release that is blocked, stops nobody
         person = _pseudonym(opened, who)
         lines = round_files.read_standing(opened)
@@ -166,7 +166,7 @@ def _bring(campaign: Campaign, steps: list[str]) -> str:
     wrong = []
     for name in steps:
         try:
-            bring_up_to_date(campaign, name)
+            bring_up_to_date(campaign, name, reporter=console)
         except CurationError as error:
             wrong.append(error.what)
     return wrong[0] if wrong else ""

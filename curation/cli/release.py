@@ -22,7 +22,7 @@ def build(campaign: Where = Path(), as_json: Json = False) -> None:
     """
     opened = open_campaign(campaign)
     with opened.lock():
-        counts = bring_up_to_date(opened, "release").counts
+        counts = bring_up_to_date(opened, "release", reporter=console).counts
     folder = opened.releases / opened.settings.release.version
     if as_json:
         console.say_json({"folder": str(folder), **counts})

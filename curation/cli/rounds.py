@@ -156,7 +156,7 @@ def status(
                 with opened.lock():
                     if one.platform == "label_studio" and one.state == "open":
                         platform.pull(opened, one)
-                    fold_answers(opened)
+                    fold_answers(opened, reporter=console)
             except CurationError as error:  # a server that restarts, another command at work
                 console.warn(f"{one.name}: {error.what}")
         console.out.clear()
@@ -216,7 +216,7 @@ def pull(
             )
         before = refusals(opened)
         pulled = platform.pull(opened, one, full=full)
-        fold_answers(opened)
+        fold_answers(opened, reporter=console)
         refused = Counter(code for code, *_ in (refusals(opened) - before).elements())
     tell_delivery(opened, one, pulled, refused, as_json=as_json)
 
@@ -269,7 +269,7 @@ def top_up(
             )
         if one.platform == "label_studio":  # or what has just come in is asked for again
             platform.pull(opened, one)
-        fold_answers(opened)
+        fold_answers(opened, reporter=console)
         asks = platform.top_up(opened, round_status.read_status(opened, one))
     more = sum(asks.values())
     if as_json:
@@ -307,7 +307,7 @@ def close(
         on_server = on_server and one.state != "closed"
         if on_server:
             platform.pull(opened, one, full=True)
-        fold_answers(opened)
+        fold_answers(opened, reporter=console)
         added = apply_reviews(opened, one) if one.kind == "review" else []
         if on_server:
             platform.stop_serving(opened, one)

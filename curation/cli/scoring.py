@@ -247,7 +247,7 @@ def _cats(campaign: Path, gold: Sequence[Path] | None, scores: Path) -> tuple[li
         return read_gold(gold), scores
     opened = open_campaign(campaign)
     with opened.lock():
-        bring_up_to_date(opened, "split")
+        bring_up_to_date(opened, "split", reporter=console)
     return campaign_cats(opened), opened.scores
 
 

@@ -50,7 +50,7 @@ def export(
                 f"round {one.name} runs on {one.platform} and is {one.state}",
                 "only an open round of platform files is exported",
             )
-        fold_answers(opened)
+        fold_answers(opened, reporter=console)
         stands = round_status.read_status(opened, one)
         tasks, waiting = stands.tasks, round_status.waiting(stands)
         if not waiting:
@@ -222,7 +222,7 @@ def import_(
             agreed = [{"annotator": p, "consent": consent} for p in everybody if p.strip()]
             archive.deliver(raw, "forms", agreed, gone=gone)
         delivery = archive.deliver(raw, "forms", payloads, gone=gone)
-        fold_answers(opened)
+        fold_answers(opened, reporter=console)
         refused = Counter(code for code, *_ in (refusals(opened) - before).elements())
     counts = {"new": delivery.added, "known": delivery.known}
     tell_delivery(opened, one, counts, refused, as_json=as_json)

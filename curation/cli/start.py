@@ -229,7 +229,7 @@ def run(campaign: Where = Path(), as_json: Json = False) -> None:
             console.say(f"{step.name:10} {word:11} {step.says}: {_counts(counts)}")
 
     with opened.lock():
-        bring_up_to_date(opened, tell=tell)
+        bring_up_to_date(opened, tell=tell, reporter=console)
     folder = opened.releases / opened.settings.release.version
     if as_json:
         console.say_json({"steps": done, "release": str(folder)})

@@ -256,7 +256,7 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     """
     opened = open_campaign(campaign)
     with opened.lock():
-        counts = bring_up_to_date(opened, "select").counts
+        counts = bring_up_to_date(opened, "select", reporter=console).counts
         found = read.selection(opened)
         items = read.read_items(opened)
     old = _old(found.candidates, items)

@@ -19,12 +19,13 @@ from curation.steps.read import (
     stopped_early,
     terms_of,
 )
+from curation.steps.reporter import Reporter
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def filter(campaign: Campaign, results: Results) -> dict[str, int]:
+def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Count labels and decide items."""
     from curation.decisions.filter import judge, tiers
 
@@ -153,14 +154,14 @@ def _pseudonym(campaign: Campaign, name: str, labels: "pd.DataFrame") -> str:
     return name
 
 
-def agreement(campaign: Campaign, results: Results) -> dict[str, int]:
+def agreement(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Report agreement in full."""
     report = agreement_report(campaign, measures=campaign.settings.agreement.measures)
     results.json("agreement.json", report)
     return {"figures": len(report["measures"]), "annotators": len(report["annotators"])}
 
 
-def split(campaign: Campaign, results: Results) -> dict[str, int]:
+def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Put the kept CATs into dev and test."""
     from curation.decisions.split import cats, report
 

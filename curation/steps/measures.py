@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from curation.campaign import Campaign, open_campaign
+from curation.cli import console
 from curation.cli.console import stages
 from curation.cli.measuring import (
     VADER,
@@ -22,6 +23,7 @@ from curation.files import CurationError, digest, read_json, read_records
 from curation.manifest import Results
 from curation.records import KINDS, Pitfall, Severity
 from curation.steps.read import read_terms
+from curation.steps.reporter import Reporter
 
 if TYPE_CHECKING:
     from curation.measures.pitfalls import Report as Pitfalls
@@ -64,7 +66,7 @@ def statistics_of(source: Source) -> Report:
     )
 
 
-def statistics(campaign: Campaign, results: Results) -> dict[str, int]:
+def statistics(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Measure statistics."""
     source = of_campaign(campaign)
     report = statistics_of(source)
@@ -135,7 +137,7 @@ def sentiment_of(source: Source) -> Report:
     }
 
 
-def sentiment(campaign: Campaign, results: Results) -> dict[str, int]:
+def sentiment(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Measure sentiment, and keep each association's in the form of predictions."""
     source = of_campaign(campaign)
     report = sentiment_of(source)
@@ -206,7 +208,7 @@ def keywords_of(source: Source) -> Report:
     return {"language": source.language, **unchecked("keywords", make)}
 
 
-def keywords(campaign: Campaign, results: Results) -> dict[str, int]:
+def keywords(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Measure keywords."""
     source = of_campaign(campaign)
     report = keywords_of(source)
@@ -269,7 +271,7 @@ def _names(source: Source) -> dict[str, tuple[str, ...]]:
     return {term.id: term.names for term in read_terms(source.campaign).values()}
 
 
-def pitfalls(campaign: Campaign, results: Results) -> dict[str, int]:
+def pitfalls(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Look for pitfalls."""
     found = pitfalls_of(of_campaign(campaign))
     results.records("pitfalls.jsonl", found.found)
@@ -293,7 +295,7 @@ def all_pitfalls(
     accepted = campaign.settings.release.accept
     once = bool(language or own)
     with campaign.lock():
-        bring_up_to_date(campaign, "split" if once else "pitfalls")
+        bring_up_to_date(campaign, "split" if once else "pitfalls", reporter=console)
     if once:
         return pitfalls_of(of_campaign(campaign, language=language), own=own), accepted
     return kept_pitfalls(campaign), accepted

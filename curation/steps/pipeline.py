@@ -13,11 +13,11 @@ from typing import Any
 import orjson
 
 from curation.campaign import Campaign
-from curation.cli.console import warn
 from curation.files import CurationError, digest
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
 from curation.records import StepRun
 from curation.steps import decisions, measures, read, release, terms
+from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, fold, round_files
 
 Settings = dict[str, Any]
@@ -33,7 +33,7 @@ class Step:
     algorithm: Callable[[], int]
     settings: Callable[[Campaign], Settings]
     inputs: Callable[[Campaign], list[Path]]
-    work: Callable[[Campaign, Results], dict[str, int]]
+    work: Callable[[Campaign, Results, Reporter], dict[str, int]]
     applies: Callable[[Campaign], bool] = lambda campaign: True
     aside: bool = False  # no later step reads its results
 
@@ -63,13 +63,18 @@ def current(campaign: Campaign, step: Step) -> bool:
 
 
 def bring_up_to_date(
-    campaign: Campaign, last: str | None = None, *, tell: Callable[[Step, bool], None] | None = None
+    campaign: Campaign,
+    last: str | None = None,
+    *,
+    reporter: Reporter = QUIET,
+    tell: Callable[[Step, bool], None] | None = None,
 ) -> StepRun:
     """Run every step that ``last`` needs and that is not up to date. Only under the lock.
 
     Args:
         campaign: the campaign.
         last: name of the last step; None is all there are.
+        reporter: where warnings and progress go.
         tell: called with each step, and whether it was run.
 
     Returns:
@@ -79,7 +84,7 @@ def bring_up_to_date(
         CurationError: a step cannot do its work.
     """
     if last != "select" and not campaign.round_names():
-        bring_up_to_date(campaign, "select", tell=tell)
+        bring_up_to_date(campaign, "select", reporter=reporter, tell=tell)
         raise CurationError(
             f"{campaign.root.resolve()}: there are no answers yet; the terms are chosen",
             "«curation import answers FILE» or «curation import stereoset FILE»",
@@ -93,9 +98,9 @@ def bring_up_to_date(
         fresh = state is not None and not is_current(folder, step.name, **state)
         if state is not None and fresh:
             before = run
-            run = run_step(folder, step.name, partial(step.work, campaign), **state)
+            run = run_step(folder, step.name, partial(_results, step, campaign, reporter), **state)
             if step.name == "release" and before:
-                _warn_of_changes(before, run)
+                _warn_of_changes(before, run, reporter)
         if tell:
             tell(step, fresh)
         if step.name == last:
@@ -104,19 +109,25 @@ def bring_up_to_date(
     return run
 
 
-def fold_answers(campaign: Campaign) -> None:
+def _results(
+    step: Step, campaign: Campaign, reporter: Reporter, results: Results
+) -> dict[str, int]:
+    return step.work(campaign, results, reporter)
+
+
+def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
     """Bring items and labels up to date where there are answers, and what the checks say of them.
 
     Only under the campaign's lock.
     """
     if campaign.round_names():
-        bring_up_to_date(campaign, "check")
+        bring_up_to_date(campaign, "check", reporter=reporter)
 
 
-def _warn_of_changes(before: StepRun, after: StepRun) -> None:
+def _warn_of_changes(before: StepRun, after: StepRun, reporter: Reporter) -> None:
     changed = [n for n, sha in after.outputs.items() if before.outputs.get(n, sha) != sha]
     if changed:
-        warn(
+        reporter.warn(
             f"7-release/{changed[0]} is not what it was; if that version has been published, put "
             "the old files back and raise version in [release]"
         )

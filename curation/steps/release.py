@@ -19,6 +19,7 @@ from curation.steps.read import (
     read_counted,
     read_items,
 )
+from curation.steps.reporter import Reporter
 
 if TYPE_CHECKING:
     pass
@@ -54,7 +55,7 @@ def _accepted(campaign: Campaign) -> dict[str, int]:
     return there
 
 
-def release(campaign: Campaign, results: Results) -> dict[str, int]:
+def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the published folder."""
     from curation.release import build
 

@@ -12,6 +12,7 @@ from curation.steps.read import (
     read_met,
     selection,
 )
+from curation.steps.reporter import Reporter
 
 if TYPE_CHECKING:
     pass
@@ -23,7 +24,7 @@ CANDIDATE_COLUMNS = (
 )
 
 
-def select(campaign: Campaign, results: Results) -> dict[str, int]:
+def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Choose the target terms."""
     import pandas as pd
 

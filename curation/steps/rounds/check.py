@@ -12,6 +12,7 @@ from curation.manifest import Results
 from curation.records import Pitfall
 from curation.steps import read
 from curation.steps.measures import PACKAGES, own_words
+from curation.steps.reporter import Reporter
 
 FORM = {"name_target", "blank_alone"}  # settings that let items in
 
@@ -31,14 +32,14 @@ def inputs(campaign: Campaign) -> list[Path]:
     return [terms, *read.item_files(campaign), own_words(campaign)]
 
 
-def check(campaign: Campaign, results: Results) -> dict[str, int]:
+def check(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Check the form and the words of every item that was let in."""
     from curation.checks.answers import pitfalls
 
     items, own = read.read_items(campaign), own_words(campaign)
     found: dict[str, list[Pitfall]] = {round: [] for round in campaign.round_names()}
     round_of = {item.id: item.round for item in items}
-    with console.tracked("checking items", len(items)) as advance:
+    with reporter.tracked("checking items", len(items)) as advance:
         for one in pitfalls(
             items,
             read.terms_of(campaign, items),

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from curation.campaign import Campaign
-from curation.cli.console import tracked
 from curation.files import (
     count_lines,
 )
@@ -16,6 +15,7 @@ from curation.steps.read import (
     read_terms,
     term_ids,
 )
+from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LETTING_IN = {
 """The settings of [rounds] that say which answers are let in; the others plan rounds."""
 
 
-def fold(campaign: Campaign, results: Results) -> dict[str, int]:
+def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
     from curation.checks import content
     from curation.rounds import people, standing
@@ -59,7 +59,7 @@ def fold(campaign: Campaign, results: Results) -> dict[str, int]:
 
     knobs = settings.rounds.model_dump(include=LETTING_IN - {"near"})
     patterns = content.meta_patterns(settings.campaign.language)
-    with tracked("reading answers", total) as advance:
+    with reporter.tracked("reading answers", total) as advance:
         folded = stage.fold(
             said(),
             domains=tuple(settings.domains),
