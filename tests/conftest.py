@@ -13,16 +13,29 @@ from typing import Any, NamedTuple
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from filelock import FileLock
 
 from curation.campaign import Campaign, create_campaign
 from curation.settings import CampaignSettings, Settings, new_id
-from support import commands
+from support import commands, selection
+from support.peers import Worker
+from support.peers import peers as open_peers
 
 ROOT = Path(__file__).parents[1]
 SEGMENT = re.compile(rb"\d{8}T\d{12}(-[0-9a-f]{12}\.jsonl)")
 
 
 Run = Callable[..., commands.Ran]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    selection.mark(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    with selection.watched(item):
+        return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,6 +72,13 @@ def forked() -> Run:
     return commands.run
 
 
+@pytest.fixture(scope="session")
+def peers() -> Iterator[Worker]:
+    """A process that has lm-eval and minicons, in an environment of its own."""
+    with open_peers() as worker:
+        yield worker
+
+
 def _fresh(folder: Path) -> Campaign:
     return create_campaign(folder, Settings(campaign=CampaignSettings(id=new_id())))
 
@@ -76,12 +96,42 @@ def example_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def example(cli: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example campaign, finished. Copy it before changing anything."""
-    folder = tmp_path_factory.mktemp("example") / "campaign"
-    done = cli("demo", folder)
-    assert done.code == 0, done.err
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all workers of a run share. Write to it under a lock."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "shared"
+    folder.mkdir(exist_ok=True)
     return folder
+
+
+class Demo(NamedTuple):
+    """The folder in which ``curation demo`` ran, and how it ended."""
+
+    folder: Path
+    done: commands.Ran
+
+
+@pytest.fixture(scope="session")
+def demo(cli: Run, shared: Path, keys: Path) -> Demo:
+    """``curation demo``, once for all workers, in a window of 120 columns."""
+    folder, said = shared / "demo", shared / "demo.json"
+    with FileLock(shared / "demo.lock"):
+        if not said.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            env = {"COLUMNS": "120", "CURATION_KEYS": str(folder / "keys")}
+            said.write_text(json.dumps(cli("demo", cwd=folder, **env)), "utf-8")
+    for key in (folder / "keys").glob("*.key"):
+        shutil.copy2(key, keys)
+    return Demo(folder, commands.Ran(*json.loads(said.read_text("utf-8"))))
+
+
+@pytest.fixture(scope="session")
+def example(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example campaign, finished. Copy it before changing anything."""
+    assert demo.done.code == 0, demo.done.err
+    folder = tmp_path_factory.mktemp("example") / "campaign"
+    return Path(shutil.copytree(demo.folder / "curation-demo", folder))
 
 
 @pytest.fixture
