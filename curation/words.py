@@ -197,6 +197,11 @@ class Shares(Mapping[str, float]):
         """The shares alone."""
         return self._shares.values()
 
+    @property
+    def listed(self) -> Mapping[str, float]:
+        """The shares of words in the spelling of the list; quicker if a language has only one."""
+        return self._shares
+
 
 @cache
 def frequencies(language: str) -> Shares:

@@ -76,9 +76,8 @@ def lexicon(lists: Lists, targets: Iterable[tuple[str, str]]) -> tuple[Lexicon, 
     why: dict[str, str] = {} if english else dict.fromkeys(ENGLISH, "English words only")
     shares: Mapping[str, float] = {}
     try:
-        shares = frequencies(lists.language)
-        if english:  # spelt one way: no need to look whether another is listed, which is dear
-            shares = dict(shares.items())
+        known = frequencies(lists.language)
+        shares = known.listed if english else known
     except NotCheckedError as error:
         why |= {code: str(error) for code in (*SPELLING, *FREQUENCIES) if code not in why}
     for code, name in LISTED.items():
@@ -188,7 +187,8 @@ def check_targets(
     shares = lexicon.shares
     if "rare_target" in lexicon.unchecked:
         return
-    common = [word for word, share in shares.items() if zipf(share) >= COMMON]
+    least = 10 ** (COMMON - 9)  # as a share: a logarithm for each word of a language takes long
+    common = [word for word, share in shares.items() if share >= least]
     for domain, target in targets:
         words = _words(target.lower())
         for word in words:
@@ -347,12 +347,19 @@ def _word_classes() -> Classes:
     """What gives the word classes of an English word in lemminflect's dictionary."""
     from lemminflect import getAllLemmas
 
+    return _classes_by(getAllLemmas)
+
+
+@cache
+def _classes_by(lemmas: Callable[[str], Mapping[str, Sequence[str]]]) -> Classes:
+    """The word classes of a word by its lemmas; what was found of a word is kept."""
+
     @cache
     def classes(word: str) -> frozenset[str]:
-        found = set(getAllLemmas(word)) - {"PROPN"}
+        found = set(lemmas(word)) - {"PROPN"}
         # A participle does what an adjective does, and a gerund what a noun does.
         if "VERB" in found and word.endswith(("ing", "ed", "en", "n", "t")):
-            base_forms = getAllLemmas(word)["VERB"]
+            base_forms = lemmas(word)["VERB"]
             found |= {"ADJ"} if word not in base_forms else set()
             found |= {"NOUN"} if word.endswith("ing") else set()
         return frozenset(found)

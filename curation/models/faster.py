@@ -9,6 +9,7 @@ in a short trial. GPT-2's own GELU of five operations is replaced by torch's sin
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -102,10 +103,12 @@ def _pack(layer: Any) -> Any:
     return PackedLinear(weight.detach(), None if layer.bias is None else layer.bias.detach())
 
 
+@cache
 def _onednn_is_faster(dtype: Any) -> bool:
     """Whether the private operation exists, is correct, and is faster on this machine.
 
-    The two ways are timed in turns, so that other work on the machine affects both.
+    The two ways are timed in turns, so that other work on the machine affects both. The answer
+    holds for the whole process: several models need one trial.
     """
     best = {"torch": 0.0, "packed": 0.0}
     try:

@@ -2,7 +2,6 @@
 of CATs; what is no text says so, with its line."""
 
 import gzip
-import importlib.util
 import json
 from collections import Counter
 from pathlib import Path
@@ -19,7 +18,7 @@ from curation.measures.counting import Counts, count, read_counts, write_counts
 from curation.measures.tallying import Tally, _grouped
 from curation.words import NotCheckedError, words, words_of_each
 
-RAY = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
+RAY = pytest.mark.ray
 TEXTS = [
     "The baker’s café isn't open.",
     "THE Baker starts early; the baker sleeps\tlate.",

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -21,7 +20,7 @@ pytestmark = [
 ASKS = (Ask("profession", ("P106",)), Ask("race", ("P172",)), Ask("religion", ("P140",)))
 AND_BRITONS = (Ask("profession", ("P106", "P140"), (("P27", ("Q30", "Q145")),)),)
 CODES = {"languages": languages("en"), "own": languages("en")}
-needs_ray = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
+needs_ray = pytest.mark.ray
 
 
 def halves(path: Path, folder: Path) -> list[Path]:

@@ -1,7 +1,6 @@
 """Scoring that is killed, disturbed, spread out or begun with other means gives the same scores."""
 
 import errno
-import importlib.util
 import json
 import os
 import random
@@ -29,7 +28,7 @@ from curation.stats.metrics import comparisons, results
 from curation.stereoset import dataset
 
 ROOT = Path(__file__).parents[2]
-RAY = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
+RAY = pytest.mark.ray
 TARGETS = ("baker", "potter", "fiddler", "thatcher")
 WORDS = (("kind", "grumpy", "square"), ("early", "late", "blue"), ("patient", "hasty", "salty"))
 OPTIONS = (
