@@ -21,7 +21,7 @@ from curation.steps.pipeline import bring_up_to_date
 
 if TYPE_CHECKING:
     from curation.terms.candidates import Candidate
-    from curation.terms.facts import Ask, Facts
+    from curation.terms.facts import FactRequest, Facts
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -145,9 +145,9 @@ def _languages(campaign: Campaign) -> dict[str, Any]:
     return {"languages": languages(code, settings.terms.fallbacks), "own": languages(code)}
 
 
-def _asks(campaign: Campaign, only: list[str] | None) -> "list[Ask]":
+def _asks(campaign: Campaign, only: list[str] | None) -> "list[FactRequest]":
     """What the domains ask of Wikidata."""
-    from curation.terms.facts import Ask
+    from curation.terms.facts import FactRequest
 
     domains = campaign.settings.domains
     for name in only or ():
@@ -160,7 +160,7 @@ def _asks(campaign: Campaign, only: list[str] | None) -> "list[Ask]":
             for pair in knobs.population:
                 population.setdefault(pair.split("=")[0], []).append(pair.split("=")[1])
             limits = tuple((p, tuple(items)) for p, items in population.items())
-            asks.append(Ask(name, knobs.properties, limits))
+            asks.append(FactRequest(name, knobs.properties, limits))
     if not asks:
         which = f"domain {', '.join(only)} asks nothing" if only else "no domain asks anything"
         raise CurationError(
@@ -172,7 +172,7 @@ def _asks(campaign: Campaign, only: list[str] | None) -> "list[Ask]":
 
 def _keep(
     campaign: Campaign,
-    asks: "list[Ask]",
+    asks: "list[FactRequest]",
     facts: "Facts",
     source: dict[str, Any],
     unreadable: list[Rejection] | None = None,
@@ -211,7 +211,7 @@ def _keep(
 
 def _report(
     campaign: Campaign,
-    asks: "list[Ask]",
+    asks: "list[FactRequest]",
     facts: "Facts",
     counts: dict[str, Any],
     said: str,
