@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.measures.sentiment import Feeling, by_vader, named, sentiment, swap_test
+from curation.measures.sentiment import Feeling, by_vader, named, sentiment
 from curation.records import GOLDS, Cat
 from curation.stats.intervals import share_interval
+from curation.stats.tests import swap_test
 from curation.words import NotCheckedError
 from support.cats import cat, intra
 

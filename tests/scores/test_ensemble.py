@@ -53,7 +53,7 @@ B = run("B", {"p": (2, 3, 1), "q": (2, 3, 1)})
 def test_two_opposites_make_an_even_pair() -> None:
     found = fit(CATS, [A, B], objective="icat")
     assert found.weights == [0.5, 0.5]
-    assert found.figures == {
+    assert found.on_dev == {
         "objective": "icat", "ensemble": 100.0, "even_weights": 100.0, "members": [0.0, 0.0],
     }  # fmt: skip
     assert found.means == {"intrasentence": [2.0, 2.0]}
@@ -64,7 +64,7 @@ def test_two_opposites_make_an_even_pair() -> None:
 def test_official_ties_do_not_count_for_the_pair() -> None:
     # A tie of s and a is lost: ss is 0 or 100 whatever the weights, icat 0: even weights.
     found = fit(CATS, [A, B], objective="icat", ties="official")
-    assert (found.weights, found.figures["ensemble"]) == ([0.5, 0.5], 0.0)
+    assert (found.weights, found.on_dev["ensemble"]) == ([0.5, 0.5], 0.0)
 
 
 def test_scores_are_standardised_before_they_are_weighted() -> None:
@@ -82,9 +82,9 @@ def test_lms_is_the_objective() -> None:
     found = fit(CATS, [A, c])
     # z of s − u: A 2/sd, C −2/sd; won where w > 1 − w. a − u: A 1/sd, C −1/sd, the same.
     assert found.weights == [0.501, 0.499]  # the most even of those that win
-    assert found.figures["objective"] == "lms"
-    assert (found.figures["ensemble"], found.figures["members"]) == (100.0, [100.0, 0.0])
-    assert found.figures["even_weights"] == 50.0  # all tied
+    assert found.on_dev["objective"] == "lms"
+    assert (found.on_dev["ensemble"], found.on_dev["members"]) == (100.0, [100.0, 0.0])
+    assert found.on_dev["even_weights"] == 50.0  # all tied
 
 
 def test_of_equal_weights_the_most_even_are_taken() -> None:
@@ -123,14 +123,14 @@ def figure(cats: list[Cat], runs: list[Run], weights: list[float]) -> float:
 def test_the_figure_on_dev_is_that_of_results_and_no_grid_point_is_better() -> None:
     runs = noise("ABC", SIXTY)
     found = fit(SIXTY, runs, objective="icat")
-    assert found.figures["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
+    assert found.on_dev["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
     for place in range(3):
         alone = [float(place == other) for other in range(3)]
-        assert found.figures["members"][place] == pytest.approx(figure(SIXTY, runs, alone))
+        assert found.on_dev["members"][place] == pytest.approx(figure(SIXTY, runs, alone))
     steps = [w / 10 for w in range(11)]
     grid = [w for w in itertools.product(steps, repeat=3) if abs(sum(w) - 1) < 1e-9]
     best = max(figure(SIXTY, runs, list(w)) for w in grid)
-    assert found.figures["ensemble"] >= best - 1e-9
+    assert found.on_dev["ensemble"] >= best - 1e-9
 
 
 def test_four_members_are_searched_the_same_way_twice_and_beat_all_subsets() -> None:
@@ -139,15 +139,13 @@ def test_four_members_are_searched_the_same_way_twice_and_beat_all_subsets() -> 
     assert found == fit(SIXTY, runs, objective="icat")
     assert sum(found.weights) == pytest.approx(1)
     assert min(found.weights) >= 0
-    assert found.figures["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
-    assert found.figures["ensemble"] >= max(
-        found.figures["even_weights"], *found.figures["members"]
-    )
+    assert found.on_dev["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
+    assert found.on_dev["ensemble"] >= max(found.on_dev["even_weights"], *found.on_dev["members"])
     threes = [
-        fit(SIXTY, [r for r in runs if r is not out], objective="icat").figures["ensemble"]
+        fit(SIXTY, [r for r in runs if r is not out], objective="icat").on_dev["ensemble"]
         for out in runs
     ]
-    assert found.figures["ensemble"] >= max(threes) - 2  # drawn, not exhausted
+    assert found.on_dev["ensemble"] >= max(threes) - 2  # drawn, not exhausted
     even = fit(CATS, [A, B, Run("T", "r", "", A.scores), Run("U", "r", "", B.scores)])
     assert even.weights == [0.25] * 4
 
