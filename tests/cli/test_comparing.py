@@ -79,7 +79,7 @@ def test_a_campaigns_models_are_compared_on_test(scored: Path) -> None:
         "mixed − hates",
         "Holm's correction over 3 pairs", "ss, intrasentence with ss, intersentence",
         "79.50", "Needed for a difference of 3 points of ss", "fewer than five terms",
-        "~ this p may be wrong", "No term differs from another: nothing can be said",
+        "~ this p may be wrong", "No term differs from another, so the power cannot be computed",
     ):  # fmt: skip
         assert text in said
 
@@ -105,7 +105,9 @@ def test_rules_variants_and_lacking_scores(scored: Path) -> None:
     assert {("mixed", "ll-bos", "default"), ("mixed", "default+lower", "default")} <= ways
     assert "-50.00" in said
     assert "+50.00" in said
-    assert "of 12 CATs these lack a score and are left out: late/ll-bos 1;" in err
+    assert (
+        "these runs lack scores of some of the 12 CATs, which are left out: late/ll-bos 1;" in err
+    )
     # Each is ranked under its own rules: the profile's three, two by ll-bos, one by conditional.
     for text in (
         "Models, profile default, both kinds", "Models, rules ll-bos, both kinds",
@@ -157,13 +159,13 @@ def test_predictions_are_ranked_where_their_rule_is_declared(tmp_path: Path) -> 
         "other/predictions, rule not declared",
     ):  # fmt: skip
         assert title in said
-    assert "so they are not ranked: mine/predictions, other/predictions; --predictions" in err
+    assert "so they are not ranked: mine/predictions, other/predictions; declare" in err
     given = ("--predictions", f"mine@default={file}", "--power", "5")
     code, said, err = command("scores", "compare", *of, *given)
     assert code == 0, err
     assert "mine − m" in said or "m − mine" in said
     assert "default, as declared" in said
-    assert "3 terms and 12 CATs as they are show" in said
+    assert "With the present 3 terms and 12 CATs, you can detect" in said
     assert err == ""
 
 
@@ -257,7 +259,7 @@ def test_sizes_are_shown_and_correlated_with(scored: Path) -> None:
     assert "ss with parameters" in said
     about.write_text("model,parameters\nnobody,1\n", "utf-8")
     code, _, err = command("scores", "compare", "-c", scored, "--about", about)
-    assert (code, "not among the models that are compared: nobody" in err) == (0, True)
+    assert (code, "these are not among the compared models: nobody" in err) == (0, True)
 
 
 def test_models_that_cannot_tell_are_marked_in_every_table(scored: Path) -> None:
@@ -339,7 +341,7 @@ def test_a_tier_leaves_out_cats_on_which_fewer_agree(scored: Path, tmp_path: Pat
         )
         assert shown.exit_code == 0, shown.output
         assert "CATs of tier 4 or more" in shown.stdout
-        assert f"of {split // 4} CATs the votes are not known; they are left out" in shown.stderr
+        assert f"{split // 4} CATs are left out, since their votes are not known" in shown.stderr
         found = json.loads(out.read_text("utf-8"))
         found = found[0] if isinstance(found, list) else found
         assert found["tier"] == 4
@@ -353,7 +355,7 @@ def test_a_run_of_other_cats_is_left_out_and_status_names_models(scored: Path) -
     put(scored / "5-scores", "elsewhere", "default", likes, CATS[12:])
     code, said, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
-    assert "elsewhere/default: no scores at all for these 12 CATs; it is left out" in err
+    assert "elsewhere/default: left out, since it has no scores for these 12 CATs" in err
     assert "elsewhere" not in said
     (scored / "5-scores" / "hates" / "default" / "run.json").unlink()
     told = json.loads(command("status", "-c", scored, "--json")[1])["scores"]
@@ -363,15 +365,15 @@ def test_a_run_of_other_cats_is_left_out_and_status_names_models(scored: Path) -
 def test_what_is_wrong_with_a_comparison_is_named(scored: Path, tmp_path: Path) -> None:
     gold = write_gold(tmp_path / "g.json", CATS)
     nowhere = tmp_path / "nowhere"
-    assert "no difference" in refused("compare", "-c", scored, "--power", "0").what
+    assert "the difference must be above 0" in refused("compare", "-c", scored, "--power", "0").what
     assert "no model has scores" in refused("compare", "-c", scored, "--rule", "pll").what
     assert "no model has scores" in refused("compare", "-c", scored, "--profile", "arxiv").what
     assert "no such folder" in refused("compare", "--gold", gold, "--scores", nowhere).what
-    assert "--split is of a campaign" in refused("compare", "--gold", gold, "--split", "dev").what
-    assert "stands in two gold files" in refused("compare", "--gold", gold, "--gold", gold).what
+    assert "--split needs a campaign" in refused("compare", "--gold", gold, "--split", "dev").what
+    assert "is in two gold files" in refused("compare", "--gold", gold, "--gold", gold).what
     put(scored / "5-scores", "elsewhere", "default", likes, [])
     assert (
-        "elsewhere/default: no scores at all"
+        "elsewhere/default: has no scores"
         in CliRunner().invoke(app, ["scores", "compare", "-c", str(scored)]).stderr
     )
 
@@ -385,4 +387,4 @@ def test_a_campaign_without_cats_scores_or_split_is_named(scored: Path) -> None:
     assert "5-scores: no scores here" in error.what
     assert "curation scores models" in error.fix
     cats.unlink()
-    assert "no CATs yet" in refused("compare", "-c", scored).what
+    assert "there are no CATs yet" in refused("compare", "-c", scored).what

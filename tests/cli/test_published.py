@@ -54,7 +54,7 @@ def test_without_options_it_lists_which_tables_there_are(tmp_path: Path) -> None
     assert ["ACL", "2021,", "Table", "8", "acl", "8", "dev", "acl-ll", "8"] in lines
     assert len(lines) < 25
     assert "RoBERTa" not in said
-    assert 'Show one with «--table "acl 4"», all with «--table all».' in said
+    assert 'Show one with «--table "acl 4"», or all with «--table all».' in said
     assert len(json.loads(out.read_text("utf-8"))["rows"]) == 360
     whole = published("--table", "all").stdout
     assert whole.count("RoBERTa-large") == sum(r.model == "RoBERTa-large" for r in tables())
@@ -63,7 +63,7 @@ def test_without_options_it_lists_which_tables_there_are(tmp_path: Path) -> None
 def test_a_gold_file_without_runs_is_a_warning(gold: Path) -> None:
     done = published("--gold", gold)
     said = " ".join(done.stderr.split())
-    assert "no runs were named: give --scores DIR or --predictions NAME=FILE" in said
+    assert "there are no runs: give --scores DIR or --predictions NAME=FILE" in said
     assert "Show one with" in done.stdout
     assert "RoBERTa" not in done.stdout
 
@@ -98,7 +98,7 @@ def test_marks_are_in_the_table_and_in_the_files(tmp_path: Path) -> None:
     assert row[6].endswith("~")
     for note in ("† more than half of the model's comp", "* fewer than five", "~ an interval that"):
         assert note in done.stdout
-    assert "inside: the printed value, as rounded, lies in the interval" in done.stdout
+    assert "inside: the printed value, as rounded, is in the interval" in done.stdout
     (found,) = json.loads(out["json"].read_text("utf-8"))["rows"]
     assert (found["flags"], found["too_wide"], found["few_terms"]) == (["ties"], ["lms"], True)
     with out["csv"].open(encoding="utf-8") as read:
@@ -186,7 +186,7 @@ def test_runs_stand_beside_the_printed_rows(gold: Path, tmp_path: Path) -> None:
     assert (figure["printed"], figure["value"]) == (54.21, 0.0)
     assert "other: ll-bos" in done.stdout
     assert "rule: the run was scored by another rule than the table" in done.stdout
-    assert "Not among the printed models: bakery." in " ".join(done.stderr.split())
+    assert "These models are not in the printed tables: bakery." in " ".join(done.stderr.split())
     with out["csv"].open(encoding="utf-8") as read:
         assert len(list(csv.DictReader(read))) == 6
     assert r"\begin{longtable}" in out["latex"].read_text("utf-8")
@@ -196,10 +196,10 @@ def test_nothing_to_stand_beside_is_a_warning(gold: Path, tmp_path: Path) -> Non
     file = tmp_path / "p.json"
     file.write_bytes(dump_json({"intrasentence": [{"id": "x", "score": 1.0}]}))
     done = published("--gold", gold, "--predictions", f"gpt2={file}")
-    assert "no scores for these 10 dev CATs" in " ".join(done.stderr.split())
-    assert "no printed row has the model" in " ".join(done.stderr.split())
+    assert "has no scores for these 10 dev CATs" in " ".join(done.stderr.split())
+    assert "no printed row matches the model" in " ".join(done.stderr.split())
 
 
 def test_runs_need_a_gold_file(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match="runs without a gold file"):
+    with pytest.raises(CurationError, match="your runs need a gold file"):
         published("--scores", tmp_path)

@@ -189,7 +189,7 @@ def test_what_has_no_score_is_left_out_and_said(
     assert code == 0
     path = tmp_path / "scores" / "tiny-causal" / "ll-bos_conditional" / "rejected.jsonl"
     assert err == (
-        f"warning: 1 CATs of test are left out: an association has no score, see {path}\n"
+        f"warning: 1 CATs of test are left out because an association has no score; see {path}\n"
     )
     assert "8 associations scored, 1 refused;" in out
     assert results(tmp_path, "tiny-causal")["splits"]["test"]["left_out"] == 1
@@ -289,11 +289,11 @@ def test_a_folder_with_an_equals_sign_is_a_folder(
 @pytest.mark.parametrize(
     ("names", "says"),
     [
-        (["M", "M"], "2 models are called «tiny-causal»"),
-        (["OTHER", "M"], "2 models are called «tiny-causal»"),
-        (["x/y=M", "x--y=M"], "2 models are called «x--y»"),
-        (["..=M"], "no model can be called «..»"),
-        ([".=M"], "no model can be called «.»"),
+        (["M", "M"], "2 models have the name «tiny-causal»"),
+        (["OTHER", "M"], "2 models have the name «tiny-causal»"),
+        (["x/y=M", "x--y=M"], "2 models have the name «x--y»"),
+        (["..=M"], "«..» cannot be the name of a model"),
+        ([".=M"], "«.» cannot be the name of a model"),
     ],
 )
 def test_every_model_has_a_folder_of_its_own_within_the_folder(
@@ -376,6 +376,15 @@ def test_a_gold_file_without_cats_is_named(
     assert says in err
     gold.unlink()
     assert "gold.json: no such file" in score(models[0])[2]
+
+
+def test_an_old_name_of_a_family_names_the_new_one(
+    score: Curation, models: tuple[Path, Path]
+) -> None:
+    for name, message in (("permuted", "is now called «xlnet»"), ("guess", "is not one of causal")):
+        code, _, err = score(models[0], "--family", name)
+        assert code == 2
+        assert message in " ".join(err.replace("│", " ").split())
 
 
 def test_no_cat_for_the_rule(score: Curation, models: tuple[Path, Path], gold: Path) -> None:
@@ -473,7 +482,7 @@ def test_engine_and_workers(
         seen.append((engine, workers))
         return original(*args, **knobs)
 
-    monkeypatch.setattr(running, "score_cats", spy)
+    monkeypatch.setattr("curation.steps.scores.models.score_cats", spy)
     assert score(models[0], *options)[0] == 0
     assert seen == [wanted]
     assert score(models[0], "--workers", "0")[0] == 2

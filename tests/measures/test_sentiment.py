@@ -124,7 +124,7 @@ def test_swaps_are_drawn_alike_however_many_are_held_at_once(
 ) -> None:
     gaps = np.random.default_rng(2).normal(0.3, size=20)
     found = swap_test(gaps, seed=1)
-    monkeypatch.setattr("curation.measures.sentiment._AT_ONCE", 7 * len(gaps))
+    monkeypatch.setattr("curation.stats.tests._AT_ONCE", 7 * len(gaps))
     assert swap_test(gaps, seed=1) == found
 
 

@@ -127,10 +127,10 @@ def test_holm_is_over_the_pairs_of_one_figure_and_kind() -> None:
         assert [r["p_holm"] for r in of] == holm([r["p"] for r in of])
 
 
-def test_what_cannot_be_laid_side_by_side_is_named() -> None:
+def test_what_cannot_be_compared_is_named() -> None:
     with pytest.raises(CurationError, match="there is no CAT"):
         board([], [A])
-    with pytest.raises(CurationError, match="the run A/r stands already"):
+    with pytest.raises(CurationError, match="the run A/r is already in"):
         board(CATS, [A, run("A", p=(1, 2, 3))])
     with pytest.raises(CurationError, match="no model has scores for these 3 CATs"):
         board(CATS, [Run("Z", "r", "", {"ps": 1.0}, where="here")])

@@ -68,7 +68,7 @@ def test_official_ties_do_not_count_for_the_pair() -> None:
 
 
 def test_scores_are_standardised_before_they_are_weighted() -> None:
-    # B on a scale of thousands, and shifted: the weights and figures stay.
+    # B on a scale of thousands, and shifted: the weights and values stay.
     large = Run("L", "r", "", {name: 1000 * value - 7 for name, value in B.scores.items()})
     found = fit(CATS, [A, large], objective="icat")
     assert found.weights == [0.5, 0.5]
@@ -177,10 +177,10 @@ def test_cats_that_a_member_lacks_are_left_out_of_the_fit() -> None:
     ("dev", "runs", "message"),
     [
         ([], [A, B], "there are no dev CATs"),
-        (CATS, [A, run("Z", {"other": (1, 2, 3)})], "scores/Z/r: no scores at all for the 2 dev"),
+        (CATS, [A, run("Z", {"other": (1, 2, 3)})], "scores/Z/r: has no scores for the 2 dev"),
         (CATS, [run("P", {"p": (1, 2, 3)}), run("Q", {"q": (1, 2, 3)})], "no dev CAT has scores"),
         (CATS, [A, run("F", {"p": (4, 4, 4), "q": (4, 4, 4)})],
-         "scores/F/r: all its scores of intrasentence dev CATs are 4"),
+         "scores/F/r: all scores of intrasentence dev CATs are 4"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_fitted_is_named(dev: list[Cat], runs: list[Run], message: str) -> None:
@@ -191,7 +191,9 @@ def test_what_cannot_be_fitted_is_named(dev: list[Cat], runs: list[Run], message
 def test_a_kind_without_dev_cats_cannot_be_applied_to() -> None:
     new = [cat("n", "z", "intersentence")]
     more = [run("A", {"n": (1, 2, 3)}), run("B", {"n": (1, 2, 3)})]
-    with pytest.raises(CurationError, match="no dev CAT that all members have is intersentence"):
+    with pytest.raises(
+        CurationError, match="no dev CAT with scores of all members is intersentence"
+    ):
         apply(fit(CATS, [A, B]), new, more)
 
 

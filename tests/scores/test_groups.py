@@ -91,14 +91,14 @@ def test_variants_are_groups_of_their_own_and_last() -> None:
     assert [group.variant for group in found] == ["", "", "lower"]
 
 
-def test_a_model_stands_once_in_a_group() -> None:
+def test_a_model_is_once_in_a_group() -> None:
     said: list[str] = []
     old = replace(BERT, rule="acl-ll", where="5-scores/bert/acl-ll")  # before folders had rules
     found = groups([old, GPT2, BERT], skipped=said.append)
     assert [group.runs for group in found] == [(1, 2)]
     assert said == [
-        f"5-scores/bert/acl-ll: {BERT.name} has scores of this model for the same profile acl-ll; "
-        "this run is left out of it"
+        f"5-scores/bert/acl-ll: left out of profile acl-ll, because {BERT.name} has this model's "
+        "scores under it, too"
     ]
 
 

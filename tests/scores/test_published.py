@@ -88,7 +88,7 @@ def test_a_table_is_named_in_several_ways_and_an_unknown_one_is_an_error() -> No
     assert len(choose([])) == len(tables())
     for name in ("acl 4", "ACL Table 4", "ACL 2021, Table 4"):
         assert {row.source for row in choose([name])} == {"ACL 2021, Table 4"}
-    with pytest.raises(CurationError, match="there is no table «acl 9» here") as caught:
+    with pytest.raises(CurationError, match="there is no table «acl 9»") as caught:
         choose(["arxiv 7", "acl 9"])
     assert "ACL 2021, Table 4, ACL 2021, Table 5" in caught.value.fix
     assert choose(["ALL"]) == choose(["acl 4", "all"]) == list(tables())
@@ -386,7 +386,7 @@ def test_a_run_without_scores_of_a_split_is_reported() -> None:
     said: list[str] = []
     other = cats_of("gender", "lady")
     assert pairs(GENDER, run("gpt2", other, BEST), skipped=said.append) == []
-    assert said == [": no scores for these 10 dev CATs"]
+    assert said == [": has no scores for these 10 dev CATs"]
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -436,7 +436,7 @@ def test_latex_says_what_its_marks_mean() -> None:
     text = published.latex(found, tier=4, ties="half", intervals=True)
     assert r" & religion* & GPT2\textsuperscript{\ddag} & gpt2/r (other: pll) & " in text
     (caption,) = [line for line in text.splitlines() if line.startswith(r"\caption")]
-    assert "(ties half; CATs of tier 4 or more). other: not by the table's rule." in caption
+    assert "(ties half; CATs of tier 4 or more). other: not scored by the table's rule." in caption
     assert "*: fewer than five terms." in caption
     assert r"\textsuperscript{\ddag}: more than half of the tokens" in caption
     assert r"\textasciitilde{}: an interval" in caption

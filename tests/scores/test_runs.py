@@ -72,14 +72,14 @@ def test_what_holds_no_scores_is_passed_over_and_said(tmp_path: Path) -> None:
     empty = put(tmp_path, "n/r", {})
     assert [run.name for run in read_runs(tmp_path, skipped=said.append)] == ["m/r"]
     assert len(said) == 1
-    assert "n/r: no scores at all" in said[0]
+    assert "n/r: has no scores" in said[0]
     (empty / "scores.jsonl").unlink()
     assert len(read_runs(tmp_path)) == 1  # no run at all
     (empty / "run.json").write_text("{}", "utf-8")
     assert len(read_runs(tmp_path, skipped=said.append)) == 1
     assert len(said) == 2
     (empty / "run.json").write_text("[]", "utf-8")
-    with pytest.raises(CurationError, match=r"run.json: not an object"):
+    with pytest.raises(CurationError, match=r"run.json: not a JSON object"):
         read_runs(tmp_path)
 
 
@@ -156,7 +156,7 @@ def test_a_run_without_these_cats_is_left_out_and_said() -> None:
     laid = board([cat("p")], runs, skipped=said.append)
     assert [run.name for run in laid.runs] == ["m/r"]
     assert (laid.meaningful.tolist(), laid.stereotype.tolist()) == ([[1.5]], [[1.0]])
-    assert said == ["here: no scores at all for these 1 CATs; it is left out"]
+    assert said == ["here: left out, since it has no scores for these 1 CATs"]
 
 
 def test_rules_are_those_of_the_run_and_else_the_folders() -> None:

@@ -30,7 +30,7 @@ def test_sizes_are_read_and_cells_may_be_empty(tmp_path: Path) -> None:
     [
         ("name,parameters\nm,1\n", "s.csv line 1: the columns are name, parameters"),
         ("model,size\nm,1\n", "line 1: the columns are model, size"),
-        ("model,parameters\nm,1\nm,2\n", "line 3: model «m» is there twice"),
+        ("model,parameters\nm,1\nm,2\n", "line 3: the model «m» is there twice"),
         ("model,parameters\n,1\n", "line 2: no model"),
         ("model,parameters\nm,110M\n", "line 2: parameters is «110M», not a number above 0"),
         ("model,corpus_gb\nm,-1\n", "line 2: corpus_gb is «-1», not a number above 0"),
