@@ -9,7 +9,7 @@ from curation.checks.codes import PITFALLS, pitfall
 from curation.checks.lists import lists
 from curation.records import Gold, Item, Pitfall, Term
 
-ALGORITHM = 2
+ALGORITHM = 3
 SAID = ("block", "warn")
 """The severities that are worth a line beside the answers; notes are for whole datasets."""
 

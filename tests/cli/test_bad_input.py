@@ -523,8 +523,8 @@ def test_a_file_that_is_not_there_and_a_folder(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--measure", "kappa"), "'kappa' is none of alpha, fleiss, ac1"),
-        (("--by", "mood"), "'mood' is none of domain"),
+        (("--measure", "kappa"), "'kappa' is not one of alpha, fleiss, ac1"),
+        (("--by", "mood"), "'mood' is not one of domain"),
         (("--exclude", "nobody"), "no annotator 'nobody'"),
     ],
 )

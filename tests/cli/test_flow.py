@@ -206,7 +206,7 @@ def test_a_raw_answer_that_was_changed_stops_everything(
     before = untouched(finished)
     done = forked("run", "-c", finished)
     assert done.code == 1
-    assert f"{segment}: these raw answers were changed" in done.err
+    assert f"{segment}: these raw answers have changed" in done.err
     assert untouched(finished) == before
     status = forked("status", "-c", finished)
     assert "cannot run" in status.out

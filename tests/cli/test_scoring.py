@@ -434,8 +434,8 @@ def test_a_full_disk_is_said_to_be_full(
     monkeypatch.setattr(running, "add", full)
     code, out, err = score(models[0], models[1])
     assert (code, rows(out)) == (1, [])
-    assert "the disk is full; nothing was half written" in err
-    assert "make room" in err
+    assert "the disk is full; no file was left half written" in err
+    assert "free some space" in err
     assert "not be supported" not in err  # it is not the model's fault
     assert "Traceback" not in err
 
