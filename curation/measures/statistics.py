@@ -58,7 +58,7 @@ def statistics(
     else:
         not_checked["tokens"] = "no tokenizer was named: --tokenizer MODEL"
     if writers is None:
-        not_checked["writers"] = "a gold file does not say who wrote its CATs"
+        not_checked["writers"] = "a gold file does not name the writers of its CATs"
     texts = {cat.id: options(cat) for cat in cats}
     return {
         "language": language,
@@ -273,7 +273,7 @@ def terms(
             "term": own[0].target,
             "cats": len(own),
             **{kind: len(of_kind(own, kind)) for kind in KINDS},
-            "writers": len({who for cat in own if (who := writers.get(cat.id))}) or None,
+            "writers": len({writer for cat in own if (writer := writers.get(cat.id))}) or None,
             "attributes": _commonest(of_kind(own, "intrasentence"), texts),
         }
         for (domain, term), own in sorted(by_term.items(), key=lambda pair: _place(pair[1][0]))
@@ -300,11 +300,11 @@ def _commonest(cats: Sequence[Cat], texts: Texts) -> dict[str, dict[str, Any]]:
 
 def _writers(cats: Sequence[Cat], writers: Mapping[str, str | None]) -> dict[str, Any]:
     """How the CATs are spread over their writers."""
-    known = [(cat, who) for cat in cats if (who := writers.get(cat.id))]
-    each = Counter(who for _, who in known)
+    known = [(cat, writer) for cat in cats if (writer := writers.get(cat.id))]
+    each = Counter(writer for _, writer in known)
     by_term: dict[str, Counter[str]] = defaultdict(Counter)
-    for cat, who in known:
-        by_term[cat.term][who] += 1
+    for cat, writer in known:
+        by_term[cat.term][writer] += 1
     alone = sum(len(counter) == 1 and counter.total() > 1 for counter in by_term.values())
     return {
         "writers": len(each),

@@ -109,7 +109,7 @@ def measured(
 
 
 def beyond_chance(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Where a baseline that understands nothing differs clearly from chance.
+    """The values at which a baseline that understands nothing differs clearly from chance.
 
     For each kind of CAT these are an lms whose interval is above 60, and an ss whose interval does
     not contain 50. Cells with fewer than five terms and values without an interval are skipped.

@@ -7,7 +7,7 @@ SHARE = 0.5  # a model is flagged if more than this share of comparisons or toke
 FLAGS = {
     "ties": "more than half of the model's comparisons are ties",
     "unknown_tokens": "more than half of the tokens that the model read are unknown tokens",
-    "own_head": "nsp is read with the model's own head, where ACL §6.1 trains one for every model",
+    "own_head": "nsp uses the model's own head; ACL §6.1 trains one for every model",
 }
 MARKS = {"ties": "†", "unknown_tokens": "‡", "own_head": "§"}
 LATEX = {

@@ -44,7 +44,7 @@ def keys(run: Run, there: Mapping[str, Run]) -> frozenset[Key]:
             rules.
     """
     if run.family == ENSEMBLE:
-        return frozenset.intersection(*(keys(one, {}) for one in _members(run, there)))
+        return frozenset.intersection(*(keys(member, {}) for member in _members(run, there)))
     names: list[Key] = [("profile", name) for name in profiles_of(run.family, run.rules)]
     if run.profile:
         names.append(("profile", run.profile))

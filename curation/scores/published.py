@@ -326,7 +326,7 @@ def latex(
     tier: int | None = None,
     intervals: bool = False,
 ) -> str:
-    r"""A booktabs table of printed rows, with the run's values beside where there are runs.
+    r"""A booktabs table of printed rows, with the runs' values beside them, if there are runs.
 
     Args:
         rows: of ``beside``, or printed rows alone.

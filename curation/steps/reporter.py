@@ -41,7 +41,7 @@ class Reporter(Protocol):
     def stages(self) -> AbstractContextManager[Tell]:
         """A progress bar for work in stages; yields a function (stage, done, total)."""
 
-    def counted(self, what: str) -> AbstractContextManager[Counter]:
+    def counted(self, title: str) -> AbstractContextManager[Counter]:
         """A progress bar for work that may be partly done already."""
 
 
@@ -66,7 +66,7 @@ class Quiet:
         yield lambda stage, done, total: None
 
     @contextmanager
-    def counted(self, what: str) -> Iterator[Counter]:
+    def counted(self, title: str) -> Iterator[Counter]:
         """Nothing is shown."""
         yield _NoBar()
 

@@ -35,7 +35,7 @@ def scored(campaign: Campaign) -> Path:
 
 def test_an_ensemble_is_fitted_on_dev_and_compared(scored: Path) -> None:
     members = ("bakery/likes/default", "hates/default")
-    code, said, err = command("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")
+    code, stdout, err = command("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")
     assert code == 0, err
     folder = scored / "5-scores" / "a--duo" / RULES
     about = json.loads((folder / "run.json").read_text("utf-8"))
@@ -46,10 +46,10 @@ def test_an_ensemble_is_fitted_on_dev_and_compared(scored: Path) -> None:
     kept = json.loads((folder / "results.json").read_text("utf-8"))
     assert kept["splits"]["test"]["overall"]["icat"] == 100.0
     assert (kept["splits"]["dev"]["overall"]["cats"], kept["ties"]) == (8, "half")
-    assert "fitted on 8 dev CATs" in said
-    code, said, err = command("scores", "compare", "-c", scored, "--split", "all")
+    assert "fitted on 8 dev CATs" in stdout
+    code, stdout, err = command("scores", "compare", "-c", scored, "--split", "all")
     assert code == 0, err
-    assert "a/duo" in said
+    assert "a/duo" in stdout
     assert f"a/duo/{RULES} was fitted on 8 of these 20 CATs" in err
     assert "a/duo" not in command("scores", "compare", "-c", scored)[2]  # none of test
     # Again, in the place of the first; but never in that of a model.
@@ -63,12 +63,12 @@ def test_members_that_read_mostly_unknown_tokens_are_marked(scored: Path) -> Non
     tokens = {"read": 10, "unknown": 9}
     put(scored / "5-scores", "odd", "default", likes, tokens=tokens)
     members = ("odd/default", "hates/default")
-    code, said, err = command("scores", "ensemble", *members, "-c", scored)
+    code, stdout, err = command("scores", "ensemble", *members, "-c", scored)
     assert code == 0, err
-    assert "odd/default‡" in said
-    assert "hates/default‡" not in said
-    assert "‡ more than half of the tokens" in said
-    assert "* fewer than five terms" in said
+    assert "odd/default‡" in stdout
+    assert "hates/default‡" not in stdout
+    assert "‡ more than half of the tokens" in stdout
+    assert "* fewer than five terms" in stdout
 
 
 def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> None:
@@ -107,17 +107,17 @@ def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> 
     assert f"ensemble/{RULES} was fitted on 2 of these 4 CATs" in err
 
 
-def test_an_ensemble_is_ranked_where_all_of_its_members_are(scored: Path) -> None:
+def test_an_ensemble_is_ranked_with_all_of_its_members(scored: Path) -> None:
     root, rules = scored / "5-scores", PROFILES["acl-ll"]
     for model, family in (("bert", "masked"), ("gpt2", "causal")):
         own: dict[str, str] = dict(rules[family])  # type: ignore[index]
         put(root, model, rules_name(own), chance(len(model)), family=family, rules=own)
     names = [f"{m}/{rules_name(rules[f])}" for m, f in (("bert", "masked"), ("gpt2", "causal"))]  # type: ignore[index]
     assert command("scores", "ensemble", *names, "-c", scored)[0] == 0
-    code, said, err = command("scores", "compare", "-c", scored, "--profile", "acl-ll")
+    code, stdout, err = command("scores", "compare", "-c", scored, "--profile", "acl-ll")
     assert code == 0, err
-    assert re.search(r"^ensemble +mixed", said, re.MULTILINE)
-    assert len(re.findall(" − ", said)) == 3  # of three models each pair
+    assert re.search(r"^ensemble +mixed", stdout, re.MULTILINE)
+    assert len(re.findall(" − ", stdout)) == 3  # of three models each pair
     # Members of different profiles: ranked with nobody.
     odd = ("--name", "odd", "-c", scored)
     code, _, err = command("scores", "ensemble", names[0], "hates/default", *odd)
@@ -125,10 +125,10 @@ def test_an_ensemble_is_ranked_where_all_of_its_members_are(scored: Path) -> Non
     for other in root.iterdir():
         if other.name != "odd":
             shutil.rmtree(other)
-    code, said, err = command("scores", "compare", "-c", scored)
+    code, stdout, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
-    assert "odd/mixed, its members are scored by different rules" in said
-    assert "Terms, mean over models" not in said  # there is no model that is no ensemble
+    assert "odd/mixed, its members are scored by different rules" in stdout
+    assert "Terms, mean over models" not in stdout  # there is no model that is no ensemble
 
 
 def test_an_ensemble_never_takes_another_models_folder(scored: Path) -> None:
@@ -164,7 +164,7 @@ def test_an_ensemble_of_other_rules_on_gold_files(tmp_path: Path) -> None:
     assert (about["left_out"], about["weights"]) == (1, {"a/ll-bos": 0.5, "b/pll": 0.5})
 
 
-def test_what_is_wrong_with_an_ensemble_is_named(scored: Path, tmp_path: Path) -> None:
+def test_errors_of_an_ensemble_are_named(scored: Path, tmp_path: Path) -> None:
     gold = write_gold(tmp_path / "g.json", CATS)
     two, of = ("hates/default", "mixed/default"), ("-c", scored)
     assert "--gold needs --dev" in refused("ensemble", *two, "--gold", gold).what

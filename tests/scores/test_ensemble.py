@@ -87,7 +87,7 @@ def test_lms_is_the_objective() -> None:
     assert found.on_dev["even_weights"] == 50.0  # all tied
 
 
-def test_of_equal_weights_the_most_even_are_taken() -> None:
+def test_of_equally_good_weights_the_most_even_are_chosen() -> None:
     twin = Run("T", "r", "", A.scores)
     assert fit(CATS, [A, twin]).weights == [0.5, 0.5]
     third = Run("U", "r", "", A.scores)
@@ -120,7 +120,7 @@ def figure(cats: list[Cat], runs: list[Run], weights: list[float]) -> float:
     return float(results(comparisons(cats, scores), model="e")["overall"]["icat"])
 
 
-def test_the_figure_on_dev_is_that_of_results_and_no_grid_point_is_better() -> None:
+def test_the_value_on_dev_is_that_of_results_and_no_grid_point_is_better() -> None:
     runs = noise("ABC", SIXTY)
     found = fit(SIXTY, runs, objective="icat")
     assert found.on_dev["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
@@ -183,7 +183,7 @@ def test_cats_that_a_member_lacks_are_left_out_of_the_fit() -> None:
          "scores/F/r: all scores of intrasentence dev CATs are 4"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_fitted_is_named(dev: list[Cat], runs: list[Run], message: str) -> None:
+def test_errors_of_the_fit_are_named(dev: list[Cat], runs: list[Run], message: str) -> None:
     with pytest.raises(CurationError, match=message):
         fit(dev, runs)
 
@@ -209,44 +209,44 @@ def test_members_are_chosen_by_name() -> None:
             choose([A, B], names)
 
 
-def test_it_says_what_it_is() -> None:
-    told = about("duo", fit(CATS, [A, B], objective="icat"), [A, B], seed=3)
-    assert told["weights"] == {"A/r": 0.5, "B/r": 0.5}
-    assert told["means"] == {"intrasentence": {"A/r": 2.0, "B/r": 2.0}}
-    assert (told["family"], told["rules"], told["seed"]) == (
+def test_an_ensemble_describes_itself() -> None:
+    run_json = about("duo", fit(CATS, [A, B], objective="icat"), [A, B], seed=3)
+    assert run_json["weights"] == {"A/r": 0.5, "B/r": 0.5}
+    assert run_json["means"] == {"intrasentence": {"A/r": 2.0, "B/r": 2.0}}
+    assert (run_json["family"], run_json["rules"], run_json["seed"]) == (
         "ensemble", {"intrasentence": "r"}, 3,
     )  # fmt: skip
-    assert told["dev"]["members"] == {"A/r": 0.0, "B/r": 0.0}
-    assert folder(told) == "r"
+    assert run_json["dev"]["members"] == {"A/r": 0.0, "B/r": 0.0}
+    assert folder(run_json) == "r"
 
 
 def test_it_keeps_rules_by_kind_the_variant_and_what_it_was_fitted_on() -> None:
     fitted = fit(CATS, [A, B])
     rules = {"intrasentence": "ll-bos", "intersentence": "nsp"}
     a, b = (replace(one, rule="default", variant="lower", about={"rules": rules}) for one in (A, B))
-    told = about("duo", fitted, [a, b])
-    # Only kinds that dev has; a variant is told once, as models tell it.
-    assert (told["rules"], told["variant"]) == ({"intrasentence": "ll-bos"}, "lower")
-    assert folder(told) == "ll-bos+lower"
-    assert told["member_runs"]["A/default+lower"] == {
+    run_json = about("duo", fitted, [a, b])
+    # Only kinds that dev has; a variant is stored once, as for models.
+    assert (run_json["rules"], run_json["variant"]) == ({"intrasentence": "ll-bos"}, "lower")
+    assert folder(run_json) == "ll-bos+lower"
+    assert run_json["member_runs"]["A/default+lower"] == {
         "family": "", "rules": rules, "variant": "lower",
     }  # fmt: skip
-    assert told["dev_cats"] == ["p", "q"]
+    assert run_json["dev_cats"] == ["p", "q"]
     other = replace(b, about={"rules": {"intrasentence": "pll"}})
     assert about("duo", fitted, [a, other])["rules"] == {"intrasentence": "mixed"}
     assert folder(about("duo", fitted, [a, other])) == "mixed+lower"
     head = replace(b, about={"rules": rules, "own_head": True})
-    assert (about("duo", fitted, [a, head])["own_head"], told["own_head"]) == (True, False)
+    assert (about("duo", fitted, [a, head])["own_head"], run_json["own_head"]) == (True, False)
     # The same rule, one with the variant: another way to score.
-    told = about("duo", fitted, [a, replace(b, variant="")])
-    assert (told["rules"], told["variant"]) == ({"intrasentence": "mixed"}, "")
+    run_json = about("duo", fitted, [a, replace(b, variant="")])
+    assert (run_json["rules"], run_json["variant"]) == ({"intrasentence": "mixed"}, "")
     # What a member was fitted on flatters this one, too.
     inner = {"C/r": {"family": "causal", "rules": rules, "variant": ""}}
     nested = replace(B, about={"family": "ensemble", "dev_cats": ["q", "z"], "member_runs": inner})
-    told = about("duo", fitted, [A, nested])
-    assert told["dev_cats"] == ["p", "q", "z"]
+    run_json = about("duo", fitted, [A, nested])
+    assert run_json["dev_cats"] == ["p", "q", "z"]
     # Of an ensemble those that it is made of.
-    assert list(told["member_runs"]) == ["A/r", "C/r"]
+    assert list(run_json["member_runs"]) == ["A/r", "C/r"]
 
 
 def test_members_that_were_scored_since_are_named(tmp_path: Path) -> None:
@@ -255,9 +255,9 @@ def test_members_that_were_scored_since_are_named(tmp_path: Path) -> None:
         (tmp_path / one.model).mkdir()
         (tmp_path / one.model / "scores.jsonl").write_text(f"{one.model}\n", "utf-8")
         runs.append(replace(one, where=str(tmp_path / one.model)))
-    told = about("duo", fit(CATS, runs), runs)
-    assert told["members_sha256"]["A/r"] == hashlib.sha256(b"A\n").hexdigest()
-    duo = Run("duo", "r", "", {}, told)
+    run_json = about("duo", fit(CATS, runs), runs)
+    assert run_json["members_sha256"]["A/r"] == hashlib.sha256(b"A\n").hexdigest()
+    duo = Run("duo", "r", "", {}, run_json)
     assert scored_since(duo, [*runs, duo]) == []
     (tmp_path / "B" / "scores.jsonl").write_text("B again\n", "utf-8")
     assert scored_since(duo, runs) == ["B/r"]

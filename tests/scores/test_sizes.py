@@ -37,12 +37,12 @@ def test_sizes_are_read_and_cells_may_be_empty(tmp_path: Path) -> None:
         ("model,corpus_gb\nm,inf\n", "not a number above 0"),
     ],
 )
-def test_what_is_wrong_with_sizes_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_in_sizes_are_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(CurationError, match=message):
         read_sizes(file(tmp_path / "s.csv", text))
 
 
-def test_what_is_given_takes_precedence_and_completes() -> None:
+def test_the_file_of_sizes_takes_precedence_and_completes() -> None:
     about = {"opened": {"parameters": 124}}
     assert sizes_of("m", about, {}) == {"parameters": 124, "corpus_gb": None}
     given = {"m": {"parameters": 100.0}, "n": {"corpus_gb": 9.0}}
