@@ -60,8 +60,8 @@ def _accepted(campaign: Campaign) -> dict[str, int]:
         codes = ", ".join(f'"{code}"' for code in (*accept, *refused))
         raise CurationError(
             f"pitfalls block the release: {counts}; 4-measures/pitfalls.jsonl lists each place",
-            "fix the texts; or leave the items out (leave_out in [decisions]); or, if they are right "
-            f"as they are: accept = [{codes}] in [release]",
+            "fix the texts; or leave the items out (leave_out in [decisions]); or, if they are "
+            f"right as they are: accept = [{codes}] in [release]",
         )
     return blocking
 

@@ -395,7 +395,7 @@ def test_an_edit_of_an_unknown_term_names_its_line(
     edits.write_text("domain,term,family,note\nprofession,baker,x,\nprofession,cook,x,\n")
     done = forked("run", "-c", campaign.root)
     assert "1-terms/edits.csv line 3: no term 'cook' in domain 'profession'" in done.err
-    assert "write it exactly as in candidates.csv, or add" in done.err
+    assert "copy the term from candidates.csv, or add it" in done.err
     rejected = (campaign.terms / "rejected.jsonl").read_text("utf-8")
     assert '"code":"unknown_term"' in rejected
     assert str(campaign.root) not in rejected  # results are the same wherever the folder lies
