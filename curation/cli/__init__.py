@@ -1,7 +1,7 @@
 """The command line: one command group per stage, in pipeline order.
 
-The only place that knows paths. Stages are imported when a command needs them, so that
-``curation --help`` answers at once.
+Commands hold options, tables and prompts; the work is in ``curation.steps``. Stages are imported
+when a command needs them, so that ``curation --help`` answers at once.
 """
 
 import errno
@@ -33,7 +33,7 @@ ORDER = (
 
 
 class InOrder(TyperGroup):
-    """Commands in the order in which a campaign meets them."""
+    """Commands in the order in which a campaign uses them."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The commands' names, for ``--help``."""
@@ -50,14 +50,14 @@ app = typer.Typer(
     help=(
         "Build a StereoSet-style benchmark: from a list of social groups to a validated, split, "
         "scored release.\n\n"
-        "Begin with «curation demo», or with «curation init DIR», «curation terms query», "
-        "«curation terms select», «curation import …», «curation run»."
+        "Start with «curation demo». For a campaign of your own: «curation init DIR», «curation "
+        "terms query», «curation terms select», «curation import …», «curation run»."
     ),
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(given: bool) -> None:
+    if given:
         console.say(__version__)
         raise typer.Exit
 
@@ -86,7 +86,7 @@ app.command("demo")(demo.demo)
 
 
 def main() -> None:
-    """Run the command line; what a person can fix is said in two lines, not in a traceback."""
+    """Run the command line; errors that a user can fix are shown in two lines, not a traceback."""
     try:
         app()
     except CurationError as error:
@@ -96,15 +96,17 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             console.fail(
-                f"{place}the disk is full; nothing was half written",
-                "make room, then run the same command again",
+                f"{place}the disk is full; no file was left half written",
+                "free some space, then run the same command again",
             )
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            console.fail(f"{place}may not be written", "give yourself the right to write there")
+            console.fail(
+                f"{place}no write permission", "get write permission, or use another folder"
+            )
         elif error.errno == errno.EPIPE:
             sys.stderr.close()
         elif error.filename:
-            console.fail(f"{place}{error.strerror}", "name another file")
+            console.fail(f"{place}{error.strerror}", "use another file")
         else:
             raise
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""What a person sees: tables, progress, errors. Colour only on a terminal."""
+"""What users see: tables, progress, warnings, errors. Colour only on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,40 +23,40 @@ from rich.progress import (
 )
 from rich.table import Table
 
-# A pipe has no width of its own: tables get the room that they ask for.
+# A pipe has no width of its own, so tables are not cut there.
 _PIPE = 160
 out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(text: str) -> None:
-    """A line for the person; the text is taken as it is."""
+    """Print a line as it is, without markup."""
     out.print(text, markup=False)
 
 
 def say_json(content: Any) -> None:
-    """Content for a script, alone on standard output."""
+    """Print JSON for a script, alone on standard output."""
     print(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
 
 
 def heading(text: str) -> None:
-    """A line that heads what follows."""
+    """Print a heading."""
     out.print(text, style="bold", markup=False)
 
 
 def note(text: str) -> None:
-    """What a person waiting should know, on standard error."""
+    """Print what is happening, on standard error."""
     err.print(text, style="dim", markup=False)
 
 
 def warn(text: str) -> None:
-    """A warning on standard error."""
+    """Print a warning on standard error."""
     err.print(f"warning: {text}", style="yellow", markup=False)
 
 
-def fail(what: str, fix: str = "") -> None:
-    """An error on standard error: what is wrong, and the fix."""
-    err.print(f"error: {what}", style="red", markup=False)
+def fail(problem: str, fix: str = "") -> None:
+    """Print an error on standard error: the problem, and its fix."""
+    err.print(f"error: {problem}", style="red", markup=False)
     if fix:
         err.print(f"fix:   {fix}", markup=False)
 
@@ -65,9 +65,10 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
     """Print a table.
 
     Args:
-        title: what stands above it.
-        columns: the heads.
-        rows: the cells; None is shown as a dash, floats with two digits, numbers to the right.
+        title: the table's title.
+        columns: the column headings.
+        rows: the cells; None is shown as a dash, floats with two decimals; numbers are aligned
+            right.
     """
     grid = Table(
         title=f"\n{title}",
@@ -87,7 +88,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
 
 
 def show(cell: Any) -> str:
-    r"""A cell as people read it.
+    r"""A cell as text.
 
     >>> show(None), show(61.4836), show(True), show(12), show("[a]")
     ('–', '61.48', 'yes', '12', '\\[a]')
@@ -110,44 +111,47 @@ def show(cell: Any) -> str:
 
 
 @contextmanager
-def tracked(what: str, total: int, *, bytes: bool = False) -> Iterator[Callable[..., None]]:
-    """A progress bar on a terminal; the caller advances it by one, or by as many as it says.
+def tracked(title: str, total: int, *, bytes: bool = False) -> Iterator[Callable[..., None]]:
+    """A progress bar on a terminal; yields a function that advances it by one, or by n.
 
-    With ``bytes`` it shows their rate.
+    With ``bytes`` it counts bytes and shows their rate.
     """
     amount: list[ProgressColumn] = [MofNCompleteColumn()]
     if bytes:
         amount = [DownloadColumn(), TransferSpeedColumn()]
     with _progress(*amount) as progress:
-        task = progress.add_task(what, total=total)
+        task = progress.add_task(title, total=total)
         yield lambda n=1: progress.advance(task, n)
 
 
 class Bar:
-    """A progress bar whose beginning shows late: what was done before does not count as speed."""
+    """A progress bar that starts late: what was done before does not count as speed."""
 
-    def __init__(self, progress: Progress, what: str) -> None:
-        self._progress, self._task = progress, progress.add_task(what, total=None)
+    def __init__(self, progress: Progress, title: str) -> None:
+        self._progress, self._task = progress, progress.add_task(title, total=None)
 
     def begin(self, done: int, total: int) -> None:
-        """Say how much there is, and how much of it was done before."""
+        """Set the total, and how much of it was done before."""
         self._progress.reset(self._task, total=total, completed=done)
 
     def advance(self, n: int = 1) -> None:
-        """Say that so much more is done."""
+        """Advance the bar by n."""
         self._progress.advance(self._task, n)
 
 
 @contextmanager
-def counted(what: str) -> Iterator[Bar]:
-    """A progress bar on a terminal for work that can be gone on with."""
+def counted(title: str) -> Iterator[Bar]:
+    """A progress bar on a terminal for work that may continue an earlier run."""
     with _progress(MofNCompleteColumn()) as progress:
-        yield Bar(progress, what)
+        yield Bar(progress, title)
 
 
 @contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar for work in stages, whose size shows on the way: (stage, done, total)."""
+    """A progress bar for work in stages; yields a function (stage, done, total).
+
+    The total of a stage may grow while the work goes on.
+    """
     with _progress(MofNCompleteColumn()) as progress:
         tasks: dict[str, TaskID] = {}
 

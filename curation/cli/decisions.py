@@ -20,17 +20,17 @@ from curation.steps.pipeline import bring_up_to_date
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Decide which items become CATs, say how far annotators agree, split by term.",
+    help="Decide which items become CATs, report how far annotators agree, split by term.",
 )
 
 
 @app.command("filter")
 def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
-    """Keep the items whose gold labels are one of each.
+    """Keep the items whose three gold labels are one stereotype, anti-stereotype and unrelated.
 
     An association's gold label is the one with at least «needed» of its first «of» labels by
-    distinct annotators (settings in [decisions]). Every label that does not count and every item
-    that falls is kept with its reason in 3-decisions/rejected.jsonl.
+    distinct annotators (settings in [decisions]). Labels that do not count and items that are not
+    kept are written with their reason to 3-decisions/rejected.jsonl.
     """
     opened = open_campaign(campaign)
     with opened.lock():
@@ -42,7 +42,7 @@ def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
 
 
 def show_filter(counts: dict[str, int]) -> None:
-    """Say what the filter kept, by tier, and why the rest fell."""
+    """Show what the filter kept, by tier, and the reasons for the rest."""
     console.say(
         f"{counts['items_kept']} of {counts['items_in']} items kept as CATs; "
         f"{counts['labels_counted']} of {counts['labels_in']} labels counted."
@@ -60,10 +60,13 @@ def show_filter(counts: dict[str, int]) -> None:
 def agreement(
     campaign: Where = Path(),
     measure: Annotated[
-        str, typer.Option(help="alpha, fleiss, ac1, parted by commas; default as in the settings.")
+        str,
+        typer.Option(
+            help="alpha, fleiss, ac1, separated by commas; default: as set in [agreement]."
+        ),
     ] = "",
     by: Annotated[
-        str, typer.Option(help="domain, kind, round, term, annotator, parted by commas.")
+        str, typer.Option(help="domain, kind, round, term, annotator, separated by commas.")
     ] = "",
     exclude: Annotated[
         list[str] | None,
@@ -75,19 +78,21 @@ def agreement(
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX tables.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say how far annotators agree, with intervals over CATs.
+    """Report how far annotators agree, with intervals over CATs.
 
-    Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 over kept and over all decided items; each
-    term's agreement as in ACL Table 10, beside the plain share of votes; each annotator against
-    the others; the share of items kept beside the paper's 83 %; how often gold labels differ from
-    what writers meant.
-    3-decisions/agreement.json holds all of it; the options choose what is shown.
+    - Krippendorff's alpha, Fleiss' kappa and Gwet's AC1, over kept and over all decided items
+    - each term's agreement as in ACL Table 10, and the plain share of votes
+    - each annotator compared with the others
+    - the share of items kept, next to the paper's 83 %
+    - how often gold labels differ from what writers meant
+
+    3-decisions/agreement.json holds all of this; the options choose what is shown.
     """
     from curation.decisions.agreement import GROUPS
     from curation.stats.agreement import MEASURES
 
     if as_csv + latex + as_json > 1:
-        raise CurationError("--csv, --latex and --json exclude one another", "choose one")
+        raise CurationError("--csv, --latex and --json cannot be combined", "choose one of them")
     measures, groups = _listed(measure, tuple(MEASURES)), _listed(by, GROUPS)
     opened = open_campaign(campaign)
     with opened.lock():
@@ -111,14 +116,14 @@ def agreement(
     if exclude and not latex:
         console.say(
             f"Without the labels of {', '.join(report['excluded'])}. Decisions, retention and "
-            "repeats stay as they are, and no later label takes the place of theirs."
+            "repeats are unchanged, and no later labels replace theirs."
         )
     for title, columns, rows in _tables(report, measures, groups):
         (_print_latex if latex else console.table)(title, columns, rows)
 
 
 def report_measures(report: dict[str, Any]) -> list[str]:
-    """The measures that a report holds, in their order."""
+    """The measures in a report, in their order."""
     return list(dict.fromkeys(row["measure"] for row in report["measures"]))
 
 
@@ -126,7 +131,7 @@ Shown = tuple[str, list[str], list[list[Any]]]
 
 
 def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> list[Shown]:
-    found: list[Shown] = []
+    tables: list[Shown] = []
     level = f"{100 * report['confidence']:g} %"
     for group in ["overall", *(g for g in groups if g != "annotator")]:
         named = group != "overall"
@@ -140,23 +145,22 @@ def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> l
         for measure in measures:
             heads += [measure, level]
         title = "Agreement" if group == "overall" else f"Agreement by {group}"
-        found.append(
-            (title, heads, [[*key[not named :], *values] for key, values in cells.items()])
-        )
+        rows = [[*key[not named :], *values] for key, values in cells.items()]
+        tables.append((title, heads, rows))
     retention = [
         [r["domain"], r["kind"], r["items"], r["open"], r["kept"], r["retention"], r["paper"]]
         for r in report["retention"]
     ]
     heads = ["domain", "kind", "items", "open", "kept", "% of decided", "paper %"]
-    found.append(("Retention", heads, retention))
+    tables.append(("Retention", heads, retention))
     gold = [[f"from the {name}", *cells.values()] for name, cells in report["gold"].items()]
     heads = ["gold differs", "associations", "differ", "%"]
-    found.append(("Gold against intent and published gold", heads, gold))
+    tables.append(("Gold labels against intent and published gold", heads, gold))
     repeats = report["repeats"]
-    found.append(
+    tables.append(
         (
             "Annotators who labelled an association twice",
-            ["repeated labels", "items touched", "CATs that refusing them costs"],
+            ["repeated labels", "items concerned", "CATs lost if they are refused"],
             [[repeats["labels"], repeats["items"], repeats["lost"]]],
         )
     )
@@ -168,21 +172,21 @@ def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> l
             ]
             for t in report["terms"]
         ]
-        figures = ["% agreement", "% stereotype", "% all three"]
-        heads = ["term", "domain", "CATs", *figures, "decided", *figures]
-        found.append(("Agreement by term (ACL Table 10), kept and decided", heads, rows))
+        shares = ["% agreement", "% stereotype", "% all three"]
+        heads = ["term", "domain", "CATs", *shares, "decided", *shares]
+        tables.append(("Agreement by term (ACL Table 10), kept and decided", heads, rows))
     if "annotator" in groups:
         rows = [list(a.values()) for a in report["annotators"]]
         heads = ["annotator", "labels", "% with others", "% with gold", "suspect"]
-        found.append(("Annotators against the others", heads, rows))
-    return found
+        tables.append(("Annotators against the others", heads, rows))
+    return tables
 
 
 def _listed(text: str, allowed: tuple[str, ...]) -> list[str]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     for part in parts:
         if part not in allowed:
-            raise CurationError(f"{part!r} is none of {', '.join(allowed)}", "see --help")
+            raise CurationError(f"{part!r} is not one of {', '.join(allowed)}", "see --help")
     return parts
 
 
@@ -191,7 +195,7 @@ TIDY = ("by", "group", "scope", "gold", "measure", "value", "low", "high", "item
 
 
 def _print_csv(report: dict[str, Any], measures: list[str], groups: list[str]) -> None:
-    """Everything that was asked for as one long table, unrounded."""
+    """Print everything that was asked for as one long table, unrounded."""
     writer = csv.DictWriter(sys.stdout, TIDY, lineterminator="\n")
     writer.writeheader()
     for r in report["measures"]:
@@ -245,11 +249,12 @@ def _print_latex(title: str, columns: list[str], rows: list[list[Any]]) -> None:
 
 @app.command("split")
 def split(campaign: Where = Path(), as_json: Json = False) -> None:
-    """Divide the CATs into dev and test, by whole terms and families.
+    """Split the CATs into dev and test, by whole terms and families.
 
-    In each domain a quarter of the terms (setting dev in [split]) goes to dev. There is no
-    training part: docs/decisions.md says why. Families are the term's links, a name in the column
-    family of 1-terms/edits.csv, or else spelling variants and plurals.
+    In each domain, a quarter of the terms (setting dev in [split]) goes to dev. There is no
+    training split; docs/decisions.md says why. Terms of one family stay together: spelling variants
+    and plurals, a place and its demonym, gendered forms, and terms with the same name in the column
+    family of 1-terms/edits.csv.
     """
     opened = open_campaign(campaign)
     with opened.lock():
@@ -262,7 +267,7 @@ def split(campaign: Where = Path(), as_json: Json = False) -> None:
 
 
 def show_split(campaign: Campaign, report: dict[str, Any]) -> None:
-    """Say what the split did, and what moved the share."""
+    """Show the split, and why its share of terms is not exact."""
     rows = [
         [
             domain,

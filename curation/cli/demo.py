@@ -1,4 +1,4 @@
-"""``curation demo``: the whole flow on the example campaign."""
+"""``curation demo``: the whole pipeline on the example campaign."""
 
 import csv
 import shutil
@@ -16,16 +16,16 @@ from curation.records import KINDS
 from curation.rules import fill
 from curation.settings import read_settings
 
-MEANT = ("stereotype", "anti_stereotype", "unrelated")
+INTENTS = ("stereotype", "anti_stereotype", "unrelated")
 
 
 def demo(
     folder: Annotated[
         Path,
-        typer.Argument(help="Where the campaign is made; a new or an empty folder.", metavar="DIR"),
+        typer.Argument(help="Folder for the campaign; new or empty.", metavar="DIR"),
     ] = Path("curation-demo"),
 ) -> None:
-    """Run the whole flow on the example campaign: made-up, mild answers with real flaws."""
+    """Run the whole pipeline on an example campaign: invented, mild answers with real flaws."""
     from curation.cli import measures, people
     from curation.cli.decisions import agreement, filter_, split
     from curation.cli.importing import answers, stereoset
@@ -36,14 +36,14 @@ def demo(
 
     example = shipped("data", "example")
     if folder.exists() and any(folder.iterdir()):
-        raise CurationError(f"{folder}: is not empty", "name another folder, or delete it")
+        raise CurationError(f"{folder}: is not empty", "use another folder, or delete this one")
     settings = read_settings(example / "campaign.toml")
     made = create_campaign(folder, settings)
     made.terms.mkdir(exist_ok=True)
     made.rounds.mkdir(exist_ok=True)
     shutil.copyfile(example / "edits.csv", made.terms / "edits.csv")
     shutil.copyfile(example / "rounds" / "text.toml", made.rounds / "text.toml")
-    console.say(f"The example campaign, made up and mild, in {folder}.\n")
+    console.say(f"The example campaign, invented and mild, in {folder}.\n")
 
     def step(command: str) -> None:
         console.out.print(f"\n$ curation {command}", style="bold", markup=False)
@@ -84,7 +84,7 @@ def demo(
     build(folder)
     release = made.releases / made.settings.release.version
     gold, path = release / "test.json", folder / "predictions_shorter-is-likelier.json"
-    # A stand-in for a model that needs nothing installed: the shorter sentence is the likelier.
+    # This replaces a model, so that nothing must be installed: shorter sentences score higher.
     shorter: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
     for cat in read_cats(gold):
         shorter[cat.kind] += [{"id": a.id, "score": -len(a.sentence)} for a in cat.associations]
@@ -102,7 +102,7 @@ def demo(
 
 
 def _models(folder: Path, step: Callable[[str], None]) -> None:
-    """Two tiny models, made here of the example's own sentences, are scored and compared."""
+    """Score and compare two tiny models that are trained here on the example's own sentences."""
     from curation.cli.comparing import compare
     from curation.cli.scoring import models
     from curation.steps.source import open_source
@@ -110,7 +110,7 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
     try:
         from curation.models import tiny
     except ImportError:
-        console.say("\nNo models are scored: that needs «pip install 'curation[models]'».")
+        console.say("\nNo models are scored; this needs «pip install 'curation[models]'».")
         return
     cats = open_source(folder).cats
     texts = [f"{cat.context} {a.sentence}" for cat in cats for a in cat.associations]
@@ -127,7 +127,7 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
 
 
 def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
-    """Two rounds on a platform that takes tables: some writing, and the labels on it."""
+    """Run two rounds with exported tables: writing some items, and labelling them."""
     from curation.cli import rounds, sheets
 
     tasks, terms = folder / "tasks", ["tram driver", "librarian"]
@@ -158,27 +158,27 @@ def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
 
 
 def _written(table: Path, answers: Path) -> Path:
-    """Made-up writers fill in the exported table; one names a task that is not there."""
+    """Invented writers fill in the exported table; one of them names a task that does not exist."""
     tasks: dict[str, list[str]] = defaultdict(list)
     version = ""
     for row in _read(table):
         tasks[row["target"]].append(row["task_id"])
         version = row["consent_version"]
-    given = []
+    answered = []
     for row in _read(answers):
         row["consent"] = version if row["consent"] else ""
         of_target, slot = tasks.get(row.pop("target"), []), int(row.pop("slot"))
-        given.append({"task_id": of_target[slot - 1] if of_target else "t-unknown", **row})
-    return _write(table.with_name("write-2-answered.csv"), given)
+        answered.append({"task_id": of_target[slot - 1] if of_target else "t-unknown", **row})
+    return _write(table.with_name("write-2-answered.csv"), answered)
 
 
 def _labelled(tasks: Path, wave: str, answers: Path) -> Path:
-    """Made-up validators label as many as the table asks for; some answer what is not theirs."""
+    """Invented validators label as many as the table asks for; some answer others' tasks."""
     shown = {row["context"]: row for row in _read(tasks / wave / "validate-2.csv")}
     before = tasks / "wave-1" / "validate-2-answered.csv"
     done = {(r["task_id"], r["annotator"]) for r in _read(before)} if before.exists() else set()
-    given, here = [], Counter[str]()
-    words = {row["template"]: row for row in _read(answers.with_name("writing.csv"))}
+    answered, here = [], Counter[str]()
+    items = {row["template"]: row for row in _read(answers.with_name("writing.csv"))}
     for row in _read(answers):
         task, extra = shown.get(row["context"]), row.pop("extra")
         if task is None or (extra and wave != "wave-1"):
@@ -187,12 +187,12 @@ def _labelled(tasks: Path, wave: str, answers: Path) -> Path:
         if not extra and (late or here[task["task_id"]] >= int(task["answers"])):
             continue
         here[task["task_id"]] += not extra
-        said = words[row.pop("context")]
-        means = {fill(said["template"], said[name]): row.pop(name) for name in MEANT}
+        item = items[row.pop("context")]
+        labels = {fill(item["template"], item[name]): row.pop(name) for name in INTENTS}
         row["consent"] = task["consent_version"]
-        marks = {f"label_{n}": means[task[f"text_{n}"]] for n in (1, 2, 3)}
-        given.append({"task_id": task["task_id"], **marks, **row})
-    return _write(tasks / wave / "validate-2-answered.csv", given)
+        cells = {f"label_{n}": labels[task[f"text_{n}"]] for n in (1, 2, 3)}
+        answered.append({"task_id": task["task_id"], **cells, **row})
+    return _write(tasks / wave / "validate-2-answered.csv", answered)
 
 
 def _read(path: Path) -> list[dict[str, str]]:

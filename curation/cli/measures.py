@@ -1,4 +1,4 @@
-"""``curation measures``: what was collected, measured."""
+"""``curation measures``: measure what was collected."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,19 +31,19 @@ def statistics(
     tokenizer: Annotated[
         str | None,
         typer.Option(
-            metavar="MODEL", help="Count this model's tokens, too: its hub name or folder."
+            metavar="MODEL", help="Also count the tokens of this model: hub name or folder."
         ),
     ] = None,
     terms: Annotated[bool, typer.Option("--terms", help="Show a row for each term.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say how much was collected, how long it is, who wrote it and how varied it is.
+    """Report how much was collected, how long the texts are, who wrote them, how varied they are.
 
-    As the paper's Table 1 (terms, CATs, mean length in words by domain and kind), and beyond: how
-    much longer one association is than another, how many different words each label uses, how
-    the CATs spread over terms and writers, and which attribute a term gets most often.
+    The paper's Table 1 (terms, CATs, mean length in words by domain and kind), and more: how much
+    longer one association is than another, how many different words each label uses, how the CATs
+    are spread over terms and writers, and which attribute a term gets most often.
     """
-    found = reports.report(
+    report = reports.report(
         "statistics",
         campaign,
         gold=gold,
@@ -53,47 +53,47 @@ def statistics(
         tokenizer=tokenizer,
     )
     if as_json:
-        console.say_json(found)
+        console.say_json(report)
         return
-    show_statistics(found, terms=terms)
+    show_statistics(report, terms=terms)
 
 
-def show_statistics(found: Report, *, terms: bool = False) -> None:
+def show_statistics(report: Report, *, terms: bool = False) -> None:
     """Print statistics."""
-    _say_tier(found)
+    _say_tier(report)
     heads = ["domain", "terms", "CATs", "words", "characters", "tokens"]
     heads += [f"tier {name}" for name in TIERS]
-    for kind, part in found["kinds"].items():
+    for kind, part in report["kinds"].items():
         rows = [[domain, *cell.values()] for domain, cell in part["domains"].items()]
         rows.append(["all", *part["overall"].values()])
         console.table(f"Size and mean length, {kind} (Table 1)", heads, rows)
-    console.table("Size and mean length, both kinds", heads, [["all", *found["overall"].values()]])
+    console.table("Size and mean length, both kinds", heads, [["all", *report["overall"].values()]])
     gaps = [
         [
-            *(_starred(g["kind"], g), g["unit"], f"{g['first']} less {g['second']}"),
+            *(_starred(g["kind"], g), g["unit"], f"{g['first']} minus {g['second']}"),
             *(g["mean"], g["ci"], g["differ"]),
         ]
-        for g in found["gaps"]
+        for g in report["gaps"]
         if g["cats"]
     ]
     heads = ["kind", "unit", "associations", "mean", "95 %", "% of CATs differ"]
-    console.table("How much longer one association is than another", heads, gaps)
-    if found["vocabulary"]:
+    console.table("Length differences between associations", heads, gaps)
+    if report["vocabulary"]:
         heads = ["domain", "label", "words", "different", "once", "different in 1,000"]
-        rows = [list(row.values()) for row in found["vocabulary"]]
+        rows = [list(row.values()) for row in report["vocabulary"]]
         console.table("Vocabulary of associations", heads, rows)
-    if found["writers"]:
-        w = found["writers"]
-        heads = ["writers", "CATs", "of unknown", "median CATs", "most CATs", "% of most"]
-        cells = [w["writers"], w["cats"], w["cats_of_nobody_known"], w["median_cats"]]
-        cells += [w["most_cats"], w["share_of_most"]]
+    if report["writers"]:
+        writers = report["writers"]
+        heads = ["writers", "CATs", "writer unknown", "median CATs", "most CATs", "% of most"]
+        cells = [writers["writers"], writers["cats"], writers["cats_of_nobody_known"]]
+        cells += [writers["median_cats"], writers["most_cats"], writers["share_of_most"]]
         console.table("Writers", heads, [cells])
     if terms:
         heads = ["domain", "term", "CATs", *KINDS, "writers"]
-        heads += [f"commonest {gold}" for gold in GOLDS[:2]]
-        console.table("Terms", heads, [_term(row) for row in found["terms"]])
-    _say_few(found["gaps"])
-    _say_unchecked(found)
+        heads += [f"most common {gold}" for gold in GOLDS[:2]]
+        console.table("Terms", heads, [_term(row) for row in report["terms"]])
+    _say_few(report["gaps"])
+    _say_unchecked(report)
 
 
 def _starred(name: str, row: dict[str, Any]) -> str:
@@ -102,26 +102,26 @@ def _starred(name: str, row: dict[str, Any]) -> str:
 
 def _say_few(rows: list[dict[str, Any]]) -> None:
     if any(row["few_terms"] and row["cats"] for row in rows):
-        console.say("* fewer than five terms: the interval says little")
+        console.say("* fewer than five terms: the interval is not reliable")
 
 
 def _term(row: dict[str, Any]) -> list[Any]:
     cells = [row["domain"], row["term"], row["cats"], *(row[kind] for kind in KINDS)]
-    told = [row["attributes"].get(gold) for gold in GOLDS[:2]]
-    said = [t and f"{t['text']} ({t['count']}, {t['share']:.0f} %)" for t in told]
-    return [*cells, row["writers"], *said]
+    attributes = [row["attributes"].get(gold) for gold in GOLDS[:2]]
+    texts = [a and f"{a['text']} ({a['count']}, {a['share']:.0f} %)" for a in attributes]
+    return [*cells, row["writers"], *texts]
 
 
-def _say_tier(found: Report) -> None:
+def _say_tier(report: Report) -> None:
     from curation.scores.tiers import tier_text
 
-    if found.get("tier"):
-        console.say(f"{tier_text(found['tier'])}:")
+    if report.get("tier"):
+        console.say(f"{tier_text(report['tier'])}:")
 
 
-def _say_unchecked(found: Report) -> None:
-    for what, why in found["not_checked"].items():
-        console.say(f"{what}: not checked: {why}")
+def _say_unchecked(report: Report) -> None:
+    for name, reason in report["not_checked"].items():
+        console.say(f"{name}: not checked: {reason}")
 
 
 @app.command("sentiment")
@@ -134,43 +134,46 @@ def sentiment(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="A sentiment classifier: hub name or folder; or vader, which is for English.",
+            help="A sentiment classifier, by hub name or folder; or vader (English only).",
             show_default=False,
         ),
     ] = None,
     labels: Annotated[
         str | None,
         typer.Option(
-            help="What the classifier's outputs mean, in their order, where it does not say so "
-            "itself: negative,neutral,positive.",
+            help="Meaning of the classifier's outputs, in order, if its own names do not say: "
+            "negative,neutral,positive.",
             show_default=False,
         ),
     ] = None,
     classes: Annotated[
         int | None,
         typer.Option(
-            min=2, max=3, help="2: neutral counts as positive (the paper); 3.", show_default=False
+            min=2,
+            max=3,
+            help="2: neutral counts as positive, as in the paper; 3: neutral is its own class.",
+            show_default=False,
         ),
     ] = None,
     scores: Annotated[
         Path | None,
         typer.Option(
             "--scores",
-            help="Write each association's sentiment there, for «curation scores baselines "
-            "--sentiment».",
+            help="Also write each association's sentiment to this file, for «curation scores "
+            "baselines --sentiment».",
             **FILE,
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say how negative and positive the associations of each label are (the paper's Table 2).
+    """Report how negative and positive the associations of each label are (the paper's Table 2).
 
-    Of the filled sentence, or of the association's sentence. Beside the shares stands how far
-    stereotypes are more often negative than anti-stereotypes, with an interval over terms and a
-    test. VADER reads English; any sentiment classifier of transformers serves its languages, and
-    «curation measures train-sentiment» makes one.
+    The sentiment is that of the filled sentence, or of the association's sentence. A second table
+    shows how much more often stereotypes are negative than anti-stereotypes, with an interval over
+    terms and a test. VADER is for English. For other languages, use any sentiment classifier of
+    transformers, or train one with «curation measures train-sentiment».
     """
-    found = reports.report(
+    report = reports.report(
         "sentiment",
         campaign,
         gold=gold,
@@ -181,38 +184,38 @@ def sentiment(
         labels=labels and tuple(part.strip() for part in labels.split(",")),
         classes=classes,
     )
-    predictions = found.pop("predictions")
-    if scores and "rows" not in found:
+    predictions = report.pop("predictions")
+    if scores and "rows" not in report:
         raise CurationError(
-            f"{scores}: there is nothing to write: {found['not_checked']['sentiment']}",
+            f"{scores}: there is nothing to write: {report['not_checked']['sentiment']}",
             "name a classifier for this language with --model, or install what is missing",
         )
     write_json(scores, predictions)
     if as_json:
-        console.say_json(found)
+        console.say_json(report)
         return
-    show_sentiment(found)
+    show_sentiment(report)
 
 
-def show_sentiment(found: Report) -> None:
+def show_sentiment(report: Report) -> None:
     """Print sentiment."""
-    _say_tier(found)
-    if "rows" not in found:
-        _say_unchecked(found)
+    _say_tier(report)
+    if "rows" not in report:
+        _say_unchecked(report)
         return
     rows = []
-    for row in found["rows"]:
+    for row in report["rows"]:
         if row["kind"] and row["domain"]:
-            continue  # their difference, below, says enough
+            continue  # the table of differences below has these groups
         group = row["kind"] or row["domain"] or "all"
         for label, shares in row["labels"].items():
             cells = [cell[key] for cell in shares.values() for key in ("share", "ci")]
             name = _starred(group, row)
             rows.append([name if label == GOLDS[0] else "", label, row["cats"], *cells])
     heads = ["group", "label", "CATs"]
-    for name in found["rows"][0]["labels"][GOLDS[0]]:
+    for name in report["rows"][0]["labels"][GOLDS[0]]:
         heads += [f"{name} %", "95 %"]
-    console.table(f"Sentiment by {found['by']['model']} (Table 2)", heads, rows)
+    console.table(f"Sentiment by {report['by']['model']} (Table 2)", heads, rows)
     rows = [
         [
             _starred(" ".join(filter(None, (row["kind"], row["domain"]))) or "all", row),
@@ -220,11 +223,11 @@ def show_sentiment(found: Report) -> None:
             row["difference"]["ci"],
             f"{row['difference']['p']:.4f}",
         ]
-        for row in found["rows"]
+        for row in report["rows"]
     ]
     heads = ["group", "points", "95 %", "p"]
     console.table("Stereotypes more often negative than anti-stereotypes by", heads, rows)
-    _say_few(found["rows"])
+    _say_few(report["rows"])
 
 
 @app.command("keywords")
@@ -237,7 +240,7 @@ def keywords(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="wordfreq, or a file of «curation measures count».",
+            help="wordfreq, or a file made by «curation measures count».",
             show_default=False,
         ),
     ] = None,
@@ -245,28 +248,31 @@ def keywords(
         float | None,
         typer.Option(
             min=0.001,
-            help="What simple maths adds to both frequencies, per million; higher favours "
-            "commoner words.",
+            help="Number that simple maths adds to both frequencies, per million; higher values "
+            "favour more common words.",
             show_default=False,
         ),
     ] = None,
     least: Annotated[
         int | None,
-        typer.Option(min=1, help="CATs in which a keyword stands at least.", show_default=False),
+        typer.Option(
+            min=1, help="A keyword occurs in at least this many CATs.", show_default=False
+        ),
     ] = None,
     by: Annotated[
-        showing.By, typer.Option("--by", help="Show them by domain, label or term.")
+        showing.By, typer.Option("--by", help="Show keywords by domain, label or term.")
     ] = "domain",
-    top: Annotated[int, typer.Option(min=1, help="How many to show of each.")] = 16,
+    top: Annotated[int, typer.Option(min=1, help="Keywords shown for each group.")] = 16,
     as_json: Json = False,
 ) -> None:
-    """Say which words mark a domain, a label or a term (the paper's Table 3).
+    """Find the words that mark a domain, a label or a term (the paper's Table 3).
 
-    By Kilgarriff's simple maths, log-likelihood beside it, against wordfreq's list of the language
-    or a corpus of yours that «curation measures count» counted. Lemmas where they are known, else
-    word forms; target terms are removed.
+    Keywords are ranked by Kilgarriff's simple maths, and by log-likelihood as well, against
+    wordfreq's word frequencies of the language or a corpus of your own, counted by «curation
+    measures count». Words are compared as lemmas if these are known, else as word forms. Target
+    terms are removed.
     """
-    found = reports.report(
+    report = reports.report(
         "keywords",
         campaign,
         gold=gold,
@@ -279,12 +285,12 @@ def keywords(
         keywords=top if gold else None,
     )
     if as_json:
-        console.say_json(found)
-    elif "groups" in found:
-        _say_tier(found)
-        showing.show(found, by=by, top=top)
+        console.say_json(report)
+    elif "groups" in report:
+        _say_tier(report)
+        showing.show(report, by=by, top=top)
     else:
-        _say_unchecked(found)
+        _say_unchecked(report)
 
 
 @app.command("pitfalls")
@@ -296,43 +302,45 @@ def pitfalls(
         Path | None,
         typer.Option(
             "--words",
-            help="Word lists of your own; default the campaign's 4-measures/words.csv.",
+            help="Your own word lists; default: the campaign's 4-measures/words.csv.",
             show_default=False,
             **FILE,
         ),
     ] = None,
     show: Annotated[
         list[str] | None,
-        typer.Option("--show", metavar="CODE", help="Show places of this pitfall, too."),
+        typer.Option(
+            "--show", metavar="CODE", help="Also show places of this pitfall; may be repeated."
+        ),
     ] = None,
     sample: Annotated[
-        int, typer.Option(min=0, help="How many places of each, drawn by chance; 0: all.")
+        int, typer.Option(min=0, help="Places shown of each, drawn at random; 0: all.")
     ] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random draw.")] = 1,
     every: Annotated[
-        bool, typer.Option("--all", help="Show what was looked for and not found, too.")
+        bool, typer.Option("--all", help="Also list pitfalls that were not found.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Look for known pitfalls, each beside its rate in StereoSet's own development set.
+    """Look for known pitfalls; each is shown next to its rate in StereoSet's development set.
 
     «block» is wrong in any dataset and stops a release, «warn» should be fixed, «note» is worth a
-    look. What cannot be checked in a language says so. The exit status is 1 where one blocks a
-    release and accept in [release] does not name it.
+    look. Pitfalls that cannot be checked in a language are listed with the reason. The exit status
+    is 1 if a pitfall blocks a release and is not named by accept in [release].
     """
     from curation.cli.pitfalls import show as show_pitfalls
 
-    found, accepted = reports.pitfalls(
+    report, accepted = reports.pitfalls(
         campaign, gold=gold, language=language, own=words, reporter=console
     )
     if as_json:
-        table = measures.pitfall_table(found)
-        console.say_json({**table, "found": [one.model_dump() for one in found.found]})
+        table = measures.pitfall_table(report)
+        console.say_json({**table, "found": [pitfall.model_dump() for pitfall in report.found]})
     else:
         show_pitfalls(
-            found, codes=show or (), places=sample, seed=seed, every=every, accept=accepted
+            report, codes=show or (), places=sample, seed=seed, every=every, accept=accepted
         )
-    if found.blocking(accepted):
+    if report.blocking(accepted):
         raise typer.Exit(1)
 
 

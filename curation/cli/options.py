@@ -14,13 +14,13 @@ Where = Annotated[
         "--campaign", "-c", envvar="CURATION_CAMPAIGN", help="The campaign's folder.", metavar="DIR"
     ),
 ]
-# Whether a file can be read is said by whoever reads it, with the fix.
+# The code that reads a file reports if it cannot be read, with a fix; typer's check has none.
 FILE: dict[str, Any] = {"readable": False, "metavar": "FILE"}
 FILE_OR_FOLDER: dict[str, Any] = {"readable": False, "metavar": "FILE|DIR"}
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a script, and nothing else.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts, and nothing else.")]
 RoundArgument = Annotated[
     str | None,
-    typer.Argument(help="The round; may be left out where only one is open.", metavar="ROUND"),
+    typer.Argument(help="The round; optional if only one is open.", metavar="ROUND"),
 ]
 
 

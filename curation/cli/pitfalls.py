@@ -1,4 +1,4 @@
-"""How pitfalls are shown: the table by code, and places on request."""
+"""What ``curation measures pitfalls`` shows: a table by code, and places on request."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from curation.files import CurationError
 from curation.measures.pitfalls import Report, sample
 
 WARNING = "Content warning: these texts state stereotypes, and some are offensive."
-QUOTE = 90  # characters shown of what a finding quotes
+QUOTE = 90  # characters shown of a text that a pitfall quotes
 
 
 def show(
@@ -20,21 +20,23 @@ def show(
     every: bool = False,
     accept: Sequence[str] = (),
 ) -> None:
-    """Print how often each pitfall was found, and places of those that are asked for.
+    """Print how often each pitfall was found, and places of some of them.
 
     Args:
-        report: what was found.
-        codes: the pitfalls of which places are shown.
+        report: the pitfalls.
+        codes: the pitfalls whose places are shown.
         places: how many of each, drawn at random; 0 shows all, in the order of the file.
-        seed: of the draw.
+        seed: seed of the draw.
+        every: also list pitfalls that were not found.
         accept: pitfalls that a release may have.
-        every: also show what was looked for and not found.
 
     Raises:
-        CurationError: a code is none.
+        CurationError: a code is not that of a pitfall.
     """
     if unknown := [code for code in codes if code not in PITFALLS]:
-        raise CurationError(f"{unknown[0]!r} is no pitfall", f"the codes are {', '.join(PITFALLS)}")
+        raise CurationError(
+            f"{unknown[0]!r} is not a pitfall", f"the codes are {', '.join(PITFALLS)}"
+        )
     rows = [
         (
             row.code,
@@ -48,7 +50,7 @@ def show(
         for row in report.table
         if row.count or (every and row.count == 0)
     ]
-    heads = ["pitfall", "severity", "of", "found", "of all", "%", "StereoSet dev %"]
+    heads = ["pitfall", "severity", "unit", "found", "checked", "%", "StereoSet dev %"]
     console.table(f"Pitfalls in {report.cats} CATs", heads, rows)
     clean = [row.code for row in report.table if row.count == 0]
     if clean and not every:
@@ -57,10 +59,10 @@ def show(
     for row in report.table:
         if row.why is not None:
             reasons.setdefault(row.why, []).append(row.code)
-    for why, missed in reasons.items():
-        console.say(f"Not checked: {', '.join(missed)} ({why}).")
-    if stopping := report.blocking(accept):
-        console.warn(f"these block a release: {', '.join(stopping)}")
+    for reason, unchecked in reasons.items():
+        console.say(f"Not checked: {', '.join(unchecked)} ({reason}).")
+    if blocking := report.blocking(accept):
+        console.warn(f"these pitfalls block a release: {', '.join(blocking)}")
     if codes:
         console.say(f"\n{WARNING}")
     for code in codes:
@@ -71,9 +73,11 @@ def _examples(report: Report, code: str, places: int, seed: int) -> None:
     about = PITFALLS[code]
     found = sample(report, code, places, seed=seed)
     console.heading(f"\n{code}: {about.says}; {about.fix}")
-    for one in found:
-        quote = one.detail if len(one.detail) <= QUOTE else f"{one.detail[:QUOTE]}…"
-        console.say(f"  {one.where}{f' {one.association}' if one.association else ''}: {quote}")
+    for pitfall in found:
+        detail = pitfall.detail
+        quote = detail if len(detail) <= QUOTE else f"{detail[:QUOTE]}…"
+        association = f" {pitfall.association}" if pitfall.association else ""
+        console.say(f"  {pitfall.where}{association}: {quote}")
     if not found:
         console.say("  none")
 

@@ -1,4 +1,4 @@
-"""``curation release``: the published folder."""
+"""``curation release``: the folder that is published."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from curation.cli.options import Json, Where
 from curation.steps.pipeline import bring_up_to_date
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="markdown", help="Make the folder that is published."
+    no_args_is_help=True, rich_markup_mode="markdown", help="Build the folder that is published."
 )
 
 
@@ -18,7 +18,7 @@ app = typer.Typer(
 def build(campaign: Where = Path(), as_json: Json = False) -> None:
     """Write 7-release/VERSION: dev.json, test.json, annotations.csv, README.md, SHA256SUMS.
 
-    The version is a setting in [release]; raise it once a version has been published.
+    The version is set in [release]; raise it once that version has been published.
     """
     opened = open_campaign(campaign)
     with opened.lock():
@@ -27,6 +27,4 @@ def build(campaign: Where = Path(), as_json: Json = False) -> None:
     if as_json:
         console.say_json({"folder": str(folder), **counts})
         return
-    console.say(
-        f"{counts['cats']} CATs and {counts['annotations']} annotations released in {folder}"
-    )
+    console.say(f"{counts['cats']} CATs and {counts['annotations']} annotations are in {folder}")

@@ -20,55 +20,55 @@ if TYPE_CHECKING:
 ASKED = {
     "name": "the benchmark's name, as it is published",
     "language": "language code of the texts",
-    "domains": "the kinds of group that terms belong to, parted by commas",
+    "domains": "the kinds of social group that terms belong to, separated by commas",
 }
 HINTS = {
-    "name": "use plain characters",
+    "name": "use printable characters only",
     "language": "use a language code such as en, de or pt-BR",
-    "domains": "name each domain once, parted by commas, without / in it",
+    "domains": "name each domain once, separated by commas, without the character /",
 }
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="The folder to make.", metavar="DIR")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take defaults.")] = False,
+    folder: Annotated[Path, typer.Argument(help="The folder to create.", metavar="DIR")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; use defaults.")] = False,
     name: Annotated[str, typer.Option(help="The benchmark's name.")] = "",
     language: Annotated[str, typer.Option(help="Language code of the texts.")] = "",
-    domains: Annotated[str, typer.Option(help="Domains, parted by commas.")] = "",
+    domains: Annotated[str, typer.Option(help="Domains, separated by commas.")] = "",
 ) -> None:
-    """Begin a campaign: a folder with a commented campaign.toml."""
+    """Start a campaign: a folder with a commented campaign.toml."""
     fields = CampaignSettings.model_fields
-    usual = {
+    defaults = {
         "name": fields["name"].default,
         "language": fields["language"].default,
         "domains": ",".join(PAPER),
     }
     given = {"name": name, "language": language, "domains": domains}
-    asked = {
-        key: value or (usual[key] if yes else typer.prompt(ASKED[key], default=usual[key]))
+    answers = {
+        key: value or (defaults[key] if yes else typer.prompt(ASKED[key], default=defaults[key]))
         for key, value in given.items()
     }
-    split = [part.strip() for part in asked.pop("domains").split(",") if part.strip()]
-    if len(set(split)) < len(split):
-        raise CurationError("domains: one is named twice", HINTS["domains"])
+    names = [part.strip() for part in answers.pop("domains").split(",") if part.strip()]
+    if len(set(names)) < len(names):
+        raise CurationError("domains: one of them is named twice", HINTS["domains"])
     try:
         settings = Settings.model_validate(
-            {"campaign": {**asked, "id": new_id()}, "domains": {name: {} for name in split}}
+            {"campaign": {**answers, "id": new_id()}, "domains": {name: {} for name in names}}
         )
     except ValidationError as error:
         first = error.errors()[0]
         message = first["msg"].removeprefix("Value error, ")
         if first["type"] == "string_pattern_mismatch":
-            message = f"{first['input']!r} cannot be one"
+            message = f"{first['input']!r} is not valid"
         key = next((str(k) for k in first["loc"] if k in HINTS), "domains")
         raise CurationError(f"{key}: {message}", HINTS[key]) from None
     create_campaign(folder, settings)
-    console.say(f"{folder / 'campaign.toml'} written; look through it.")
-    for domain, knobs in settings.domains.items():
-        if knobs.words and settings.campaign.language.split("-")[0] != "en":
+    console.say(f"{folder / 'campaign.toml'} is written. Please check its settings.")
+    for name, domain in settings.domains.items():
+        if domain.words and settings.campaign.language.split("-")[0] != "en":
             console.warn(
-                f"domain {domain} needs a word list in {settings.campaign.language!r}: "
-                f"{folder / '1-terms' / knobs.words[0]}; docs/terms.md tells its form"
+                f"domain {name} needs a word list in {settings.campaign.language!r}: "
+                f"{folder / '1-terms' / domain.words[0]}; docs/terms.md describes its format"
             )
     console.say(f"next: cd {folder}; curation terms query, or import answers FILE")
 
@@ -112,16 +112,16 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def run(campaign: Where = Path(), as_json: Json = False) -> None:
-    """Run every step that needs no people, skipping what is up to date."""
+    """Run every step that needs no annotators, and skip those that are up to date."""
     opened = open_campaign(campaign)
     done: list[dict[str, Any]] = []
 
-    def tell(step: Step, fresh: bool) -> None:
+    def tell(step: Step, ran: bool) -> None:
         last = last_run(opened, step)
         counts = last.counts if last else {}
-        done.append({"step": step.name, "ran": fresh, "counts": counts})
+        done.append({"step": step.name, "ran": ran, "counts": counts})
         if not as_json:
-            word = "done" if fresh else "up to date"
+            word = "done" if ran else "up to date"
             console.say(f"{step.name:10} {word:11} {step.says}: {_counts(counts)}")
 
     with opened.lock():

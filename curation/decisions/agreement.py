@@ -1,4 +1,4 @@
-"""How far annotators agree: measures with intervals, terms, annotators, retention, intent."""
+"""How far annotators agree: coefficients with intervals, terms, annotators, retention, intent."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from curation.rules import chance_of_agreement
 from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, contributions, interval
 
 ALGORITHM = 2
-_FEW_CATS = 10  # with fewer an interval was not measured to hold (docs/intervals.md)
+_FEW_CATS = 10  # with fewer CATs the coverage of intervals was not measured (docs/intervals.md)
 PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4.3)
 GROUPS = ("domain", "kind", "round", "term", "annotator")
 CLASSES = ("all", "stereo/anti")
@@ -21,11 +21,12 @@ SCOPES = ("kept", "decided")
 
 
 class Facts(NamedTuple):
-    """One row an association (in order of the items), and the counted labels beside it.
+    """Associations and the labels that count.
 
-    ``frame`` has the columns item (number), domain, kind, term (``domain/text``), kept, decided,
-    gold (code in ``GOLDS``, -1 for none). ``labels`` are the counted ones, with ``row`` into the
-    frame, ``value`` as a code in ``VALUES``, round and annotator.
+    ``frame`` has one row per association, in the order of the items, with the columns item
+    (number), domain, kind, term (``domain/text``), kept, decided, gold (code in ``GOLDS``, -1 for
+    none). ``labels`` has one row per label that counts: ``row`` (its association's row in
+    ``frame``), ``value`` (code in ``VALUES``), round and annotator.
     """
 
     frame: pd.DataFrame
@@ -40,11 +41,11 @@ def facts(
     *,
     exclude: Sequence[str] = (),
 ) -> Facts:
-    """Lay the counted labels beside what was decided.
+    """Combine the labels that count with the decisions.
 
     Args:
         items: the items.
-        decisions: one an item, in their order.
+        decisions: one per item, in their order.
         counted: which labels count.
         terms: the terms by id.
         exclude: annotators whose labels are left out; the decisions stay.
@@ -82,7 +83,7 @@ def _votes(of: Facts, labels: pd.DataFrame) -> Counts:
 
 
 def _groups(of: Facts, by: str) -> Iterator[tuple[str, Counts]]:
-    """The votes of each group; an association outside it has none."""
+    """The votes of each group; associations outside the group have no votes."""
     if by == "round":
         for name in sorted(of.labels["round"].unique()):
             yield str(name), _votes(of, of.labels[of.labels["round"] == name])
@@ -104,14 +105,20 @@ def measured(
 ) -> list[dict[str, Any]]:
     """Krippendorff's alpha, Fleiss' kappa and AC1, with intervals over CATs.
 
-    The unit is an association. ``scope`` says over the items of which fate (kept; or decided,
-    kept or not); ``classes`` whether over all associations or over those whose gold label is
-    stereotype or anti-stereotype ("stereo/anti"), the harder choice.
+    The unit is an association. ``scope`` is "kept" (items that were kept) or "decided" (items that
+    were kept or dropped by their votes). ``classes`` is "all", or "stereo/anti" for associations
+    whose gold label is stereotype or anti-stereotype, which is the harder choice.
+
+    Args:
+        of: the associations and their labels.
+        by: how associations are grouped: "overall" or one of ``GROUPS`` without annotator.
+        measures: names in ``stats.agreement.MEASURES``.
+        confidence: of the intervals.
 
     Returns:
-        A row for each group, scope, classes and measure: ``{"by", "group", "scope", "classes",
-        "measure", "value", "ci", "cats", "labels", "few_cats"}``; value and ci are None where
-        nothing can be paired.
+        One row for each group, scope, classes and measure: ``{"by", "group", "scope", "classes",
+        "measure", "value", "ci", "cats", "labels", "few_cats"}``; value and ci are None if no votes
+        can be paired.
     """
     rows = []
     for group, votes in _groups(of, by):
@@ -146,17 +153,17 @@ def measured(
 
 
 def by_term(of: Facts) -> list[dict[str, Any]]:
-    """Agreement of each term (ACL §4.3, Table 10), both kinds pooled, of kept and decided items.
+    """Agreement on each term (ACL §4.3, Table 10), both kinds pooled, of kept and decided items.
 
-    ``agreement`` is our reading of Table 10: the mean over the stereotype associations of the
-    chance that two of their votes are the same (``rules.chance_of_agreement``). ``stereotype`` and
-    ``all`` are the plain shares of votes for the gold label, of the stereotype associations and of
-    all that have a gold label.
+    ``agreement`` is our reading of Table 10: the chance that two votes on an association are the
+    same (``rules.chance_of_agreement``), averaged over the stereotype associations. ``stereotype``
+    and ``all`` are plain shares of votes for the gold label: over the stereotype associations, and
+    over all associations that have a gold label.
 
     Returns:
-        ``{"term", "domain", "cats", "agreement", "stereotype", "all", "decided"}`` in per cent,
-        None where no association has a vote; highest agreement first. ``decided`` has ``items``
-        and the same three figures over kept and dropped items; ``cats`` counts kept ones.
+        ``{"term", "domain", "cats", "agreement", "stereotype", "all", "decided"}`` in per cent;
+        None if no association has a vote. The highest agreement comes first. ``cats`` counts kept
+        items. ``decided`` has ``items`` and the same three values over kept and dropped items.
     """
     votes = _votes(of, of.labels)
     total, gold = votes.sum(axis=1), of.frame["gold"].to_numpy()
@@ -180,24 +187,25 @@ def by_term(of: Facts) -> list[dict[str, Any]]:
 
 
 def _of_term(part: pd.DataFrame) -> dict[str, float | None]:
-    """The three figures of ``by_term`` over some of a term's associations."""
+    """The three values of ``by_term`` over some of a term's associations."""
     stereotypes = part[part["gold"] == GOLDS.index("stereotype")]
-    figures = {
+    columns = {
         "agreement": stereotypes["alike"],
         "stereotype": stereotypes["share"],
         "all": part["share"],
     }
-    return {name: float(v.mean()) if len(v) else None for name, v in figures.items()}
+    return {name: float(v.mean()) if len(v) else None for name, v in columns.items()}
 
 
 def by_annotator(of: Facts) -> list[dict[str, Any]]:
-    """Each annotator against the others who labelled the same associations.
+    """Each annotator's agreement with the others who labelled the same associations.
 
     Returns:
-        ``{"annotator", "labels", "with_others", "with_gold", "suspect"}``, lowest agreement first:
-        per cent of the other labels on the same associations that are the same, per cent of own
-        labels that equal the gold label where there is one; suspect marks whom most others
-        contradict over at least fifteen labels. None where nobody else labelled.
+        ``{"annotator", "labels", "with_others", "with_gold", "suspect"}``, lowest agreement first.
+        ``with_others`` is the share of the others' labels on the same associations that are the
+        same, ``with_gold`` the share of the annotator's labels that equal the gold label, in per
+        cent; None if there are none to compare with. ``suspect`` marks annotators with at least
+        fifteen labels whom most others contradict.
     """
     votes = _votes(of, of.labels)
     row, value = of.labels["row"].to_numpy(), of.labels["value"].to_numpy()
@@ -231,8 +239,8 @@ def retention(
     """Share of decided items that were kept, by domain and kind, beside the paper's 83 %.
 
     Returns:
-        ``{"domain", "kind", "items", "open", "kept", "retention", "paper"}``, with rows named
-        "all"; retention is in per cent of the decided, None where none is.
+        ``{"domain", "kind", "items", "open", "kept", "retention", "paper"}``; domain and kind may
+        be "all". retention is in per cent of the decided items, None if there are none.
     """
     tally: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     for item, decision in zip(items, decisions, strict=True):
@@ -258,11 +266,11 @@ def retention(
 
 
 def intent(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, Any]:
-    """How often gold labels differ from what the writer meant, or from what was published.
+    """How often gold labels differ from the writer's intent, or from the published label.
 
     Returns:
         ``{"intent": {...}, "published": {...}}``, each ``{"associations", "differ", "share"}``
-        over associations that have both; share in per cent, None where there are none.
+        over associations that have both labels; share in per cent, None if there are none.
     """
     counts = {"intent": [0, 0], "published": [0, 0]}
     for item, decision in zip(items, decisions, strict=True):

@@ -1,10 +1,10 @@
 """How negative and positive the associations of each label are (ACL §4.4, Table 2).
 
-Of the filled sentence (intrasentence), or of the association's sentence (intersentence). With two
-classes neutral counts as positive, as the paper's classifier has it; with three it is on its own.
-Shares are of associations. Intervals are over target terms (``docs/intervals.md``); the test of
-stereotype against anti-stereotype swaps the two in whole terms, for a term's CATs resemble one
-another.
+The text is the filled sentence (intrasentence) or the association's sentence (intersentence). With
+two classes, neutral counts as positive, as in the paper's classifier; with three, it is a class of
+its own. Shares are of associations. Intervals are over target terms (``docs/intervals.md``). The
+test of stereotype against anti-stereotype swaps the two in whole terms, because a term's CATs
+resemble one another.
 """
 
 from collections import defaultdict
@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from curation.records import GOLDS, KINDS, Cat
 from curation.sentiment import CLEAR, vader
 from curation.stats.intervals import FEW, Interval, mean_interval, share_interval
+from curation.stats.tests import swap_test
 
 ALGORITHM = 2
-SWAPS = 10_000  # drawn, where there are more than can be gone through
-_AT_ONCE = 1_000_000  # signs held at once: 16 MB
-ALL_SWAPS = 12  # terms up to which all swaps are gone through
 CLASSES = ("negative", "neutral", "positive")
 PAPER = {"stereotype": 41.0, "anti-stereotype": 33.0}
 """Negative associations in StereoSet, in percent (ACL Table 2)."""
@@ -30,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Feeling(NamedTuple):
-    """What is said of a text: one of ``CLASSES``, and from −1, most negative, to 1."""
+    """The sentiment of a text: one of ``CLASSES``, and a value from −1 (most negative) to 1."""
 
     name: str
     value: float
@@ -39,14 +37,14 @@ class Feeling(NamedTuple):
 def by_vader(cats: Iterable[Cat], *, language: str) -> dict[str, Feeling]:
     """The sentiment of each association by VADER, by the association's id.
 
-    Negative and positive from 0.05 on either side of 0, as its authors recommend.
+    A text is negative at −0.05 or below and positive from 0.05, as VADER's authors recommend.
 
     Raises:
         NotCheckedError: the language is not English, or vaderSentiment is not installed.
     """
-    every = [a for cat in cats for a in cat.associations]
-    found = vader((a.sentence for a in every), language=language)
-    return {a.id: Feeling(named(value), value) for a, value in zip(every, found, strict=True)}
+    associations = [a for cat in cats for a in cat.associations]
+    values = vader((a.sentence for a in associations), language=language)
+    return {a.id: Feeling(named(v), v) for a, v in zip(associations, values, strict=True)}
 
 
 def named(value: float) -> str:
@@ -65,20 +63,23 @@ def sentiment(
     classes: int = 2,
     seed: int = 1,
 ) -> list[dict[str, Any]]:
-    """Shares by label, and how far stereotypes are the more negative.
+    """Shares of negative and positive texts by label, and how much more negative stereotypes are.
 
     Args:
         cats: the CATs.
-        feelings: of each association by its id.
-        classes: 2, neutral counting as positive, or 3.
+        feelings: the sentiment of each association by its id.
+        classes: 2, so that neutral counts as positive, or 3.
         seed: of the swaps that are drawn.
 
     Returns:
-        A row for overall, each kind, each domain, and each domain of a kind. Each has ``cats``,
-        ``terms``, ``few_terms``; ``labels``, by label the share of each class in percent with its
-        interval; and ``difference``, the negative share of stereotypes less that of
-        anti-stereotypes in percentage points, with ``ci`` and ``p`` (two-sided). An empty group
-        has no row.
+        One row for all CATs, each kind, each domain, and each domain of a kind:
+
+        - ``cats``, ``terms``, ``few_terms``.
+        - ``labels``: by label, the share of each class in percent with its interval.
+        - ``difference``: the negative share of stereotypes minus that of anti-stereotypes, in
+          percentage points, with ``ci`` and ``p`` (two-sided).
+
+        A group without CATs has no row.
 
     Raises:
         KeyError: an association has no feeling.
@@ -91,8 +92,8 @@ def sentiment(
     for kind, domain in groups:
         own = [c for c in cats if kind in (None, c.kind) and domain in (None, c.domain)]
         if own:
-            found = _measured(own, feelings, classes=classes, seed=seed)
-            rows.append({"kind": kind, "domain": domain, **found})
+            row = _measured(own, feelings, classes=classes, seed=seed)
+            rows.append({"kind": kind, "domain": domain, **row})
     return rows
 
 
@@ -144,28 +145,3 @@ def _clipped(ends: Interval | None) -> Interval | None:
 
 def _percent(ends: Interval | None) -> Interval | None:
     return ends and [100 * end for end in ends]
-
-
-def swap_test(gaps: Floats, *, seed: int) -> float:
-    """How likely a gap at least so large is if the two labels could be swapped in any term.
-
-    Two-sided. All swaps are gone through up to twelve terms, 10,000 are drawn of more, and what
-    was seen counts as one of them (Phipson & Smyth 2010).
-
-    Args:
-        gaps: of each term, how many more of the one than of the other are negative.
-        seed: of the draws.
-
-    >>> swap_test(np.array([2.0, 1.0, 1.0]), seed=1)  # of 8 swaps two are as far from 0
-    0.25
-    """
-    seen = abs(gaps.sum()) - 1e-9
-    if len(gaps) <= ALL_SWAPS:
-        signs = 1.0 - 2 * ((np.arange(2 ** len(gaps))[:, None] >> np.arange(len(gaps))) & 1)
-        return float((abs(signs @ gaps) >= seen).mean())
-    draw = np.random.default_rng(seed)
-    found, step = 0, max(1, _AT_ONCE // len(gaps))
-    for start in range(0, SWAPS, step):
-        signs = draw.choice([-1.0, 1.0], size=(min(step, SWAPS - start), len(gaps)))
-        found += int((abs(signs @ gaps) >= seen).sum())
-    return (1 + found) / (1 + SWAPS)

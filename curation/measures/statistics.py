@@ -1,8 +1,8 @@
-"""How much was collected, how long it is, who wrote it and how varied it is (ACL §4, Table 1).
+"""How many CATs there are, how long, how varied and by whom they are (ACL §4, Table 1).
 
-A cell counts CATs and the terms that have any. Lengths are in words as spaces part them, which
-gives the paper's figures: of the filled sentence (intrasentence), or of the context and one
-association together (intersentence), over all three associations.
+A cell counts CATs and the terms that have any. Lengths are in words separated by spaces, which
+reproduces the paper's values. They are of the filled sentence (intrasentence), or of the context
+and one association together (intersentence), over all three associations.
 """
 
 import math
@@ -21,11 +21,11 @@ from curation.stats.intervals import FEW, mean_interval
 from curation.words import UNSPACED, NotCheckedError, base, words
 
 ALGORITHM = 3
-SAMPLE = 1000  # words among which different ones are counted, so that large and small compare
+SAMPLE = 1000  # words among which different ones are counted, to compare large and small parts
 
 Counts = Callable[[str], int]
 Report = dict[str, Any]
-Said = Mapping[str, Sequence[str]]  # by CAT what differs between its associations, in their order
+Texts = Mapping[str, Sequence[str]]  # by CAT, the texts in which its associations differ
 
 
 def statistics(
@@ -40,12 +40,12 @@ def statistics(
     Args:
         cats: the CATs.
         language: language code of the texts.
-        writers: who wrote each item, by its id; None where nobody knows.
-        tokens: how many tokens a model makes of a text; None where no tokenizer was named.
+        writers: the writer of each item, by its id; None if they are not known.
+        tokens: counts a text's tokens; None if no tokenizer was named.
 
     Returns:
         ``kinds`` (Table 1: by kind its domains and overall), ``overall``, ``gaps``, ``vocabulary``,
-        ``terms``, ``writers`` (None where not known) and ``not_checked``: why a figure is null.
+        ``terms``, ``writers`` (None if not known) and ``not_checked``: why a value is null.
     """
     units: dict[str, Counts] = {"characters": len}
     not_checked: dict[str, str] = {}
@@ -58,8 +58,8 @@ def statistics(
     else:
         not_checked["tokens"] = "no tokenizer was named: --tokenizer MODEL"
     if writers is None:
-        not_checked["writers"] = "a gold file does not say who wrote its CATs"
-    said = {cat.id: options(cat) for cat in cats}
+        not_checked["writers"] = "a gold file does not name the writers of its CATs"
+    texts = {cat.id: options(cat) for cat in cats}
     return {
         "language": language,
         "kinds": {
@@ -72,9 +72,9 @@ def statistics(
             for kind in KINDS
         },
         "overall": cell(cats, units),
-        "gaps": [row for kind in KINDS for row in _gaps(of_kind(cats, kind), said, kind, units)],
-        "vocabulary": vocabulary(cats, said, language=language, not_checked=not_checked),
-        "terms": terms(cats, said, writers or {}),
+        "gaps": [row for kind in KINDS for row in _gaps(of_kind(cats, kind), texts, kind, units)],
+        "vocabulary": vocabulary(cats, texts, language=language, not_checked=not_checked),
+        "terms": terms(cats, texts, writers or {}),
         "writers": writers and _writers(cats, writers),
         "not_checked": not_checked,
     }
@@ -87,17 +87,18 @@ def of_kind(cats: Sequence[Cat], kind: str) -> list[Cat]:
 
 def by_domain(cats: Sequence[Cat]) -> list[tuple[str, list[Cat]]]:
     """The CATs of each domain, by name."""
-    found: dict[str, list[Cat]] = defaultdict(list)
+    domains: dict[str, list[Cat]] = defaultdict(list)
     for cat in cats:
-        found[cat.domain].append(cat)
-    return sorted(found.items())
+        domains[cat.domain].append(cat)
+    return sorted(domains.items())
 
 
 def word_count(language: str) -> Counts:
-    """What counts a text's words in a language.
+    """A function that counts a text's words in a language.
 
     Raises:
-        NotCheckedError: no space parts them, and what parts them is not there.
+        NotCheckedError: the language does not separate words by spaces, and the package that splits
+            them is not installed.
 
     >>> word_count("en")("The film-maker isn't in.")
     4
@@ -119,7 +120,7 @@ def shown(cat: Cat) -> list[str]:
 def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> dict[str, Any]:
     """CATs, terms, mean lengths and CATs by tier.
 
-    A mean is None where there is no CAT or the unit is missing.
+    A mean is None if there is no CAT or the unit is not available.
     """
     texts = [text for cat in cats for text in shown(cat)]
     means = {
@@ -139,15 +140,15 @@ def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> dict[str, Any]:
 
 
 def _gaps(
-    cats: Sequence[Cat], said: Said, kind: str, units: Mapping[str, Counts]
+    cats: Sequence[Cat], texts: Texts, kind: str, units: Mapping[str, Counts]
 ) -> list[dict[str, Any]]:
-    """How much longer one association is than another: a model that likes length follows it."""
+    """How much longer one association is than another, which a model may follow."""
     rows = []
     for unit, count in units.items():
         sizes = {
             cat.id: {
                 a.gold: count(option)
-                for a, option in zip(cat.associations, said[cat.id], strict=True)
+                for a, option in zip(cat.associations, texts[cat.id], strict=True)
             }
             for cat in cats
         }
@@ -160,14 +161,14 @@ def _gaps(
 
 
 def _gap(differences: Sequence[tuple[Cat, int]]) -> dict[str, Any]:
-    """Mean difference with its interval over terms, and the share of CATs that have any."""
+    """Mean difference with its interval over terms, and the share of CATs that differ at all."""
     by_term: dict[tuple[str, str], list[int]] = defaultdict(list)
     for cat, difference in differences:
         by_term[cat.domain, cat.term].append(difference)
     count = len(differences)
     if not count:
         return {"cats": 0, "mean": None, "ci": None, "differ": None, "few_terms": True}
-    sums = np.array([[sum(found), len(found)] for found in by_term.values()], float)
+    sums = np.array([[sum(own), len(own)] for own in by_term.values()], float)
     return {
         "cats": count,
         "mean": sum(d for _, d in differences) / count,
@@ -181,25 +182,30 @@ def _gap(differences: Sequence[tuple[Cat, int]]) -> dict[str, Any]:
 
 
 def vocabulary(
-    cats: Sequence[Cat], said: Said, *, language: str, not_checked: dict[str, str] | None = None
+    cats: Sequence[Cat],
+    texts: Texts,
+    *,
+    language: str,
+    not_checked: dict[str, str] | None = None,
 ) -> list[dict[str, Any]] | None:
     """How many words the associations of each domain and label use, and how many different ones.
 
-    Of what fills the BLANK, or of the sentences. ``in_sample`` is how many different words a
-    thousand of them hold on average, drawn without replacement (rarefaction, Hurlbert 1971), which
-    compares what is large with what is small; None where there are fewer.
+    Words are counted in the text that fills the BLANK, or in the sentences. ``in_sample`` is how
+    many different words a sample of a thousand words has on average, drawn without replacement
+    (rarefaction, Hurlbert 1971). It makes parts of different size comparable, and is None for fewer
+    than a thousand words.
 
     Returns:
-        A row a domain and label; None where the language's words cannot be parted.
+        One row per domain and label; None if texts of this language cannot be split into words.
     """
     rows = []
     try:
         for domain, own in by_domain(cats):
-            found: dict[str, Counter[str]] = {gold: Counter() for gold in GOLDS}
+            by_label: dict[str, Counter[str]] = {gold: Counter() for gold in GOLDS}
             for cat in own:
-                for a, option in zip(cat.associations, said[cat.id], strict=True):
-                    found[a.gold].update(words(option, language))
-            for gold, counter in found.items():
+                for a, option in zip(cat.associations, texts[cat.id], strict=True):
+                    by_label[a.gold].update(words(option, language))
+            for gold, counter in by_label.items():
                 rows.append(
                     {
                         "domain": domain,
@@ -218,9 +224,16 @@ def vocabulary(
 
 
 def different_in_sample(counts: Sequence[int], size: int) -> float | None:
-    """How many different words a sample without replacement is expected to hold.
+    """The expected number of different words in a sample without replacement.
 
-    >>> different_in_sample([2, 1, 1], 2)  # of 6 pairs of words one is twice the same
+    Args:
+        counts: how often each word occurs.
+        size: words in the sample.
+
+    Returns:
+        None if there are fewer words than that.
+
+    >>> different_in_sample([2, 1, 1], 2)  # of 6 pairs of words, one has the same word twice
     1.83...
     >>> different_in_sample([1, 1], 3) is None
     True
@@ -243,16 +256,16 @@ def _log_choose(n: int, k: int) -> float:
 
 
 def terms(
-    cats: Sequence[Cat], said: Said, writers: Mapping[str, str | None]
+    cats: Sequence[Cat], texts: Texts, writers: Mapping[str, str | None]
 ) -> list[dict[str, Any]]:
-    """A row a term: its CATs, its writers, the commonest attribute of each label and its share.
+    """One row per term: its CATs, its writers, the commonest attribute of each label and its share.
 
-    The attribute is what fills the BLANK, case and spaces aside; a term without intrasentence CATs
-    has none. Of equally common ones the first by alphabet is told.
+    The attribute is the text that fills the BLANK, ignoring case and spaces; a term without
+    intrasentence CATs has none. Of equally common attributes, the alphabetically first is reported.
     """
-    found: dict[tuple[str, str], list[Cat]] = defaultdict(list)
+    by_term: dict[tuple[str, str], list[Cat]] = defaultdict(list)
     for cat in cats:
-        found[cat.domain, cat.term].append(cat)
+        by_term[cat.domain, cat.term].append(cat)
     return [
         {
             "domain": domain,
@@ -260,10 +273,10 @@ def terms(
             "term": own[0].target,
             "cats": len(own),
             **{kind: len(of_kind(own, kind)) for kind in KINDS},
-            "writers": len({who for cat in own if (who := writers.get(cat.id))}) or None,
-            "attributes": _commonest(of_kind(own, "intrasentence"), said),
+            "writers": len({writer for cat in own if (writer := writers.get(cat.id))}) or None,
+            "attributes": _commonest(of_kind(own, "intrasentence"), texts),
         }
-        for (domain, term), own in sorted(found.items(), key=lambda one: _place(one[1][0]))
+        for (domain, term), own in sorted(by_term.items(), key=lambda pair: _place(pair[1][0]))
     ]
 
 
@@ -271,27 +284,27 @@ def _place(cat: Cat) -> tuple[str, str, str]:
     return cat.domain, cat.target, cat.term
 
 
-def _commonest(cats: Sequence[Cat], said: Said) -> dict[str, dict[str, Any]]:
-    """By label the commonest attribute, how often it stands there and its share in percent."""
-    found: dict[str, Counter[str]] = {gold: Counter() for gold in GOLDS}
+def _commonest(cats: Sequence[Cat], texts: Texts) -> dict[str, dict[str, Any]]:
+    """By label, the commonest attribute, how often it occurs and its share in percent."""
+    by_label: dict[str, Counter[str]] = {gold: Counter() for gold in GOLDS}
     for cat in cats:
-        for a, option in zip(cat.associations, said[cat.id], strict=True):
-            found[a.gold][same_text(option)] += 1
-    told = {}
-    for gold, counter in found.items():
+        for a, option in zip(cat.associations, texts[cat.id], strict=True):
+            by_label[a.gold][same_text(option)] += 1
+    commonest = {}
+    for gold, counter in by_label.items():
         if counter:
-            text, count = min(counter.items(), key=lambda one: (-one[1], one[0]))
-            told[gold] = {"text": text, "count": count, "share": 100 * count / counter.total()}
-    return told
+            text, count = min(counter.items(), key=lambda pair: (-pair[1], pair[0]))
+            commonest[gold] = {"text": text, "count": count, "share": 100 * count / counter.total()}
+    return commonest
 
 
 def _writers(cats: Sequence[Cat], writers: Mapping[str, str | None]) -> dict[str, Any]:
-    """How the CATs are spread over those who wrote them: one person's words are one voice."""
-    known = [(cat, who) for cat in cats if (who := writers.get(cat.id))]
-    each = Counter(who for _, who in known)
+    """How the CATs are spread over their writers."""
+    known = [(cat, writer) for cat in cats if (writer := writers.get(cat.id))]
+    each = Counter(writer for _, writer in known)
     by_term: dict[str, Counter[str]] = defaultdict(Counter)
-    for cat, who in known:
-        by_term[cat.term][who] += 1
+    for cat, writer in known:
+        by_term[cat.term][writer] += 1
     alone = sum(len(counter) == 1 and counter.total() > 1 for counter in by_term.values())
     return {
         "writers": len(each),

@@ -1,4 +1,4 @@
-"""What a model is asked about a CAT: each association's text, and where its attribute stands."""
+"""What a model is asked about a CAT: each association's text, and where its attribute is in it."""
 
 import hashlib
 from collections.abc import Callable
@@ -34,7 +34,7 @@ VARIANTS: dict[str, tuple[Callable[[str], str], str]] = {
     "capital": (_sentence_case, "every text begins with a capital"),
     "unpointed": (_no_final, "no final punctuation"),
 }
-"""How texts can be altered, to see whether a figure hangs on it: by name, and what it does."""
+"""How texts can be altered, to see whether results depend on it: by name, with what it does."""
 
 
 def questions(cat: Cat, *, variant: str = "") -> list[Question]:
@@ -45,7 +45,7 @@ def questions(cat: Cat, *, variant: str = "") -> list[Question]:
         variant: one of ``VARIANTS``; "" for the texts as published.
     """
     alter = VARIANTS[variant][0] if variant else str
-    found = []
+    asked = []
     for association in cat.associations:
         context, sentence = alter(cat.context), alter(association.sentence)
         ask = ScoringRequest(cat.kind, context, sentence)
@@ -56,5 +56,5 @@ def questions(cat: Cat, *, variant: str = "") -> list[Question]:
                 start=start, end=end, filled=filled, at=places[0], also=tuple(places[1:])
             )
         digest = hashlib.sha256("\0".join([ask.kind, context, sentence]).encode()).hexdigest()[:16]
-        found.append(Question(association.id, ask, digest))
-    return found
+        asked.append(Question(association.id, ask, digest))
+    return asked

@@ -1,4 +1,4 @@
-"""What a model is held against: StereoSet's baselines, computed, and artefact baselines, measured.
+"""Baselines to compare models with: StereoSet's are computed, artefact baselines are measured.
 
 IdealLM, StereotypedLM and RandomLM are those of StereoSet, ACL §5.3.
 """
@@ -17,17 +17,17 @@ EXPECTED: dict[str, tuple[float | None, float]] = {
     "StereotypedLM": (None, 1.0),
     "RandomLM": (0.5, 0.5),
 }
-"""Probability of preferring the meaningful, and the stereotype; None where it is not defined."""
+"""Probability of preferring the meaningful association, and the stereotype; None: not defined."""
 
 
 def baselines(cats: Sequence[Cat]) -> list[dict[str, Any]]:
     """What the three baselines score on these CATs, in the form of ``metrics.results``.
 
-    Every comparison enters with the probability that the baseline wins it, so the figures are
-    expectations and have no interval. StereotypedLM says nothing of unrelated associations: its
-    lms is None, and its icat is 0 whatever that would be.
+    Every comparison counts with the probability that the baseline wins it, so the values are
+    expectations and have no interval. StereotypedLM is not defined for unrelated associations: its
+    lms is None. Its icat is 0 whatever its lms would be.
     """
-    found = []
+    expected = []
     for model, (meaningful, stereotype) in EXPECTED.items():
         table = pd.DataFrame(
             [
@@ -47,8 +47,8 @@ def baselines(cats: Sequence[Cat]) -> list[dict[str, Any]]:
             cell.update(lms_ci=None, ss_ci=None, icat_ci=None, too_wide=[])
             if meaningful is None:
                 cell.update(lms=None)
-        found.append(result)
-    return found
+        expected.append(result)
+    return expected
 
 
 def _cells(result: dict[str, Any]) -> list[dict[str, Any]]:
@@ -60,13 +60,13 @@ def _cells(result: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-CHANCE = 50.0  # the ss of who does not tell stereotype from anti-stereotype
-CLEAR_LMS = 60.0  # who is surely above it tells the meaningful by its surface
+CHANCE = 50.0  # the ss of a rule that cannot tell stereotype from anti-stereotype
+CLEAR_LMS = 60.0  # a rule that is surely above it finds the meaningful by its surface
 
 
 def measured(
     cats: Sequence[Cat],
-    found: Sequence[Artefact],
+    baselines: Sequence[Artefact],
     *,
     ties: Ties = "half",
 ) -> list[dict[str, Any]]:
@@ -74,18 +74,18 @@ def measured(
 
     Args:
         cats: the CATs.
-        found: of ``artefacts.artefacts`` on the same CATs.
+        baselines: of ``artefacts.artefacts`` on the same CATs.
         ties: as in ``metrics.comparisons``.
 
     Returns:
-        One an artefact, in the form of ``metrics.results``, with ``says`` (its rule), ``why`` (why
-        it was not checked, or "") and ``beyond_chance`` (as that function has it, with ties half
-        won; an ss that only mirrors another artefact's is not told twice). Of what was not checked
-        ``kinds`` is empty and ``overall`` None. ``overall`` is None, too, where a rule leaves a
-        kind out: beside figures of both kinds it would compare what is not alike.
+        One per baseline: ``metrics.results``, with ``says`` (its rule), ``why`` (why it was not
+        checked, or "") and ``beyond_chance`` (from the function ``beyond_chance``, with ties half
+        won; an ss that only mirrors another baseline's is not repeated). If a baseline was not
+        checked, ``kinds`` is empty and ``overall`` None. ``overall`` is also None if a rule is for
+        one kind of CAT, since it cannot be compared with values of both kinds.
     """
-    told = []
-    for artefact in found:
+    measured = []
+    for artefact in baselines:
         result: dict[str, Any] = {"model": artefact.name, "kinds": {}, "overall": None}
         beyond: list[dict[str, Any]] = []
         if artefact.scores is not None:
@@ -94,41 +94,42 @@ def measured(
             result = results(comparisons(own, scores, ties=ties), model=artefact.name)
             fair = result
             if ties != "half":
-                # Lost ties push coarse scores away from 50, which is no artefact of the texts.
+                # Lost ties move coarse scores away from 50, which is not an artefact of the texts.
                 fair = results(comparisons(own, scores), model=artefact.name)
             beyond = [
-                one
-                for one in beyond_chance(fair)
-                if one["figure"] == "lms" or artefact.name not in MIRRORED  # ss was told already
+                row
+                for row in beyond_chance(fair)
+                if row["figure"] == "lms" or artefact.name not in MIRRORED  # ss is listed already
             ]
             if len(own) < len(cats):
                 result["overall"] = None
-        told.append({**result, "says": artefact.says, "why": artefact.why, "beyond_chance": beyond})
-    return told
+        about = {"says": artefact.says, "why": artefact.why, "beyond_chance": beyond}
+        measured.append({**result, **about})
+    return measured
 
 
 def beyond_chance(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Where a baseline that understands nothing is clearly better or other than chance.
+    """The values at which a baseline that understands nothing differs clearly from chance.
 
-    That is, by kind: an lms whose interval lies above 60, and an ss whose interval leaves out 50.
-    Cells with fewer than five terms, and figures without an interval, are passed over.
+    For each kind of CAT these are an lms whose interval is above 60, and an ss whose interval does
+    not contain 50. Cells with fewer than five terms and values without an interval are skipped.
 
     Args:
-        result: of ``metrics.results``, ties counted half.
+        result: of ``metrics.results``, with ties half won.
 
     Returns:
-        ``{"kind", "figure", "value", "ci"}`` each; figure is lms or ss.
+        Rows ``{"kind", "figure", "value", "ci"}``; figure is lms or ss.
     """
-    found = []
+    rows = []
     for kind in KINDS:
         cell = result["kinds"].get(kind, {}).get("overall", {"few_terms": True})
         if cell["few_terms"]:
             continue
-        for figure in ("lms", "ss"):
-            bounds = cell[f"{figure}_ci"]
+        for metric in ("lms", "ss"):
+            bounds = cell[f"{metric}_ci"]
             if bounds is None:
                 continue
             low, high = bounds
-            if low > CLEAR_LMS if figure == "lms" else not low <= CHANCE <= high:
-                found.append({"kind": kind, "figure": figure, "value": cell[figure], "ci": bounds})
-    return found
+            if low > CLEAR_LMS if metric == "lms" else not low <= CHANCE <= high:
+                rows.append({"kind": kind, "figure": metric, "value": cell[metric], "ci": bounds})
+    return rows

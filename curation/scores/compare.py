@@ -24,24 +24,27 @@ def run_results(
     profiles: Sequence[str] = (),
     sizes: Mapping[str, Sizes] | None = None,
 ) -> dict[str, Any]:
-    """A run's ``metrics.results``, with what tables say of the run.
+    """A run's ``metrics.results``, with everything that tables show about the run.
 
     Args:
         board: what the runs won.
         number: of the run.
-        profiles: that it fits, by ``groups.profiles_in``.
+        profiles: the profiles that it fits, from ``groups.profiles_in``.
         sizes: of ``sizes.read_sizes``, by model.
 
     Returns:
         ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",
-        "declared", "profiles", "flags", "parameters", "corpus_gb", "left_out"}``: run is its name,
-        MODEL/RULE; rules by kind that it has CATs of, empty where they are not known; own_head
-        whether nsp was read with the model's own head; declared the profile that a file of
-        predictions was declared to be under; flags as ``flags.flags_of``; left_out how many CATs of
-        the run's kinds lack a score.
+        "declared", "profiles", "flags", "parameters", "corpus_gb", "left_out"}``:
+
+        - run: its name, MODEL/RULE.
+        - rules: by kind, for the kinds that it has CATs of; empty if they are not known.
+        - own_head: whether nsp was computed with the model's own head.
+        - declared: the profile that a file of predictions was declared to be under.
+        - flags: of ``flags.flags_of``.
+        - left_out: how many CATs of the run's kinds lack a score.
     """
     run, (lacks, left_out) = board.runs[number], board.lacking(number)
-    found = results(board.table(number), model=run.model)
+    own = results(board.table(number), model=run.model)
     return {
         "run": run.name,
         "model": run.model,
@@ -52,10 +55,10 @@ def run_results(
         "own_head": bool(run.about.get("own_head")),
         "declared": run.profile,
         "profiles": list(profiles),
-        "flags": flags_of(found, run.about),
+        "flags": flags_of(own, run.about),
         **sizes_of(run.model, run.about, sizes or {}),
         "left_out": left_out,
-        **found,
+        **own,
     }
 
 
@@ -67,26 +70,26 @@ def compare_group(
     agreement: Mapping[str, Agreement] | None = None,
     power: float | None = None,
 ) -> dict[str, Any]:
-    """One group's ranking, and what is said over its models.
+    """One group's ranking, and what is computed over its models.
 
     Args:
         board: what the runs won.
         group: which of them are compared.
         every: ``run_results`` of every run of the board.
         agreement: as for ``terms.by_term``.
-        power: points of a difference, for ``power.power_report``.
+        power: a difference in points, for ``power.power_report``.
 
     Returns:
         ``{"group", "sort", "title", "models", "one_kind_only", "differences", "correlations",
-        "terms", "power"}``: models are names of runs, the highest icat first; ``one_kind_only`` are
-        those that lack a kind of CAT which others have: nothing of both kinds is over them. Holm's
-        correction is over the pairs of this group. Correlations and terms are over the models that
-        are not ensembles.
+        "terms", "power"}``. ``models`` are names of runs, the highest icat first.
+        ``one_kind_only`` are those that lack a kind of CAT which others have; they are in no result
+        of both kinds. Holm's correction is over the pairs of this group. Correlations and terms are
+        over the models that are not ensembles.
     """
     chosen = sorted(group.runs, key=lambda number: -every[number]["overall"]["icat"])
     whole = board.whole(chosen)
     alone = single(board.runs, whole)
-    found = [every[number] for number in alone]
+    single_models = [every[number] for number in alone]
     return {
         "group": group.name,
         "sort": group.sort,
@@ -94,47 +97,47 @@ def compare_group(
         "models": [board.runs[number].name for number in chosen],
         "one_kind_only": [board.runs[n].name for n in chosen if n not in whole],
         "differences": differences(board, chosen),
-        "correlations": [*correlations(found), *size_correlations(found)],
+        "correlations": [*correlations(single_models), *size_correlations(single_models)],
         "terms": by_term(board, alone, agreement=agreement),
         "power": power_report(board, whole, power) if power else None,
     }
 
 
-def correlations(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def correlations(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Spearman's correlations over models: lms with ss, and each of them across the kinds.
 
     ACL §7, "Relation between lms and ss".
 
     Args:
-        found: of ``run_results``, one a model.
+        models: of ``run_results``, one per model.
 
     Returns:
-        ``{"of", "with", "rho", "p", "models", "exact"}``; across kinds only the models that have
-        both are taken.
+        ``{"of", "with", "rho", "p", "models", "exact"}``; correlations across kinds are over the
+        models that have both kinds.
     """
-    lms, ss = ([one["overall"][name] for one in found] for name in ("lms", "ss"))
+    lms, ss = ([model["overall"][metric] for model in models] for metric in ("lms", "ss"))
     rows = [{"of": "lms", "with": "ss", **spearman(lms, ss)}]
-    both = [one["kinds"] for one in found if len(one["kinds"]) == len(KINDS)]
-    for figure in ("lms", "ss") if both else ():
-        across = [[kinds[kind]["overall"][figure] for kinds in both] for kind in KINDS]
+    both = [model["kinds"] for model in models if len(model["kinds"]) == len(KINDS)]
+    for metric in ("lms", "ss") if both else ():
+        across = [[kinds[kind]["overall"][metric] for kinds in both] for kind in KINDS]
         rows.append(
-            {"of": f"{figure}, {KINDS[0]}", "with": f"{figure}, {KINDS[1]}", **spearman(*across)}
+            {"of": f"{metric}, {KINDS[0]}", "with": f"{metric}, {KINDS[1]}", **spearman(*across)}
         )
     return rows
 
 
 def shifts(board: Board, groups: Sequence[Group]) -> list[dict[str, Any]]:
-    """How far a model's figures move under other rules, or under a variant of its rules.
+    """How much a model's values change under other rules, or under a variant of its rules.
 
     Args:
         board: what the runs won.
-        groups: the first that has a model has the run that its others are held against; models
-            that are in none of them are left out.
+        groups: a model's main run is its run in the first group that has the model. Models that are
+            in no group are left out.
 
     Returns:
-        Rows of ``differences.paired``, overall, with ``"what"`` («rule» or «variant»): a is the
-        other run; b the model's own under other rules, or the same rules without the variant (the
-        model's own where there is none). Runs whose rules are not known are left out.
+        Rows of ``differences.paired``, overall, with ``"what"`` («rule» or «variant»). a is the
+        other run. b is the model's main run; for a variant it is the run by the same rules without
+        the variant, if there is one. Runs whose rules are not known are left out.
     """
     own: dict[str, int] = {}
     known: dict[int, tuple[str, str, str]] = {}
@@ -145,16 +148,16 @@ def shifts(board: Board, groups: Sequence[Group]) -> list[dict[str, Any]]:
         if run.model in own and (run.rules or run.profile):
             known[number] = (run.model, rules_name(run.rules) or run.rule, run.variant)
     at = {key: number for number, key in reversed(known.items())}
-    pairs: dict[tuple[int, int], str] = {}
+    changes: dict[tuple[int, int], str] = {}
     for number, (model, rule, variant) in known.items():
-        base, what = own[model], "rule"
+        base, change = own[model], "rule"
         if variant:
-            base, what = at.get((model, rule, ""), base), "variant"
+            base, change = at.get((model, rule, ""), base), "variant"
         if known[base] != known[number]:
-            pairs[number, base] = what
-    names = {(board.runs[a].name, board.runs[b].name): what for (a, b), what in pairs.items()}
-    found = paired(board, list(pairs), kind=BOTH)
-    return [row | {"what": names[row["a"], row["b"]]} for row in found]
+            changes[number, base] = change
+    names = {(board.runs[a].name, board.runs[b].name): c for (a, b), c in changes.items()}
+    rows = paired(board, list(changes), kind=BOTH)
+    return [row | {"what": names[row["a"], row["b"]]} for row in rows]
 
 
 def terms_of(
@@ -165,34 +168,34 @@ def terms_of(
     count: int = 1,
     agreement: Mapping[str, Agreement] | None = None,
 ) -> list[dict[str, Any]]:
-    """Of each run of one model what ``terms.model_terms`` has, beside the means of its group.
+    """``terms.model_terms`` of each run of one model, beside the means of its group.
 
     Args:
         name: of the model, or of one of its runs (MODEL/RULE); "" for none.
         every: ``run_results`` of every run.
-        reports: of ``compare_group``; a run in none of them is left out.
-        count: of most and of least stereotyped terms a domain.
+        reports: of ``compare_group``; a run that is in none of them is left out.
+        count: how many most and least stereotyped terms per domain.
         agreement: as for ``terms.by_term``.
 
     Returns:
-        ``{"run", "group", "rows"}``; the means are those of the first group that has the run, None
-        where it is the only model there.
+        ``{"run", "group", "rows"}``. The means are those of the first group that has the run, and
+        None if it is the only model there.
 
     Raises:
-        CurationError: no such model is compared; names those that are.
+        CurationError: no such model is compared; lists the models that are.
     """
-    found = []
-    for one in every if name else ():
-        if name not in (one["run"], one["model"]):
+    tables = []
+    for result in every if name else ():
+        if name not in (result["run"], result["model"]):
             continue
-        report = next((report for report in reports if one["run"] in report["models"]), None)
+        report = next((report for report in reports if result["run"] in report["models"]), None)
         if report:
             means = report["terms"] if len(report["models"]) > 1 else ()
-            rows = model_terms(one, count=count, means=means, agreement=agreement)
-            found.append({"run": one["run"], "group": report["group"], "rows": rows})
-    if name and not found:
+            rows = model_terms(result, count=count, means=means, agreement=agreement)
+            tables.append({"run": result["run"], "group": report["group"], "rows": rows})
+    if name and not tables:
         known = sorted({run for report in reports for run in report["models"]})
         raise CurationError(
             f"--terms-of {name}: no such model is compared", f"use one of: {', '.join(known)}"
         )
-    return found
+    return tables

@@ -23,14 +23,14 @@ _PAIRS = ((0, 2), (1, 2), (0, 1))  # the three comparisons of a CAT, places in G
 class Ensemble(NamedTuple):
     """Weights in the members' order, and how each member's scores are standardised, by kind.
 
-    ``figures`` are of the dev CATs: the objective of the ensemble, of even weights, and of each
-    member alone; ``dev_cats`` the ids of these CATs.
+    ``on_dev`` has the objective's value on the dev CATs: of the ensemble, of even weights, and of
+    each member alone. ``dev_cats`` are the ids of these CATs.
     """
 
     weights: list[float]
     means: dict[Kind, list[float]]
     sds: dict[Kind, list[float]]
-    figures: dict[str, Any]
+    on_dev: dict[str, Any]
     dev_cats: list[str]
 
 
@@ -38,7 +38,8 @@ def choose(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
     """The members by their names, MODEL/RULE[+VARIANT].
 
     Raises:
-        CurationError: fewer than two, one twice, or one that is not there; names those that are.
+        CurationError: fewer than two members, a member twice, or one that is not there; lists the
+            runs that are.
     """
     if len(names) < 2:
         raise CurationError("an ensemble needs two members or more", "name them as MODEL/RULE")
@@ -46,7 +47,7 @@ def choose(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
     for place, name in enumerate(names):
         if name not in there:
             known = ", ".join(sorted(there))
-            raise CurationError(f"there are no scores of {name}", f"name members of {known}")
+            raise CurationError(f"there are no scores of {name}", f"use two or more of: {known}")
         if name in names[:place]:
             raise CurationError(f"{name} is named twice", "name each member once")
     return [there[name] for name in names]
@@ -62,7 +63,7 @@ def stacked(cats: Sequence[Cat], members: Sequence[Run]) -> Floats:
 
 
 def covered(cats: Sequence[Cat], members: Sequence[Run]) -> list[Cat]:
-    """The CATs of which every member has all scores."""
+    """The CATs for which every member has all scores."""
     has = np.all([scored(cats, run.scores) for run in members], axis=0)
     return [cat for cat, there in zip(cats, has, strict=True) if there]
 
@@ -75,44 +76,44 @@ def fit(
     ties: Ties = "half",
     seed: int = 1,
 ) -> Ensemble:
-    """Weights, none below 0 and 1 together, that do best on the dev CATs.
+    """The weights that do best on the dev CATs; each is 0 or more, and their sum is 1.
 
-    ACL §7 builds «the strongest language model» by a linear weighted combination, so lms is what
-    is maximised unless icat is asked for; it does not give the weights. An association's score is
-    Σ w · z, where z is a member's score less its mean over the dev associations of that kind, by
-    their standard deviation; the same weights serve both kinds. What is maximised is lms (or icat)
-    of the dev CATs as ``metrics.results`` has it: from means over terms, kinds pooled. Of equally
-    good weights the most even ones are taken. With two or three members all weights on a grid are
-    tried (steps of 0.001 and 0.01); with more the search is from seeded draws, and need not find
-    the very best. The figure on dev is flattered by the choice.
+    ACL §7 builds «the strongest language model» by a linear weighted combination and does not give
+    the weights, so the default objective is lms. An association's score is Σ w · z, where z is a
+    member's score less its mean over the dev associations of that kind, divided by their standard
+    deviation. Both kinds have the same weights. The objective is lms (or icat) of the dev CATs as
+    in ``metrics.results``: from means over terms, kinds pooled. Of equally good weights, the most
+    even are chosen. With two or three members, all weights on a grid are tried (steps of 0.001 and
+    0.01). With more, the search starts from seeded random draws and may not find the very best.
+    The value on dev is too good, since the weights were chosen there.
 
     Args:
-        dev: the dev CATs; those that a member lacks are left out.
+        dev: the dev CATs; those that a member has not scored are left out.
         members: two or more.
         objective: what is maximised.
         ties: how ties count in it.
         seed: of the draws.
 
     Raises:
-        CurationError: no dev CATs, none that all members have, or a member whose scores are all
-            equal.
+        CurationError: there are no dev CATs, none has scores of all members, or the scores of a
+            member are all equal.
     """
     if not dev:
         raise CurationError(
             "there are no dev CATs to fit the weights on",
-            "run «curation decisions split» with a share for dev, or name a --dev file",
+            "set a share for dev and run «curation decisions split», or name a --dev file",
         )
     for run in members:
         if not any(scored(dev, run.scores)):
             raise CurationError(
-                f"{run.where}: no scores at all for the {len(dev)} dev CATs",
+                f"{run.where}: has no scores for the {len(dev)} dev CATs",
                 "score this model on the dev CATs, too",
             )
     own = covered(dev, members)
     if not own:
         raise CurationError(
             f"no dev CAT has scores of all {len(members)} members",
-            "take members that serve the same kind of CAT",
+            "choose members that score the same kind of CAT",
         )
     values = stacked(own, members)
     kinds = np.array([cat.kind for cat in own])
@@ -126,8 +127,9 @@ def fit(
         for run, low, high in zip(members, part.min(axis=0), part.max(axis=0), strict=True):
             if low == high:
                 raise CurationError(
-                    f"{run.where}: all its scores of {kind} dev CATs are {low:g}",
-                    "an ensemble standardises scores: leave this member out",
+                    f"{run.where}: all scores of {kind} dev CATs are {low:g}, so they cannot be "
+                    "standardised",
+                    "leave this member out",
                 )
     standard = _standardised(values, kinds, means, sds)
     gaps = np.stack([standard[:, a] - standard[:, b] for a, b in _PAIRS])
@@ -135,14 +137,14 @@ def fit(
     score = objective_of(gaps, terms, objective=objective, half=0.5 if ties == "half" else 0.0)
     weights = search(score, len(members), seed)
     even = np.full(len(members), 1 / len(members))
-    told = score(np.vstack([weights, even, np.eye(len(members))])).tolist()
-    figures = {
+    reached = score(np.vstack([weights, even, np.eye(len(members))])).tolist()
+    on_dev = {
         "objective": objective,
-        "ensemble": told[0],
-        "even_weights": told[1],
-        "members": told[2:],
+        "ensemble": reached[0],
+        "even_weights": reached[1],
+        "members": reached[2:],
     }
-    return Ensemble(weights.tolist(), means, sds, figures, [cat.id for cat in own])
+    return Ensemble(weights.tolist(), means, sds, on_dev, [cat.id for cat in own])
 
 
 def _standardised(
@@ -151,11 +153,11 @@ def _standardised(
     means: dict[Kind, list[float]],
     sds: dict[Kind, list[float]],
 ) -> Floats:
-    found = np.empty_like(values)
+    standard = np.empty_like(values)
     for kind in means:
-        of = kinds == kind
-        found[of] = (values[of] - means[kind]) / sds[kind]
-    return found
+        of_kind = kinds == kind
+        standard[of_kind] = (values[of_kind] - means[kind]) / sds[kind]
+    return standard
 
 
 def apply(
@@ -167,13 +169,14 @@ def apply(
         The scores by association, and the CATs left out because a member lacks a score of them.
 
     Raises:
-        CurationError: a kind that no dev CAT had, so that nothing says how to standardise it.
+        CurationError: the CATs have a kind that no dev CAT had, so its scores cannot be
+            standardised.
     """
     own = covered(cats, members)
     unknown = {cat.kind for cat in own} - set(ensemble.means)
     if unknown:
         raise CurationError(
-            f"no dev CAT that all members have is {min(unknown)}",
+            f"no dev CAT with scores of all members is {min(unknown)}",
             "score the members on dev CATs of this kind, too",
         )
     kinds = np.array([cat.kind for cat in own])
@@ -188,16 +191,16 @@ def apply(
     return scores, [cat for cat in cats if cat.id not in kept]
 
 
-def about(name: str, ensemble: Ensemble, members: Sequence[Run], **knobs: Any) -> dict[str, Any]:
-    """What ``run.json`` holds of an ensemble.
+def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any) -> dict[str, Any]:
+    """The content of an ensemble's ``run.json``.
 
-    ``dev_cats`` has also what members that are ensembles were fitted on: that flatters them, too.
+    ``dev_cats`` includes the CATs that members were fitted on if they are ensembles themselves.
 
     Args:
         name: of the ensemble.
         ensemble: as fitted.
         members: in the order of the weights.
-        knobs: what else it was fitted with.
+        settings: further settings of the fit.
     """
     rules, variant = rules_of(members, list(ensemble.means))
     fitted = [ensemble.dev_cats, *(run.about.get("dev_cats", ()) for run in members)]
@@ -211,19 +214,19 @@ def about(name: str, ensemble: Ensemble, members: Sequence[Run], **knobs: Any) -
         "members": [run.name for run in members],
         "member_runs": member_runs(members),
         "weights": dict(zip([run.name for run in members], ensemble.weights, strict=True)),
-        "objective": ensemble.figures["objective"],
+        "objective": ensemble.on_dev["objective"],
         "means": _by_member(ensemble.means, members),
         "sds": _by_member(ensemble.sds, members),
         "dev": {
             "cats": len(ensemble.dev_cats),
-            **{name: value for name, value in ensemble.figures.items() if name != "members"},
+            **{name: value for name, value in ensemble.on_dev.items() if name != "members"},
             "members": dict(
-                zip([run.name for run in members], ensemble.figures["members"], strict=True)
+                zip([run.name for run in members], ensemble.on_dev["members"], strict=True)
             ),
         },
         "dev_cats": list(dict.fromkeys(cat for cats in fitted for cat in cats)),
         "members_sha256": {run.name: _digest(run) for run in members},
-        **knobs,
+        **settings,
     }
 
 
@@ -232,9 +235,9 @@ def _digest(run: Run) -> str | None:
 
 
 def scored_since(run: Run, runs: Sequence[Run]) -> list[str]:
-    """An ensemble's members whose file of scores is another than that which it was made of."""
+    """The members of an ensemble whose scores have changed since it was made."""
     kept = run.about.get("members_sha256", {})
-    return [one.name for one in runs if one.name in kept and _digest(one) != kept[one.name]]
+    return [m.name for m in runs if m.name in kept and _digest(m) != kept[m.name]]
 
 
 def _by_member(
@@ -254,8 +257,8 @@ def rules_of(members: Sequence[Run], kinds: Sequence[Kind]) -> tuple[dict[Kind, 
     variants = {run.variant for run in members}
     rules: dict[Kind, str] = {}
     for kind in kinds:
-        found = {run.rules.get(kind, run.rule) for run in members}
-        rules[kind] = found.pop() if len(found) == len(variants) == 1 else MIXED
+        own = {run.rules.get(kind, run.rule) for run in members}
+        rules[kind] = own.pop() if len(own) == len(variants) == 1 else MIXED
     return rules, variants.pop() if len(variants) == 1 else ""
 
 
@@ -268,11 +271,14 @@ def folder(about: Mapping[str, Any]) -> str:
 def split_results(
     splits: Mapping[str, Sequence[Cat]], scores: Mapping[str, float], *, model: str, ties: Ties
 ) -> dict[str, Any]:
-    """``metrics.results`` of each split that has CATs with scores, and how many had none."""
-    found = {}
+    """``metrics.results`` of each split that has CATs with scores.
+
+    ``left_out`` counts the CATs that have no scores.
+    """
+    by_split = {}
     for name, cats in splits.items():
         own = [cat for cat, has in zip(cats, scored(cats, scores), strict=True) if has]
         if own:
-            figures = results(comparisons(own, scores, ties=ties), model=model)
-            found[name] = {**figures, "left_out": len(cats) - len(own)}
-    return found
+            result = results(comparisons(own, scores, ties=ties), model=model)
+            by_split[name] = {**result, "left_out": len(cats) - len(own)}
+    return by_split

@@ -1,4 +1,4 @@
-"""Which runs are compared: those of one profile, or those under the same rules."""
+"""Groups of runs that can be compared: runs of one profile, or runs under the same rules."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -13,12 +13,13 @@ Key = tuple[Sort, str]
 
 
 class Group(NamedTuple):
-    """Runs that are ranked together, at most one a model.
+    """Runs that are ranked together, at most one per model.
 
-    ``sort`` says what they share: a profile, the rules of each kind, or nothing (a run alone whose
-    rules are not known or not one). ``name`` is that of the profile or the rules, with the variant
-    after a «+»; of a run alone its own. ``title`` says the same to a reader; of a run alone, why it
-    is alone. ``runs`` are numbers of runs.
+    ``sort`` is what they share: a profile, the rules of each kind, or nothing (a run «alone», whose
+    rules are not known or not the same for all members of an ensemble). ``name`` is that of the
+    profile or the rules, with the variant after a «+»; for a run alone it is the run's name.
+    ``title`` describes the group in tables; for a run alone, it is the reason why it is alone.
+    ``runs`` are numbers of runs.
     """
 
     sort: Sort
@@ -33,16 +34,17 @@ class Group(NamedTuple):
 
 
 def keys(run: Run, there: Mapping[str, Run]) -> frozenset[Key]:
-    """The profiles that a run fits, and its rules by name; both with its variant.
+    """The profiles that a run fits, and the name of its rules; both with its variant.
 
     An ensemble fits what all of its members fit. A run whose rules are not known fits nothing.
 
     Args:
         run: the run.
-        there: runs by name, to find the members of an ensemble that does not say their rules.
+        there: runs by name, to find the members of an ensemble whose ``run.json`` lacks their
+            rules.
     """
     if run.family == ENSEMBLE:
-        return frozenset.intersection(*(keys(one, {}) for one in _members(run, there)))
+        return frozenset.intersection(*(keys(member, {}) for member in _members(run, there)))
     names: list[Key] = [("profile", name) for name in profiles_of(run.family, run.rules)]
     if run.profile:
         names.append(("profile", run.profile))
@@ -53,27 +55,27 @@ def keys(run: Run, there: Mapping[str, Run]) -> frozenset[Key]:
 
 
 def member_runs(members: Sequence[Run]) -> dict[str, dict[str, Any]]:
-    """What an ensemble keeps of the runs that it is made of: by name family, rules and variant.
+    """The family, rules and variant of the runs that an ensemble is made of, by name.
 
-    Of members that are ensembles those which they are made of.
+    A member that is itself an ensemble is replaced by its own members.
     """
-    found: dict[str, dict[str, Any]] = {}
+    kept: dict[str, dict[str, Any]] = {}
     for run in members:
         if run.family == ENSEMBLE:
-            found |= run.about.get("member_runs", {})
+            kept |= run.about.get("member_runs", {})
         else:
-            found[run.name] = {"family": run.family, "rules": run.rules, "variant": run.variant}
-    return found
+            kept[run.name] = {"family": run.family, "rules": run.rules, "variant": run.variant}
+    return kept
 
 
 def _members(run: Run, there: Mapping[str, Run]) -> list[Run]:
-    """The runs that an ensemble is made of; one without rules where they are not known."""
+    """The runs that an ensemble is made of; an unknown run stands in for one without rules."""
     kept = run.about.get("member_runs")
     if kept:
         return [Run(name, "", about.get("variant", ""), {}, about) for name, about in kept.items()]
-    nothing = Run("", "", "", {})
-    found = [there.get(name, nothing) for name in run.about.get("members", ())]
-    return [nothing if one.family == ENSEMBLE else one for one in found] or [nothing]
+    unknown = Run("", "", "", {})
+    members = [there.get(name, unknown) for name in run.about.get("members", ())]
+    return [unknown if run.family == ENSEMBLE else run for run in members] or [unknown]
 
 
 def groups(
@@ -84,23 +86,23 @@ def groups(
     every: Sequence[Run] = (),
     skipped: Callable[[str], None] = lambda _: None,
 ) -> list[Group]:
-    """Sort runs into groups that are each ranked for itself.
+    """Sort runs into groups, each with a ranking of its own.
 
-    A run stands in the group of each profile that it fits; if it fits none, in that of its rules.
-    A run whose rules are not known stands alone. Groups with more models come first, of equal ones
-    ``default``, then by name; profiles before rules, those before groups of a variant, and runs
-    alone last.
+    A run is in the group of each profile that it fits. If it fits none, it is in the group of its
+    rules. If its rules are not known, it is alone. Profiles come before rules, these before groups
+    of a variant, and runs alone come last. Within these, groups with more models come first; of
+    equal ones ``default``, then by name.
 
     Args:
         runs: the runs.
         profile: only the group of this profile (``NAME`` or ``NAME+VARIANT``).
-        rule: only the runs under this rule for each kind that it serves, or under these rules
+        rule: only the runs under this rule for each kind that it is for, or under these rules
             (``INTRA_INTER``); also with ``+VARIANT``.
-        every: where members of ensembles are looked up, if not among the runs.
+        every: where to look up members of ensembles that are not among the runs.
         skipped: called with a message for each second run of one model in a group.
 
     Raises:
-        CurationError: both a profile and a rule; no run has it (names those that are there).
+        CurationError: both a profile and a rule are given, or no run has it (lists what runs have).
     """
     there = {run.name: run for run in (*every, *runs)}
     fits = [keys(run, there) for run in runs]
@@ -108,25 +110,25 @@ def groups(
         raise CurationError("both a profile and a rule are given", "give one of them")
     if profile or rule:
         wanted: Key = ("profile", profile) if profile else ("rules", rule)
-        if any(wanted in one for one in fits):
+        if any(wanted in keys_of_run for keys_of_run in fits):
             return [_group(wanted, runs, fits, skipped)]
         here = [f"--{sort.removesuffix('s')} {name}" for sort, name in sorted(set().union(*fits))]
         raise CurationError(
             f"no model has scores under the {wanted[0]} «{wanted[1]}»",
             f"use one of: {', '.join(here)}" if here else "declare the rules of --predictions",
         )
-    found: set[Key] = set()
-    for one in fits:
-        profiles = {key for key in one if key[0] == "profile"}
-        found |= profiles or one
-    made = [_group(key, runs, fits, skipped) for key in found]
-    made.sort(key=_order)
+    shared: set[Key] = set()
+    for keys_of_run in fits:
+        profiles = {key for key in keys_of_run if key[0] == "profile"}
+        shared |= profiles or keys_of_run
+    ranked = [_group(key, runs, fits, skipped) for key in shared]
+    ranked.sort(key=_order)
     alone = [
-        Group("alone", run.name, _why(run), (number,))
-        for number, (run, one) in enumerate(zip(runs, fits, strict=True))
-        if not one
+        Group("alone", run.name, _why_alone(run), (number,))
+        for number, (run, keys_of_run) in enumerate(zip(runs, fits, strict=True))
+        if not keys_of_run
     ]
-    return made + alone
+    return ranked + alone
 
 
 def _group(
@@ -135,19 +137,19 @@ def _group(
     fits: Sequence[frozenset[Key]],
     skipped: Callable[[str], None],
 ) -> Group:
-    """The runs of one key: of two of one model that in the folder named after its rules."""
+    """The runs of one key; of two runs of one model, that in the folder named after its rules."""
     sort, name = key
     plain, _, variant = name.partition("+")
     title = f"{'profile' if sort == 'profile' else 'rules'} {plain}"
     title += f", texts altered: {variant}" if variant else ""
     own: dict[str, int] = {}
-    of = [number for number, one in enumerate(fits) if key in one]
-    for number in sorted(of, key=lambda n: runs[n].rule != rules_name(runs[n].rules)):
+    fitting = [number for number, keys_of_run in enumerate(fits) if key in keys_of_run]
+    for number in sorted(fitting, key=lambda n: runs[n].rule != rules_name(runs[n].rules)):
         run = runs[number]
         if (first := own.setdefault(run.model, number)) != number:
             skipped(
-                f"{run.where or run.name}: {runs[first].name} has scores of this model for the "
-                f"same {title}; this run is left out of it"
+                f"{run.where or run.name}: left out of {title}, because {runs[first].name} has "
+                "this model's scores under it, too"
             )
     return Group(sort, name, title, tuple(sorted(own.values())))
 
@@ -162,21 +164,21 @@ def _order(group: Group) -> tuple[Any, ...]:
     )
 
 
-def _why(run: Run) -> str:
+def _why_alone(run: Run) -> str:
     if run.family == ENSEMBLE:
-        return "its members are scored by different rules, or theirs are not known"
+        return "its members are scored by different rules, or their rules are not known"
     return "rule not declared"
 
 
 def single(runs: Sequence[Run], chosen: Sequence[int]) -> list[int]:
-    """Of the chosen runs those that are not ensembles.
+    """The chosen runs that are not ensembles.
 
-    Correlations and means over models are over these: an ensemble is made of the others, so it
-    would count them twice.
+    Correlations and means over models use these only: an ensemble is made of other models, which
+    would count twice.
     """
     return [number for number in chosen if runs[number].family != ENSEMBLE]
 
 
 def profiles_in(groups: Sequence[Group], number: int) -> list[str]:
-    """The profiles whose groups a run stands in."""
+    """The profiles whose groups a run is in."""
     return [group.name for group in groups if group.sort == "profile" and number in group.runs]

@@ -9,29 +9,35 @@ from curation.scores.groups import ENSEMBLE, Group
 from curation.stats.metrics import BOTH, METRICS
 
 
-def mechanisms(found: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> list[dict[str, Any]]:
+def mechanisms(
+    results: Sequence[Mapping[str, Any]], groups: Sequence[Group]
+) -> list[dict[str, Any]]:
     """Mean lms, ss and icat over the models that were scored under two profiles or rules.
 
-    A kind is averaged over the models whose rules for that kind differ between the two: where they
-    are the same there is nothing to compare. This is how the paper averages: its intrasentence
-    means leave out GPT-2, which has one rule there (6 of its 9 models), its intersentence and
-    overall means are over all 9. Ensembles are left out, as in the paper.
+    A kind is averaged over the models whose rules for that kind differ between the two profiles; if
+    the rules are the same, there is nothing to compare. The paper averages in this way. Its
+    intrasentence means leave out GPT-2, which has one rule there, and are over 6 of its 9 models;
+    its intersentence and overall means are over all 9. Ensembles are left out, as in the paper.
 
     Args:
-        found: of ``compare.run_results``, by number of run; the keys ``model``, ``family``,
+        results: of ``compare.run_results``, by number of run; the keys ``model``, ``family``,
             ``rules``, ``kinds`` and ``overall`` are read.
-        groups: of ``groups.groups``; those of a variant and runs alone are left out.
+        groups: of ``groups.groups``; groups of a variant and of a single run are left out.
 
     Returns:
-        For each pair of groups that share two models or more, a row overall (kind «both») and for
-        each kind: ``{"a", "b", "kind", "models", "lms": [of a, of b], "ss": [...], "icat":
+        For each pair of groups that share two models or more, one row overall (kind «both») and one
+        for each kind: ``{"a", "b", "kind", "models", "lms": [of a, of b], "ss": [...], "icat":
         [...]}``. Kinds that fewer than two models share are left out.
     """
     rows = []
     plain = [group for group in groups if group.sort != "alone" and not group.variant]
     for first, second in combinations(plain, 2):
         by_model = [
-            {found[n]["model"]: found[n] for n in group.runs if found[n]["family"] != ENSEMBLE}
+            {
+                results[n]["model"]: results[n]
+                for n in group.runs
+                if results[n]["family"] != ENSEMBLE
+            }
             for group in (first, second)
         ]
         shared = [name for name in by_model[0] if name in by_model[1]]
@@ -42,9 +48,9 @@ def mechanisms(found: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> l
                 continue
             row: dict[str, Any] = {"a": first.name, "b": second.name, "kind": kind}
             row["models"] = [a["model"] for a, _ in own]
-            for figure in METRICS:
-                row[figure] = [
-                    sum(_cell(pair[side], kind)[figure] for pair in own) / len(own)
+            for metric in METRICS:
+                row[metric] = [
+                    sum(_cell(pair[side], kind)[metric] for pair in own) / len(own)
                     for side in (0, 1)
                 ]
             rows.append(row)
@@ -52,7 +58,7 @@ def mechanisms(found: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> l
 
 
 def _differ(a: Mapping[str, Any], b: Mapping[str, Any], kind: str) -> bool:
-    """Whether two runs both have figures of a kind, by rules that are known and different."""
+    """Whether two runs both have results of a kind, by rules that are known and different."""
     if kind == BOTH:
         same_kinds = a["kinds"].keys() == b["kinds"].keys() and len(a["kinds"]) == len(KINDS)
         return same_kinds and any(_differ(a, b, k) for k in a["kinds"])

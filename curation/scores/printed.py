@@ -1,6 +1,6 @@
 """What the StereoSet papers print: tables of lms, ss and icat, models, terms (``data/published``).
 
-ACL is the 2021 paper, arXiv its first version of 2020.
+ACL is the paper of 2021, arXiv its first version of 2020.
 """
 
 import csv
@@ -14,9 +14,9 @@ from curation.files import CurationError, shipped
 class Printed(NamedTuple):
     """One printed row: lms, ss and icat of a model.
 
-    ``profile`` names the profile of the table's rules, "" for baselines; ``kind`` is a kind or
-    ``both``; ``domain`` a domain or ``all``; ``target`` is "" above a term. ``lms`` is None where
-    the paper prints a dash. ``digits`` is how many decimals are printed.
+    ``profile`` names the profile of the table's rules, "" for baselines. ``kind`` is a kind or
+    ``both``, ``domain`` a domain or ``all``. ``target`` is "" for rows of more than one term.
+    ``lms`` is None if the paper prints a dash. ``digits`` is how many decimals are printed.
     """
 
     source: str
@@ -34,7 +34,7 @@ class Printed(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A printed model: every name for it in small letters, its family, an ensemble's members."""
+    """A printed model: all its names in lower case, its family, and an ensemble's members."""
 
     name: str
     names: frozenset[str]
@@ -44,9 +44,10 @@ class Model(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A target term as arXiv Table 9 spells it, and how ACL Table 10 or the data do.
+    """A target term as arXiv Table 9 spells it.
 
-    ``agreement`` is that of ACL Table 10; ``split`` is "" for terms that are not in the data.
+    ``also`` are the spellings of ACL Table 10 or of the data. ``agreement`` is that of ACL Table
+    10. ``split`` is "" for terms that are not in the data.
     """
 
     domain: str
@@ -62,7 +63,7 @@ def _rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _several(cell: str) -> tuple[str, ...]:
+def _list(cell: str) -> tuple[str, ...]:
     return tuple(cell.split(";")) if cell else ()
 
 
@@ -91,19 +92,19 @@ def tables() -> tuple[Printed, ...]:
 @cache
 def models() -> dict[str, Model]:
     """The printed models by printed name."""
-    found = {}
+    by_name = {}
     for row in _rows("models.csv"):
-        hub = _several(row["hub"])
+        hub = _list(row["hub"])
         short = (name.rpartition("/")[2] for name in hub)
-        names = (row["model"], *_several(row["also"]), *hub, *short)
-        found[row["model"]] = Model(
+        names = (row["model"], *_list(row["also"]), *hub, *short)
+        by_name[row["model"]] = Model(
             row["model"],
             frozenset(name.casefold() for name in names),
             row["family"],
-            frozenset(_several(row["members"])),
+            frozenset(_list(row["members"])),
             row["casing"],
         )
-    return found
+    return by_name
 
 
 @cache
@@ -113,7 +114,7 @@ def targets() -> tuple[Target, ...]:
         Target(
             row["domain"],
             row["term"],
-            _several(row["also"]),
+            _list(row["also"]),
             float(row["agreement"]),
             row["split"],
         )
@@ -122,13 +123,13 @@ def targets() -> tuple[Target, ...]:
 
 
 def choose(wanted: Sequence[str]) -> list[Printed]:
-    """The rows of some tables; all of them if none is named.
+    """The rows of some tables; all rows if no table is named.
 
     Args:
-        wanted: such as ``acl 4`` or ``arXiv Table 7``, or ``all``; case does not matter.
+        wanted: names such as ``acl 4`` or ``arXiv Table 7``, or ``all``; case does not matter.
 
     Raises:
-        CurationError: there is no such table; names those that there are.
+        CurationError: there is no such table; lists the tables.
     """
 
     def key(text: str) -> tuple[str, str]:
@@ -140,14 +141,14 @@ def choose(wanted: Sequence[str]) -> list[Printed]:
     for name in wanted:
         if key(name) not in {*there, every}:
             raise CurationError(
-                f"there is no table «{name}» here", f"choose from {', '.join(there.values())}, all"
+                f"there is no table «{name}»", f"use one of: {', '.join(there.values())}, all"
             )
     keys = {key(name) for name in wanted} or {every}
     return [row for row in tables() if {every, key(row.source)} & keys]
 
 
 def short_name(source: str) -> str:
-    """A table as ``choose`` takes it.
+    """A table's name in the short form that ``choose`` accepts.
 
     >>> short_name("arXiv 2020, Table 7")
     'arxiv 7'

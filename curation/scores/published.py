@@ -1,8 +1,8 @@
 """Your runs beside the tables that the StereoSet papers print (``data/published``).
 
-ACL is the 2021 paper, arXiv its first version of 2020. A run stands beside a printed row only
-where model, split, kind and domain are the same. The rule need not be the table's: a row says
-whether it is, and ``why`` lists the known reasons why the two figures differ.
+ACL is the paper of 2021, arXiv its first version of 2020. A run is shown beside a printed row only
+if model, split, kind and domain are the same. The rule may differ from the table's: each row says
+whether it does, and ``why`` lists the known reasons why the two values differ.
 """
 
 from collections import Counter
@@ -14,23 +14,22 @@ from curation.models.rules import PROFILES, TRAINED_HEADS
 from curation.records import KINDS, Cat
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.groups import ENSEMBLE
-from curation.scores.latex import bracket, escape, printed
+from curation.scores.latex import WIDE, bracket, escape, printed, ties_and_tier
 from curation.scores.printed import Printed, models, targets
 from curation.scores.runs import Run, board, scored
-from curation.scores.tiers import tier_text
 from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results
 
-Head = Literal["own", "trained", ""]  # a next-sentence head; "" where nothing says which
+Head = Literal["own", "trained", ""]  # a next-sentence head; "" if it is not known which
 
 WHY = {
     "rule": "the run was scored by another rule than the table",
-    "unknown rule": "nothing says by which rule these predictions were made",
+    "unknown rule": "it is not declared by which rule these predictions were made",
     "mean": "the text says the sum of log p; the printed values equal arXiv's mean per token",
-    "head": "the authors' trained next-sentence heads cannot be had any more; yours is another one",
-    "own head": "ACL §6.1 trains a head for every model; this run took the model's own",
-    "trained head": "arXiv §7.1 takes BERT's own next-sentence head; this run took a trained one",
+    "head": "the authors' trained next-sentence heads are no longer available; yours is another",
+    "own head": "ACL §6.1 trains a head for every model; this run used the model's own",
+    "trained head": "arXiv §7.1 uses BERT's own next-sentence head; this run used a trained one",
     "casing": "the paper does not say whether BERT was cased or uncased",
-    "classifier": "the authors' sentiment classifier cannot be had",
+    "classifier": "the authors' sentiment classifier is not available",
     "weights": "the weights of the paper's ensemble are not printed",
     "ties": "ties count half; StereoSet's evaluator counts them as lost (--ties official)",
     "part": "the gold file, the run or the tier lacks terms or CATs of this split",
@@ -57,15 +56,15 @@ def printed_name(run: Run) -> str | None:
 
 
 def _named(name: str) -> str | None:
-    return next((one.name for one in models().values() if name.casefold() in one.names), None)
+    return next((m.name for m in models().values() if name.casefold() in m.names), None)
 
 
 def by_split(cats: Sequence[Cat], *, split: str = "") -> dict[str, list[Cat]]:
-    """The CATs of StereoSet's dev and test set, told by their target terms.
+    """The CATs of StereoSet's dev and test set, found from their target terms.
 
     Args:
         cats: of gold files.
-        split: takes all CATs for this split, whatever their terms are called.
+        split: assign all CATs to this split, whatever their terms are.
 
     Raises:
         CurationError: a target is not one of the papers' terms, so the split is not known.
@@ -73,22 +72,22 @@ def by_split(cats: Sequence[Cat], *, split: str = "") -> dict[str, list[Cat]]:
     if split:
         return {split: list(cats)}
     known = {
-        (one.domain, name.casefold()): one.split
-        for one in targets()
-        for name in (one.term, *one.also)
-        if one.split
+        (target.domain, name.casefold()): target.split
+        for target in targets()
+        for name in (target.term, *target.also)
+        if target.split
     }
-    found: dict[str, list[Cat]] = {}
+    splits: dict[str, list[Cat]] = {}
     for cat in cats:
         own = known.get((cat.domain, cat.target.casefold()))
         if own is None:
             raise CurationError(
                 f"the target «{cat.target}» ({cat.domain}) of CAT {cat.id} is not one of "
                 "StereoSet's terms, so its split is not known",
-                "give --split dev or --split test, if this is a version of StereoSet",
+                "if this is a version of StereoSet, give --split dev or --split test",
             )
-        found.setdefault(own, []).append(cat)
-    return found
+        splits.setdefault(own, []).append(cat)
+    return splits
 
 
 def beside(
@@ -102,34 +101,38 @@ def beside(
 ) -> list[dict[str, Any]]:
     """Each printed row beside each run of the same model, on CATs of the same split and kind.
 
-    A row of a whole split needs CATs of all four domains, a row of both kinds needs both; rows
-    that lack them are left out.
+    A row of a whole split needs CATs of all four domains, and a row of both kinds needs both kinds;
+    otherwise it is left out.
 
     Args:
         rows: of ``choose``.
         cats: by split, as ``by_split`` gives them.
-        runs: any runs; those whose model is not printed are passed over.
-        whole: the same before CATs of low tiers were left out; None where none were.
+        runs: any runs; those whose model is not printed are skipped.
+        whole: the same CATs before those of low tiers were left out; None if none were.
         ties: as in ``metrics.comparisons``; StereoSet's evaluator counts ``official``.
         skipped: receives a message for each run without a score for a split's CATs.
 
     Returns:
-        One dict each, in the order of ``rows``: the printed row's fields; ``run``; ``rule`` and
-        ``table_rule``; ``same_rule`` (None where either is not known; False also where the rule is
-        nsp under another sort of head than the table's); ``figures`` with
-        ``{figure: {"printed", "value", "ci", "difference", "inside"}}``, in points, difference is
-        value less printed; ``cats``, ``terms``; ``few_terms`` and ``too_wide`` of the cell
-        (``metrics.results``); ``flags`` of the run (``flags.flags_of``); ``why``, codes of ``WHY``,
-        empty where all three values equal the printed ones to the printed digits, and only there.
+        One dict for each pair of a printed row and a run, in the order of ``rows``:
+
+        - the printed row's fields, and ``run``.
+        - ``rule``, ``table_rule``, ``same_rule``: None if either rule is not known; False also if
+          the rule is nsp with another kind of head than the table's.
+        - ``figures``: ``{metric: {"printed", "value", "ci", "difference", "inside"}}``, in points;
+          difference is value minus printed.
+        - ``cats``, ``terms``, ``few_terms`` and ``too_wide`` of the cell (``metrics.results``).
+        - ``flags`` of the run (``flags.flags_of``).
+        - ``why``: codes of ``WHY``. It is empty if all three values equal the printed ones to the
+          printed digits, and only then.
     """
-    found: dict[tuple[str, str], list[tuple[Run, dict[str, Any], Counter[tuple[str, ...]]]]] = {}
-    wanted = {row.split for row in rows}
+    of_model: dict[tuple[str, str], list[tuple[Run, dict[str, Any], Counter[tuple[str, ...]]]]] = {}
+    splits = {row.split for row in rows}
     for split in cats:
-        here = [run for run in runs if printed_name(run) and split in wanted]
-        there = [run for run in here if any(scored(cats[split], run.scores))]
-        for run in here:
+        printed_runs = [run for run in runs if printed_name(run) and split in splits]
+        there = [run for run in printed_runs if any(scored(cats[split], run.scores))]
+        for run in printed_runs:
             if run not in there:
-                skipped(f"{run.where}: no scores for these {len(cats[split])} {split} CATs")
+                skipped(f"{run.where}: has no scores for these {len(cats[split])} {split} CATs")
         if not there:
             continue
         laid = board(cats[split], there, ties=ties)
@@ -137,10 +140,10 @@ def beside(
         for number, run in enumerate(laid.runs):
             result = results(laid.table(number), model=run.model)
             name = str(printed_name(run))
-            found.setdefault((split, name), []).append((run, result, sizes))
+            of_model.setdefault((split, name), []).append((run, result, sizes))
     pairs = []
     for row in rows:
-        for run, result, sizes in found.get((row.split, row.model), ()):
+        for run, result, sizes in of_model.get((row.split, row.model), ()):
             cell = _cell(row, result)
             if cell is not None:
                 full = cell["cats"] == sizes[row.kind, row.domain, row.target]
@@ -160,7 +163,7 @@ def _sizes(cats: Sequence[Cat]) -> Counter[tuple[str, ...]]:
 
 
 def _cell(row: Printed, result: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The cell of the results that a printed row stands for, or None."""
+    """The cell of the results that corresponds to a printed row, or None."""
     if row.kind == BOTH:
         part: Mapping[str, Any] | None = result if len(result["kinds"]) == len(KINDS) else None
     else:
@@ -170,8 +173,8 @@ def _cell(row: Printed, result: Mapping[str, Any]) -> dict[str, Any] | None:
     if row.target:
         cell = part["terms"].get(f"{row.domain}/{row.target}")
     elif row.domain == ALL:
-        whole = {one.domain for one in targets()} <= part["domains"].keys()
-        cell = part["overall"] if whole else None
+        complete = {target.domain for target in targets()} <= part["domains"].keys()
+        cell = part["overall"] if complete else None
     else:
         cell = part["domains"].get(row.domain)
     return dict(cell) if cell else None
@@ -185,17 +188,17 @@ def _pair(
     of_table = PROFILES.get(row.profile, {}).get(models()[row.model].family, {})  # type: ignore[call-overload]
     table = [of_table[kind] for kind in kinds] if of_table else []
     same = (own == table and not run.variant) if own and table else None
-    if run.profile and row.profile:  # what a file of predictions was declared to be under
+    if run.profile and row.profile:  # the profile that was declared for a predictions file
         same = run.profile == row.profile
     head = _other_head(row, run) if "nsp" in own else ""
-    figures = {}
-    for name in METRICS:
-        value, printed, bounds = cell[name], getattr(row, name), cell[f"{name}_ci"]
+    values = {}
+    for metric in METRICS:
+        value, printed, bounds = cell[metric], getattr(row, metric), cell[f"{metric}_ci"]
         inside = None
         if printed is not None and bounds is not None:
             half = 0.5 * 10**-row.digits
             inside = bounds[0] - half <= printed <= bounds[1] + half
-        figures[name] = {
+        values[metric] = {
             "printed": printed,
             "value": value,
             "ci": bounds,
@@ -203,16 +206,16 @@ def _pair(
             "inside": inside,
         }
     equal = all(
-        one["printed"] is None or round(one["value"], row.digits) == one["printed"]
-        for one in figures.values()
+        v["printed"] is None or round(v["value"], row.digits) == v["printed"]
+        for v in values.values()
     )
     return {
         **row._asdict(),
         "run": run.name,
-        "rule": _said(own, run.variant, head) or run.profile or run.way,
-        "table_rule": _said(table),
+        "rule": _rule_text(own, run.variant, head) or run.profile or run.way,
+        "table_rule": _rule_text(table),
         "same_rule": False if head else same,
-        "figures": figures,
+        "figures": values,
         "cats": cell["cats"],
         "terms": cell["terms"],
         "few_terms": cell.get("few_terms", False),
@@ -224,23 +227,23 @@ def _pair(
 
 
 def _other_head(row: Printed, run: Run) -> Head:
-    """Which sort of next-sentence head a run was read with, if it is not the table's."""
+    """Which kind of next-sentence head a run used, if it is not the table's."""
     about: Any = run.about
     for key in ("opened", "nsp", "next_sentence", "head"):
         about = about.get(key) if isinstance(about, Mapping) else None
-    found = "own" if run.about.get("own_head") else about
-    if found == "own" and row.profile in TRAINED_HEADS:
+    head = "own" if run.about.get("own_head") else about
+    if head == "own" and row.profile in TRAINED_HEADS:
         return "own"
-    return "trained" if found == "trained" and _own_head_is_the_tables(row) else ""
+    return "trained" if head == "trained" and _table_uses_own_head(row) else ""
 
 
-def _own_head_is_the_tables(row: Printed) -> bool:
-    """Whether it is BERT under arXiv §7.1; all other heads are trained (ACL §6.1)."""
+def _table_uses_own_head(row: Printed) -> bool:
+    """Whether the row is BERT under arXiv §7.1; all other heads are trained (ACL §6.1)."""
     return row.model.startswith("BERT") and row.profile == "arxiv"
 
 
-def _said(rules: Sequence[str], variant: str = "", head: Head = "") -> str:
-    """Rules as tables show them; behind nsp which head it was, if that is not the table's."""
+def _rule_text(rules: Sequence[str], variant: str = "", head: Head = "") -> str:
+    """Rules as tables show them; nsp is followed by its head, if that is not the table's."""
     texts = [
         f"{rule}{variant and f'+{variant}'}{f' ({head} head)' if head and rule == 'nsp' else ''}"
         for rule in rules
@@ -258,16 +261,16 @@ def _why(
     table: Sequence[str],
     full: bool,
 ) -> list[str]:
-    """The codes of ``WHY`` that hold for a pair; ``same`` is of the rule, whatever its head."""
+    """The codes of ``WHY`` that apply to a pair; ``same`` compares the rules, not their heads."""
     model = models()[row.model]
-    expected = sum(one.split == row.split and row.domain in (ALL, one.domain) for one in targets())
+    expected = sum(t.split == row.split and row.domain in (ALL, t.domain) for t in targets())
     holds = {
         "rule": same is False,
         "unknown rule": same is None and bool(table),
         "mean": model.family == "causal"
         and row.source.startswith("ACL")
         and row.kind != "intersentence",
-        "head": "nsp" in table and head != "own" and not _own_head_is_the_tables(row),
+        "head": "nsp" in table and head != "own" and not _table_uses_own_head(row),
         "own head": head == "own",
         "trained head": head == "trained",
         "casing": model.casing == "not printed",
@@ -284,35 +287,35 @@ _PLACE = ("source", "split", "kind", "domain", "target", "model")
 
 
 def long_rows(rows: Sequence[Mapping[str, Any]], *, tier: int | None = None) -> Iterator[list[Any]]:
-    """Rows of ``beside``, or printed rows alone, as one long table with a row per figure.
+    """Rows of ``beside``, or printed rows alone, as one long table with a row per metric.
 
     Args:
         rows: of ``beside``, or printed rows alone.
-        tier: the least tier of the runs' CATs, or None.
+        tier: the lowest tier of the runs' CATs, or None.
 
     Yields:
         The column names, then the rows. Values are in points and unrounded; an empty cell means
-        that there is no such value. ``too_wide`` is of the row's figure.
+        that there is no such value. ``figure`` names the row's metric; ``too_wide`` is of it.
     """
     run = ("run", "rule", "table_rule", "same_rule", "cats", "terms", "few_terms")
     names = ["flags", "tier", "figure", "printed", "value", "low", "high", "too_wide"]
     yield [*_PLACE, *run, *names, "difference", "why", "note"]
     for row in rows:
         for name in METRICS:
-            figure = row["figures"][name] if "figures" in row else {"printed": row[name]}
+            value = row["figures"][name] if "figures" in row else {"printed": row[name]}
             yield [
                 *(row[key] for key in _PLACE),
                 *(row.get(key) for key in run),
                 *(" ".join(row.get("flags", ())), tier),
-                *(name, figure["printed"], figure.get("value")),
-                *(figure.get("ci") or (None, None)),
+                *(name, value["printed"], value.get("value")),
+                *(value.get("ci") or (None, None)),
                 name in row["too_wide"] if "figures" in row else None,
-                *(figure.get("difference"), "; ".join(row.get("why", ())), row["note"]),
+                *(value.get("difference"), "; ".join(row.get("why", ())), row["note"]),
             ]
 
 
 def rule_shown(row: Mapping[str, Any]) -> str:
-    """The rule of a row of ``beside`` as tables show it: «other:» before one not the table's."""
+    """The rule of a row of ``beside``, with «other:» if it is not the table's."""
     return f"other: {row['rule']}" if row["same_rule"] is False else str(row["rule"])
 
 
@@ -323,17 +326,17 @@ def latex(
     tier: int | None = None,
     intervals: bool = False,
 ) -> str:
-    r"""A booktabs table of printed rows, with the run's values beside where there are runs.
+    r"""A booktabs table of printed rows, with the runs' values beside them, if there are runs.
 
     Args:
         rows: of ``beside``, or printed rows alone.
         ties: how ties count in the runs, for the caption.
-        tier: the least tier of the runs' CATs, for the caption.
-        intervals: whether each value's interval stands below it.
+        tier: the lowest tier of the runs' CATs, for the caption.
+        intervals: whether each value's interval is printed below it.
 
     Returns:
-        A ``longtable`` that needs ``\usepackage{booktabs,longtable}``. Its caption says what the
-        marks mean that it has.
+        A ``longtable`` that needs ``\usepackage{booktabs,longtable}``. Its caption explains the
+        marks in the table.
     """
     runs = any("figures" in row for row in rows)
     heads = ["Table", "Split", "Kind", "Domain", "Model", *(["Run"] if runs else [])]
@@ -363,7 +366,7 @@ def latex(
             texts.append("--" if row[name] is None else f"{row[name]:.{row['digits']}f}")
             if runs:
                 texts.append(printed(row["figures"][name]["value"]))
-                wide = _WIDE if name in row["too_wide"] else ""
+                wide = WIDE if name in row["too_wide"] else ""
                 below += ["", bracket(row["figures"][name]["ci"]) + wide]
         lines.append(rf"{' & '.join(texts)} \\")
         if runs and intervals:
@@ -371,20 +374,19 @@ def latex(
     return "\n".join([*lines, r"\bottomrule", r"\end{longtable}", ""])
 
 
-_WIDE = r"\textasciitilde{}"
-
-
 def _caption(
     rows: Sequence[Mapping[str, Any]], ties: Ties, tier: int | None, *, intervals: bool
 ) -> str:
-    how = f"ties {ties}" + (f"; {tier_text(tier)}" if tier else "")
-    texts = [f"lms, ss and icat as the StereoSet papers print them, and of runs beside ({how})."]
+    texts = [
+        "lms, ss and icat as the StereoSet papers print them, and of runs beside them "
+        f"({ties_and_tier(ties, tier)})."
+    ]
     if any(row["same_rule"] is False for row in rows):
-        texts.append("other: not by the table's rule.")
+        texts.append("other: not scored by the table's rule.")
     if any(row["few_terms"] for row in rows):
         texts.append("*: fewer than five terms.")
     if intervals and any(row["too_wide"] for row in rows):
-        texts.append(f"{_WIDE}: an interval that covers more than 98\\,\\%.")
-    found = notes(row["flags"] for row in rows)
-    texts += [f"{LATEX[flag]}: {escape(meaning)}." for flag, meaning in found.items()]
+        texts.append(f"{WIDE}: an interval that covers more than 98\\,\\%.")
+    meanings = notes(row["flags"] for row in rows)
+    texts += [f"{LATEX[flag]}: {escape(meaning)}." for flag, meaning in meanings.items()]
     return " ".join(texts)

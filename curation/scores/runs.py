@@ -1,4 +1,4 @@
-"""Models' scores of associations, as they lie in folders and files, beside the CATs."""
+"""Models' scores of associations, read from folders and files, and laid out beside the CATs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,18 +16,23 @@ from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, judge
 from curation.stereoset import read_predictions
 
-PREDICTIONS = "predictions"  # the folder's name of a file of predictions that declares no rule
+PREDICTIONS = "predictions"  # the rule of a predictions file for which none is declared
 
 
 @dataclass(frozen=True)
 class Run:
     """One model's scores under the rules of each kind of CAT.
 
-    ``rule`` is the folder's name without its variant; ``variant`` what follows its first «+», or
-    "". ``scores`` are by association, higher is likelier; ``about`` is ``run.json``; ``where``
-    names folder or file in errors; ``asked`` are digests of the texts scored, by association, where
-    they are known. ``profile`` is what a file of predictions was declared to be scored by; the
-    profiles of any other run follow from its family and rules.
+    Attributes:
+        model: the model's name.
+        rule: the folder's name without its variant.
+        variant: the part of the folder's name after the first «+», or "".
+        scores: by association; a higher score means likelier.
+        about: the content of ``run.json``.
+        where: folder or file, for errors.
+        asked: digests of the scored texts by association, if they are known.
+        profile: the profile that a predictions file was declared to be scored by. The profiles of
+            other runs follow from their family and rules.
     """
 
     model: str
@@ -41,22 +46,22 @@ class Run:
 
     @property
     def way(self) -> str:
-        """Rule and variant as the folder is named."""
+        """Rule and variant, as in the folder's name."""
         return f"{self.rule}+{self.variant}" if self.variant else self.rule
 
     @property
     def name(self) -> str:
-        """The run as a command names it: MODEL/RULE."""
+        """The run's name in commands: MODEL/RULE."""
         return f"{self.model}/{self.way}"
 
     @property
     def family(self) -> str:
-        """The model's family, or "" where nothing says it."""
+        """The model's family, or "" if it is not known."""
         return str(self.about.get("family", ""))
 
     @property
     def rules(self) -> dict[str, str]:
-        """The rule of each kind: those of ``run.json``, else as the folder is named, else none."""
+        """The rule of each kind: from ``run.json``, otherwise from the folder's name."""
         known = self.about.get("rules")
         if isinstance(known, Mapping):
             return {kind: str(known[kind]) for kind in KINDS if known.get(kind)}
@@ -64,10 +69,10 @@ class Run:
 
 
 def rules_named(name: str) -> dict[str, str]:
-    """The rule of each kind by the name of a run's folder, as ``rules_name`` makes it.
+    """The rule of each kind, read from the name of a run's folder, as ``rules_name`` makes it.
 
     Returns:
-        Nothing where the name is not one of rules.
+        Nothing if the name does not consist of rules.
 
     >>> rules_named("ll-acl_nsp"), rules_named("nsp"), rules_named("default")
     ({'intrasentence': 'll-acl', 'intersentence': 'nsp'}, {'intersentence': 'nsp'}, {})
@@ -92,14 +97,14 @@ def folder_name(model: str) -> str:
 def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 
-    A run without scores is left out, and one whose rule was computed otherwise at its time.
+    A run is left out if it has no scores, or if the definition of its rule has changed since.
 
     Args:
         root: the folder.
         skipped: receives a message for each run that is left out.
 
     Raises:
-        CurationError: there is none; one has no score, or two for one association; a line is no
+        CurationError: there is no run; a run has two scores for one association; a line is not a
             score. Names folder, or file and line.
     """
     folders = sorted({path.parent for path in root.glob("*/*/*.json*")})
@@ -107,7 +112,7 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
     for path in filter(_is_run, folders):
         run = _read_run(path)
         if not run.scores:  # the model failed before its first score
-            skipped(f"{path}: no scores at all; score the model again, or take this folder away")
+            skipped(f"{path}: has no scores; score the model again, or remove this folder")
         elif old := _outdated(run):
             skipped(f"{path}: {old}; score the model again")
         else:
@@ -121,7 +126,7 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
 
 
 def _outdated(run: Run) -> str:
-    """Which rule of a run was computed otherwise at its time, or ""."""
+    """Which rule of a run has another definition today, or ""."""
     then = dict(run.about.get("revisions") or {})
     changed = [rule for rule, now in revisions(run.rules).items() if then.get(rule, 1) != now]
     return "; ".join(REVISED[rule][1] for rule in changed)
@@ -135,7 +140,7 @@ def _read_run(folder: Path) -> Run:
     path = folder / "scores.jsonl"
     about = read_json(folder / "run.json") if (folder / "run.json").exists() else {}
     if not isinstance(about, dict):
-        raise CurationError(f"{folder / 'run.json'}: not an object", "score the model again")
+        raise CurationError(f"{folder / 'run.json'}: not a JSON object", "score the model again")
     table = (
         read_table([path], Score)
         if path.exists()
@@ -149,17 +154,17 @@ def _read_run(folder: Path) -> Run:
             if first.setdefault(name, value) != value:
                 raise CurationError(
                     f"{path}: two different scores for association {name}",
-                    "take this folder away and score the model again",
+                    "remove this folder and score the model again",
                 )
     rule, _, variant = folder.name.partition("+")
     model = about.get("model") or folder.parent.name.replace("--", "/")
     digests = table["asked"].tolist() if "asked" in table else []
-    asked = {name: said for name, said in zip(associations, digests, strict=False) if said}
+    asked = {name: text for name, text in zip(associations, digests, strict=False) if text}
     return Run(str(model), rule, variant, scores, about, str(folder), asked)
 
 
 def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
-    """Digests of what is asked about the CATs' associations; none under an unknown variant."""
+    """Digests of the texts that are scored, by association; none for an unknown variant."""
     if variant not in {"", *VARIANTS}:
         return {}
     return {
@@ -173,41 +178,41 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
     """The runs without the scores of texts that have changed since.
 
     Returns:
-        The runs, and of each that lost any, by its name, how many.
+        The runs, and by name how many scores a run lost, if any.
     """
     now: dict[str, dict[str, str]] = {}
-    found, lost = [], {}
+    current_runs, lost = [], {}
     for run in runs:
         if run.asked:
             if run.variant not in now:
                 now[run.variant] = digests(cats, variant=run.variant)
-            wanted = now[run.variant]
-            stale = {a for a, said in run.asked.items() if wanted.get(a, said) != said}
+            today = now[run.variant]
+            stale = {a for a, digest in run.asked.items() if today.get(a, digest) != digest}
             if stale:
                 lost[run.name] = len(stale)
                 kept = {a: value for a, value in run.scores.items() if a not in stale}
                 run = replace(run, scores=kept)
-        found.append(run)
-    return found, lost
+        current_runs.append(run)
+    return current_runs, lost
 
 
 def read_predictions_run(named: str) -> Run:
-    """A file of predictions in StereoSet's form as a run.
+    """Read a predictions file in StereoSet's format as a run.
 
     Args:
-        named: ``NAME=FILE``, or ``NAME@RULES=FILE`` to declare by what it was scored: a profile, a
+        named: ``NAME=FILE``, or ``NAME@RULES=FILE`` to declare how it was scored: by a profile, a
             rule, or the rules of both kinds (``INTRA_INTER``).
 
     Raises:
-        CurationError: not of this form; no such profile or rule; the file is not one of
-            predictions; two scores for an id, or one that is not a number.
+        CurationError: ``named`` has another form, or names no known profile or rule; the file is
+            not a predictions file; an id has two scores, or one that is not a number.
     """
     name, equals, file = (part.strip() for part in named.partition("="))
     name, at, declared = (part.strip() for part in name.partition("@"))
     if not (name and equals and file) or (at and not declared):
         raise CurationError(
             f"--predictions {named}: not NAME=FILE or NAME@RULES=FILE",
-            "write for example gpt2@arxiv=predictions_gpt2.json",
+            "write, for example, gpt2@arxiv=predictions_gpt2.json",
         )
     if declared and declared not in PROFILES and not rules_named(declared):
         raise CurationError(
@@ -231,11 +236,11 @@ def read_predictions_run(named: str) -> Run:
 
 
 class Board(NamedTuple):
-    """What every run won of every CAT.
+    """The comparisons that every run won in every CAT.
 
-    ``cats`` has a row a CAT: kind, domain, term (``domain/target``). The others have shape
-    (runs, CATs): ``meaningful`` 0 to 2, ``stereotype`` 0 to 1, ``tied`` 0 to 3, as
-    ``metrics.comparisons`` has them; NaN where the run lacks a score of the CAT.
+    ``cats`` has one row per CAT: kind, domain, term (``domain/target``). The arrays have shape
+    (runs, CATs): ``meaningful`` 0 to 2, ``stereotype`` 0 to 1, ``tied`` 0 to 3, as in
+    ``metrics.comparisons``; NaN if the run lacks a score of the CAT.
     """
 
     cats: pd.DataFrame
@@ -245,7 +250,7 @@ class Board(NamedTuple):
     tied: Floats
 
     def table(self, run: int) -> pd.DataFrame:
-        """A run's comparisons, of the CATs that it has, in the form of ``metrics.comparisons``."""
+        """A run's ``metrics.comparisons``, for the CATs that it has scored."""
         has = ~np.isnan(self.stereotype[run])
         table: pd.DataFrame = self.cats[has].assign(
             meaningful=self.meaningful[run, has],
@@ -255,30 +260,30 @@ class Board(NamedTuple):
         return table
 
     def lacking(self, run: int) -> tuple[list[str], int]:
-        """The kinds of which a run has no CAT, and how many CATs of other kinds it lacks."""
+        """The kinds of which a run has scored no CAT, and how many CATs of other kinds it lacks."""
         has, kinds = ~np.isnan(self.stereotype[run]), self.cats["kind"]
         none = [kind for kind in KINDS if (kinds == kind).any() and not has[kinds == kind].any()]
         return [str(kind) for kind in none], int((~has & ~kinds.isin(none)).sum())
 
     def whole(self, chosen: Sequence[int]) -> list[int]:
-        """Of the chosen runs those that have CATs of every kind that one of them has."""
+        """The chosen runs that have scored CATs of every kind that any of them has."""
         lacks = {run: set(self.lacking(run)[0]) for run in chosen}
         common = set.intersection(*lacks.values()) if lacks else set()
         return [run for run in chosen if lacks[run] == common]
 
 
 def scored(cats: Sequence[Cat], scores: Mapping[str, float]) -> list[bool]:
-    """Of each CAT, whether all of its associations have a score."""
+    """For each CAT, whether all of its associations have a score."""
     return [all(a.id in scores for a in cat.associations) for cat in cats]
 
 
 def _check_declared(run: Run, kinds: set[str]) -> None:
-    """Raise where predictions have scores of a kind that their declared rules do not serve."""
+    """Raise if predictions have scores of a kind that their declared rules are not for."""
     wrong = sorted(kinds - run.rules.keys()) if run.rules and not run.about else []
     if wrong:
         raise CurationError(
-            f"{run.where}: declared as scored by {run.rule}, which is not for {wrong[0]} CATs, and "
-            f"it has scores of {wrong[0]} ones",
+            f"{run.where}: is declared as scored by {run.rule}, which is not for {wrong[0]} CATs, "
+            f"but has scores of {wrong[0]} CATs",
             "declare the rules of both kinds, such as ll-acl_nsp, or a profile",
         )
 
@@ -290,19 +295,20 @@ def board(
     ties: Ties = "half",
     skipped: Callable[[str], None] = lambda _: None,
 ) -> Board:
-    """Lay the runs beside the CATs. A CAT that lacks a score is left out of its run.
+    """Judge the CATs by the scores of each run.
 
-    A run without any score of these CATs is left out, and said to ``skipped``.
+    If a run lacks a score of a CAT, the CAT is left out of this run. A run without any score of
+    these CATs is left out.
 
     Args:
         cats: the CATs.
         runs: the runs.
         ties: as in ``metrics.comparisons``.
-        skipped: is told of each run that is left out.
+        skipped: receives a message for each run that is left out.
 
     Raises:
-        CurationError: no CATs; two runs of one name; no run scores any of the CATs; a file of
-            predictions has scores of a kind that its declared rules do not serve.
+        CurationError: there are no CATs; two runs have the same name; no run scores any of the
+            CATs; a predictions file has scores of a kind that its declared rules are not for.
     """
     if not cats:
         raise CurationError("there is no CAT to compare models on", "name files with CATs")
@@ -310,7 +316,7 @@ def board(
     for run in runs:
         if run.name in seen:
             raise CurationError(
-                f"{run.where}: the run {run.name} stands already in {seen[run.name]}",
+                f"{run.where}: the run {run.name} is already in {seen[run.name]}",
                 "give one of them another name",
             )
         seen[run.name] = run.where
@@ -328,7 +334,7 @@ def board(
         values = np.array([run.scores.get(name, np.nan) for name in ids]).reshape(-1, 3)
         has = ~np.isnan(values).any(axis=1)
         if not has.any():
-            skipped(f"{run.where}: no scores at all for these {len(cats)} CATs; it is left out")
+            skipped(f"{run.where}: left out, since it has no scores for these {len(cats)} CATs")
             continue
         kept.append(run)
         won.append(np.full((3, len(cats)), np.nan))

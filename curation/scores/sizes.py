@@ -1,4 +1,4 @@
-"""How large models and the corpora they were trained on are."""
+"""The sizes of models and of the corpora that they were trained on."""
 
 import csv
 import io
@@ -20,11 +20,11 @@ def read_sizes(path: Path) -> dict[str, Sizes]:
     Cells may be empty, and one of the last two columns may be missing.
 
     Returns:
-        Of each model the sizes that the file gives: ``parameters`` (how many), ``corpus_gb``.
+        The sizes that the file gives for each model: ``parameters`` (how many), ``corpus_gb``.
 
     Raises:
-        CurationError: a column is missing or unknown, a model is named twice or not at all, a size
-            is not a number above 0. Names file and line.
+        CurationError: a column is missing or unknown, a model is named twice or not at all, or a
+            size is not a number above 0. Names file and line.
     """
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
     columns = [name.strip() for name in reader.fieldnames or ()]
@@ -34,18 +34,18 @@ def read_sizes(path: Path) -> dict[str, Sizes]:
             f"{path} line 1: the columns are {', '.join(columns)}",
             f"use the columns model, {', '.join(SIZES)}, with commas between them",
         )
-    found: dict[str, Sizes] = {}
+    sizes: dict[str, Sizes] = {}
     for row in reader:
         where = f"{path} line {reader.line_num}"
         model = (row["model"] or "").strip()
-        if not model or model in found:
-            what = f"model «{model}» is there twice" if model else "no model"
-            raise CurationError(f"{where}: {what}", "give each model one line")
+        if not model or model in sizes:
+            problem = f"the model «{model}» is there twice" if model else "no model"
+            raise CurationError(f"{where}: {problem}", "give each model one line")
         if None in row:
             raise CurationError(f"{where}: more cells than columns", "give each column one cell")
-        given = {size: (row.get(size) or "").strip() for size in SIZES}
-        found[model] = {size: _number(cell, size, where) for size, cell in given.items() if cell}
-    return found
+        cells = {size: (row.get(size) or "").strip() for size in SIZES}
+        sizes[model] = {size: _number(cell, size, where) for size, cell in cells.items() if cell}
+    return sizes
 
 
 def _number(cell: str, size: str, where: str) -> float:
@@ -62,12 +62,12 @@ def _number(cell: str, size: str, where: str) -> float:
 
 
 def sizes_of(model: str, about: Mapping[str, Any], given: Mapping[str, Sizes]) -> dict[str, Any]:
-    """A model's parameters and the size of its corpus; None where they are not known.
+    """A model's parameters and the size of its corpus; None if not known.
 
     Args:
         model: its name.
         about: its ``run.json``; parameters are in its ``opened``.
-        given: of ``read_sizes``; what is given there takes precedence.
+        given: of ``read_sizes``, which takes precedence.
     """
     opened = about.get("opened")
     counted = opened.get("parameters") if isinstance(opened, Mapping) else None
@@ -75,26 +75,25 @@ def sizes_of(model: str, about: Mapping[str, Any], given: Mapping[str, Sizes]) -
     return {"parameters": own.get("parameters", counted), "corpus_gb": own.get("corpus_gb")}
 
 
-def size_correlations(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def size_correlations(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Spearman's correlations over models of lms and ss with each size (ACL §7).
 
-    The paper's "Impact of model size" and "Impact of pretraining corpora".
+    See the paper's "Impact of model size" and "Impact of pretraining corpora".
 
     Args:
-        found: of ``compare.run_results``, one a model.
+        results: of ``compare.run_results``, one per model.
 
     Returns:
-        As ``compare.correlations``, over the models whose size is known; nothing for a size that
-        fewer than three have.
+        Rows as in ``compare.correlations``, over the models whose size is known. A size that is
+        known for fewer than three models has no row.
     """
     rows = []
     for size, head in SIZES.items():
-        known = [one for one in found if one[size] is not None]
-        for figure in ("lms", "ss") if len(known) > 2 else ():
-            values = [one["overall"][figure] for one in known]
-            rows.append(
-                {"of": figure, "with": head, **spearman(values, [one[size] for one in known])}
-            )
+        known = [result for result in results if result[size] is not None]
+        sizes = [result[size] for result in known]
+        for metric in ("lms", "ss") if len(known) > 2 else ():
+            values = [result["overall"][metric] for result in known]
+            rows.append({"of": metric, "with": head, **spearman(values, sizes)})
     return rows
 
 

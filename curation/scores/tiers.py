@@ -11,29 +11,29 @@ def of_tier(cats: Sequence[Cat], tier: int | None) -> tuple[list[Cat], int]:
 
     Args:
         cats: the CATs.
-        tier: the least tier; None takes all CATs.
+        tier: the lowest tier; None keeps all CATs.
 
     Returns:
-        The CATs, and how many were left out because their votes are not known.
+        The CATs, and how many are left out because their votes are not known.
 
     Raises:
-        CurationError: no CAT is of that tier.
+        CurationError: no CAT is of that tier or above.
     """
     if tier is None:
         return list(cats), 0
-    found = [cat for cat in cats if cat.tier is not None and cat.tier >= tier]
+    kept = [cat for cat in cats if cat.tier is not None and cat.tier >= tier]
     unknown = sum(cat.tier is None for cat in cats)
-    if not found:
+    if not kept:
         raise CurationError(
             f"none of the {len(cats)} CATs has tier {tier} or more"
-            + (f"; of {unknown} the votes are not known" if unknown else ""),
+            + (f"; the votes of {unknown} are not known" if unknown else ""),
             "give a lower --tier, or leave it out",
         )
-    return found, unknown
+    return kept, unknown
 
 
 def tier_text(tier: int | None) -> str:
-    """What titles and captions say of it, or "".
+    """The tier in titles and captions, or "".
 
     >>> tier_text(4), tier_text(None)
     ('CATs of tier 4 or more', '')

@@ -1,4 +1,4 @@
-"""The weights of an ensemble: what they are worth on dev, and the search for the best."""
+"""The weights of an ensemble: their value on dev, and the search for the best."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
@@ -9,30 +9,30 @@ from curation.stats.intervals import Floats
 from curation.stats.metrics import icat
 
 Objective = Literal["icat", "lms"]
-_BLOCK = 8_000_000  # comparisons held at once: about 64 MB
+_BLOCK = 8_000_000  # comparisons in memory at once: about 64 MB
 _STEPS = (0.2, 0.1, 0.05, 0.02, 0.01)
 _DRAWS, _STARTS, _MOVES = 2000, 5, 100
-_EQUAL = 1e-9  # figures nearer than this are the same
+_EQUAL = 1e-9  # values nearer than this count as equal
 
 
 def objective_of(
     gaps: Floats, terms: Sequence[str], *, objective: Objective, half: float
 ) -> Callable[[Floats], Floats]:
-    """What weights give on dev: a function of rows of weights that returns a figure each.
+    """The value of weights on dev: a function of rows of weights that returns one value per row.
 
     Args:
-        gaps: standardised score less score of each of a CAT's three comparisons, shape
+        gaps: differences of standardised scores in each of a CAT's three comparisons, shape
             (3, CATs, members).
-        terms: of each CAT.
-        objective: the figure.
-        half: what a tie counts.
+        terms: the term of each CAT.
+        objective: lms or icat.
+        half: how much a tie counts.
     """
     _, code, count = np.unique(terms, return_inverse=True, return_counts=True)
     share = 1 / (count[code] * len(count))  # of a CAT in the mean over terms
 
     def won(gap: Floats) -> Floats:
-        found = share @ (gap > 0)
-        return np.asarray(found + half * (share @ (gap == 0)) if half else found)
+        wins = share @ (gap > 0)
+        return np.asarray(wins + half * (share @ (gap == 0)) if half else wins)
 
     def block(weights: Floats) -> Floats:
         lms = 50 * (won(gaps[0] @ weights.T) + won(gaps[1] @ weights.T))
@@ -49,11 +49,11 @@ def objective_of(
 
 
 def search(score: Callable[[Floats], Floats], count: int, seed: int) -> Floats:
-    """The best weights by a figure, and of equally good ones the most even.
+    """The best weights; of equally good ones, the most even.
 
     Args:
         score: of ``objective_of``.
-        count: of members.
+        count: how many members.
         seed: of the draws, with four members or more.
     """
     if count <= 3:
@@ -84,30 +84,30 @@ def _grid(count: int, steps: int) -> Floats:
     return np.column_stack([a[fits], b[fits], steps - a[fits] - b[fits]]) / steps
 
 
-def _best(weights: Floats, figures: Floats) -> Floats:
-    """The weights, best first; of equal figures the most even, then more to earlier members."""
-    steps = np.round(figures / _EQUAL) * _EQUAL
+def _best(weights: Floats, values: Floats) -> Floats:
+    """The weights, best first; of equal values the most even, then more to earlier members."""
+    steps = np.round(values / _EQUAL) * _EQUAL
     uneven = np.round((weights**2).sum(axis=1), 9)
     order = np.lexsort([*(-weights.T[::-1]), uneven, -steps])
     return np.asarray(weights[order])
 
 
 def _climb(score: Callable[[Floats], Floats], start: Floats) -> Floats:
-    """Move weight from one member to another for as long as that is better, or as good and evener.
+    """Move weight between members while this is better, or equally good and more even.
 
-    Ever smaller steps are tried.
+    Smaller and smaller steps are tried.
     """
-    here, figure = start, float(score(start[None])[0])
+    here, value = start, float(score(start[None])[0])
     for step in _STEPS:
         for _ in range(_MOVES):
             tried = np.array(list(_moves(here, step)))
-            found = score(tried)
-            top = _best(tried, found)[0]
-            high = float(found.max())
-            evener = (top**2).sum() < (here**2).sum() - _EQUAL
-            if high < figure - _EQUAL or (high <= figure + _EQUAL and not evener):
+            values = score(tried)
+            top = _best(tried, values)[0]
+            high = float(values.max())
+            more_even = (top**2).sum() < (here**2).sum() - _EQUAL
+            if high < value - _EQUAL or (high <= value + _EQUAL and not more_even):
                 break
-            here, figure = top, high
+            here, value = top, high
     return here
 
 

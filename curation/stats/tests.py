@@ -1,4 +1,4 @@
-"""Tests of differences between two models: paired t tests over terms, Holm's correction."""
+"""Tests of differences over terms: paired t tests, Holm's correction, swaps of labels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 
 from curation.stats.intervals import Floats, mean_and_error, mean_interval, pseudo_values
 from curation.stats.metrics import METRICS, extreme, icat, percent_interval
+
+SWAPS = 10_000  # drawn by ``swap_test`` if there are too many to try all
+ALL_SWAPS = 12  # terms up to which all swaps are tried
+_AT_ONCE = 1_000_000  # signs in memory at once: 16 MB
 
 
 def t_test(values: Floats) -> float | None:
@@ -141,3 +145,29 @@ def _unsure(metric: str, side: Floats, cats: int) -> bool:
         return extreme(float(side[:, 0].mean()), len(side))
     ends = percent_interval(side[:, 1], observations=cats) if metric == "icat" else None
     return ends is not None and ends[0] <= 50 <= ends[1]
+
+
+def swap_test(gaps: Floats, *, seed: int) -> float:
+    """The probability of a gap at least this large if two labels could be swapped in any term.
+
+    The test is two-sided. With up to twelve terms, all swaps are tried. With more, 10,000 are drawn
+    at random, and the observed gap counts as one of them (Phipson & Smyth 2010).
+
+    Args:
+        gaps: for each term, how many more associations of the first label than of the second have
+            the property that is tested.
+        seed: of the draws.
+
+    >>> swap_test(np.array([2.0, 1.0, 1.0]), seed=1)  # of 8 swaps, two are as far from 0
+    0.25
+    """
+    observed = abs(gaps.sum()) - 1e-9
+    if len(gaps) <= ALL_SWAPS:
+        signs = 1.0 - 2 * ((np.arange(2 ** len(gaps))[:, None] >> np.arange(len(gaps))) & 1)
+        return float((abs(signs @ gaps) >= observed).mean())
+    rng = np.random.default_rng(seed)
+    as_far, step = 0, max(1, _AT_ONCE // len(gaps))
+    for start in range(0, SWAPS, step):
+        signs = rng.choice([-1.0, 1.0], size=(min(step, SWAPS - start), len(gaps)))
+        as_far += int((abs(signs @ gaps) >= observed).sum())
+    return (1 + as_far) / (1 + SWAPS)

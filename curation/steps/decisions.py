@@ -44,24 +44,26 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     """Count labels and decide items."""
     from curation.decisions.filter import judge, tiers
 
-    knobs = campaign.settings.decisions
-    unknown = set(knobs.rounds) - set(campaign.round_names())
+    settings = campaign.settings.decisions
+    unknown = set(settings.rounds) - set(campaign.round_names())
     if unknown:
         raise CurationError(
             f"[decisions] rounds names {min(unknown)!r}, which has no answers",
             f"rounds with answers: {', '.join(campaign.round_names())}",
         )
     items = read_items(campaign)
-    for name in sorted(set(knobs.leave_out) - {item.id for item in items}):
-        reporter.warn(f"[decisions] leave_out names {name!r}, which is no item here")
+    for name in sorted(set(settings.leave_out) - {item.id for item in items}):
+        reporter.warn(
+            f"[decisions] leave_out names {name!r}, which is not an item of this campaign"
+        )
     counted = read_counted(campaign, items)
     decisions = judge(
         items,
         counted.votes,
-        needed=knobs.needed,
-        of=knobs.of,
-        match_intent=knobs.match_intent,
-        leave_out=frozenset(knobs.leave_out),
+        needed=settings.needed,
+        of=settings.of,
+        match_intent=settings.match_intent,
+        leave_out=frozenset(settings.leave_out),
     )
     refused = counted.labels[counted.labels["code"] != ""]
     rejections = [
@@ -133,7 +135,18 @@ def agreement_report(
     exclude: Sequence[str] = (),
     reporter: Reporter = QUIET,
 ) -> dict[str, Any]:
-    """All that ``agreement.json`` holds, or a part of it under other knobs; by all groups."""
+    """The report of agreement, as in ``agreement.json`` or under other settings.
+
+    Args:
+        campaign: the campaign.
+        measures: which coefficients, of ``curation.stats.agreement.MEASURES``.
+        by: which groups, of ``curation.decisions.agreement.GROUPS``; by default all.
+        exclude: annotators whose labels are left out, by pseudonym or by the platform's id.
+        reporter: where progress goes.
+
+    Raises:
+        CurationError: nobody has answered under an excluded name.
+    """
     from curation.decisions import agreement
     from curation.decisions.filter import repeats
 
@@ -141,14 +154,14 @@ def agreement_report(
     items = read_items(campaign)
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
     terms = terms_of(campaign, items)
-    # Where labels stop as soon as an item is decided they agree too well: a random part of the
-    # items gets all of them, and speaks for the rest.
+    # Items that got labels only until they were decided agree too well. A random sample of items
+    # got all labels and represents the rest.
     early = stopped_early(campaign)
-    speak = [(i, d) for i, d in zip(items, decisions, strict=True) if i.id not in early]
-    counted = read_counted(campaign, [item for item, _ in speak], alone=bool(early))
+    whole = [(i, d) for i, d in zip(items, decisions, strict=True) if i.id not in early]
+    counted = read_counted(campaign, [item for item, _ in whole], alone=bool(early))
     exclude = [_pseudonym(campaign, name, counted.labels) for name in exclude]
-    found = agreement.facts(
-        [item for item, _ in speak], [d for _, d in speak], counted, terms, exclude=exclude
+    facts = agreement.facts(
+        [item for item, _ in whole], [d for _, d in whole], counted, terms, exclude=exclude
     )
     by = agreement.GROUPS if by is None else by
     groups = ["overall", *(b for b in by if b != "annotator")]
@@ -156,45 +169,46 @@ def agreement_report(
     with reporter.tracked("agreement", len(groups)) as advance:
         for group in groups:
             rows += agreement.measured(
-                found,
+                facts,
                 by=group,
                 measures=measures,
                 confidence=settings.agreement.confidence,
             )
             advance()
-    knobs = settings.decisions.model_dump(exclude={"count_repeats", "leave_out"})
-    touched = repeats(items, read_labels(campaign), **knobs)
+    rules = settings.decisions.model_dump(exclude={"count_repeats", "leave_out"})
+    repeated = repeats(items, read_labels(campaign), **rules)
     return {
         "confidence": settings.agreement.confidence,
         "excluded": sorted(exclude),
-        "items": {"in": len(items), "stopped_early": len(items) - len(speak)},
+        "items": {"in": len(items), "stopped_early": len(items) - len(whole)},
         "measures": rows,
-        "terms": agreement.by_term(found),
-        "annotators": agreement.by_annotator(found),
+        "terms": agreement.by_term(facts),
+        "annotators": agreement.by_annotator(facts),
         "retention": agreement.retention(items, decisions, terms),
         "gold": agreement.intent(items, decisions),
-        "repeats": touched._asdict(),
+        "repeats": repeated._asdict(),
     }
 
 
 def _pseudonym(campaign: Campaign, name: str, labels: "pd.DataFrame") -> str:
-    """The annotator whom a pseudonym, or with the key a platform's id, names."""
+    """An annotator's pseudonym, from the pseudonym itself or, with the key, a platform's id."""
     from curation.rounds import people
 
-    known = set(labels["annotator"].unique())
-    if name not in known and people.key_path(campaign.settings.campaign.id).exists():
-        name_here = people.pseudonyms(people.read_key(campaign.settings.campaign.id))(name)
-        if name_here in known:
-            return name_here
+    known, id = set(labels["annotator"].unique()), campaign.settings.campaign.id
+    if name not in known and people.key_path(id).exists():
+        pseudonym = people.pseudonyms(people.read_key(id))(name)
+        if pseudonym in known:
+            return pseudonym
     if name not in known:
         raise CurationError(
-            f"no annotator {name!r}", "names stand in «curation decisions agreement --by annotator»"
+            f"no annotator {name!r}",
+            "«curation decisions agreement --by annotator» lists the names",
         )
     return name
 
 
 def agreement(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Report agreement in full."""
+    """Write the whole report of agreement."""
     measures = campaign.settings.agreement.measures
     report = agreement_report(campaign, measures=measures, reporter=reporter)
     results.json("agreement.json", report)
@@ -216,19 +230,19 @@ def split_inputs(campaign: Campaign) -> list[Path]:
 
 
 def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Put the kept CATs into dev and test."""
+    """Split the kept CATs into dev and test."""
     from curation.decisions.split import cats, report
 
     dev, seed = campaign.settings.split.dev, campaign.settings.campaign.seed
     items = read_items(campaign)
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
-    found = cats(items, decisions, terms_of(campaign, items).values(), dev=dev, seed=seed)
-    results.records("cats.jsonl", found)
-    results.json("split.json", report(found, dev=dev))
+    split = cats(items, decisions, terms_of(campaign, items).values(), dev=dev, seed=seed)
+    results.records("cats.jsonl", split)
+    results.json("split.json", report(split, dev=dev))
     return {
         "items_in": len(items),
-        "items_dropped": len(items) - len(found),
-        "cats": len(found),
-        "dev": sum(cat.split == "dev" for cat in found),
-        "test": sum(cat.split == "test" for cat in found),
+        "items_dropped": len(items) - len(split),
+        "cats": len(split),
+        "dev": sum(cat.split == "dev" for cat in split),
+        "test": sum(cat.split == "test" for cat in split),
     }

@@ -1,4 +1,4 @@
-"""What the steps read of a campaign: its files, and the tables and records in them."""
+"""Read a campaign: its files, and the tables and records in them."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -68,21 +68,23 @@ def run_files(campaign: Campaign) -> list[Path]:
 
 
 def raw_is_here(campaign: Campaign) -> bool:
-    """Whether the raw answers are on this machine, whole and as they came.
+    """Whether the raw answers are on this machine.
 
     Raises:
-        CurationError: of what the items and labels were made, a part is gone or was changed.
+        CurationError: they are, but some of those that the items and labels were made from are
+            missing or have changed.
     """
     run = read_manifest(campaign.rounds).steps.get("fold")
     known = {n: sha for n, sha in run.inputs.items() if "/raw/" in n} if run else {}
     here = bool(raw_files(campaign))
     for name, sha in known.items() if here else ():
-        found = digest(campaign.root / name)
-        if found != sha:
-            what = "were changed" if found else "are not here"
+        now = digest(campaign.root / name)
+        if now != sha:
+            problem = "have changed" if now else "are missing"
             raise CurationError(
-                f"{campaign.root / name}: these raw answers {what}",
-                "put the file back from a backup, or from whoever has it; nothing was touched",
+                f"{campaign.root / name}: these raw answers {problem}",
+                "put the file back from a backup, or ask the person who has it for a copy; nothing "
+                "was changed here",
             )
     return here
 
@@ -91,7 +93,7 @@ Stamps = tuple[tuple[Path, int, int], ...]
 
 
 def _stamps(paths: Sequence[Path]) -> Stamps:
-    """What tells whether files are still those that were read; none of what is not made yet."""
+    """Times and inodes of the files that exist: if they are equal, the files have not changed."""
     stats = [(path, path.stat()) for path in paths if path.exists()]
     return tuple((path, stat.st_mtime_ns, stat.st_ino) for path, stat in stats)
 
@@ -107,12 +109,12 @@ def _labels(stamps: Stamps) -> "pd.DataFrame":
 
 
 def read_items(campaign: Campaign) -> list[Item]:
-    """The items of all rounds; read once while the files stay as they are."""
+    """The items of all rounds; read again only if the files change."""
     return _items(_stamps(item_files(campaign)))
 
 
 def read_labels(campaign: Campaign) -> "pd.DataFrame":
-    """The labels of all rounds as a table; read once while the files stay as they are."""
+    """The labels of all rounds as a table; read again only if the files change."""
     return _labels(_stamps(label_files(campaign)))
 
 
@@ -122,29 +124,30 @@ def read_terms(campaign: Campaign) -> dict[str, Term]:
 
 
 def terms_of(campaign: Campaign, items: Sequence[Item]) -> dict[str, Term]:
-    """The campaign's terms by id, those of all these items among them.
+    """The campaign's terms by id; checks that the terms of these items are among them.
 
     Raises:
-        CurationError: an item's term is not there; the raw answers and the settings have parted.
+        CurationError: an item's term is missing: the settings no longer fit the raw answers.
     """
     terms = read_terms(campaign)
     for item in items:
         if item.term not in terms:
             raise CurationError(
                 f"item {item.id}: its term {item.term} is not in 1-terms/targets.jsonl",
-                "put its domain back into campaign.toml, or go to where the raw answers are",
+                "put its domain back into campaign.toml, or work on the machine that has the raw "
+                "answers",
             )
     return terms
 
 
 def stopped_early(campaign: Campaign) -> set[str]:
-    """The items that were to get no more labels than decide them."""
-    found = set()
+    """The ids of items that got labels only until they were decided."""
+    items = set()
     for round in round_files.map_rounds(campaign):
         if round.labels == "needed":
             tasks = round_files.read_tasks(campaign, round.name)
-            found |= {task.item for task in tasks if task.item and not task.full}
-    return found
+            items |= {task.item for task in tasks if task.item and not task.full}
+    return items
 
 
 def read_counted(
@@ -155,22 +158,22 @@ def read_counted(
     Args:
         campaign: the campaign.
         items: its items.
-        alone: they are only some of the campaign's, and the labels on others are left out.
-        also: a round whose labels are counted, whether or not the settings name it.
+        alone: these are only some of the campaign's items; leave out labels on others.
+        also: a round whose labels count even if the settings do not name it.
     """
     from curation.decisions.filter import count
 
-    knobs = campaign.settings.decisions
+    settings = campaign.settings.decisions
     labels = read_labels(campaign)
     if alone:
         labels = labels[labels["item"].isin([item.id for item in items])]
     return count(
         items,
         labels,
-        of=knobs.of,
-        count_writer=knobs.count_writer,
-        count_repeats=knobs.count_repeats,
-        rounds=(*knobs.rounds, also) if knobs.rounds and also else knobs.rounds,
+        of=settings.of,
+        count_writer=settings.count_writer,
+        count_repeats=settings.count_repeats,
+        rounds=(*settings.rounds, also) if settings.rounds and also else settings.rounds,
     )
 
 
@@ -180,7 +183,7 @@ def votes(campaign: Campaign, items: Sequence[Item], *, also: str = "") -> "dict
     Args:
         campaign: the campaign.
         items: all its items.
-        also: a round whose labels are counted, whether or not the settings name it.
+        also: a round whose labels count even if the settings do not name it.
     """
     if not items:
         return {}
@@ -192,12 +195,12 @@ def votes(campaign: Campaign, items: Sequence[Item], *, also: str = "") -> "dict
 
 
 def facts_files(campaign: Campaign) -> list[Path]:
-    """What Wikidata's facts are kept in."""
+    """The files of Wikidata's facts."""
     return [campaign.terms / "counts.jsonl", campaign.terms / "entities.jsonl"]
 
 
 def read_facts(campaign: Campaign) -> "Facts":
-    """What the query service or a dump told; nothing where neither was asked."""
+    """Wikidata's facts, from the query service or a dump; empty if there are none yet."""
     from curation.terms.facts import Facts
 
     counts, entities = facts_files(campaign)
@@ -207,21 +210,21 @@ def read_facts(campaign: Campaign) -> "Facts":
 
 
 def facts_origins(campaign: Campaign) -> dict[str, Any]:
-    """Who told the facts of each domain, of what it was asked, and when."""
+    """The origin of each domain's facts: the source, what was asked, and when."""
     path = campaign.terms / "facts.json"
     there = all(p.exists() for p in (path, *facts_files(campaign)))
     return read_json(path) if there else {}
 
 
 def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
-    """The word lists by domain and name: the campaign's own, else those that ship."""
-    found = {}
-    for domain, knobs in campaign.settings.domains.items():
-        for name in knobs.words:
+    """The word lists by domain and name: the campaign's own, else those shipped with curation."""
+    files = {}
+    for domain, settings in campaign.settings.domains.items():
+        for name in settings.words:
             own = campaign.terms / name
             ours = shipped("data", "words", name)
-            found[domain, name] = ours if ours.exists() and not own.exists() else own
-    return found
+            files[domain, name] = ours if ours.exists() and not own.exists() else own
+    return files
 
 
 def read_words(campaign: Campaign) -> "dict[str, list[Word]]":
@@ -234,38 +237,38 @@ def read_words(campaign: Campaign) -> "dict[str, list[Word]]":
     from curation.terms import words
     from curation.terms.facts import languages
 
-    found: dict[str, list[Word]] = {}
+    by_domain: dict[str, list[Word]] = {}
     for (domain, name), path in word_files(campaign).items():
         own = campaign.terms / name
         if not path.exists():
             raise CurationError(
-                f"{own}: no such word list; [domains.{domain}] names it",
-                "put it there (columns term, language, domain; or a text file with a word a line), "
-                "or take it out of words",
+                f"{own}: no such word list, but [domains.{domain}] names it",
+                "put it there (columns term, language, domain; or a text file with one word per "
+                "line), or remove it from words",
             )
         rows = (
             words.text_rows(read_text(path), path)
             if path.suffix in (".txt", "")
             else list(read_rows(path))
         )
-        found[domain] = found.get(domain, []) + words.read_words(
+        by_domain[domain] = by_domain.get(domain, []) + words.read_words(
             rows,
             path if path == own else Path(path.name),
             domain=domain,
             languages=languages(campaign.settings.campaign.language),
             wanted=own,
         )
-    return found
+    return by_domain
 
 
 def read_met(campaign: Campaign) -> list[Term]:
-    """The terms that answers have named, as they were then."""
+    """The terms that answers have named, as they were at that time."""
     path = campaign.terms / "imported.jsonl"
     return read_records(path, Term) if path.exists() else []
 
 
 def read_edits(campaign: Campaign) -> "list[Edit]":
-    """What people said of terms; nothing where the file is missing or empty."""
+    """The manual edits of terms; none if the file is missing or empty."""
     from curation.rounds.tables import read_rows
     from curation.terms import edits
 
@@ -276,7 +279,7 @@ def read_edits(campaign: Campaign) -> "list[Edit]":
 
 
 def selection(campaign: Campaign) -> "Selection":
-    """The choice of terms, from all that lies in the campaign now."""
+    """Select the terms, from all sources that the campaign has now."""
     from curation.terms.select import select
 
     settings = campaign.settings
@@ -293,7 +296,7 @@ def selection(campaign: Campaign) -> "Selection":
 
 
 def term_ids(terms: Iterable[Term]) -> dict[tuple[str, str], str]:
-    """Which term a domain and a text name: its text, or one of its other names."""
+    """Term ids by domain and text; a term's other names count, too."""
     terms = list(terms)
     ids = {(t.domain, name): t.id for t in terms for name in t.names}
     return ids | {(t.domain, t.text): t.id for t in terms}

@@ -37,10 +37,10 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 
 def _accepted(campaign: Campaign) -> dict[str, int]:
-    """The pitfalls that would block the release and are accepted, and how often they are there.
+    """How often each accepted pitfall was found that would block the release.
 
     Raises:
-        CurationError: one is there that blocks it; or what is accepted is no pitfall.
+        CurationError: a pitfall blocks the release; or an accepted code is not that of a pitfall.
     """
     from curation.checks.codes import PITFALLS
 
@@ -49,21 +49,21 @@ def _accepted(campaign: Campaign) -> dict[str, int]:
         if name not in PITFALLS:
             near = difflib.get_close_matches(name, PITFALLS, 1)
             raise CurationError(
-                f"[release] accept names {name!r}, which is no pitfall",
+                f"[release] accept names {name!r}, which is not a pitfall",
                 f"did you mean {near[0]!r}?" if near else "docs/measures.md lists them",
             )
     rows = read_json(campaign.measures / "pitfalls.json")["table"]
-    there = {r["code"]: r["count"] for r in rows if r["severity"] == "block" and r["count"]}
-    stops = {code: count for code, count in there.items() if code not in accept}
-    if stops:
-        named = ", ".join(f"{code} {count}" for code, count in stops.items())
-        wanted = ", ".join(f'"{code}"' for code in (*accept, *stops))
+    blocking = {r["code"]: r["count"] for r in rows if r["severity"] == "block" and r["count"]}
+    refused = {code: count for code, count in blocking.items() if code not in accept}
+    if refused:
+        counts = ", ".join(f"{code} {count}" for code, count in refused.items())
+        codes = ", ".join(f'"{code}"' for code in (*accept, *refused))
         raise CurationError(
-            f"pitfalls block the release: {named}; 4-measures/pitfalls.jsonl has each place",
-            "fix the texts; or leave the items out (leave_out in [decisions]); or, where it is "
-            f"right as it is: accept = [{wanted}] in [release]",
+            f"pitfalls block the release: {counts}; 4-measures/pitfalls.jsonl lists each place",
+            "fix the texts; or leave the items out (leave_out in [decisions]); or, if they are "
+            f"right as they are: accept = [{codes}] in [release]",
         )
-    return there
+    return blocking
 
 
 def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
@@ -75,7 +75,7 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     if not cats:
         raise CurationError(
             "no CAT was kept, so there is nothing to release",
-            "«curation decisions filter» says why items fall; are the labels in?",
+            "«curation decisions filter» shows why items are dropped; check that labels are in",
         )
     accepted = _accepted(campaign)
     items = read_items(campaign)
@@ -121,6 +121,6 @@ def _warn_of_changes(campaign: Campaign, sums: Mapping[str, str], reporter: Repo
     changed = [name for name, sha in sums.items() if outputs.get(name, sha) != sha]
     if changed:
         reporter.warn(
-            f"7-release/{changed[0]} is not what it was; if that version has been published, put "
-            "the old files back and raise version in [release]"
+            f"7-release/{changed[0]} has changed; if this version has been published, put the old "
+            "files back and raise version in [release]"
         )

@@ -1,8 +1,8 @@
-"""How a step tells its user what it does: warnings, notes and progress, passed in by the caller.
+"""How a step reports warnings, notes and progress: through a reporter that the caller passes in.
 
-Steps never print. The command line passes ``curation.cli.console``, which shows all of it on a
-terminal. Python users may leave it out: ``QUIET`` shows no progress and raises warnings as
-``UserWarning``.
+Steps never print. The command line passes ``curation.cli.console``, which shows everything on a
+terminal. In Python you can leave the reporter out: ``QUIET`` shows no progress and turns warnings
+into ``UserWarning``.
 """
 
 import warnings
@@ -25,23 +25,23 @@ class Counter(Protocol):
 
 
 class Reporter(Protocol):
-    """What steps call to report; ``curation.cli.console`` has these functions."""
+    """The functions that steps call to report; ``curation.cli.console`` has them."""
 
     def warn(self, text: str) -> None:
-        """Report something that the user should look at."""
+        """Warn of something that the user should check."""
 
     def note(self, text: str) -> None:
-        """Say what is happening, so that nobody has to wonder why it takes long."""
+        """Say what is happening, so that users know why they wait."""
 
     def tracked(
-        self, what: str, total: int, *, bytes: bool = False
+        self, title: str, total: int, *, bytes: bool = False
     ) -> AbstractContextManager[Advance]:
         """A progress bar for ``total`` units or bytes; yields a function that advances it by n."""
 
     def stages(self) -> AbstractContextManager[Tell]:
         """A progress bar for work in stages; yields a function (stage, done, total)."""
 
-    def counted(self, what: str) -> AbstractContextManager[Counter]:
+    def counted(self, title: str) -> AbstractContextManager[Counter]:
         """A progress bar for work that may be partly done already."""
 
 
@@ -53,20 +53,20 @@ class Quiet:
         warnings.warn(text, UserWarning, stacklevel=3)
 
     def note(self, text: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     @contextmanager
-    def tracked(self, what: str, total: int, *, bytes: bool = False) -> Iterator[Advance]:
-        """Nothing is shown."""
+    def tracked(self, title: str, total: int, *, bytes: bool = False) -> Iterator[Advance]:
+        """Show nothing."""
         yield lambda n=1: None
 
     @contextmanager
     def stages(self) -> Iterator[Tell]:
-        """Nothing is shown."""
+        """Show nothing."""
         yield lambda stage, done, total: None
 
     @contextmanager
-    def counted(self, what: str) -> Iterator[Counter]:
+    def counted(self, title: str) -> Iterator[Counter]:
         """Nothing is shown."""
         yield _NoBar()
 

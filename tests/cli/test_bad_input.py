@@ -395,7 +395,7 @@ def test_an_edit_of_an_unknown_term_names_its_line(
     edits.write_text("domain,term,family,note\nprofession,baker,x,\nprofession,cook,x,\n")
     done = forked("run", "-c", campaign.root)
     assert "1-terms/edits.csv line 3: no term 'cook' in domain 'profession'" in done.err
-    assert "write it exactly as in candidates.csv, or add" in done.err
+    assert "copy the term from candidates.csv, or add it" in done.err
     rejected = (campaign.terms / "rejected.jsonl").read_text("utf-8")
     assert '"code":"unknown_term"' in rejected
     assert str(campaign.root) not in rejected  # results are the same wherever the folder lies
@@ -523,8 +523,8 @@ def test_a_file_that_is_not_there_and_a_folder(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--measure", "kappa"), "'kappa' is none of alpha, fleiss, ac1"),
-        (("--by", "mood"), "'mood' is none of domain"),
+        (("--measure", "kappa"), "'kappa' is not one of alpha, fleiss, ac1"),
+        (("--by", "mood"), "'mood' is not one of domain"),
         (("--exclude", "nobody"), "no annotator 'nobody'"),
     ],
 )

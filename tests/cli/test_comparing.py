@@ -33,7 +33,7 @@ def scored(campaign: Campaign) -> Path:
 
 def test_a_campaigns_models_are_compared_on_test(scored: Path) -> None:
     out = {name: scored / f"out.{name}" for name in ("csv", "latex", "json")}
-    code, said, err = command(
+    code, stdout, err = command(
         "scores", "compare", "-c", scored, "--power", "3",
         *(part for name, path in out.items() for part in (f"--{name}", path)),
     )  # fmt: skip
@@ -79,9 +79,9 @@ def test_a_campaigns_models_are_compared_on_test(scored: Path) -> None:
         "mixed − hates",
         "Holm's correction over 3 pairs", "ss, intrasentence with ss, intersentence",
         "79.50", "Needed for a difference of 3 points of ss", "fewer than five terms",
-        "~ this p may be wrong", "No term differs from another: nothing can be said",
+        "~ this p may be wrong", "No term differs from another, so the power cannot be computed",
     ):  # fmt: skip
-        assert text in said
+        assert text in stdout
 
 
 def test_other_splits(scored: Path) -> None:
@@ -91,42 +91,44 @@ def test_other_splits(scored: Path) -> None:
         assert json.loads(out.read_text("utf-8"))["cats"] == cats
 
 
-def test_rules_variants_and_lacking_scores(scored: Path) -> None:
+def test_rules_variants_and_missing_scores(scored: Path) -> None:
     root = scored / "5-scores"
     put(root, "mixed", "ll-bos", hates)
     put(root, "mixed", "default+lower", likes)
     put(root, "late", "ll-bos", likes, CATS[1:])
     put(root, "half", "conditional", likes, [cat for cat in CATS if cat.kind == KINDS[1]])
-    code, said, err = command("scores", "compare", "-c", scored)
+    code, stdout, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
     # ss against mixed's own 50: hates −50, likes +50.
-    table = said[said.index("The same model under another rule") :].splitlines()
+    table = stdout[stdout.index("The same model under another rule") :].splitlines()
     ways = {tuple(line.split()[:3]) for line in table}
     assert {("mixed", "ll-bos", "default"), ("mixed", "default+lower", "default")} <= ways
-    assert "-50.00" in said
-    assert "+50.00" in said
-    assert "of 12 CATs these lack a score and are left out: late/ll-bos 1;" in err
+    assert "-50.00" in stdout
+    assert "+50.00" in stdout
+    assert (
+        "these runs lack scores of some of the 12 CATs, which are left out: late/ll-bos 1;" in err
+    )
     # Each is ranked under its own rules: the profile's three, two by ll-bos, one by conditional.
     for text in (
         "Models, profile default, both kinds", "Models, rules ll-bos, both kinds",
         "half, rules conditional", "mixed, profile default, texts altered: lower",
         "Differences between models, rules ll-bos", "Differences between models, profile default",
     ):  # fmt: skip
-        assert text in said
-    assert "half − " not in said
-    assert "Differences between models, rules conditional" not in said
-    code, said, err = command("scores", "compare", "-c", scored, "--rule", "ll-bos")
+        assert text in stdout
+    assert "half − " not in stdout
+    assert "Differences between models, rules conditional" not in stdout
+    code, stdout, err = command("scores", "compare", "-c", scored, "--rule", "ll-bos")
     assert code == 0, err
-    assert "late − mixed" in said
-    assert "hates" not in said
-    assert "profile default" not in said
-    code, said, err = command("scores", "compare", "-c", scored, "--profile", "default")
+    assert "late − mixed" in stdout
+    assert "hates" not in stdout
+    assert "profile default" not in stdout
+    code, stdout, err = command("scores", "compare", "-c", scored, "--profile", "default")
     assert code == 0, err
-    assert "mixed − hates" in said
-    assert "late" not in said
+    assert "mixed − hates" in stdout
+    assert "late" not in stdout
 
 
-def test_predictions_are_ranked_where_their_rule_is_declared(tmp_path: Path) -> None:
+def test_predictions_are_ranked_if_their_rule_is_declared(tmp_path: Path) -> None:
     gold = write_gold(tmp_path / "test.json", CATS[:12])
     file = tmp_path / "p.json"
     rows = [{"id": a.id, "score": likes(cat, a.gold)} for cat in CATS for a in cat.associations]
@@ -134,7 +136,7 @@ def test_predictions_are_ranked_where_their_rule_is_declared(tmp_path: Path) -> 
     out = tmp_path / "out.json"
     of = ("--gold", gold, "--scores", tmp_path / "scores")
     given = ("--predictions", f"mine={file}", "--json", out, "--power", "5")
-    code, said, err = command("scores", "compare", *of, *given)
+    code, stdout, err = command("scores", "compare", *of, *given)
     assert code == 0, err
     report = json.loads(out.read_text("utf-8"))
     (group,) = report["groups"]
@@ -143,27 +145,27 @@ def test_predictions_are_ranked_where_their_rule_is_declared(tmp_path: Path) -> 
     # The gold file's labels: three votes, two of them stereotype: (2/3)² + (1/3)² = 5/9.
     assert [row["agreement"] for row in group["terms"]] == pytest.approx([500 / 9] * 3)
     assert [row["votes"] for row in group["terms"]] == pytest.approx([200 / 3] * 3)
-    assert "mine/predictions, rule not declared" in said
-    assert "between one model's ss and 50" in " ".join(said.split())
-    assert "No term differs from another" in said  # 100 in each
+    assert "mine/predictions, rule not declared" in stdout
+    assert "between one model's ss and 50" in " ".join(stdout.split())
+    assert "No term differs from another" in stdout  # 100 in each
     # Beside another model, and another such file: each for itself, with neither the other.
     put(tmp_path / "scores", "m", "default", chance(1))
     given = ("--predictions", f"mine={file}", "--predictions", f"other={file}")
-    code, said, err = command("scores", "compare", *of, *given)
+    code, stdout, err = command("scores", "compare", *of, *given)
     assert code == 0, err
-    assert " − " not in said
+    assert " − " not in stdout
     for title in (
         "m, profile default", "mine/predictions, rule not declared",
         "other/predictions, rule not declared",
     ):  # fmt: skip
-        assert title in said
-    assert "so they are not ranked: mine/predictions, other/predictions; --predictions" in err
+        assert title in stdout
+    assert "so they are not ranked: mine/predictions, other/predictions; declare" in err
     given = ("--predictions", f"mine@default={file}", "--power", "5")
-    code, said, err = command("scores", "compare", *of, *given)
+    code, stdout, err = command("scores", "compare", *of, *given)
     assert code == 0, err
-    assert "mine − m" in said or "m − mine" in said
-    assert "default, as declared" in said
-    assert "3 terms and 12 CATs as they are show" in said
+    assert "mine − m" in stdout or "m − mine" in stdout
+    assert "default, as declared" in stdout
+    assert "With the present 3 terms and 12 CATs, you can detect" in stdout
     assert err == ""
 
 
@@ -174,19 +176,21 @@ def test_a_ranking_names_each_models_rules_and_own_head(scored: Path) -> None:
         head = {"own_head": True} if family == "masked" else {}
         put(root, model, rules_name(rules), of, family=family, rules=rules, **head)
     args = ("--profile", "acl-ll", "--latex", out)
-    code, said, err = command("scores", "compare", "-c", scored, *args)
+    code, stdout, err = command("scores", "compare", "-c", scored, *args)
     assert code == 0, err
-    lines = {line.split()[0]: line for line in said.splitlines() if line.startswith(("gpt", "ber"))}
+    lines = {
+        line.split()[0]: line for line in stdout.splitlines() if line.startswith(("gpt", "ber"))
+    }
     lines = {name.rstrip("§"): line for name, line in lines.items()}
     assert "nsp (own head)" in lines["bert"]
     assert "own head" not in lines["gpt2"]
-    assert PROFILES["acl-ll"]["causal"]["intrasentence"] in said
+    assert PROFILES["acl-ll"]["causal"]["intrasentence"] in stdout
     assert "nsp (own head)" in out.read_text("utf-8")
     # With the others each profile has its own table, also in LaTeX.
-    code, said, err = command("scores", "compare", "-c", scored, "--latex", out)
+    code, stdout, err = command("scores", "compare", "-c", scored, "--latex", out)
     assert code == 0, err
-    assert "bert − hates" not in said
-    assert "hates − bert" not in said
+    assert "bert − hates" not in stdout
+    assert "hates − bert" not in stdout
     labels = [line for line in out.read_text("utf-8").splitlines() if "label" in line]
     assert labels == [
         r"\label{tab:models-profile-default}", r"\label{tab:models-profile-acl-ll}",
@@ -199,22 +203,22 @@ def test_two_profiles_are_compared_over_the_models_of_both(scored: Path) -> None
     assert rules[KINDS[0]] == PROFILES["default"]["causal"]["intrasentence"]
     for model, of in (("bakery/likes", hates), ("hates", likes), ("new", likes)):
         put(root, model, rules_name(rules), of, rules=rules)
-    code, said, err = command("scores", "compare", "-c", scored, "--json", out)
+    code, stdout, err = command("scores", "compare", "-c", scored, "--json", out)
     assert code == 0, err
     both, inter = json.loads(out.read_text("utf-8"))["mechanisms"]
     # ss: 100 and 0 under default, 0 and 100 under the other. Intrasentence the rule is the same.
     assert (both["kind"], inter["kind"]) == ("both", KINDS[1])
     assert both["models"] == inter["models"] == ["bakery/likes", "hates"]
     assert (both["ss"], inter["lms"]) == ([50.0, 50.0], [100.0, 100.0])
-    assert "Means over the models of both default and ll-bos_ratio" in said
-    assert "both, intersentence: bakery/likes, hates" in said
+    assert "Means over the models of both default and ll-bos_ratio" in stdout
+    assert "both, intersentence: bakery/likes, hates" in stdout
     put(root, "hates", "ll-code", hates)
     assert "Means over" not in command("scores", "compare", "-c", scored, "--rule", "ll-code")[1]
 
 
 def test_one_models_terms_as_table_8(scored: Path) -> None:
     out = {name: scored / f"out.{name}" for name in ("csv", "latex", "json")}
-    code, said, err = command(
+    code, stdout, err = command(
         "scores", "compare", "-c", scored, "--terms-of", "bakery/likes", "--terms", "1",
         *(part for name, path in out.items() for part in (f"--{name}", path)),
     )  # fmt: skip
@@ -228,7 +232,7 @@ def test_one_models_terms_as_table_8(scored: Path) -> None:
     # Beside the mean of likes 100, hates 0, mixed 50.
     assert (last["term"], last["end"]) == ("term 2", "least")
     assert last["mean_ss"] == pytest.approx(50.0)
-    assert "Terms of bakery/likes, " in said
+    assert "Terms of bakery/likes, " in stdout
     assert r"\label{tab:terms-bakery-likes-default}" in out["latex"].read_text("utf-8")
     assert r"\quad term 0 (most) & 100.00" in out["latex"].read_text("utf-8")
     rows = list(csv.DictReader(out["csv"].open(encoding="utf-8")))
@@ -245,36 +249,36 @@ def test_sizes_are_shown_and_correlated_with(scored: Path) -> None:
     root, about, out = scored / "5-scores", scored / "about.csv", scored / "out.json"
     put(root, "large", "default", chance(3), opened={"parameters": 1_500_000_000})
     about.write_text("model,parameters,corpus_gb\nhates,110000000,16\nmixed,340e6,\n", "utf-8")
-    code, said, err = command("scores", "compare", "-c", scored, "--about", about, "--json", out)
+    code, stdout, err = command("scores", "compare", "-c", scored, "--about", about, "--json", out)
     assert code == 0, err
     for text in ("parameters", "corpus, GB", "110M", "340M", "1.5B", "16.00"):
-        assert text in said
+        assert text in stdout
     (group,) = json.loads(out.read_text("utf-8"))["groups"]
     rows = {(row["of"], row["with"]): row for row in group["correlations"]}
     # Parameters of three models, the corpus of one.
     assert rows["ss", "parameters"]["models"] == 3
     assert ("ss", "corpus, GB") not in rows
-    assert "ss with parameters" in said
+    assert "ss with parameters" in stdout
     about.write_text("model,parameters\nnobody,1\n", "utf-8")
     code, _, err = command("scores", "compare", "-c", scored, "--about", about)
-    assert (code, "not among the models that are compared: nobody" in err) == (0, True)
+    assert (code, "these are not among the compared models: nobody" in err) == (0, True)
 
 
-def test_models_that_cannot_tell_are_marked_in_every_table(scored: Path) -> None:
+def test_models_with_mostly_ties_are_marked_in_every_table(scored: Path) -> None:
     out = {name: scored / f"out.{name}" for name in ("csv", "latex", "json")}
     tokens = {"read": 10, "unknown": 6}
     put(scored / "5-scores", "flat", "default", lambda *_: 1.0, tokens=tokens)
-    code, said, err = command(
+    code, stdout, err = command(
         "scores", "compare", "-c", scored, "--terms-of", "flat",
         *(part for name, path in out.items() for part in (f"--{name}", path)),
     )  # fmt: skip
     assert code == 0, err
-    shown = [line for line in said.splitlines() if re.search(r"\bflat\b", line)]
+    shown = [line for line in stdout.splitlines() if re.search(r"\bflat\b", line)]
     # Three rankings, three pairs, kinds beside one another, and its terms.
     assert len(shown) == 8
     assert all("flat†‡" in line for line in shown)
-    assert "† more than half of the model's comparisons are ties" in said
-    assert "‡ more than half of the tokens" in said
+    assert "† more than half of the model's comparisons are ties" in stdout
+    assert "‡ more than half of the tokens" in stdout
     one = next(
         one for one in json.loads(out["json"].read_text("utf-8"))["runs"] if one["model"] == "flat"
     )
@@ -289,10 +293,10 @@ def test_models_that_cannot_tell_are_marked_in_every_table(scored: Path) -> None
 
 def test_a_mark_of_another_run_of_a_model_is_explained(scored: Path) -> None:
     put(scored / "5-scores", "mixed", "ll-bos", lambda *_: 1.0)
-    code, said, err = command("scores", "compare", "-c", scored, "--profile", "default")
+    code, stdout, err = command("scores", "compare", "-c", scored, "--profile", "default")
     assert code == 0, err
-    assert "mixed†" in said[said.index("The same model under another rule") :]
-    assert "† more than half of the model's comparisons are ties" in said
+    assert "mixed†" in stdout[stdout.index("The same model under another rule") :]
+    assert "† more than half of the model's comparisons are ties" in stdout
 
 
 def test_predictions_and_baselines_are_marked_too(tmp_path: Path) -> None:
@@ -301,19 +305,19 @@ def test_predictions_and_baselines_are_marked_too(tmp_path: Path) -> None:
     file.write_text(json.dumps({KINDS[0]: rows}), "utf-8")
     out = tmp_path / "out.json"
     args = ("--gold", gold, "--predictions", file, "--model", "flat", "--json", out)
-    code, said, err = command("scores", "predictions", *args)
+    code, stdout, err = command("scores", "predictions", *args)
     assert code == 0, err
-    assert said.count("flat†, ") == 3
-    assert "† more than half of the model's comparisons are ties" in said
+    assert stdout.count("flat†, ") == 3
+    assert "† more than half of the model's comparisons are ties" in stdout
     assert json.loads(out.read_text("utf-8"))["flags"] == ["ties"]
     # Every association is a word and a number: equally long ones tie.
     args = ("--gold", gold, "--sentiment", file, "--json", out)
-    code, said, err = command("scores", "baselines", *args)
+    code, stdout, err = command("scores", "baselines", *args)
     assert code == 0, err
     found = {one["model"]: one["flags"] for one in json.loads(out.read_text("utf-8"))}
     assert (found["SentimentLM"], found["RandomLM"]) == (["ties"], [])
-    assert "SentimentLM†" in said
-    assert "† more than half" in said
+    assert "SentimentLM†" in stdout
+    assert "† more than half" in stdout
 
 
 def test_a_tier_leaves_out_cats_on_which_fewer_agree(scored: Path, tmp_path: Path) -> None:
@@ -339,7 +343,7 @@ def test_a_tier_leaves_out_cats_on_which_fewer_agree(scored: Path, tmp_path: Pat
         )
         assert shown.exit_code == 0, shown.output
         assert "CATs of tier 4 or more" in shown.stdout
-        assert f"of {split // 4} CATs the votes are not known; they are left out" in shown.stderr
+        assert f"{split // 4} CATs are left out, since their votes are not known" in shown.stderr
         found = json.loads(out.read_text("utf-8"))
         found = found[0] if isinstance(found, list) else found
         assert found["tier"] == 4
@@ -351,27 +355,27 @@ def test_a_tier_leaves_out_cats_on_which_fewer_agree(scored: Path, tmp_path: Pat
 
 def test_a_run_of_other_cats_is_left_out_and_status_names_models(scored: Path) -> None:
     put(scored / "5-scores", "elsewhere", "default", likes, CATS[12:])
-    code, said, err = command("scores", "compare", "-c", scored)
+    code, stdout, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
-    assert "elsewhere/default: no scores at all for these 12 CATs; it is left out" in err
-    assert "elsewhere" not in said
+    assert "elsewhere/default: left out, since it has no scores for these 12 CATs" in err
+    assert "elsewhere" not in stdout
     (scored / "5-scores" / "hates" / "default" / "run.json").unlink()
-    told = json.loads(command("status", "-c", scored, "--json")[1])["scores"]
-    assert [one["model"] for one in told] == ["bakery/likes", "elsewhere", "hates", "mixed"]
+    runs = json.loads(command("status", "-c", scored, "--json")[1])["scores"]
+    assert [one["model"] for one in runs] == ["bakery/likes", "elsewhere", "hates", "mixed"]
 
 
-def test_what_is_wrong_with_a_comparison_is_named(scored: Path, tmp_path: Path) -> None:
+def test_errors_of_a_comparison_are_named(scored: Path, tmp_path: Path) -> None:
     gold = write_gold(tmp_path / "g.json", CATS)
     nowhere = tmp_path / "nowhere"
-    assert "no difference" in refused("compare", "-c", scored, "--power", "0").what
+    assert "the difference must be above 0" in refused("compare", "-c", scored, "--power", "0").what
     assert "no model has scores" in refused("compare", "-c", scored, "--rule", "pll").what
     assert "no model has scores" in refused("compare", "-c", scored, "--profile", "arxiv").what
     assert "no such folder" in refused("compare", "--gold", gold, "--scores", nowhere).what
-    assert "--split is of a campaign" in refused("compare", "--gold", gold, "--split", "dev").what
-    assert "stands in two gold files" in refused("compare", "--gold", gold, "--gold", gold).what
+    assert "--split needs a campaign" in refused("compare", "--gold", gold, "--split", "dev").what
+    assert "is in two gold files" in refused("compare", "--gold", gold, "--gold", gold).what
     put(scored / "5-scores", "elsewhere", "default", likes, [])
     assert (
-        "elsewhere/default: no scores at all"
+        "elsewhere/default: has no scores"
         in CliRunner().invoke(app, ["scores", "compare", "-c", str(scored)]).stderr
     )
 
@@ -385,4 +389,4 @@ def test_a_campaign_without_cats_scores_or_split_is_named(scored: Path) -> None:
     assert "5-scores: no scores here" in error.what
     assert "curation scores models" in error.fix
     cats.unlink()
-    assert "no CATs yet" in refused("compare", "-c", scored).what
+    assert "there are no CATs yet" in refused("compare", "-c", scored).what

@@ -230,7 +230,7 @@ def test_a_full_disk(
         if done.code == 1:
             failed += 1
             assert "the disk is full" in done.err
-            assert "fix:   make room, then run the same command again" in done.err
+            assert "fix:   free some space, then run the same command again" in done.err
             assert "Traceback" not in done.err
             assert leftovers(root) == []
         check_after_death(forked, content, root, stages, at=at, look_first=room % 8 == 0)
@@ -322,7 +322,7 @@ def test_a_closed_campaign(
     before = untouched(root)
     done = forked(*command, "-c", root, before=drop_rights)
     check_refused(done, root)
-    assert "may not be written" in done.err
+    assert "no write permission" in done.err
     assert untouched(root) == before
 
 
@@ -348,8 +348,8 @@ def test_a_closed_results_folder(
     done = forked("run", "-c", root, before=drop_rights)
     assert done.code == 1
     assert f"{decisions}" in done.err
-    assert "may not be written" in done.err
-    assert "fix:   give yourself the right to write there" in done.err
+    assert "no write permission" in done.err
+    assert "fix:   get write permission, or use another folder" in done.err
     assert untouched(root) == before
     decisions.chmod(0o755)
     assert forked("run", "-c", root, before=drop_rights).code == 0
@@ -398,7 +398,7 @@ def test_results_into_a_closed_folder(forked: Any, stages: list[Stage], public: 
     assert forked(*words, public / "out.json").code == 0
     done = forked(*words, folder / "out.json", before=drop_rights)
     check_refused(done, folder)
-    assert "may not be written" in done.err
+    assert "no write permission" in done.err
     assert list(folder.iterdir()) == []
 
 

@@ -35,7 +35,7 @@ def scored(campaign: Campaign) -> Path:
 
 def test_an_ensemble_is_fitted_on_dev_and_compared(scored: Path) -> None:
     members = ("bakery/likes/default", "hates/default")
-    code, said, err = command("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")
+    code, stdout, err = command("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")
     assert code == 0, err
     folder = scored / "5-scores" / "a--duo" / RULES
     about = json.loads((folder / "run.json").read_text("utf-8"))
@@ -46,29 +46,29 @@ def test_an_ensemble_is_fitted_on_dev_and_compared(scored: Path) -> None:
     kept = json.loads((folder / "results.json").read_text("utf-8"))
     assert kept["splits"]["test"]["overall"]["icat"] == 100.0
     assert (kept["splits"]["dev"]["overall"]["cats"], kept["ties"]) == (8, "half")
-    assert "fitted on 8 dev CATs" in said
-    code, said, err = command("scores", "compare", "-c", scored, "--split", "all")
+    assert "fitted on 8 dev CATs" in stdout
+    code, stdout, err = command("scores", "compare", "-c", scored, "--split", "all")
     assert code == 0, err
-    assert "a/duo" in said
+    assert "a/duo" in stdout
     assert f"a/duo/{RULES} was fitted on 8 of these 20 CATs" in err
     assert "a/duo" not in command("scores", "compare", "-c", scored)[2]  # none of test
     # Again, in the place of the first; but never in that of a model.
     assert command("scores", "ensemble", *members, "-c", scored, "--name", "a/duo")[0] == 0
     code, _, err = command("scores", "ensemble", *members, "-c", scored, "--name", "mixed")
     assert code == 1
-    assert "is a model «mixed»" in err
+    assert "belongs to the model «mixed»" in err
 
 
 def test_members_that_read_mostly_unknown_tokens_are_marked(scored: Path) -> None:
     tokens = {"read": 10, "unknown": 9}
     put(scored / "5-scores", "odd", "default", likes, tokens=tokens)
     members = ("odd/default", "hates/default")
-    code, said, err = command("scores", "ensemble", *members, "-c", scored)
+    code, stdout, err = command("scores", "ensemble", *members, "-c", scored)
     assert code == 0, err
-    assert "odd/default‡" in said
-    assert "hates/default‡" not in said
-    assert "‡ more than half of the tokens" in said
-    assert "* fewer than five terms" in said
+    assert "odd/default‡" in stdout
+    assert "hates/default‡" not in stdout
+    assert "‡ more than half of the tokens" in stdout
+    assert "* fewer than five terms" in stdout
 
 
 def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> None:
@@ -94,8 +94,8 @@ def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> 
     code, _, err = command("scores", "compare", "-c", scored, "--json", out)
     assert code == 0, err
     assert f"ensemble/{RULES} was fitted on 8 of these 12 CATs" in err
-    assert f"ensemble/{RULES}: 3 scores are of texts that have changed" in err
-    assert f"ensemble/{RULES} is made of older scores of hates/default: fit" in err
+    assert f"ensemble/{RULES}: the texts of 3 scores have changed" in err
+    assert f"ensemble/{RULES} was made of older scores of hates/default: fit" in err
     report = json.loads(out.read_text("utf-8"))
     # Five stand in the profile's table; of these the ensemble is no further model.
     (group,) = report["groups"]
@@ -107,39 +107,42 @@ def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> 
     assert f"ensemble/{RULES} was fitted on 2 of these 4 CATs" in err
 
 
-def test_an_ensemble_is_ranked_where_all_of_its_members_are(scored: Path) -> None:
+def test_an_ensemble_is_ranked_with_all_of_its_members(scored: Path) -> None:
     root, rules = scored / "5-scores", PROFILES["acl-ll"]
     for model, family in (("bert", "masked"), ("gpt2", "causal")):
         own: dict[str, str] = dict(rules[family])  # type: ignore[index]
         put(root, model, rules_name(own), chance(len(model)), family=family, rules=own)
     names = [f"{m}/{rules_name(rules[f])}" for m, f in (("bert", "masked"), ("gpt2", "causal"))]  # type: ignore[index]
     assert command("scores", "ensemble", *names, "-c", scored)[0] == 0
-    code, said, err = command("scores", "compare", "-c", scored, "--profile", "acl-ll")
+    code, stdout, err = command("scores", "compare", "-c", scored, "--profile", "acl-ll")
     assert code == 0, err
-    assert re.search(r"^ensemble +mixed", said, re.MULTILINE)
-    assert len(re.findall(" − ", said)) == 3  # of three models each pair
+    assert re.search(r"^ensemble +mixed", stdout, re.MULTILINE)
+    assert len(re.findall(" − ", stdout)) == 3  # of three models each pair
     # Members of different profiles: ranked with nobody.
     odd = ("--name", "odd", "-c", scored)
     code, _, err = command("scores", "ensemble", names[0], "hates/default", *odd)
-    assert (code, "the members share no profile or rules" in err) == (0, True)
+    assert (code, "the members share no profile and no rules" in err) == (0, True)
     for other in root.iterdir():
         if other.name != "odd":
             shutil.rmtree(other)
-    code, said, err = command("scores", "compare", "-c", scored)
+    code, stdout, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
-    assert "odd/mixed, its members are scored by different rules" in said
-    assert "Terms, mean over models" not in said  # there is no model that is no ensemble
+    assert "odd/mixed, its members are scored by different rules" in stdout
+    assert "Terms, mean over models" not in stdout  # there is no model that is no ensemble
 
 
 def test_an_ensemble_never_takes_another_models_folder(scored: Path) -> None:
     two, root = ("hates/default", "mixed/default", "-c", scored), scored / "5-scores"
-    assert "is a model «bakery/likes»" in refused("ensemble", *two, "--name", "bakery--likes").what
+    assert (
+        "belongs to the model «bakery/likes»"
+        in refused("ensemble", *two, "--name", "bakery--likes").what
+    )
     empty = root / "new--one" / "ll-bos"  # a model that has not got to its first score
     empty.mkdir(parents=True)
     (empty / "run.json").write_text('{"model": "new/one", "family": "masked"}', "utf-8")
-    assert "is a model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
+    assert "belongs to the model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
     (empty / "run.json").write_text('{"model": "new/one", "family": "ensemble"}', "utf-8")
-    assert "is a model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
+    assert "belongs to the model «new/one»" in refused("ensemble", *two, "--name", "new--one").what
     assert not (root / "new--one" / "default").exists()
 
 
@@ -155,28 +158,31 @@ def test_an_ensemble_of_other_rules_on_gold_files(tmp_path: Path) -> None:
         "--scores", tmp_path / "s", "--objective", "lms",
     )  # fmt: skip
     assert code == 0, err
-    assert "1 CATs are left out: a member lacks a score of them" in err
+    assert "1 CATs are left out because a member lacks a score of them" in err
     about = json.loads((tmp_path / "s/ensemble/mixed/run.json").read_text("utf-8"))
     assert (about["rules"]["intrasentence"], about["objective"]) == ("mixed", "lms")
     assert (about["left_out"], about["weights"]) == (1, {"a/ll-bos": 0.5, "b/pll": 0.5})
 
 
-def test_what_is_wrong_with_an_ensemble_is_named(scored: Path, tmp_path: Path) -> None:
+def test_errors_of_an_ensemble_are_named(scored: Path, tmp_path: Path) -> None:
     gold = write_gold(tmp_path / "g.json", CATS)
     two, of = ("hates/default", "mixed/default"), ("-c", scored)
-    assert "--gold without --dev" in refused("ensemble", *two, "--gold", gold).what
-    assert "--dev without --gold" in refused("ensemble", *two, *of, "--dev", gold).what
+    assert "--gold needs --dev" in refused("ensemble", *two, "--gold", gold).what
+    assert "--dev needs --gold" in refused("ensemble", *two, *of, "--dev", gold).what
     both = refused("ensemble", *two, "--gold", gold, "--dev", gold)
-    assert "stands in --gold and in --dev" in both.what
+    assert "is in both --gold and --dev" in both.what
     assert "no scores of nobody/default" in refused("ensemble", "nobody/default", *two, *of).what
     assert "two members or more" in refused("ensemble", two[0], *of).what
     for name in ("", "..", ".hidden"):
-        assert "not a name" in refused("ensemble", *two, *of, "--name", name).what
+        assert (
+            "cannot be the name of an ensemble"
+            in refused("ensemble", *two, *of, "--name", name).what
+        )
     put(scored / "5-scores", "flat", "default", lambda *_: 1.0)
-    assert "flat/default: all its scores" in refused("ensemble", *two, "flat/default", *of).what
+    assert "flat/default: all scores" in refused("ensemble", *two, "flat/default", *of).what
     put(scored / "5-scores", "test-only", "default", likes, CATS[:12])
     lacks = refused("ensemble", *two, "test-only/default", *of)
-    assert "test-only/default: no scores at all for the 8 dev CATs" in lacks.what
+    assert "test-only/default: has no scores for the 8 dev CATs" in lacks.what
     cats = scored / "3-decisions" / "cats.jsonl"
     cats.write_bytes(b"".join(dump_line(cat) for cat in CATS if cat.split == "test"))
     assert "no dev CATs" in refused("ensemble", *two, *of).what

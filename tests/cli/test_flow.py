@@ -171,7 +171,7 @@ def test_a_release_that_changes_under_its_version_is_said(forked: Any, finished:
     set_to(finished, "seed = 1", "seed = 3")
     done = forked("run", "-c", finished)
     assert done.code == 0
-    assert "if that version has been published" in done.err
+    assert "if this version has been published" in done.err
     assert "7-release/0.1.0/" in done.err
 
 
@@ -206,7 +206,7 @@ def test_a_raw_answer_that_was_changed_stops_everything(
     before = untouched(finished)
     done = forked("run", "-c", finished)
     assert done.code == 1
-    assert f"{segment}: these raw answers were changed" in done.err
+    assert f"{segment}: these raw answers have changed" in done.err
     assert untouched(finished) == before
     status = forked("status", "-c", finished)
     assert "cannot run" in status.out

@@ -117,7 +117,7 @@ def test_labels_without_a_classifier_are_an_error(forked: Any, release: list[str
     done = forked("measures", "sentiment", *release, "--labels", "negative,positive")
     assert done.code == 1
     assert not done.out
-    assert "labels negative, positive: say what a classifier's outputs mean" in done.err
+    assert "labels negative, positive: labels name a classifier's outputs" in done.err
     assert "--model" in done.err
 
 
@@ -135,7 +135,7 @@ def test_what_is_not_checked_is_not_written(
 def test_a_language_that_is_none_is_an_error(forked: Any, release: list[str], name: str) -> None:
     done = forked("measures", name, *release, "--language", "klingon")
     assert done.code == 1
-    assert "--language: 'klingon' is no language code" in done.err
+    assert "--language: 'klingon' is not a language code" in done.err
 
 
 def test_without_torch_a_classifier_is_an_error(
@@ -342,7 +342,7 @@ def test_what_is_accepted_must_be_a_pitfall(forked: Any, finished: Path) -> None
     set_to(finished, "accept = []", 'accept = ["blank_lefd"]')
     done = forked("release", "build", "-c", finished)
     assert done.code == 1
-    assert "[release] accept names 'blank_lefd', which is no pitfall" in done.err
+    assert "[release] accept names 'blank_lefd', which is not a pitfall" in done.err
     assert "did you mean 'blank_left'?" in done.err
 
 
@@ -359,4 +359,4 @@ def test_an_item_to_leave_out_that_is_not_there_is_a_warning(forked: Any, finish
     path.write_text(text, "utf-8")
     done = forked("decisions", "filter", "-c", finished)
     assert done.code == 0
-    assert "leave_out names 'nobody', which is no item here" in done.err
+    assert "leave_out names 'nobody', which is not an item of this campaign" in done.err

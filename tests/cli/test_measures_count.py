@@ -34,7 +34,7 @@ def test_a_corpus_is_counted(forked: Any, corpus: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "what", "fix"),
     [
-        (["--out", "counts.csv"], "counts.csv: is no name of a table", ".tsv.gz"),
+        (["--out", "counts.csv"], "counts.csv: not a name for a table", ".tsv.gz"),
         (
             ["--out", "c.tsv", "--language", "th"],
             "texts in «th» cannot be split",

@@ -37,24 +37,24 @@ def gold(tmp_path: Path) -> Path:
 
 def test_without_runs_it_lists_the_tables(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    said = published("--table", "acl 4", "--table", "arxiv 7", "--split", "dev", "--json", out)
-    assert "ACL 2021" not in said.stdout  # ACL Table 4 is on test
-    assert "arXiv 2020, Table 7, profile arxiv" in said.stdout
+    text = published("--table", "acl 4", "--table", "arxiv 7", "--split", "dev", "--json", out)
+    assert "ACL 2021" not in text.stdout  # ACL Table 4 is on test
+    assert "arXiv 2020, Table 7, profile arxiv" in text.stdout
     rows = json.loads(out.read_text("utf-8"))["rows"]
     assert len(rows) == 110
     assert (rows[1]["model"], rows[1]["lms"]) == ("SentimentLM", 36.45)
 
 
-def test_without_options_it_lists_which_tables_there_are(tmp_path: Path) -> None:
+def test_without_options_it_lists_the_tables(tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    said = published("--json", out).stdout
-    lines = [line.split() for line in said.splitlines()]
+    text = published("--json", out).stdout
+    lines = [line.split() for line in text.splitlines()]
     # Source, name for --table, split, profile, rows.
     assert ["arXiv", "2020,", "Table", "7", "arxiv", "7", "dev", "arxiv", "110"] in lines
     assert ["ACL", "2021,", "Table", "8", "acl", "8", "dev", "acl-ll", "8"] in lines
     assert len(lines) < 25
-    assert "RoBERTa" not in said
-    assert 'Show one with «--table "acl 4"», all with «--table all».' in said
+    assert "RoBERTa" not in text
+    assert 'Show one with «--table "acl 4"», or all with «--table all».' in text
     assert len(json.loads(out.read_text("utf-8"))["rows"]) == 360
     whole = published("--table", "all").stdout
     assert whole.count("RoBERTa-large") == sum(r.model == "RoBERTa-large" for r in tables())
@@ -62,8 +62,8 @@ def test_without_options_it_lists_which_tables_there_are(tmp_path: Path) -> None
 
 def test_a_gold_file_without_runs_is_a_warning(gold: Path) -> None:
     done = published("--gold", gold)
-    said = " ".join(done.stderr.split())
-    assert "no runs were named: give --scores DIR or --predictions NAME=FILE" in said
+    text = " ".join(done.stderr.split())
+    assert "there are no runs: give --scores DIR or --predictions NAME=FILE" in text
     assert "Show one with" in done.stdout
     assert "RoBERTa" not in done.stdout
 
@@ -98,7 +98,7 @@ def test_marks_are_in_the_table_and_in_the_files(tmp_path: Path) -> None:
     assert row[6].endswith("~")
     for note in ("† more than half of the model's comp", "* fewer than five", "~ an interval that"):
         assert note in done.stdout
-    assert "inside: the printed value, as rounded, lies in the interval" in done.stdout
+    assert "inside: the printed value, as rounded, is in the interval" in done.stdout
     (found,) = json.loads(out["json"].read_text("utf-8"))["rows"]
     assert (found["flags"], found["too_wide"], found["few_terms"]) == (["ties"], ["lms"], True)
     with out["csv"].open(encoding="utf-8") as read:
@@ -152,7 +152,7 @@ def test_help_names_the_rules_of_predictions() -> None:
     assert "NAME[@RULES]=FILE" in help_text.stdout
 
 
-def test_runs_stand_beside_the_printed_rows(gold: Path, tmp_path: Path) -> None:
+def test_runs_are_beside_the_printed_rows(gold: Path, tmp_path: Path) -> None:
     folder = tmp_path / "scores" / "openai-community--gpt2" / "ll-bos"
     folder.mkdir(parents=True)
     lines = [
@@ -186,20 +186,20 @@ def test_runs_stand_beside_the_printed_rows(gold: Path, tmp_path: Path) -> None:
     assert (figure["printed"], figure["value"]) == (54.21, 0.0)
     assert "other: ll-bos" in done.stdout
     assert "rule: the run was scored by another rule than the table" in done.stdout
-    assert "Not among the printed models: bakery." in " ".join(done.stderr.split())
+    assert "These models are not in the printed tables: bakery." in " ".join(done.stderr.split())
     with out["csv"].open(encoding="utf-8") as read:
         assert len(list(csv.DictReader(read))) == 6
     assert r"\begin{longtable}" in out["latex"].read_text("utf-8")
 
 
-def test_nothing_to_stand_beside_is_a_warning(gold: Path, tmp_path: Path) -> None:
+def test_no_matching_printed_row_is_a_warning(gold: Path, tmp_path: Path) -> None:
     file = tmp_path / "p.json"
     file.write_bytes(dump_json({"intrasentence": [{"id": "x", "score": 1.0}]}))
     done = published("--gold", gold, "--predictions", f"gpt2={file}")
-    assert "no scores for these 10 dev CATs" in " ".join(done.stderr.split())
-    assert "no printed row has the model" in " ".join(done.stderr.split())
+    assert "has no scores for these 10 dev CATs" in " ".join(done.stderr.split())
+    assert "no printed row matches the model" in " ".join(done.stderr.split())
 
 
 def test_runs_need_a_gold_file(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match="runs without a gold file"):
+    with pytest.raises(CurationError, match="your runs need a gold file"):
         published("--scores", tmp_path)

@@ -90,8 +90,8 @@ def curate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
             curation.cli.main()
         except SystemExit as end:
             code = end.code
-        said = capsys.readouterr()
-        return code or 0, said.out, said.err
+        captured = capsys.readouterr()
+        return code or 0, captured.out, captured.err
 
     return run
 
@@ -130,7 +130,7 @@ def rows(out: str) -> list[list[str]]:
 # --- what is shown ------------------------------------------------------------------------------
 
 
-def test_every_figure_shown_is_that_of_results_json(
+def test_every_value_shown_is_that_of_results_json(
     score: Curation, models: tuple[Path, Path], tmp_path: Path
 ) -> None:
     code, out, err = score(*models)
@@ -179,7 +179,7 @@ def test_rule_and_variant_have_a_folder_of_their_own(
     assert run["rules"] == {"intrasentence": "ll-arxiv", "intersentence": "ll-arxiv"}
 
 
-def test_what_has_no_score_is_left_out_and_said(
+def test_cats_without_a_score_are_left_out_with_a_warning(
     score: Curation, models: tuple[Path, Path], gold: Path, tmp_path: Path
 ) -> None:
     long = item(1)
@@ -189,7 +189,7 @@ def test_what_has_no_score_is_left_out_and_said(
     assert code == 0
     path = tmp_path / "scores" / "tiny-causal" / "ll-bos_conditional" / "rejected.jsonl"
     assert err == (
-        f"warning: 1 CATs of test are left out: an association has no score, see {path}\n"
+        f"warning: 1 CATs of test are left out because an association has no score; see {path}\n"
     )
     assert "8 associations scored, 1 refused;" in out
     assert results(tmp_path, "tiny-causal")["splits"]["test"]["left_out"] == 1
@@ -201,7 +201,7 @@ def test_what_has_no_score_is_left_out_and_said(
     assert rows(out) == []
 
 
-def test_another_dtype_sets_scores_aside_and_says_so(
+def test_another_dtype_sets_scores_aside_with_a_note(
     score: Curation, models: tuple[Path, Path], tmp_path: Path
 ) -> None:
     score(models[0])
@@ -211,7 +211,7 @@ def test_another_dtype_sets_scores_aside_and_says_so(
     assert f"run.json: another dtype; those scores are in {aside} now" in err
 
 
-def test_an_own_head_under_acl_ll_stands_in_every_table(score: Curation, tmp_path: Path) -> None:
+def test_an_own_head_under_acl_ll_is_marked_in_every_table(score: Curation, tmp_path: Path) -> None:
     model = bert_pretrained(tmp_path / "bert")
     code, out, err = score(model, "--profile", "acl-ll")
     assert (code, rows(out)) == (1, [])
@@ -234,13 +234,13 @@ def test_the_list_of_rules_has_all(curate: Curation) -> None:
     first = {line.split()[0] for line in out.splitlines() if line.split()}
     assert set(RULES) | set(PROFILES) <= first
     for rule in RULES.values():
-        assert rule.says in out
-    for says in SOURCES.values():
-        assert says in out
+        assert rule.message in out
+    for message in SOURCES.values():
+        assert message in out
     lines = [line.split() for line in out.splitlines()]
-    told = [line for line in lines if len(line) == 4 and line[0] in PROFILES]
-    assert ["default", "masked", "pll-word-l2r", "pll-word-l2r"] in told
-    families = [line[1] for line in told]
+    profile_rows = [line for line in lines if len(line) == 4 and line[0] in PROFILES]
+    assert ["default", "masked", "pll-word-l2r", "pll-word-l2r"] in profile_rows
+    families = [line[1] for line in profile_rows]
     assert families == sorted(families, key=get_args(Family).index)  # a family's rules together
 
 
@@ -253,7 +253,7 @@ def test_the_command_line_does_not_import_torch() -> None:
 # --- names --------------------------------------------------------------------------------------
 
 
-def test_a_model_can_be_called_otherwise(
+def test_a_model_can_have_a_display_name(
     score: Curation, models: tuple[Path, Path], tmp_path: Path
 ) -> None:
     code, out, _ = score(f"mine/first={models[0]}", f"second={models[0]}")
@@ -287,24 +287,24 @@ def test_a_folder_with_an_equals_sign_is_a_folder(
 
 
 @pytest.mark.parametrize(
-    ("names", "says"),
+    ("names", "message"),
     [
-        (["M", "M"], "2 models are called «tiny-causal»"),
-        (["OTHER", "M"], "2 models are called «tiny-causal»"),
-        (["x/y=M", "x--y=M"], "2 models are called «x--y»"),
-        (["..=M"], "no model can be called «..»"),
-        ([".=M"], "no model can be called «.»"),
+        (["M", "M"], "2 models have the name «tiny-causal»"),
+        (["OTHER", "M"], "2 models have the name «tiny-causal»"),
+        (["x/y=M", "x--y=M"], "2 models have the name «x--y»"),
+        (["..=M"], "«..» cannot be the name of a model"),
+        ([".=M"], "«.» cannot be the name of a model"),
     ],
 )
 def test_every_model_has_a_folder_of_its_own_within_the_folder(
-    score: Curation, models: tuple[Path, Path], tmp_path: Path, names: list[str], says: str
+    score: Curation, models: tuple[Path, Path], tmp_path: Path, names: list[str], message: str
 ) -> None:
     other = tmp_path / "other" / "tiny-causal"
     other.mkdir(parents=True)
     given = [n.replace("OTHER", str(other)).replace("M", str(models[0])) for n in names]
     code, out, err = score(*given)
     assert (code, out) == (1, "")
-    assert f"error: {says}" in err
+    assert f"error: {message}" in err
     assert "LABEL=MODEL" in err
     assert not (tmp_path / "scores").exists()
 
@@ -313,7 +313,7 @@ def test_every_model_has_a_folder_of_its_own_within_the_folder(
 
 
 @pytest.mark.parametrize(
-    ("options", "says", "fix"),
+    ("options", "message", "fix"),
     [
         (["--rule", "pll"], "the rule «pll» is not for causal models", "ll-bos"),
         (["--rule", "guess"], "there is no rule «guess»", "ll-bos"),
@@ -326,15 +326,15 @@ def test_every_model_has_a_folder_of_its_own_within_the_folder(
         (["--family", "masked"], "tiny-causal", ""),
     ],
 )
-def test_a_wrong_option_is_said_and_leaves_nothing(
+def test_a_wrong_option_is_an_error_and_leaves_nothing(
     score: Curation, models: tuple[Path, Path], tmp_path: Path,
-    options: list[str], says: str, fix: str,
+    options: list[str], message: str, fix: str,
 ) -> None:  # fmt: skip
     code, out, err = score(models[0], *options)
     assert (code, out) == (1, "")
     first, second, *_ = err.splitlines()
     assert first.startswith("error: ")
-    assert says in first
+    assert message in first
     assert second.startswith("fix:   ")
     assert fix in second
     assert f"1 of 1 models could not be scored completely: {models[0]}" in err
@@ -359,7 +359,7 @@ def test_a_failing_option_does_not_cost_the_scores_that_were_there(
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         ("", "gold.json: is empty"),
         ("{", "gold.json line 1 column"),
@@ -368,14 +368,23 @@ def test_a_failing_option_does_not_cost_the_scores_that_were_there(
     ],
 )
 def test_a_gold_file_without_cats_is_named(
-    score: Curation, models: tuple[Path, Path], gold: Path, content: str, says: str
+    score: Curation, models: tuple[Path, Path], gold: Path, content: str, message: str
 ) -> None:
     gold.write_text(content, "utf-8")
     code, out, err = score(models[0])
     assert (code, out) == (1, "")
-    assert says in err
+    assert message in err
     gold.unlink()
     assert "gold.json: no such file" in score(models[0])[2]
+
+
+def test_an_old_name_of_a_family_names_the_new_one(
+    score: Curation, models: tuple[Path, Path]
+) -> None:
+    for name, message in (("permuted", "is now called «xlnet»"), ("guess", "is not one of causal")):
+        code, _, err = score(models[0], "--family", name)
+        assert code == 2
+        assert message in " ".join(err.replace("│", " ").split())
 
 
 def test_no_cat_for_the_rule(score: Curation, models: tuple[Path, Path], gold: Path) -> None:
@@ -385,7 +394,7 @@ def test_no_cat_for_the_rule(score: Curation, models: tuple[Path, Path], gold: P
     assert "error: no CAT is for the rule, which serves intersentence CATs" in err
 
 
-def test_a_model_that_fails_half_way_is_told_and_the_others_go_on(
+def test_a_model_that_fails_half_way_is_reported_and_the_others_go_on(
     score: Curation, models: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "SHARD", 2)
@@ -416,7 +425,7 @@ def test_a_model_that_fails_half_way_is_told_and_the_others_go_on(
     assert f"{36 - kept} associations scored, {kept} were there;" in out
 
 
-def test_a_full_disk_is_said_to_be_full(
+def test_a_full_disk_is_reported(
     score: Curation, models: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, lines: list[bytes]) -> None:
@@ -425,13 +434,13 @@ def test_a_full_disk_is_said_to_be_full(
     monkeypatch.setattr(running, "add", full)
     code, out, err = score(models[0], models[1])
     assert (code, rows(out)) == (1, [])
-    assert "the disk is full; nothing was half written" in err
-    assert "make room" in err
+    assert "the disk is full; no file was left half written" in err
+    assert "free some space" in err
     assert "not be supported" not in err  # it is not the model's fault
     assert "Traceback" not in err
 
 
-def test_a_place_that_cannot_hold_scores_is_named(
+def test_a_folder_that_cannot_hold_scores_is_named(
     score: Curation, models: tuple[Path, Path], tmp_path: Path
 ) -> None:
     (tmp_path / "scores").write_text("a file", "utf-8")
@@ -442,7 +451,7 @@ def test_a_place_that_cannot_hold_scores_is_named(
     assert "Traceback" not in err
 
 
-def test_another_command_in_the_folder_is_said(
+def test_another_command_in_the_folder_is_an_error(
     score: Curation, models: tuple[Path, Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "scores" / "tiny-causal" / "ll-bos_conditional"
@@ -473,7 +482,7 @@ def test_engine_and_workers(
         seen.append((engine, workers))
         return original(*args, **knobs)
 
-    monkeypatch.setattr(running, "score_cats", spy)
+    monkeypatch.setattr("curation.steps.scores.models.score_cats", spy)
     assert score(models[0], *options)[0] == 0
     assert seen == [wanted]
     assert score(models[0], "--workers", "0")[0] == 2
@@ -503,7 +512,7 @@ def test_a_campaigns_cats_are_scored_and_both_splits_kept(
     assert "in use by" in err
 
 
-def test_a_campaign_without_cats_is_said(
+def test_a_campaign_without_cats_is_an_error(
     curate: Curation, models: tuple[Path, Path], campaign: Campaign, tmp_path: Path
 ) -> None:
     code, out, err = curate("scores", "models", models[0], "-c", campaign.root)

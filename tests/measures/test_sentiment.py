@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.measures.sentiment import Feeling, by_vader, named, sentiment, swap_test
+from curation.measures.sentiment import Feeling, by_vader, named, sentiment
 from curation.records import GOLDS, Cat
 from curation.stats.intervals import share_interval
+from curation.stats.tests import swap_test
 from curation.words import NotCheckedError
 from support.cats import cat, intra
 
@@ -123,7 +124,7 @@ def test_swaps_are_drawn_alike_however_many_are_held_at_once(
 ) -> None:
     gaps = np.random.default_rng(2).normal(0.3, size=20)
     found = swap_test(gaps, seed=1)
-    monkeypatch.setattr("curation.measures.sentiment._AT_ONCE", 7 * len(gaps))
+    monkeypatch.setattr("curation.stats.tests._AT_ONCE", 7 * len(gaps))
     assert swap_test(gaps, seed=1) == found
 
 

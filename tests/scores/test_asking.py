@@ -156,7 +156,7 @@ def test_a_context_without_a_blank_has_no_attribute() -> None:
 # --- several BLANKs -----------------------------------------------------------------------------
 
 
-def test_of_several_blanks_the_first_is_scored_and_the_others_are_told() -> None:
+def test_of_several_blanks_the_first_is_scored_and_the_others_are_listed() -> None:
     context = "BLANK bakers are BLANK, not BLANK."
     sentence = "Calm bakers are calm, not calm."
     (first, *_) = questions(cat(context, sentence, "b", "c"))
@@ -231,9 +231,7 @@ def test_folding_keeps_account_of_characters(text: str) -> None:
 
 
 @given(context=TEXT, blanks=st.integers(0, 3), sentence=TEXT)
-def test_whatever_the_sentence_the_place_lies_in_it(
-    context: str, blanks: int, sentence: str
-) -> None:
+def test_the_place_is_inside_any_sentence(context: str, blanks: int, sentence: str) -> None:
     start, end = attribute(context + f" {BLANK}" * blanks, sentence)
     assert 0 <= start <= end <= len(sentence)
 

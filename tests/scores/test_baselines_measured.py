@@ -27,11 +27,11 @@ def scores(cats: list[Cat], stereotype: float, anti: float, unrelated: float) ->
     return {a.id: value for one in cats for a, value in zip(one.associations, three, strict=True)}
 
 
-def told(beyond: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def kinds_and_metrics(beyond: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(one["kind"], one["figure"]) for one in beyond]
 
 
-def test_figures_rule_and_reason_stand_together() -> None:
+def test_values_rule_and_reason_are_in_one_result() -> None:
     found = measured(
         INTRA,
         [
@@ -51,7 +51,7 @@ def test_figures_rule_and_reason_stand_together() -> None:
     }  # fmt: skip
 
 
-def test_a_rule_for_one_kind_has_no_figure_of_both() -> None:
+def test_a_rule_for_one_kind_has_no_value_of_both() -> None:
     rule = Artefact("OverlapLM", "shares", scores(INTER, 3, 2, 1))
     (found,) = measured([*INTRA, *INTER], [rule])
     assert list(found["kinds"]) == ["intersentence"]
@@ -71,7 +71,7 @@ def test_lost_ties_are_counted_as_asked_and_judged_as_half_won() -> None:
     assert half["beyond_chance"] == official["beyond_chance"] == []
 
 
-def test_what_beats_chance_is_told_by_kind() -> None:
+def test_values_beyond_chance_are_listed_by_kind() -> None:
     both = {**scores(INTRA, 3, 3, 1), **scores(INTER, 1, 2, 1.5)}
     # intra: both beat unrelated, lms 100; stereotype and anti tie, ss 50
     # inter: only anti beats unrelated, lms 50; ss 0
@@ -86,12 +86,15 @@ def test_what_beats_chance_is_told_by_kind() -> None:
 
 
 @pytest.mark.parametrize("turned", ["ShortestLM", "LastLM"])
-def test_an_ss_that_mirrors_anothers_is_told_once(turned: str) -> None:
+def test_an_ss_that_mirrors_another_is_listed_once(turned: str) -> None:
     values = scores(INTRA, 2, 3, 1)  # lms 100, ss 0
     (first,) = measured(INTRA, [Artefact("LongestLM", "-", values)])
     (second,) = measured(INTRA, [Artefact(turned, "-", values)])
-    assert told(first["beyond_chance"]) == [("intrasentence", "lms"), ("intrasentence", "ss")]
-    assert told(second["beyond_chance"]) == [("intrasentence", "lms")]
+    assert kinds_and_metrics(first["beyond_chance"]) == [
+        ("intrasentence", "lms"),
+        ("intrasentence", "ss"),
+    ]
+    assert kinds_and_metrics(second["beyond_chance"]) == [("intrasentence", "lms")]
 
 
 def result(**cells: dict[str, Any]) -> dict[str, Any]:
@@ -119,13 +122,13 @@ def test_the_borders_of_chance(
     lms: tuple[float, float] | None, ss: tuple[float, float] | None, expected: list[str]
 ) -> None:
     found = beyond_chance(result(intersentence=cell(lms, ss)))
-    assert told(found) == [("intersentence", figure) for figure in expected]
+    assert kinds_and_metrics(found) == [("intersentence", figure) for figure in expected]
     assert beyond_chance(result(intersentence=cell(lms, ss, few=True))) == []
 
 
 def test_kinds_come_in_their_order_and_may_be_missing() -> None:
     far = cell((90.0, 95.0), (49.0, 51.0))
-    assert told(beyond_chance(result(intersentence=far, intrasentence=far))) == [
+    assert kinds_and_metrics(beyond_chance(result(intersentence=far, intrasentence=far))) == [
         (kind, "lms") for kind in KINDS
     ]
     assert beyond_chance(result()) == []

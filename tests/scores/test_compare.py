@@ -31,7 +31,7 @@ def test_results_are_those_of_predictions_with_domains_over_both_kinds() -> None
     assert found["overall"]["few_terms"]
 
 
-def test_results_say_what_tables_say_of_a_run() -> None:
+def test_results_hold_what_tables_show_of_a_run() -> None:
     about = {"family": "masked", "rules": {"intersentence": "nsp"}, "own_head": True,
              "opened": {"parameters": 110}, "tokens": {"read": 9, "unknown": 5}}  # fmt: skip
     both = laid(replace(run("m", "nsp", q=S), about=about), replace(run("n", q=S), profile="arxiv"))
@@ -54,7 +54,7 @@ def test_left_out_counts_cats_of_the_kinds_that_the_run_has() -> None:
     assert (found["left_out"], found["overall"]["cats"]) == (1, 2)  # t; q is of the other kind
 
 
-def test_a_group_is_compared_for_itself() -> None:
+def test_a_group_is_compared_separately() -> None:
     runs = [
         run("m", "ll-bos", p=S, q=A, r=S, t=S),
         run("n", "ll-bos", p=A, q=A, r=A, t=A),
@@ -79,7 +79,7 @@ def test_a_group_is_compared_for_itself() -> None:
     assert (alone["models"], alone["differences"], alone["power"]) == (["o/pll"], [], None)
 
 
-def test_ensembles_do_not_count_where_models_are_taken_together() -> None:
+def test_ensembles_are_not_in_values_over_models() -> None:
     e = replace(run("e", p=S), about={"family": "ensemble", "members": ["m/ll-bos"]})
     both = laid(run("m", "ll-bos", p=A), e)
     every = [run_results(both, number) for number in (0, 1)]
@@ -146,7 +146,7 @@ def test_correlations_are_over_models_and_across_kinds_of_those_that_have_both()
     assert len(correlations([figures(1, 2)])) == 1
 
 
-def test_shifts_hold_rules_against_the_models_own_and_variants_against_their_rule() -> None:
+def test_shifts_compare_rules_with_the_main_run_and_variants_with_their_rule() -> None:
     base = {"p": S, "q": S, "r": S, "t": S}
     runs = [
         run("m", "ll-bos", **base), run("m", "ll-acl", **base | {"t": A}),
@@ -157,11 +157,11 @@ def test_shifts_hold_rules_against_the_models_own_and_variants_against_their_rul
     both = laid(*runs)
     every = shifts(both, groups(both.runs))
     found = [row for row in every if row["figure"] == "ss"]
-    told = [(row["what"], row["a"], row["b"], row["difference"]) for row in found]
+    changes = [(row["what"], row["a"], row["b"], row["difference"]) for row in found]
     third = pytest.approx(-100 / 3)  # of three terms, one is turned
-    # The model's own is that of the group with more models; nothing is said of predictions whose
+    # The model's own is that of the group with more models; there is no row for predictions whose
     # rule is not known.
-    assert told == [
+    assert changes == [
         ("rule", "m/ll-acl", "m/ll-bos", third),
         ("variant", "m/ll-acl+lower", "m/ll-acl", third),
         ("variant", "m/ll-code+lower", "m/ll-bos", 0.0),
@@ -176,7 +176,7 @@ def test_shifts_hold_rules_against_the_models_own_and_variants_against_their_rul
     assert shifts(plain, groups(plain.runs)) == []
 
 
-def test_a_second_folder_of_the_same_rules_is_no_other_rule() -> None:
+def test_a_second_folder_of_the_same_rules_is_not_another_rule() -> None:
     rules = {"rules": {"intrasentence": "ll-bos", "intersentence": "ll-bos"}}
     old = replace(run("m", "default", p=A), about=rules)
     both = laid(run("m", "ll-bos", p=S), old)

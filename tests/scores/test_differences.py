@@ -70,7 +70,7 @@ def test_two_runs_are_compared_on_the_cats_that_both_have() -> None:
     assert (row["ci"], row["p"]) == (None, None)  # one term
 
 
-def test_a_kind_of_its_own_has_its_own_cats() -> None:
+def test_differences_of_one_kind_are_on_its_cats() -> None:
     found = paired(board(CATS, [A, B]), [(0, 1)], kind="intrasentence")
     assert [row["cats"] for row in found] == [2, 2, 2]
     assert rows_by_metric(found)["ss"]["difference"] == 50.0
@@ -106,7 +106,7 @@ def test_p_of_two_equal_models_is_even_and_of_different_ones_small() -> None:
     assert (ss["difference"], ss["ci"], ss["p"]) == (100.0, None, 2 / 2**30)
 
 
-def test_icat_is_marked_where_ss_may_be_50() -> None:
+def test_icat_is_marked_if_ss_may_be_50() -> None:
     cats = [cat(f"c{t}{i}", f"t{t}") for t in range(10) for i in range(10)]
 
     def prefers(name: str, share: int) -> Run:
@@ -118,7 +118,7 @@ def test_icat_is_marked_where_ss_may_be_50() -> None:
     assert {key for key, true in marked.items() if true} == {("o/r", "icat")}
 
 
-def test_holm_is_over_the_pairs_of_one_figure_and_kind() -> None:
+def test_holm_is_over_the_pairs_of_one_metric_and_kind() -> None:
     laid = noise(5, 6, 2, 1)
     found = [r for r in differences(laid, range(5)) if r["kind"] == "both"]
     assert len(found) == 30
@@ -127,10 +127,10 @@ def test_holm_is_over_the_pairs_of_one_figure_and_kind() -> None:
         assert [r["p_holm"] for r in of] == holm([r["p"] for r in of])
 
 
-def test_what_cannot_be_laid_side_by_side_is_named() -> None:
+def test_what_cannot_be_compared_is_named() -> None:
     with pytest.raises(CurationError, match="there is no CAT"):
         board([], [A])
-    with pytest.raises(CurationError, match="the run A/r stands already"):
+    with pytest.raises(CurationError, match="the run A/r is already in"):
         board(CATS, [A, run("A", p=(1, 2, 3))])
     with pytest.raises(CurationError, match="no model has scores for these 3 CATs"):
         board(CATS, [Run("Z", "r", "", {"ps": 1.0}, where="here")])

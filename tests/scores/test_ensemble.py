@@ -53,7 +53,7 @@ B = run("B", {"p": (2, 3, 1), "q": (2, 3, 1)})
 def test_two_opposites_make_an_even_pair() -> None:
     found = fit(CATS, [A, B], objective="icat")
     assert found.weights == [0.5, 0.5]
-    assert found.figures == {
+    assert found.on_dev == {
         "objective": "icat", "ensemble": 100.0, "even_weights": 100.0, "members": [0.0, 0.0],
     }  # fmt: skip
     assert found.means == {"intrasentence": [2.0, 2.0]}
@@ -64,11 +64,11 @@ def test_two_opposites_make_an_even_pair() -> None:
 def test_official_ties_do_not_count_for_the_pair() -> None:
     # A tie of s and a is lost: ss is 0 or 100 whatever the weights, icat 0: even weights.
     found = fit(CATS, [A, B], objective="icat", ties="official")
-    assert (found.weights, found.figures["ensemble"]) == ([0.5, 0.5], 0.0)
+    assert (found.weights, found.on_dev["ensemble"]) == ([0.5, 0.5], 0.0)
 
 
 def test_scores_are_standardised_before_they_are_weighted() -> None:
-    # B on a scale of thousands, and shifted: the weights and figures stay.
+    # B on a scale of thousands, and shifted: the weights and values stay.
     large = Run("L", "r", "", {name: 1000 * value - 7 for name, value in B.scores.items()})
     found = fit(CATS, [A, large], objective="icat")
     assert found.weights == [0.5, 0.5]
@@ -82,12 +82,12 @@ def test_lms_is_the_objective() -> None:
     found = fit(CATS, [A, c])
     # z of s − u: A 2/sd, C −2/sd; won where w > 1 − w. a − u: A 1/sd, C −1/sd, the same.
     assert found.weights == [0.501, 0.499]  # the most even of those that win
-    assert found.figures["objective"] == "lms"
-    assert (found.figures["ensemble"], found.figures["members"]) == (100.0, [100.0, 0.0])
-    assert found.figures["even_weights"] == 50.0  # all tied
+    assert found.on_dev["objective"] == "lms"
+    assert (found.on_dev["ensemble"], found.on_dev["members"]) == (100.0, [100.0, 0.0])
+    assert found.on_dev["even_weights"] == 50.0  # all tied
 
 
-def test_of_equal_weights_the_most_even_are_taken() -> None:
+def test_of_equally_good_weights_the_most_even_are_chosen() -> None:
     twin = Run("T", "r", "", A.scores)
     assert fit(CATS, [A, twin]).weights == [0.5, 0.5]
     third = Run("U", "r", "", A.scores)
@@ -120,17 +120,17 @@ def figure(cats: list[Cat], runs: list[Run], weights: list[float]) -> float:
     return float(results(comparisons(cats, scores), model="e")["overall"]["icat"])
 
 
-def test_the_figure_on_dev_is_that_of_results_and_no_grid_point_is_better() -> None:
+def test_the_value_on_dev_is_that_of_results_and_no_grid_point_is_better() -> None:
     runs = noise("ABC", SIXTY)
     found = fit(SIXTY, runs, objective="icat")
-    assert found.figures["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
+    assert found.on_dev["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
     for place in range(3):
         alone = [float(place == other) for other in range(3)]
-        assert found.figures["members"][place] == pytest.approx(figure(SIXTY, runs, alone))
+        assert found.on_dev["members"][place] == pytest.approx(figure(SIXTY, runs, alone))
     steps = [w / 10 for w in range(11)]
     grid = [w for w in itertools.product(steps, repeat=3) if abs(sum(w) - 1) < 1e-9]
     best = max(figure(SIXTY, runs, list(w)) for w in grid)
-    assert found.figures["ensemble"] >= best - 1e-9
+    assert found.on_dev["ensemble"] >= best - 1e-9
 
 
 def test_four_members_are_searched_the_same_way_twice_and_beat_all_subsets() -> None:
@@ -139,15 +139,13 @@ def test_four_members_are_searched_the_same_way_twice_and_beat_all_subsets() -> 
     assert found == fit(SIXTY, runs, objective="icat")
     assert sum(found.weights) == pytest.approx(1)
     assert min(found.weights) >= 0
-    assert found.figures["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
-    assert found.figures["ensemble"] >= max(
-        found.figures["even_weights"], *found.figures["members"]
-    )
+    assert found.on_dev["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
+    assert found.on_dev["ensemble"] >= max(found.on_dev["even_weights"], *found.on_dev["members"])
     threes = [
-        fit(SIXTY, [r for r in runs if r is not out], objective="icat").figures["ensemble"]
+        fit(SIXTY, [r for r in runs if r is not out], objective="icat").on_dev["ensemble"]
         for out in runs
     ]
-    assert found.figures["ensemble"] >= max(threes) - 2  # drawn, not exhausted
+    assert found.on_dev["ensemble"] >= max(threes) - 2  # drawn, not exhausted
     even = fit(CATS, [A, B, Run("T", "r", "", A.scores), Run("U", "r", "", B.scores)])
     assert even.weights == [0.25] * 4
 
@@ -179,13 +177,13 @@ def test_cats_that_a_member_lacks_are_left_out_of_the_fit() -> None:
     ("dev", "runs", "message"),
     [
         ([], [A, B], "there are no dev CATs"),
-        (CATS, [A, run("Z", {"other": (1, 2, 3)})], "scores/Z/r: no scores at all for the 2 dev"),
+        (CATS, [A, run("Z", {"other": (1, 2, 3)})], "scores/Z/r: has no scores for the 2 dev"),
         (CATS, [run("P", {"p": (1, 2, 3)}), run("Q", {"q": (1, 2, 3)})], "no dev CAT has scores"),
         (CATS, [A, run("F", {"p": (4, 4, 4), "q": (4, 4, 4)})],
-         "scores/F/r: all its scores of intrasentence dev CATs are 4"),
+         "scores/F/r: all scores of intrasentence dev CATs are 4"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_fitted_is_named(dev: list[Cat], runs: list[Run], message: str) -> None:
+def test_errors_of_the_fit_are_named(dev: list[Cat], runs: list[Run], message: str) -> None:
     with pytest.raises(CurationError, match=message):
         fit(dev, runs)
 
@@ -193,7 +191,9 @@ def test_what_cannot_be_fitted_is_named(dev: list[Cat], runs: list[Run], message
 def test_a_kind_without_dev_cats_cannot_be_applied_to() -> None:
     new = [cat("n", "z", "intersentence")]
     more = [run("A", {"n": (1, 2, 3)}), run("B", {"n": (1, 2, 3)})]
-    with pytest.raises(CurationError, match="no dev CAT that all members have is intersentence"):
+    with pytest.raises(
+        CurationError, match="no dev CAT with scores of all members is intersentence"
+    ):
         apply(fit(CATS, [A, B]), new, more)
 
 
@@ -209,44 +209,44 @@ def test_members_are_chosen_by_name() -> None:
             choose([A, B], names)
 
 
-def test_it_says_what_it_is() -> None:
-    told = about("duo", fit(CATS, [A, B], objective="icat"), [A, B], seed=3)
-    assert told["weights"] == {"A/r": 0.5, "B/r": 0.5}
-    assert told["means"] == {"intrasentence": {"A/r": 2.0, "B/r": 2.0}}
-    assert (told["family"], told["rules"], told["seed"]) == (
+def test_an_ensemble_describes_itself() -> None:
+    run_json = about("duo", fit(CATS, [A, B], objective="icat"), [A, B], seed=3)
+    assert run_json["weights"] == {"A/r": 0.5, "B/r": 0.5}
+    assert run_json["means"] == {"intrasentence": {"A/r": 2.0, "B/r": 2.0}}
+    assert (run_json["family"], run_json["rules"], run_json["seed"]) == (
         "ensemble", {"intrasentence": "r"}, 3,
     )  # fmt: skip
-    assert told["dev"]["members"] == {"A/r": 0.0, "B/r": 0.0}
-    assert folder(told) == "r"
+    assert run_json["dev"]["members"] == {"A/r": 0.0, "B/r": 0.0}
+    assert folder(run_json) == "r"
 
 
 def test_it_keeps_rules_by_kind_the_variant_and_what_it_was_fitted_on() -> None:
     fitted = fit(CATS, [A, B])
     rules = {"intrasentence": "ll-bos", "intersentence": "nsp"}
     a, b = (replace(one, rule="default", variant="lower", about={"rules": rules}) for one in (A, B))
-    told = about("duo", fitted, [a, b])
-    # Only kinds that dev has; a variant is told once, as models tell it.
-    assert (told["rules"], told["variant"]) == ({"intrasentence": "ll-bos"}, "lower")
-    assert folder(told) == "ll-bos+lower"
-    assert told["member_runs"]["A/default+lower"] == {
+    run_json = about("duo", fitted, [a, b])
+    # Only kinds that dev has; a variant is stored once, as for models.
+    assert (run_json["rules"], run_json["variant"]) == ({"intrasentence": "ll-bos"}, "lower")
+    assert folder(run_json) == "ll-bos+lower"
+    assert run_json["member_runs"]["A/default+lower"] == {
         "family": "", "rules": rules, "variant": "lower",
     }  # fmt: skip
-    assert told["dev_cats"] == ["p", "q"]
+    assert run_json["dev_cats"] == ["p", "q"]
     other = replace(b, about={"rules": {"intrasentence": "pll"}})
     assert about("duo", fitted, [a, other])["rules"] == {"intrasentence": "mixed"}
     assert folder(about("duo", fitted, [a, other])) == "mixed+lower"
     head = replace(b, about={"rules": rules, "own_head": True})
-    assert (about("duo", fitted, [a, head])["own_head"], told["own_head"]) == (True, False)
+    assert (about("duo", fitted, [a, head])["own_head"], run_json["own_head"]) == (True, False)
     # The same rule, one with the variant: another way to score.
-    told = about("duo", fitted, [a, replace(b, variant="")])
-    assert (told["rules"], told["variant"]) == ({"intrasentence": "mixed"}, "")
+    run_json = about("duo", fitted, [a, replace(b, variant="")])
+    assert (run_json["rules"], run_json["variant"]) == ({"intrasentence": "mixed"}, "")
     # What a member was fitted on flatters this one, too.
     inner = {"C/r": {"family": "causal", "rules": rules, "variant": ""}}
     nested = replace(B, about={"family": "ensemble", "dev_cats": ["q", "z"], "member_runs": inner})
-    told = about("duo", fitted, [A, nested])
-    assert told["dev_cats"] == ["p", "q", "z"]
+    run_json = about("duo", fitted, [A, nested])
+    assert run_json["dev_cats"] == ["p", "q", "z"]
     # Of an ensemble those that it is made of.
-    assert list(told["member_runs"]) == ["A/r", "C/r"]
+    assert list(run_json["member_runs"]) == ["A/r", "C/r"]
 
 
 def test_members_that_were_scored_since_are_named(tmp_path: Path) -> None:
@@ -255,9 +255,9 @@ def test_members_that_were_scored_since_are_named(tmp_path: Path) -> None:
         (tmp_path / one.model).mkdir()
         (tmp_path / one.model / "scores.jsonl").write_text(f"{one.model}\n", "utf-8")
         runs.append(replace(one, where=str(tmp_path / one.model)))
-    told = about("duo", fit(CATS, runs), runs)
-    assert told["members_sha256"]["A/r"] == hashlib.sha256(b"A\n").hexdigest()
-    duo = Run("duo", "r", "", {}, told)
+    run_json = about("duo", fit(CATS, runs), runs)
+    assert run_json["members_sha256"]["A/r"] == hashlib.sha256(b"A\n").hexdigest()
+    duo = Run("duo", "r", "", {}, run_json)
     assert scored_since(duo, [*runs, duo]) == []
     (tmp_path / "B" / "scores.jsonl").write_text("B again\n", "utf-8")
     assert scored_since(duo, runs) == ["B/r"]

@@ -23,7 +23,7 @@ def under(model: str, family: str, rules: str | dict[str, str], variant: str = "
 BERT, GPT2 = under("bert", "masked", "acl-ll"), under("gpt2", "causal", "acl-ll")
 
 
-def told(*runs: Run, **picked: Any) -> list[tuple[str, list[str]]]:
+def grouped(*runs: Run, **picked: Any) -> list[tuple[str, list[str]]]:
     return [
         (group.name, [runs[number].name for number in group.runs])
         for group in groups(runs, **picked)
@@ -33,42 +33,42 @@ def told(*runs: Run, **picked: Any) -> list[tuple[str, list[str]]]:
 def test_a_profile_has_its_models_of_every_family() -> None:
     # ACL Table 4: masked models beside GPT-2, by different rules.
     assert BERT.rules != GPT2.rules
-    assert told(BERT, GPT2) == [("acl-ll", [BERT.name, GPT2.name])]
+    assert grouped(BERT, GPT2) == [("acl-ll", [BERT.name, GPT2.name])]
     assert groups([BERT])[0].title == "profile acl-ll"
 
 
 def test_different_profiles_are_never_together() -> None:
     other = under("bert", "masked", "arxiv")
-    assert told(BERT, GPT2, other) == [
+    assert grouped(BERT, GPT2, other) == [
         ("acl-ll", [BERT.name, GPT2.name]), ("arxiv", [other.name]),
     ]  # fmt: skip
     # More models first; of equal ones default, then by name.
     plain = under("gpt2", "causal", "default")
-    assert [name for name, _ in told(plain, other, BERT)] == ["default", "acl-ll", "arxiv"]
+    assert [name for name, _ in grouped(plain, other, BERT)] == ["default", "acl-ll", "arxiv"]
 
 
-def test_a_run_stands_in_each_profile_that_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_in_each_profile_that_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     twin = {"masked": dict(PROFILES["acl-ll"]["masked"])}
     monkeypatch.setitem(PROFILES, "twin", twin)  # type: ignore[arg-type]
-    assert told(BERT, GPT2) == [("acl-ll", [BERT.name, GPT2.name]), ("twin", [BERT.name])]
+    assert grouped(BERT, GPT2) == [("acl-ll", [BERT.name, GPT2.name]), ("twin", [BERT.name])]
     assert profiles_in(groups([BERT, GPT2]), 0) == ["acl-ll", "twin"]
 
 
-def test_rules_that_are_no_profiles_are_a_group() -> None:
+def test_rules_that_are_not_of_a_profile_are_a_group() -> None:
     single_rule = {INTRA: "ll-bos", INTER: "ll-bos"}
     a, b = (under(name, "causal", single_rule) for name in "ab")
     own = under("c", "causal", {INTRA: "ll-acl", INTER: "conditional"})
-    assert told(a, own, b, BERT) == [
+    assert grouped(a, own, b, BERT) == [
         ("acl-ll", [BERT.name]),
         ("ll-bos", ["a/ll-bos", "b/ll-bos"]),
         ("ll-acl_conditional", ["c/ll-acl_conditional"]),
     ]
     assert groups([a])[0].title == "rules ll-bos"
     # The folder alone says the rule, too.
-    assert told(Run("x", "ll-bos", "", {}), a) == [("ll-bos", ["x/ll-bos", "a/ll-bos"])]
+    assert grouped(Run("x", "ll-bos", "", {}), a) == [("ll-bos", ["x/ll-bos", "a/ll-bos"])]
 
 
-def test_what_declares_no_rule_is_alone() -> None:
+def test_a_run_without_declared_rules_is_alone() -> None:
     runs = [Run("m", "predictions", "", {}), Run("n", "predictions", "", {}), BERT]
     found = groups(runs)
     assert [(g.sort, g.name, g.runs) for g in found] == [
@@ -77,7 +77,7 @@ def test_what_declares_no_rule_is_alone() -> None:
     ]  # fmt: skip
     assert found[1].title == "rule not declared"
     declared = Run("m", "acl-ll", "", {}, profile="acl-ll")
-    assert told(declared, BERT) == [("acl-ll", ["m/acl-ll", BERT.name])]
+    assert grouped(declared, BERT) == [("acl-ll", ["m/acl-ll", BERT.name])]
     # No run.json says the rules of a folder that is named after a profile.
     assert groups([Run("old", "default", "", {})])[0].sort == "alone"
 
@@ -91,14 +91,14 @@ def test_variants_are_groups_of_their_own_and_last() -> None:
     assert [group.variant for group in found] == ["", "", "lower"]
 
 
-def test_a_model_stands_once_in_a_group() -> None:
-    said: list[str] = []
+def test_a_model_is_once_in_a_group() -> None:
+    messages: list[str] = []
     old = replace(BERT, rule="acl-ll", where="5-scores/bert/acl-ll")  # before folders had rules
-    found = groups([old, GPT2, BERT], skipped=said.append)
+    found = groups([old, GPT2, BERT], skipped=messages.append)
     assert [group.runs for group in found] == [(1, 2)]
-    assert said == [
-        f"5-scores/bert/acl-ll: {BERT.name} has scores of this model for the same profile acl-ll; "
-        "this run is left out of it"
+    assert messages == [
+        f"5-scores/bert/acl-ll: left out of profile acl-ll, because {BERT.name} has this model's "
+        "scores under it, too"
     ]
 
 
@@ -109,7 +109,7 @@ def ensemble(*members: Run, **about: Any) -> Run:
 
 def test_an_ensemble_is_where_all_of_its_members_are() -> None:
     other = under("gpt2", "causal", "arxiv")
-    assert told(BERT, GPT2, ensemble(BERT, GPT2)) == [
+    assert grouped(BERT, GPT2, ensemble(BERT, GPT2)) == [
         ("acl-ll", [BERT.name, GPT2.name, "both/mixed"]),
     ]
     apart = groups([BERT, GPT2, other, ensemble(BERT, other)])
@@ -119,7 +119,7 @@ def test_an_ensemble_is_where_all_of_its_members_are() -> None:
     assert apart[2].title.startswith("its members are scored by different rules")
     # Of an ensemble of ensembles the runs beneath count.
     inner = ensemble(BERT, GPT2)
-    assert told(ensemble(inner, BERT)) == [("acl-ll", ["both/mixed"])]
+    assert grouped(ensemble(inner, BERT)) == [("acl-ll", ["both/mixed"])]
     assert groups([ensemble(inner, other)])[0].sort == "alone"
     lower = replace(GPT2, variant="lower")
     assert groups([ensemble(BERT, lower)])[0].sort == "alone"
@@ -128,7 +128,7 @@ def test_an_ensemble_is_where_all_of_its_members_are() -> None:
 
 def test_an_older_ensemble_is_known_by_its_members_runs() -> None:
     old = Run("old", "mixed", "", {}, {"family": "ensemble", "members": [BERT.name, GPT2.name]})
-    assert told(old, every=[BERT, GPT2]) == [("acl-ll", ["old/mixed"])]
+    assert grouped(old, every=[BERT, GPT2]) == [("acl-ll", ["old/mixed"])]
     assert groups([old], every=[BERT])[0].sort == "alone"  # one is not there any more
     assert groups([replace(old, about={"family": "ensemble"})])[0].sort == "alone"
 
@@ -137,10 +137,10 @@ def test_one_group_can_be_picked() -> None:
     other = under("bert", "masked", "arxiv")
     lone = Run("m", "predictions", "", {})
     runs = (BERT, GPT2, other, lone, replace(GPT2, variant="lower"))
-    assert told(*runs, profile="arxiv") == [("arxiv", [other.name])]
-    assert told(*runs, profile="acl-ll+lower") == [("acl-ll+lower", [f"{GPT2.name}+lower"])]
+    assert grouped(*runs, profile="arxiv") == [("arxiv", [other.name])]
+    assert grouped(*runs, profile="acl-ll+lower") == [("acl-ll+lower", [f"{GPT2.name}+lower"])]
     # By rules also where a profile has them.
-    assert told(*runs, rule=BERT.rule) == [(BERT.rule, [BERT.name])]
+    assert grouped(*runs, rule=BERT.rule) == [(BERT.rule, [BERT.name])]
     with pytest.raises(CurationError, match="under the profile «default»") as error:
         groups(runs, profile="default")
     assert "--profile acl-ll, --profile acl-ll+lower, --profile arxiv, --rule" in error.value.fix

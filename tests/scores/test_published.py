@@ -67,7 +67,7 @@ def test_all_tables_of_models_are_there() -> None:
     }
 
 
-def test_acl_prints_arxivs_intrasentence_figures_again() -> None:
+def test_acl_prints_arxivs_intrasentence_values_again() -> None:
     """So ACL's GPT-2 rows are arXiv's mean per token, whatever the text says."""
 
     def figures(source: str) -> dict[str, tuple[float | None, float, float]]:
@@ -88,7 +88,7 @@ def test_a_table_is_named_in_several_ways_and_an_unknown_one_is_an_error() -> No
     assert len(choose([])) == len(tables())
     for name in ("acl 4", "ACL Table 4", "ACL 2021, Table 4"):
         assert {row.source for row in choose([name])} == {"ACL 2021, Table 4"}
-    with pytest.raises(CurationError, match="there is no table «acl 9» here") as caught:
+    with pytest.raises(CurationError, match="there is no table «acl 9»") as caught:
         choose(["arxiv 7", "acl 9"])
     assert "ACL 2021, Table 4, ACL 2021, Table 5" in caught.value.fix
     assert choose(["ALL"]) == choose(["acl 4", "all"]) == list(tables())
@@ -147,7 +147,7 @@ def test_which_printed_model_a_run_is_of(name: str, about: Any, printed: str | N
     assert printed_name(Run(name, "r", "", {}, about)) == printed
 
 
-def test_the_split_is_told_by_the_terms() -> None:
+def test_the_split_is_found_from_the_terms() -> None:
     dev, test = cats_of("race", "Norweigan", "Columbian"), cats_of("race", "China", "Nepali")
     assert by_split([*dev, *test]) == {"dev": dev, "test": test}
     other = cats_of("race", "Andorran")
@@ -175,7 +175,7 @@ def where(found: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     return [(row["source"], row["kind"], row["domain"], row["target"]) for row in found]
 
 
-def test_only_rows_of_equal_split_kind_and_domain_stand_beside_a_run() -> None:
+def test_only_rows_of_equal_split_kind_and_domain_are_beside_a_run() -> None:
     found = pairs(GENDER, run("gpt2", GENDER, BEST), run("other", GENDER, BEST))
     assert where(found) == [("arXiv 2020, Table 7", "intrasentence", "gender", "")]
     (row,) = found
@@ -207,7 +207,7 @@ def test_rows_of_a_whole_split_need_all_domains_and_both_kinds() -> None:
     assert {row["domain"] for row in found} == {*TERMS, "all"}
 
 
-def test_an_ensemble_stands_beside_single_terms() -> None:
+def test_an_ensemble_is_beside_single_terms() -> None:
     members = ["bert-large-cased/x", "gpt2-medium/x", "gpt2-large/x"]
     found = pairs(WHOLE, run("mix", WHOLE, BEST, family="ensemble", members=members))
     terms = [row for row in found if row["target"]]
@@ -359,14 +359,14 @@ def test_cats_left_out_by_tier_are_a_reason() -> None:
     assert row["why"] == ["unknown rule"]
 
 
-def test_a_difference_without_a_known_reason_is_said() -> None:
+def test_a_difference_without_a_known_reason_is_reported() -> None:
     rules = {"intrasentence": "attribute-arxiv"}
     (row,) = pairs(GENDER, run("roberta-base", GENDER, BEST, rules=rules))
     assert (row["same_rule"], row["why"]) == (True, ["not known"])
     assert "not known" in published.WHY
 
 
-def test_ties_are_a_reason_where_they_count_half() -> None:
+def test_ties_are_a_reason_if_they_count_half() -> None:
     tied = (1.0, 1.0, 1.0)
     (half,) = pairs(GENDER, run("gpt2", GENDER, tied), ties="half")
     (lost,) = pairs(GENDER, run("gpt2", GENDER, tied))
@@ -383,16 +383,16 @@ def test_equal_values_need_no_reason() -> None:
 
 
 def test_a_run_without_scores_of_a_split_is_reported() -> None:
-    said: list[str] = []
+    messages: list[str] = []
     other = cats_of("gender", "lady")
-    assert pairs(GENDER, run("gpt2", other, BEST), skipped=said.append) == []
-    assert said == [": no scores for these 10 dev CATs"]
+    assert pairs(GENDER, run("gpt2", other, BEST), skipped=messages.append) == []
+    assert messages == [": has no scores for these 10 dev CATs"]
 
 
 # --- files ----------------------------------------------------------------------------------------
 
 
-def test_the_long_table_has_a_row_a_figure() -> None:
+def test_the_long_table_has_a_row_per_metric() -> None:
     head, *rows = published.long_rows(pairs(GENDER, run("gpt2", GENDER, BEST)))
     found = [dict(zip(head, row, strict=True)) for row in rows]
     assert [one["figure"] for one in found] == ["lms", "ss", "icat"]
@@ -427,7 +427,7 @@ def test_latex_of_printed_rows_and_of_pairs() -> None:
     assert counts == {11, 0}  # 0: the caption
 
 
-def test_latex_says_what_its_marks_mean() -> None:
+def test_latex_explains_its_marks() -> None:
     printed = published.latex([row._asdict() for row in choose(["acl 4"])])
     assert r"\caption{lms, ss and icat as the StereoSet papers print them.}" in printed
     religion = cats_of("religion", *TERMS["religion"])
@@ -436,7 +436,7 @@ def test_latex_says_what_its_marks_mean() -> None:
     text = published.latex(found, tier=4, ties="half", intervals=True)
     assert r" & religion* & GPT2\textsuperscript{\ddag} & gpt2/r (other: pll) & " in text
     (caption,) = [line for line in text.splitlines() if line.startswith(r"\caption")]
-    assert "(ties half; CATs of tier 4 or more). other: not by the table's rule." in caption
+    assert "(ties half; CATs of tier 4 or more). other: not scored by the table's rule." in caption
     assert "*: fewer than five terms." in caption
     assert r"\textsuperscript{\ddag}: more than half of the tokens" in caption
     assert r"\textasciitilde{}: an interval" in caption

@@ -42,16 +42,16 @@ def test_model_rule_and_variant_come_from_folder_and_run(tmp_path: Path) -> None
     assert (third.model, third.scores, third.about["dtype"]) == ("two--dashes", {"b": -3.0}, "f")
 
 
-def test_a_run_by_an_earlier_form_of_a_rule_is_left_out(tmp_path: Path) -> None:
+def test_a_run_by_an_earlier_definition_of_a_rule_is_left_out(tmp_path: Path) -> None:
     rules = {KINDS[0]: "attribute-acl", KINDS[1]: "nsp"}
     put(tmp_path, "old/acl-ll", {"a": 1.5}, {"rules": rules})
     now = {"rules": rules, "revisions": {"attribute-acl": 2}}
     put(tmp_path, "new/attribute-acl_nsp", {"a": 1.5}, now)
-    said: list[str] = []
-    assert [run.model for run in read_runs(tmp_path, skipped=said.append)] == ["new"]
-    assert len(said) == 1
-    assert "old/acl-ll: attribute-acl was the sum" in said[0]
-    assert said[0].endswith("score the model again")
+    messages: list[str] = []
+    assert [run.model for run in read_runs(tmp_path, skipped=messages.append)] == ["new"]
+    assert len(messages) == 1
+    assert "old/acl-ll: attribute-acl was the sum" in messages[0]
+    assert messages[0].endswith("score the model again")
 
 
 def test_the_same_score_twice_is_one_and_another_is_an_error(tmp_path: Path) -> None:
@@ -64,22 +64,22 @@ def test_the_same_score_twice_is_one_and_another_is_an_error(tmp_path: Path) -> 
         read_runs(tmp_path)
 
 
-def test_what_holds_no_scores_is_passed_over_and_said(tmp_path: Path) -> None:
-    said: list[str] = []
+def test_folders_without_scores_are_skipped_with_a_message(tmp_path: Path) -> None:
+    messages: list[str] = []
     with pytest.raises(CurationError, match="no scores here"):
         read_runs(tmp_path / "none")
     put(tmp_path, "m/r", {"a": 1.0})
     empty = put(tmp_path, "n/r", {})
-    assert [run.name for run in read_runs(tmp_path, skipped=said.append)] == ["m/r"]
-    assert len(said) == 1
-    assert "n/r: no scores at all" in said[0]
+    assert [run.name for run in read_runs(tmp_path, skipped=messages.append)] == ["m/r"]
+    assert len(messages) == 1
+    assert "n/r: has no scores" in messages[0]
     (empty / "scores.jsonl").unlink()
     assert len(read_runs(tmp_path)) == 1  # no run at all
     (empty / "run.json").write_text("{}", "utf-8")
-    assert len(read_runs(tmp_path, skipped=said.append)) == 1
-    assert len(said) == 2
+    assert len(read_runs(tmp_path, skipped=messages.append)) == 1
+    assert len(messages) == 2
     (empty / "run.json").write_text("[]", "utf-8")
-    with pytest.raises(CurationError, match=r"run.json: not an object"):
+    with pytest.raises(CurationError, match=r"run.json: not a JSON object"):
         read_runs(tmp_path)
 
 
@@ -150,16 +150,16 @@ def test_a_board_has_what_comparisons_has() -> None:
     assert some.lacking(0) == ([], 1)
 
 
-def test_a_run_without_these_cats_is_left_out_and_said() -> None:
-    whole, said = {"ps": 3.0, "pa": 1.0, "pu": 1.0}, list[str]()
+def test_a_run_without_these_cats_is_left_out_with_a_message() -> None:
+    whole, messages = {"ps": 3.0, "pa": 1.0, "pu": 1.0}, list[str]()
     runs = [Run("z", "r", "", {"ps": 1.0}, where="here"), Run("m", "r", "", whole)]
-    laid = board([cat("p")], runs, skipped=said.append)
+    laid = board([cat("p")], runs, skipped=messages.append)
     assert [run.name for run in laid.runs] == ["m/r"]
     assert (laid.meaningful.tolist(), laid.stereotype.tolist()) == ([[1.5]], [[1.0]])
-    assert said == ["here: no scores at all for these 1 CATs; it is left out"]
+    assert messages == ["here: left out, since it has no scores for these 1 CATs"]
 
 
-def test_rules_are_those_of_the_run_and_else_the_folders() -> None:
+def test_rules_are_those_of_the_run_or_else_of_the_folder() -> None:
     run = Run("m", "default", "", {}, {"family": "causal", "rules": {KINDS[1]: "b", KINDS[0]: "a"}})
     assert (run.family, run.rules) == ("causal", {KINDS[0]: "a", KINDS[1]: "b"})
     assert Run("m", "ll-bos", "", {}).rules == {KINDS[0]: "ll-bos", KINDS[1]: "ll-bos"}

@@ -30,19 +30,19 @@ def test_sizes_are_read_and_cells_may_be_empty(tmp_path: Path) -> None:
     [
         ("name,parameters\nm,1\n", "s.csv line 1: the columns are name, parameters"),
         ("model,size\nm,1\n", "line 1: the columns are model, size"),
-        ("model,parameters\nm,1\nm,2\n", "line 3: model «m» is there twice"),
+        ("model,parameters\nm,1\nm,2\n", "line 3: the model «m» is there twice"),
         ("model,parameters\n,1\n", "line 2: no model"),
         ("model,parameters\nm,110M\n", "line 2: parameters is «110M», not a number above 0"),
         ("model,corpus_gb\nm,-1\n", "line 2: corpus_gb is «-1», not a number above 0"),
         ("model,corpus_gb\nm,inf\n", "not a number above 0"),
     ],
 )
-def test_what_is_wrong_with_sizes_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_in_sizes_are_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(CurationError, match=message):
         read_sizes(file(tmp_path / "s.csv", text))
 
 
-def test_what_is_given_takes_precedence_and_completes() -> None:
+def test_the_file_of_sizes_takes_precedence_and_completes() -> None:
     about = {"opened": {"parameters": 124}}
     assert sizes_of("m", about, {}) == {"parameters": 124, "corpus_gb": None}
     given = {"m": {"parameters": 100.0}, "n": {"corpus_gb": 9.0}}

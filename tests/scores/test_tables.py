@@ -29,7 +29,7 @@ FOUND = [
 ]
 
 
-def test_the_long_table_has_a_row_a_figure_of_each_cell() -> None:
+def test_the_long_table_has_a_row_per_metric_of_each_cell() -> None:
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in tidy(FOUND, split="test", tier=4)]
     mine = [row for row in rows if row["model"] == "one_1"]
     # both kinds: all, two domains, three terms; intra: all, two domains, two terms; inter: all,
@@ -58,19 +58,19 @@ def test_the_long_table_has_a_row_a_figure_of_each_cell() -> None:
     assert (other["parameters"], other["corpus_gb"], other["flags"]) == (None, 16.0, "")
 
 
-def test_rules_that_are_not_known_are_said_to_be() -> None:
+def test_rules_that_are_not_known_are_shown_as_such() -> None:
     one = {"rules": {}, "declared": "", "own_head": False}
     assert rule_text(one) == "not declared"
     assert rule_text(one | {"declared": "arxiv"}, "intrasentence") == "arxiv, as declared"
 
 
-def test_latex_has_a_column_a_figure_and_the_best_icat_in_bold() -> None:
+def test_latex_has_a_column_per_metric_and_the_best_icat_in_bold() -> None:
     text = latex(FOUND, caption="50 % of a_b")
     lines = text.splitlines()
     assert (
         r"\caption{50 \% of a\_b \textsuperscript{\ddag}: more than half of the tokens that the"
-        r" model read are unknown tokens. \textsuperscript{\S}: nsp is read with the model's own"
-        r" head, where ACL §6.1 trains one for every model. Bold: the highest icat."
+        r" model read are unknown tokens. \textsuperscript{\S}: nsp uses the model's own head;"
+        r" ACL §6.1 trains one for every model. Bold: the highest icat."
         r" *: fewer than five terms.}"
     ) in lines
     assert r"\begin{tabular}{llrrrrrrrrrrr}" in lines
@@ -113,7 +113,7 @@ def test_latex_of_terms_is_table_8() -> None:
     ]
 
 
-def test_latex_prints_intervals_below_the_values_where_asked() -> None:
+def test_latex_prints_intervals_below_the_values_if_asked() -> None:
     plain = latex(FOUND, caption="c").splitlines()
     lines = latex(FOUND, caption="c", intervals=True).splitlines()
     assert len(lines) == len(plain) + 2

@@ -95,7 +95,7 @@ def test_one_models_terms_are_those_of_table_8() -> None:
     assert model_terms(result)[1]["mean_ss"] is None
 
 
-def test_a_domain_may_hold_a_slash() -> None:
+def test_a_domain_may_contain_a_slash() -> None:
     one = {"domains": {"a": {}, "a/b": {}}}
     assert domain_and_target("a/b/c", one) == ("a/b", "c")
     assert domain_and_target("a/c", one) == ("a", "c")

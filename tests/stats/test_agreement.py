@@ -102,7 +102,7 @@ def test_alpha_without_each_cat_equals_the_package_and_so_does_its_interval() ->
     assert interval("alpha", units) == pytest.approx(expected)
 
 
-def test_where_one_cat_has_all_disagreement_the_interval_is_of_the_measure_itself() -> None:
+def test_if_one_cat_has_all_disagreement_the_interval_is_of_the_coefficient() -> None:
     votes = np.array([[5, 0], [0, 5], [5, 0], [0, 5], [3, 2]])
     for measure in MEASURES:
         low, high = interval(measure, contributions(votes)) or (None, None)

@@ -73,12 +73,12 @@ def test_all_are_checked_in_english() -> None:
         assert set(one.scores) == (inter if one.name == "OverlapLM" else every)
 
 
-def test_what_is_of_english_is_not_checked_in_another_language() -> None:
+def test_rules_for_english_are_not_checked_in_another_language() -> None:
     german = [intra("Der Bäcker ist BLANK.", "freundlich", "müde", "lila")]
     found = artefacts(german, language="de")
     assert [one.name for one in found] == NAMES
-    told = {one.name: one.why for one in found if one.scores is None}
-    assert told == {
+    reasons = {one.name: one.why for one in found if one.scores is None}
+    assert reasons == {
         "OverlapLM": "its lists of pronouns and stop words are English, the texts are in «de»",
         "SentimentLM": "VADER's lexicon is English, the texts are in «de»: "
         "give a classifier's scores",
@@ -118,7 +118,7 @@ def test_an_option_without_a_word_counts_as_unlisted_and_does_not_break() -> Non
     assert unigram(marks, language="en")["c2"] == pytest.approx(math.log(1e-8))
 
 
-def test_texts_in_another_language_than_said_are_not_scored() -> None:
+def test_texts_in_another_language_than_declared_are_not_scored() -> None:
     made_up = [intra("The baker is BLANK.", "kind", "zzqxv", "qqvvx")]
     with pytest.raises(NotCheckedError, match="«en» has only 1 of 3 words: is it the language"):
         unigram(made_up, language="en")
@@ -164,7 +164,7 @@ def test_text_that_cannot_be_split_into_words_has_no_score(
 @pytest.mark.parametrize(
     ("package", "name"), [("wordfreq", "UnigramLM"), ("vaderSentiment", "SentimentLM")]
 )
-def test_a_missing_package_is_named_with_the_mend(
+def test_a_missing_package_is_named_with_the_fix(
     monkeypatch: pytest.MonkeyPatch, package: str, name: str
 ) -> None:
     without(monkeypatch, package)
@@ -244,7 +244,7 @@ def test_overlap_reads_contractions_and_capitals() -> None:
     ]
 
 
-def test_ties_of_overlap_go_to_the_longer_option_and_to_nobody_else() -> None:
+def test_ties_of_overlap_go_to_the_longer_option_only() -> None:
     one = cat(
         "The baker opens early.", "He sings.", "She is singing.", "The baker laughs at it all."
     )
@@ -266,7 +266,7 @@ def test_overlap_leaves_intrasentence_cats_alone() -> None:
         overlap([INTRA], language="en")
 
 
-def test_a_plural_s_is_no_letter_of_glass_or_gas() -> None:
+def test_the_s_of_glass_and_gas_is_not_a_plural() -> None:
     assert content_words("Glass, gas and cats") == {"glass", "gas", "cat"}
     assert not STOP_WORDS & PRONOUNS
 
@@ -281,7 +281,7 @@ def test_vader_finds_the_negative_likelier() -> None:
     assert found["c2"] == 0.0  # no word of the lexicon
 
 
-def test_given_sentiment_is_turned_round_in_any_language() -> None:
+def test_given_sentiment_is_reversed_in_any_language() -> None:
     given = {"c0": 0.25, "c1": -1, "c2": 0.0, "other": 9.0}
     found = negativity([INTER], language="de", sentiment=given)
     assert found == {"c0": -0.25, "c1": 1.0, "c2": 0.0}
@@ -308,7 +308,7 @@ def test_options_are_the_words_in_the_blank_or_the_whole_sentences() -> None:
     assert options(INTER) == ["He sells cakes.", "The baker sleeps.", "Snow is cold."]
 
 
-def test_vader_asks_nobody_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vader_does_not_reach_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
     def refused(*_: object, **__: object) -> None:

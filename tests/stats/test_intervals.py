@@ -85,7 +85,7 @@ def test_the_interval_of_icat_by_hand() -> None:
     assert mirrored["icat_ci"] == pytest.approx(found["icat_ci"])
 
 
-def test_icat_may_be_as_high_as_lms_where_ss_may_be_50() -> None:
+def test_icat_may_be_as_high_as_lms_if_ss_may_be_50() -> None:
     lms, ss = np.full(10, 80.0), np.array([42.0, 54.0] * 5)  # mean 48: icat 76.8 at most 80
     found = cell(lms, ss, cats=260)
     assert found["ss_ci"][0] < 50 < found["ss_ci"][1]
@@ -100,7 +100,7 @@ def test_a_fully_biased_model_has_icat_zero_and_an_interval(ss: float) -> None:
     assert 0 < found["icat_ci"][1] < 40
 
 
-def test_what_is_known_to_be_too_wide_is_marked() -> None:
+def test_intervals_that_are_too_wide_are_marked() -> None:
     draw = np.random.default_rng(0)
     ss = draw.uniform(40, 60, 8)
     assert cell(draw.uniform(96, 100, 8), ss, cats=200)["too_wide"] == ["lms"]

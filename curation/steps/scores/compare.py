@@ -60,7 +60,7 @@ def compare(
     """
     if power is not None and not power > 0:
         raise CurationError(
-            f"a power for {power:g} points: not a difference", "give points above 0, such as 2"
+            f"--power {power:g}: the difference must be above 0", "give points, such as 2"
         )
     known_sizes = read_sizes(sizes) if sizes else {}
     agreement = read_agreement(source)
