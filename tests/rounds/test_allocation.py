@@ -177,19 +177,19 @@ def lacking(
 def test_an_impossible_assignment_says_what_is_lacking_and_why() -> None:
     assert lacking(make("a", "a", barred=["p"]), "pqr", 3) == (
         "too few people, 1 lacking for 1 of 2 tasks; "
-        "tasks that too few can do, without who wrote or answered them: 1",
-        "take in more people",
+        "tasks that too few people can do, as some wrote or answered them: 1",
+        "add more people",
     )
     # Three people with two answers each: six of nine.
     what, fix = lacking(make("a", "b", "c"), "pqr", 3, per_person=2)
     assert what.startswith("too few people, 3 lacking for ")
-    assert what.endswith("; people who have as much as per_person lets them have: 3")
-    assert fix == "take in more people, or raise per_person"
+    assert what.endswith("; people who have as many tasks as per_person allows: 3")
+    assert fix == "add more people, or raise per_person"
     # One answer on each term: term a can have three answers, and wants four.
     assert lacking(make("a", "a", "b"), "pqr", 2, per_term=1) == (
         "too few people, 1 lacking for 1 of 3 tasks; "
-        "people who have as much on a term as per_term lets them have: 3",
-        "take in more people, or raise per_term",
+        "people who have as many tasks on a term as per_term allows: 3",
+        "add more people, or raise per_term",
     )
 
 

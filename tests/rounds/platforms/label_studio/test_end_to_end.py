@@ -140,7 +140,7 @@ def test_from_sign_up_to_decisions(
     assert {a.sentence: a.intent for i in items for a in i.associations} == MEANT
 
     opened = say("rounds", "open", "validation", "--name", "v")
-    assert "holds intrasentence, intersentence as well" in say.warnings[-1]
+    assert "also holds intrasentence, intersentence" in say.warnings[-1]
     # One of the two is of the sample and asked for five, the other for three.
     assert (opened["tasks"], opened["answers_asked"]) == (2, 8)
     project = int(opened["address"].split("/projects/")[1].split("/")[0])
