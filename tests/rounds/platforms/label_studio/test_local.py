@@ -67,7 +67,7 @@ def test_a_server_lives_dies_and_lives_again(
         assert first.password not in commands(first.process.pid)
 
         with pytest.raises(
-            CurationError, match=f"port {place.port} of 127.0.0.1 is taken"
+            CurationError, match=f"port {place.port} of 127.0.0.1 is in use"
         ) as error:
             local.start(place, executable=label_studio_executable)
         assert f"process {first.process.pid}" in error.value.what
@@ -192,7 +192,7 @@ def test_an_executable_that_is_named_is_taken(
 ) -> None:
     path = tmp_path / "label-studio"
     monkeypatch.setenv(local.EXECUTABLE, str(path))
-    with pytest.raises(CurationError, match="is no executable"):
+    with pytest.raises(CurationError, match="is not an executable"):
         local.prepare(tmp_path / "home", str)
     path.touch()
     path.chmod(0o755)
