@@ -81,10 +81,10 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
         ("[study]\ninstitution = 3\n", "study.institution"),
         ('[study]\ninstitutions = "x"\n', "study.institutions: no such text"),
         ('[studies]\nx = "x"\n', "studies: no such section"),
-        ('study = "x"\n', "study: no section"),
+        ('study = "x"\n', "study: it is not a section"),
         ('[study]\ninstitution = "x', "text.toml"),
-        ('[study]\ninstitution = "x"\n[consent]\nbox = ""\n', "consent.box: is empty"),
-        ('[study]\ninstitution = "x"\n[consent]\nlines = ["{who}"]\n', "nothing is known as {who}"),
+        ('[study]\ninstitution = "x"\n[consent]\nbox = ""\n', "consent.box: it is empty"),
+        ('[study]\ninstitution = "x"\n[consent]\nlines = ["{who}"]\n', "there is no fact {who}"),
         (None, "annotators are not told institution and contact"),
     ],
 )
