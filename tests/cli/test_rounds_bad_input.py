@@ -1,4 +1,4 @@
-"""Rounds that cannot be: each is refused with its fix and changes nothing."""
+"""Impossible rounds are refused with a fix, and nothing changes."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ from support.desk import MEANT, STUDY, Desk, item_row, write_csv
 
 @pytest.fixture(scope="module")
 def begun(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A campaign with a round of writing that is open, and one that is closed."""
+    """A campaign with an open round of writing, and a closed one."""
     desk = Desk.make(forked, tmp_path_factory.mktemp("begun") / "c")
     desk.open("intrasentence", "w")
     desk.open("intersentence", "shut")

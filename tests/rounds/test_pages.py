@@ -1,4 +1,4 @@
-"""Texts, forms, instructions, and what of a task leaves us."""
+"""Texts, forms, instructions, and the data of a task that leaves the campaign."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def own(folder: Path, text: str) -> Path:
 
 
 def toml(texts: dict[str, dict[str, Any]]) -> str:
-    """As TOML; JSON's strings and lists of strings are TOML's too."""
+    """The texts as TOML; strings and lists of strings are the same in JSON and TOML."""
     return "\n".join(
         "\n".join([f"[{name}]", *(f"{key} = {json.dumps(said)}" for key, said in keys.items())])
         for name, keys in texts.items()
@@ -39,7 +39,7 @@ def toml(texts: dict[str, dict[str, Any]]) -> str:
 
 
 def marked() -> dict[str, dict[str, Any]]:
-    """The shipped texts, each replaced by a mark of its own."""
+    """The shipped texts, each replaced by a unique mark."""
 
     def mark(name: str, said: Any) -> Any:
         return (
@@ -119,7 +119,9 @@ def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
         ("[review]\nkeep = ", "text.toml: ", "see the shipped file"),
     ],
 )
-def test_a_wrong_text_is_named_and_mended(tmp_path: Path, text: str, says: str, fixes: str) -> None:
+def test_a_wrong_text_is_named_with_its_fix(
+    tmp_path: Path, text: str, says: str, fixes: str
+) -> None:
     with pytest.raises(CurationError) as caught:
         pages.texts("en", own(tmp_path, text))
     assert says in caught.value.what
@@ -304,7 +306,7 @@ KEYS = {
 
 
 def hidden(name: str) -> st.SearchStrategy[str]:
-    """An id that stays with us, and cannot be part of another text by chance."""
+    """An id that must not leave the campaign, and is not part of another text by chance."""
     return st.integers(0, 10**6).map(lambda n: f"⟦{name} {n}⟧")
 
 

@@ -1,4 +1,4 @@
-"""All platforms have the same verbs, and nothing else knows them by their names."""
+"""All platforms have the same verbs, and no other code compares their names."""
 
 import ast
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def test_a_platform_has_every_verb(campaign: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(PLATFORMS))
 def test_an_unpublished_round_has_nothing_to_pull_stop_or_erase(campaign: Any, name: str) -> None:
-    """None of these verbs reaches a server: there is none, and no address of one."""
+    """None of these verbs reaches a server: there is no server, and no address of one."""
     platform = open_platform(open_campaign(Path(campaign.root)), a_round(name))
     assert not platform.can_pull
     assert platform.pulled_at() == ""

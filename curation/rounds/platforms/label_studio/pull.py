@@ -83,7 +83,9 @@ def _batches(
         users = {person(annotation) for task in page for annotation in task["annotations"]}
         if users - names.keys() - {None}:
             names = people()  # somebody signed up meanwhile
-        payloads = [one for task in page for one in _of_task(pulled, to, task, known, names)]
+        payloads = [
+            payload for task in page for payload in _of_task(pulled, to, task, known, names)
+        ]
         if payloads:
             yield payloads
     lost = [id for id in known if id not in seen and known[id]] if since is None else []

@@ -1,4 +1,4 @@
-"""What goes wrong between us and a server, and what is said of it."""
+"""What can go wrong between us and a server, and the errors for it."""
 
 import json
 import socket
@@ -18,14 +18,14 @@ from curation.rounds.platforms.label_studio.connection import Connection, health
 GOOD = {"release": "1.23.2"}
 
 
-def opened(url: str, key: str = "0" * 40, **knobs: Any) -> Connection:
-    given = {"tell": lambda _: None, "timeout": 5, "pause": lambda _: None, **knobs}
+def opened(url: str, key: str = "0" * 40, **options: Any) -> Connection:
+    given = {"tell": lambda _: None, "timeout": 5, "pause": lambda _: None, **options}
     return Connection(url, key, **given)
 
 
 @contextmanager
 def saying(answer: Callable[[str], tuple[int, str]]) -> Iterator[str]:
-    """A server of which each path's answer is made up."""
+    """A server with a fixed answer for each path."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
