@@ -1,4 +1,4 @@
-"""Who gets which task, where tasks are dealt out."""
+"""Deals a round's tasks out to people."""
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,27 +20,26 @@ def assign(
     given: Mapping[str, Collection[str]] | None = None,
     seed: int,
 ) -> dict[str, list[str]]:
-    """Say who gets which task, where the platform does not.
+    """Decide who gets which task, for platforms that do not.
 
-    It is a flow from tasks over (person, term) to people: found at once for most tasks, the rest
-    by augmenting paths. So an assignment is found wherever there is one, and among all of them
-    one whose loads are as even as can be: nobody can hand a task on, over however many others, to
-    somebody who has two fewer.
+    This is a flow from tasks over (person, term) to people. Most tasks are dealt out directly, and
+    the rest by augmenting paths. So an assignment is found if there is one. Among all assignments
+    it has the most even loads: no chain of people can hand tasks on to somebody who has two fewer.
 
     Args:
         tasks: the tasks.
-        people: pseudonyms of those who take part.
-        answers: how many more people each task needs, by its id; none where it is not named.
-        per_person: answers that a person may give in a round; 0: any number.
-        per_term: answers that a person may give on one term; 0: any number.
-        given: who answered a task already; counts against the caps and as load.
-        seed: of the round; decides who meets whom and in which order.
+        people: pseudonyms of the people who take part.
+        answers: by task id, how many more people a task needs; 0 if it is not in the mapping.
+        per_person: answers that a person may give in a round; 0 is no limit.
+        per_term: answers that a person may give on one term; 0 is no limit.
+        given: by task id, who answered it already; counts towards the caps and as load.
+        seed: the round's seed; decides who meets whom, and in which order.
 
     Returns:
-        The ids of each person's tasks, shuffled.
+        By person, the ids of their tasks, shuffled.
 
     Raises:
-        CurationError: there is no such assignment; says what is lacking and why.
+        CurationError: there is no such assignment; the error says what is lacking, and why.
     """
     order = list(dict.fromkeys(people))
     random = Random(seed)  # noqa: S311
@@ -52,15 +51,15 @@ def assign(
     if lacks:
         raise _impossible(desk, lacks, stuck)
     _even(desk)
-    found = {}
+    shares = {}
     for p, person in enumerate(order):
-        found[person] = [tasks[t].id for t in desk.held_by(p)]
-        random.shuffle(found[person])
-    return {person: found[person] for person in people}
+        shares[person] = [tasks[t].id for t in desk.held_by(p)]
+        random.shuffle(shares[person])
+    return {person: shares[person] for person in people}
 
 
 class _Desk:
-    """Who has which task so far. Tasks and people are numbers; sets of people are bits."""
+    """Who has which task so far. Tasks and people are numbers; a set of people is a bit mask."""
 
     def __init__(
         self,
@@ -78,7 +77,7 @@ class _Desk:
         self.takers = [0] * len(tasks)
         self.load = [0] * len(people)
         self.on_term = [[0] * len(terms) for _ in people]
-        # Of each person the tasks by term; a dict keeps the order in which they came.
+        # By person and term, the tasks; a dict keeps the order in which they came.
         self.held: list[defaultdict[int, dict[int, None]]] = [defaultdict(dict) for _ in people]
         for t, task in enumerate(tasks):
             before = set(given.get(task.id, ()))
@@ -109,14 +108,14 @@ class _Desk:
 
 
 def _deal(desk: _Desk, wanted: Sequence[int], random: Random) -> None:
-    """Give each task to those who have least, the tasks with the fewest possible takers first."""
+    """Give each task to the people with the fewest; tasks with the fewest possible takers first."""
     order = list(range(len(wanted)))
     random.shuffle(order)
     order.sort(key=lambda t: desk.allowed[t].bit_count() - wanted[t])
     capped = desk.per_term <= len(wanted)
     for t in order:
         term = desk.term[t]
-        # Chance parts those with equal loads, or the same people would always meet.
+        # People with equal loads are drawn at random, or the same people would always meet.
         able = [
             (desk.on_term[p][term] if capped else 0, desk.load[p], random.random(), p)
             for p in _bits(desk.allowed[t])
@@ -134,9 +133,9 @@ def _bits(mask: int) -> Iterator[int]:
 
 
 class _Reach(NamedTuple):
-    """Where a search came to.
+    """What a search has reached: tasks, people, and by term the people at its cap.
 
-    ``tasks`` has each task with who would let it go, and for which other task.
+    ``tasks`` has, by task, the person who would give it away and the task they would get instead.
     """
 
     tasks: dict[int, tuple[int, int]]
@@ -157,14 +156,14 @@ class _Reach(NamedTuple):
 def _search(
     desk: _Desk, start: int, giver: int, goal: int, dead: _Reach
 ) -> tuple[int, int, _Reach] | None:
-    """Look for a chain of tasks handed on that ends with somebody of ``goal``.
+    """Search a chain of tasks that are handed on, which ends with a person of ``goal``.
 
-    It starts with a task that needs one more taker, or, where ``start`` is -1, with a person who
-    should have a task less. A person at the cap of a term can take a task of it only for another
-    of the same term. What a search in vain came to is dead: no later chain leads out of it.
+    It starts with a task that needs one more taker or, if ``start`` is -1, with a person who should
+    have one task fewer. A person at the cap of a term can only take a task of this term in exchange
+    for another one. What a search without success has reached is dead: no later chain leads out.
 
     Returns:
-        The chain's last task, who takes it, and the way there; None where there is no chain.
+        The chain's last task, who takes it, and what was reached; None if there is no chain.
     """
     reach = _Reach.nowhere()
     queue: deque[int] = deque()
@@ -207,29 +206,29 @@ def _hand_on(desk: _Desk, task: int, taker: int, reach: _Reach) -> None:
 
 
 def _augment(desk: _Desk, wanted: Sequence[int]) -> tuple[dict[int, int], _Reach]:
-    """Find the takers that tasks still lack along chains.
+    """Find the takers that tasks still lack, along chains.
 
     Returns:
-        How many takers no chain finds, by task, and where the searches for them got stuck.
+        By task, how many takers no chain finds; and what the searches for them had reached.
     """
     lacks: dict[int, int] = {}
     dead = _Reach.nowhere()
     for task, n in enumerate(wanted):
         while (lack := n - desk.takers[task].bit_count()) > 0:
             goal = sum(1 << p for p, load in enumerate(desk.load) if load < desk.per_person)
-            found = _search(desk, task, -1, goal, dead)
-            if found is None:
+            chain = _search(desk, task, -1, goal, dead)
+            if chain is None:
                 lacks[task] = lack
                 break
-            _hand_on(desk, *found)
+            _hand_on(desk, *chain)
     return lacks, dead
 
 
 def _even(desk: _Desk) -> None:
-    """Hand tasks on from those who have most, until no chain leads to somebody with two fewer.
+    """Hand tasks on from people with the most, until no chain leads to somebody with two fewer.
 
-    Those with most come first: whom a search in vain came to has as much as they, or one less,
-    and so is of no use to those who come later.
+    People with the most tasks come first. Everybody whom a search without success has reached has
+    as many tasks, or one fewer, and so cannot help people who come later.
     """
     heap = [(-load, p) for p, load in enumerate(desk.load)]
     heapify(heap)
@@ -237,13 +236,13 @@ def _even(desk: _Desk) -> None:
     while heap:
         load, person = heappop(heap)
         if -load != desk.load[person]:
-            continue  # stale: the right one is in the heap
+            continue  # outdated: the current load is in the heap, too
         most = min(desk.load[person] - 2, desk.per_person - 1)
         goal = sum(1 << p for p, other in enumerate(desk.load) if other <= most)
-        found = _search(desk, -1, person, goal, dead) if goal else None
-        if found is not None:
-            _hand_on(desk, *found)
-            for p in (person, found[1]):
+        chain = _search(desk, -1, person, goal, dead) if goal else None
+        if chain is not None:
+            _hand_on(desk, *chain)
+            for p in (person, chain[1]):
                 heappush(heap, (-desk.load[p], p))
 
 
@@ -255,14 +254,14 @@ def _impossible(desk: _Desk, lacks: Mapping[int, int], stuck: _Reach) -> Curatio
         for p in _bits(people)
         if p not in stuck.people and desk.on_term[p][term] >= desk.per_term
     }
-    why, fix = [], "take in more people"
+    why, fix = [], "add more people"
     if few:
-        why.append(f"tasks that too few can do, without who wrote or answered them: {few}")
+        why.append(f"tasks that too few people can do, as some wrote or answered them: {few}")
     if stuck.people:
-        why.append(f"people who have as much as per_person lets them have: {len(stuck.people)}")
+        why.append(f"people who have as many tasks as per_person allows: {len(stuck.people)}")
         fix += ", or raise per_person"
     if full:
-        why.append(f"people who have as much on a term as per_term lets them have: {len(full)}")
+        why.append(f"people who have as many tasks on a term as per_term allows: {len(full)}")
         fix += ", or raise per_term"
     missing = f"{sum(lacks.values())} lacking for {len(lacks)} of {len(desk.term)} tasks"
     return CurationError(f"too few people, {missing}; {'; '.join(why)}", fix)

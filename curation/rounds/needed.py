@@ -1,9 +1,9 @@
-"""Only the labels that are needed: how many more an item gets, and who always gets them all.
+"""Only the labels that are needed: how many more an item gets, and which items get all labels.
 
-An item is asked for as many answers as can decide it at best; where they do not, it is topped up
-until it is decided or has all the labels that count. Which items are kept stays exactly as it
-would be with all labels. Agreement does not: an item stops early where people agree, so it is
-computed from a random part of the items that always gets all labels.
+At first an item is asked for the fewest answers that can decide it. If they do not decide it, it
+is topped up until it is decided or has all the labels that count. The same items are kept as with
+all labels. Agreement would not be the same, because an item stops early if people agree. So
+agreement is computed from a random sample of the items, which always get all labels.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -23,11 +23,11 @@ def further(
 ) -> int:
     """The fewest further answers after which an item can be decided.
 
-    An answer labels all three associations; it counts where an association has less than ``of``
-    labels. Takes the arguments of ``decide``, whose word it is whether an item is decided.
+    An answer labels all three associations. It counts for an association that has fewer than
+    ``of`` labels. Takes the arguments of ``decide``, which says whether an item is decided.
 
     Returns:
-        The number of answers; 0 where the item is decided.
+        The number of answers; 0 if the item is decided.
 
     >>> further([(3, 0, 0, 0), (0, 3, 0, 0), (0, 1, 2, 0)])
     1
@@ -49,20 +49,20 @@ def _further(
         outcomes = (decide(w, needed=needed, of=of, intents=intents) for w in product(*ways))
         return any(outcome.reason != "too_few_labels" for outcome in outcomes)
 
-    return next(filter(decidable, count()))  # it ends: with all labels in, an item is decided
+    return next(filter(decidable, count()))  # this ends: with all labels, an item is decided
 
 
 def _ahead(votes: Votes, more: int, needed: int, of: int) -> list[Votes]:
-    """What an association's votes can be after so many more answers, one of each that differ.
+    """The votes that an association can have after ``more`` answers, one for each different case.
 
-    Two differ for the decision where another label has a majority, or can still get one.
+    Two cases differ for the decision if different labels have a majority, or can still get one.
     """
-    found: dict[tuple[int, ...], Votes] = {}
+    cases: dict[tuple[int, ...], Votes] = {}
     for s, a, u, r in _sums(votes, min(more, of - sum(votes))):
         left = of - (s + a + u + r)
         key = tuple((n >= needed) + (n + left >= needed) for n in (s, a, u))
-        found.setdefault(key, (s, a, u, r))
-    return list(found.values())
+        cases.setdefault(key, (s, a, u, r))
+    return list(cases.values())
 
 
 def _sums(votes: Votes, more: int) -> Iterator[Votes]:
@@ -73,11 +73,11 @@ def _sums(votes: Votes, more: int) -> Iterator[Votes]:
 
 
 def sample(ids: Collection[str], *, share: float, seed: int) -> set[str]:
-    """The random part of a round's items that always gets all labels; agreement is theirs.
+    """The random sample of a round's items that always get all labels, to compute agreement.
 
     Args:
         ids: the items' ids; their order does not matter.
-        share: which part of them, at least one.
+        share: the share of the items, between 0 and 1; at least one item is drawn.
         seed: the round's seed.
 
     >>> sorted(sample(["a", "b", "c", "d"], share=0.5, seed=1))

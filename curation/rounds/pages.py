@@ -1,8 +1,8 @@
-"""What annotators see: texts in their language, forms, instructions, and what of a task leaves us.
+"""What annotators see: texts in their language, forms, instructions, and the data of tasks.
 
-Every string that people read stands in ``annotation_configs/text/<language>.toml``; a campaign
-changes single ones in a file of its own. The forms in ``annotation_configs/label_studio`` hold no
-words, only where the words go: ``{section.key}``.
+Every string that people read is in ``annotation_configs/text/<language>.toml``; a campaign can
+change single strings in a file of its own. The forms in ``annotation_configs/label_studio`` have
+no words, only placeholders for them: ``{section.key}``.
 """
 
 import difflib
@@ -20,9 +20,9 @@ from curation.records import KINDS, RoundKind, Task
 
 Texts = dict[str, dict[str, Any]]  # section, key: a text, or a list of lines
 
-FIRST = "en"  # the language whose file says which texts there are
+FIRST = "en"  # the language whose file defines which texts there are
 OTHER = "other"  # alias of the choice to merge into a term that is not offered
-MADE = "made"  # the section of what is put together here
+MADE = "made"  # the section of placeholders that are computed here
 WARNINGS: dict[RoundKind, str] = {
     "review": "review",
     "intrasentence": "write",
@@ -40,20 +40,20 @@ _MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"
 
 
 def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = None) -> Texts:
-    """All that people read, in one language, with what is known of the study filled in.
+    """All texts that people read, in one language, with the facts of the study filled in.
 
     Args:
-        language: the campaign's language code; ``en-GB`` takes ``en`` where it has no file.
-        own: the campaign's own texts; they stand in for the shipped ones key by key. Need not
-            exist where the language is shipped.
-        study: what the settings say for ``[study]``; the campaign's own file has the last word.
+        language: the campaign's language code; ``en-GB`` uses ``en`` if it has no file.
+        own: path of the campaign's own texts, which replace shipped texts key by key. It need not
+            exist if the language is shipped.
+        study: facts from the settings for ``[study]``; the campaign's own file overrides them.
 
     Returns:
-        Texts by section and key; a line that names an unknown fact of the study is left out.
+        Texts by section and key. A line that names an unknown fact of the study is left out.
 
     Raises:
-        CurationError: no texts in this language, or some missing; a key that is unknown, of
-            another kind, or empty; a placeholder that nothing stands behind.
+        CurationError: there are no texts in this language, or some are missing; a key is unknown,
+            empty or of the wrong type; or a placeholder is unknown.
     """
     folder = shipped("annotation_configs", "text")
     known = _read(folder / f"{FIRST}.toml")
@@ -70,7 +70,9 @@ def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = 
         raise CurationError(f"{own or base}: no {', '.join(missing)}", begun)
     where = own if mine else base
     if merged["page"]["direction"] not in ("ltr", "rtl"):
-        raise CurationError(f"{where}, page.direction: neither ltr nor rtl", 'write "ltr" or "rtl"')
+        raise CurationError(
+            f"{where}, page.direction: it is neither ltr nor rtl", 'write "ltr" or "rtl"'
+        )
     for key, value in (study or {}).items():
         if value and not mine.get("study", {}).get(key):
             merged["study"][key] = value
@@ -78,7 +80,7 @@ def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = 
 
 
 def unsaid(texts: Texts) -> list[str]:
-    """The facts of the study that nobody has filled in: keys of ``[study]``, in their order."""
+    """Keys of ``[study]`` that nobody has filled in, in their order."""
     return [key for key, value in texts["study"].items() if not value.strip()]
 
 
@@ -86,17 +88,19 @@ def _read(path: Path) -> Texts:
     try:
         return tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise CurationError(f"{path}: {error}", "see the shipped file for the form") from None
+        raise CurationError(f"{path}: {error}", "see the shipped file for an example") from None
 
 
 def _own(path: Path, known: Texts) -> Texts:
-    """A campaign's own texts, each held against the shipped one of its name."""
+    """A campaign's own texts, each checked against the shipped text with the same key."""
     mine = _read(path)
     for section, keys in mine.items():
         if section not in known:
             raise CurationError(f"{path}, {section}: no such section", _near(section, known))
         if not isinstance(keys, dict):
-            raise CurationError(f"{path}, {section}: no section", f"write [{section}] above it")
+            raise CurationError(
+                f"{path}, {section}: it is not a section", f"write [{section}] above it"
+            )
         for key, value in keys.items():
             if key not in known[section]:
                 fix = _near(key, known[section])
@@ -105,20 +109,20 @@ def _own(path: Path, known: Texts) -> Texts:
             parts = value if isinstance(value, list) else [value]
             if isinstance(value, list) is not lines or not all(isinstance(p, str) for p in parts):
                 form = '["one line", "another"]' if lines else '"text"'
-                raise CurationError(f"{path}, {section}.{key}: of another kind", f"write {form}")
+                raise CurationError(f"{path}, {section}.{key}: wrong type", f"write {form}")
             if any(_CONTROL.search(part) for part in parts):
-                fix = "take it out; a line ends with \\n"
-                raise CurationError(f"{path}, {section}.{key}: holds a control character", fix)
+                fix = "remove it; write \\n for a line break"
+                raise CurationError(f"{path}, {section}.{key}: it has a control character", fix)
             if section != "study" and not all(part.strip() for part in parts):
                 raise CurationError(
-                    f"{path}, {section}.{key}: is empty", "write a text, or leave the key out"
+                    f"{path}, {section}.{key}: it is empty", "write a text, or leave the key out"
                 )
     return mine
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:
     near = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+    return f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(known)}"
 
 
 def _filled(merged: Texts, where: str) -> Texts:
@@ -128,22 +132,22 @@ def _filled(merged: Texts, where: str) -> Texts:
         for fact in _FACT.findall(text):
             if fact not in study:
                 raise CurationError(
-                    f"{where}, {name}: nothing is known as {{{fact}}}", _near(fact, study)
+                    f"{where}, {name}: there is no fact {{{fact}}}", _near(fact, study)
                 )
         return _FACT.sub(lambda found: str(study[found[1]]), text)
 
-    def whole(line: str) -> bool:
+    def is_known(line: str) -> bool:
         return all(study.get(fact, "?").strip() for fact in _FACT.findall(line))
 
-    def one(name: str, value: str | list[str]) -> str | list[str]:
+    def fill_lines(name: str, value: str | list[str]) -> str | list[str]:
         if isinstance(value, str):
             return fill(name, value)
-        return [fill(name, line) for line in value if whole(line)]
+        return [fill(name, line) for line in value if is_known(line)]
 
     return {
         section: keys
         if section == "study"
-        else {key: one(f"{section}.{key}", value) for key, value in keys.items()}
+        else {key: fill_lines(f"{section}.{key}", value) for key, value in keys.items()}
         for section, keys in merged.items()
     }
 
@@ -152,15 +156,16 @@ def _filled(merged: Texts, where: str) -> Texts:
 
 
 def consent_text(texts: Texts) -> str:
-    """What people agree to, in Markdown: kept with a round, it shows what was agreed to."""
-    said = texts["consent"]
-    return "\n\n".join([f"## {said['title']}", *said["lines"], f"[ ] {said['box']}", ""])
+    """The consent text in Markdown. It is kept with a round, to show what people agreed to."""
+    consent = texts["consent"]
+    parts = [f"## {consent['title']}", *consent["lines"], f"[ ] {consent['box']}", ""]
+    return "\n\n".join(parts)
 
 
 def consent_version(texts: Texts) -> str:
-    """The consent text's version: what the team calls it, and a digest of the text.
+    """The consent text's version: the team's version, and a digest of the text.
 
-    So an answer always names the very text that was agreed to, though nobody raised the version.
+    So an answer always names the exact text that was agreed to, even if nobody raised the version.
     """
     digest = hashlib.sha256(consent_text(texts).encode()).hexdigest()[:_DIGITS]
     return f"{texts['consent']['version']}-{digest}"
@@ -194,8 +199,8 @@ def config(kind: RoundKind, texts: Texts) -> str:
 def _attribute(text: str) -> str:
     """A text as an XML attribute's value.
 
-    Label Studio takes a dollar sign and the word behind it for a field of the task's data, and
-    shows « undefined »; an invisible joiner keeps them apart.
+    Label Studio reads a dollar sign and the word after it as a field of the task's data, and shows
+    « undefined ». An invisible joiner between them prevents this.
     """
     return escape(_apart(text), {'"': "&quot;", "\n": "&#10;"})
 
@@ -205,7 +210,7 @@ def _apart(text: str) -> str:
 
 
 def instruction(kind: RoundKind, texts: Texts) -> str:
-    """What people read before they begin, as plain HTML: the task, its rules, consent."""
+    """The instructions that people read first, as plain HTML: the task, its rules, consent."""
     warning = texts["content_warning"][WARNINGS[kind]]
     consent = texts["consent"]
     parts = [_html("", [warning]), *(_html(head, lines) for head, lines in _parts(kind, texts))]
@@ -234,12 +239,12 @@ def _parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
 
 
 def _html(heading: str, lines: Sequence[str]) -> str:
-    said = [html.escape(line, quote=False) for line in lines]
+    marked = [html.escape(line, quote=False) for line in lines]
     for mark, tag in _MARKS:
-        said = [mark.sub(tag, line) for line in said]
+        marked = [mark.sub(tag, line) for line in marked]
     if not heading:
-        return "\n".join(f"<p>{line}</p>" for line in said)
-    items = "\n".join(f"<li>{line}</li>" for line in said)
+        return "\n".join(f"<p>{line}</p>" for line in marked)
+    items = "\n".join(f"<li>{line}</li>" for line in marked)
     return f"<h4>{html.escape(heading, quote=False)}</h4>\n<ul>\n{items}\n</ul>"
 
 
@@ -254,17 +259,17 @@ def task_data(
     info: str = "",
     choices: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """What leaves us of a task; all of it can be read by whoever answers.
+    """The data of a task that leaves the campaign. Everybody who answers can read all of it.
 
-    The writer, what the writer meant, gold labels, the item's id and the associations' own ids
-    stay here.
+    The writer, what the writer meant, gold labels, the item's id and the associations' own ids do
+    not leave the campaign.
 
     Args:
         task: the task.
-        kind: its round's kind.
+        kind: the kind of its round.
         texts: the campaign's texts.
-        info: in a review, what is told of the term.
-        choices: in a review, id and shown text of the terms into which it may merge.
+        info: for a review, what people read about the term.
+        choices: for a review, ids and shown texts of the terms to merge it into.
     """
     data: dict[str, Any] = {"task_id": task.id, "consent_version": consent_version(texts)}
     if kind == "review":

@@ -1,4 +1,4 @@
-"""People appear under keyed pseudonyms; the key stays outside the campaign folder."""
+"""Keyed pseudonyms of people. The key stays outside the campaign folder."""
 
 import hmac
 import os
@@ -16,17 +16,17 @@ KEYS = "CURATION_KEYS"  # environment variable: the folder of the keys
 
 
 def key_path(campaign_id: str) -> Path:
-    """Where a campaign's key lies: ``$CURATION_KEYS``, else the user's configuration folder."""
+    """Path of a campaign's key, in ``$CURATION_KEYS`` or the user's configuration folder."""
     folder = os.environ.get(KEYS)
     home = Path(folder) if folder else user_config_path("curation") / "keys"
     return home / f"{campaign_id}.key"
 
 
 def make_key(campaign_id: str) -> Path:
-    """Make a campaign's key, readable by its owner alone; one that is there stays."""
+    """Make a campaign's key, which only its owner can read. An existing key stays."""
     path = key_path(campaign_id)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for left in path.parent.glob(f".{path.name}.*.tmp"):  # by a killed command
+    for left in path.parent.glob(f".{path.name}.*.tmp"):  # left by a killed command
         left.unlink(missing_ok=True)
     hidden = beside(path)
     try:
@@ -45,13 +45,13 @@ def read_key(campaign_id: str) -> bytes:
     """A campaign's key.
 
     Raises:
-        CurationError: it is not on this machine, others can read it, or it was cut short.
+        CurationError: it is not on this machine, other users can read it, or it is not complete.
     """
     path = key_path(campaign_id)
     if not path.exists():
         raise CurationError(
             f"{path}: the campaign's key is not here; without it people would get new pseudonyms",
-            f"copy it from where the first answers were imported, or name its folder in {KEYS}",
+            f"copy it from where the first answers were imported, or set {KEYS} to its folder",
         )
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise CurationError(f"{path}: others can read the key", f"chmod 600 {path}")
@@ -64,10 +64,10 @@ def read_key(campaign_id: str) -> bytes:
 
 
 def pseudonyms(key: bytes) -> Callable[[str], str]:
-    """The function from a platform's id of a person to the pseudonym: HMAC-SHA256, 64 bits.
+    """The function that gives the pseudonym of a person's id on a platform: HMAC-SHA256, 64 bits.
 
-    It also makes the ids of labels, since a plain digest of an answer that names a person could
-    be found out by trying.
+    It also makes the ids of labels: a plain digest of an answer that names a person could be found
+    out by trying.
 
     >>> name = pseudonyms(b"secret")
     >>> name("worker 1") == name(" worker 1 "), name("worker 1") == name("worker 2")
@@ -78,14 +78,14 @@ def pseudonyms(key: bytes) -> Callable[[str], str]:
 
     def pseudonym(person: str) -> str:
         name = person.strip()
-        name = name.lower() if "@" in name else name  # an address is one however it is written
+        name = name.lower() if "@" in name else name  # e-mail addresses ignore case
         return "p-" + hmac.digest(key, name.encode(), "sha256").hex()[:16]
 
     return pseudonym
 
 
 def sealed(key: bytes) -> Callable[..., str]:
-    """The function from a prefix and parts to an opaque id: nobody without the key can try it out.
+    """The function that makes an opaque id from a prefix and parts; only the key can verify it.
 
     >>> seal = sealed(b"secret")
     >>> seal("t", "validation-1", "item-1") == seal("t", "validation-1", "item-2")
@@ -100,5 +100,5 @@ def sealed(key: bytes) -> Callable[..., str]:
 
 
 def fingerprint(key: bytes) -> str:
-    """What the manifest keeps of a key, to notice another one."""
+    """What a manifest keeps of a key, to notice if another key is used."""
     return hmac.digest(key, b"fingerprint", "sha256").hex()[:16]

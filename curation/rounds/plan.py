@@ -1,7 +1,7 @@
-"""What a round asks: its tasks, planned from terms or items. Deterministic, given seed and key.
+"""The tasks of a round, planned from terms or items. Deterministic, given seed and key.
 
-Task ids and the ids of what is shown are keyed, so that nobody who sees a task can try out which
-item, and so which intent, stands behind it.
+The ids of tasks and of the texts that they show are keyed. So nobody who sees a task can find out
+by trying which item it is made from, and what its writer meant.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,21 +12,21 @@ from curation.records import Item, Kind, Shown, Task, Term
 
 T = TypeVar("T")
 Sealed = Callable[..., str]
-CHOICES = 8  # terms offered to merge into: as many as one looks through
+CHOICES = 8  # terms offered to merge into: not more than people read
 
 
 def writing(
     terms: Sequence[Term], *, round: str, kind: Kind, items: int, seed: int, sealed: Sealed
 ) -> list[Task]:
-    """One task an item to be written, each term in turn, so that nobody meets one twice in a row.
+    """One task for each item to write. Terms take turns, so that none comes twice in a row.
 
     Args:
         terms: the terms to write about.
         round: the round's name.
         kind: intrasentence or intersentence.
-        items: items on each term.
-        seed: of the shuffling.
-        sealed: from a prefix and parts to an opaque id, as from ``people.sealed``.
+        items: how many items to write on each term.
+        seed: the seed of the shuffling.
+        sealed: makes an opaque id from a prefix and parts; see ``people.sealed``.
     """
     tasks = []
     for turn in range(items):
@@ -52,15 +52,15 @@ def review(
     seed: int,
     sealed: Sealed,
 ) -> list[Task]:
-    """One task a term, with the terms of its domain whose texts are nearest to merge into.
+    """One task for each term; it offers the most similar terms of its domain to merge into.
 
     Args:
         terms: the terms under review.
         among: the terms into which they may merge.
         round: the round's name.
-        reviewers: people who look at each.
-        seed: of the shuffling.
-        sealed: from a prefix and parts to an opaque id.
+        reviewers: how many people review each term.
+        seed: the seed of the shuffling.
+        sealed: makes an opaque id from a prefix and parts.
     """
     from rapidfuzz import fuzz, process
 
@@ -92,16 +92,16 @@ def validation(
     seed: int,
     sealed: Sealed,
 ) -> list[Task]:
-    """One task an item, its associations shuffled, without what the writer meant by them.
+    """One task for each item: its associations, shuffled, without what the writer meant.
 
     Args:
         items: the items to label.
         terms: the campaign's terms by id.
         round: the round's name.
-        wanted: how many answers each item is asked for to begin with.
-        full: ids of the items that get all answers anyway.
-        seed: of the shuffling; the order within a task also hangs on its keyed id.
-        sealed: from a prefix and parts to an opaque id.
+        wanted: by item id, how many answers are asked for at first.
+        full: ids of the items that get all labels in any case.
+        seed: the seed of the shuffling; the order within a task also depends on its keyed id.
+        sealed: makes an opaque id from a prefix and parts.
     """
     tasks = []
     for item in _shuffled(items, f"{seed}/{round}"):

@@ -1,4 +1,4 @@
-"""Where a round stands: what each task still lacks, what to ask for, pace, end and cost."""
+"""A round's progress: what each task still lacks, what to ask for, pace, end and cost."""
 
 import math
 from collections import Counter
@@ -11,16 +11,36 @@ from curation.records import Answer, Item, Round, Task
 from curation.rounds.needed import further
 from curation.rules import Votes, decide
 
-PACE_DAYS = 7.0  # over which the pace is taken, or as long as the round runs
-LEAST_DAYS = 1 / 24  # before that there is no pace to speak of
+PACE_DAYS = 7.0  # the pace is computed over these days, or since the first answer
+LEAST_DAYS = 1 / 24  # less time gives no useful pace
 NO_SLOT = ("skipped", "superseded", "deleted", "withdrawn")
-"""Codes of what takes no place among the answers that a task was asked for."""
+"""Reason codes of answers that do not count among those that a task was asked for."""
 NO_PAY = ("skipped", "superseded")
-"""Codes of what nobody worked on, or was paid for as another version."""
+"""Reason codes of answers that nobody is paid for: no work, or paid as another version."""
 
 
 class Progress(NamedTuple):
-    """A round's figures. ``per_day`` and ``done_at`` are null before there is a pace."""
+    """The progress of a round.
+
+    Attributes:
+        round: the round's name.
+        kind: its kind.
+        state: planned, open or closed.
+        tasks: how many tasks it has.
+        void: tasks that no answer can serve any more.
+        done: tasks that lack no answer and are not void.
+        decided: items with enough labels to decide; for other kinds than validation, ``done``.
+        people: people who answered.
+        answers: answers that came in.
+        refused: how many of these were refused.
+        labels_per_item: labels per item that count; None for other kinds than validation.
+        asked: answers that were asked for in all.
+        remaining: valid answers that are still lacking.
+        per_day: answers per day; None before there is a pace.
+        done_at: when the last answer comes in at this pace; None before there is a pace.
+        cost: pay for the answers that came in.
+        cost_in_all: pay for these and for the remaining answers.
+    """
 
     round: str
     kind: str
@@ -44,10 +64,10 @@ class Progress(NamedTuple):
 def voided(
     round: Round, tasks: Iterable[Task], items: Mapping[str, Item], terms: Collection[str]
 ) -> set[str]:
-    """The tasks that no answer can serve any more, by id.
+    """Ids of the tasks that no answer can serve any more.
 
-    Their term is no longer kept; or the item is gone, or its writer changed the words that the
-    task shows.
+    Such a task's term is no longer kept, or its item no longer exists, or the item's writer changed
+    the words that the task shows.
 
     Args:
         round: the round.
@@ -55,17 +75,17 @@ def voided(
         items: the items by id, as they are now.
         terms: ids of the kept terms.
     """
-    found = set()
+    void = set()
     for task in tasks:
         item = items.get(task.item or "")
         if task.term not in terms or (round.kind == "validation" and item is None):
-            found.add(task.id)
+            void.add(task.id)
         elif item is not None:
             words = {a.id: a.sentence for a in item.associations}
             same = all(words.get(s.association) == s.text for s in task.shown)
             if not same or item.context != task.context:
-                found.add(task.id)
-    return found
+                void.add(task.id)
+    return void
 
 
 def lacking(
@@ -78,16 +98,16 @@ def lacking(
     of: int,
     void: Collection[str] = (),
 ) -> dict[str, int]:
-    """How many valid answers each task still lacks.
+    """By task id, how many valid answers it still lacks.
 
     Args:
         round: the round.
         tasks: its tasks.
-        answers: what came in.
-        votes: counted votes of the three associations by item, for a round of validation.
-        needed: votes that make a gold label.
-        of: labels that count.
-        void: tasks that no answer can serve any more; they lack none.
+        answers: the answers that came in.
+        votes: by item id, the counted votes of its three associations, for a round of validation.
+        needed: how many votes make a gold label.
+        of: how many labels of an association count.
+        void: ids of tasks that no answer can serve any more; they lack none.
     """
     taken = Counter(answer.task for answer in answers if answer.code is None)
     lack = {}
@@ -105,16 +125,16 @@ def lacking(
 
 
 def received(answers: Iterable[Answer]) -> Counter[str]:
-    """How many answers a task got of those it was asked for, valid or not."""
+    """By task id, how many of the answers that were asked for came in, valid or not."""
     return Counter(answer.task for answer in answers if answer.code not in NO_SLOT)
 
 
 def to_ask(
     lack: Mapping[str, int], asked: Mapping[str, int], got: Mapping[str, int]
 ) -> dict[str, int]:
-    """The tasks that need more than is on its way, each with how many are asked for in all.
+    """By id of tasks that need more answers than are on their way, how many to ask for in all.
 
-    Calling it twice before an answer comes gives the same result: nothing is asked for twice.
+    A second call before an answer comes gives the same result, so nothing is asked for twice.
     """
     wanted = {id: got.get(id, 0) + n for id, n in lack.items() if n}
     return {id: n for id, n in wanted.items() if n > asked.get(id, 0)}
@@ -133,10 +153,23 @@ def progress(
     now: str,
     void: Collection[str] = (),
 ) -> Progress:
-    """A round's figures at a moment; takes what ``lacking`` takes, and its result.
+    """A round's progress at a time.
 
-    Pace is answers a day over the last seven days, or since the first answer; the end is where
-    what is lacking comes in at that pace. Cost is pay for every answer, refused or not.
+    Pace is the number of answers per day over the last seven days, or since the first answer. The
+    end is when the last lacking answer comes in at that pace. Cost is the pay for every answer,
+    refused or not.
+
+    Args:
+        round: the round.
+        tasks: its tasks.
+        answers: the answers that came in.
+        lack: the result of ``lacking``.
+        asked: by task id, how many answers were asked for in all.
+        votes: as for ``lacking``.
+        needed: as for ``lacking``.
+        of: as for ``lacking``.
+        now: the time, in ISO 8601.
+        void: as for ``lacking``.
     """
     came = [a for a in answers if a.code not in NO_SLOT]
     remaining = sum(lack.values())

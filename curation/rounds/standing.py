@@ -1,29 +1,29 @@
-"""Who is excluded, who withdrew: an append-only list of decisions, of which the last word holds."""
+"""Who is excluded and who withdrew: an append-only list of decisions; the last one holds."""
 
 from collections.abc import Iterable
 
 from curation.records import Standing
 
 CODES = {"exclude": "excluded", "withdraw": "withdrawn", "erase": "withdrawn"}
-"""The reason code under which a person's answers are refused, by the decision."""
+"""By decision, the reason code with which a person's answers are refused."""
 
 
 def out(decisions: Iterable[Standing]) -> dict[str, tuple[str, str]]:
-    """Whose answers do not count, by pseudonym: the reason code, and the reason given.
+    """By pseudonym of people whose answers do not count, the reason code and the reason given.
 
-    Who withdrew stays out, whatever is said later.
+    People who withdrew stay out, whatever is decided later.
     """
-    found: dict[str, tuple[str, str]] = {}
+    people_out: dict[str, tuple[str, str]] = {}
     for decision in decisions:
-        if found.get(decision.person, ("",))[0] == "withdrawn":
+        if people_out.get(decision.person, ("",))[0] == "withdrawn":
             continue
         if decision.action == "readmit":
-            found.pop(decision.person, None)
+            people_out.pop(decision.person, None)
         else:
-            found[decision.person] = (CODES[decision.action], decision.reason)
-    return found
+            people_out[decision.person] = (CODES[decision.action], decision.reason)
+    return people_out
 
 
 def erased(decisions: Iterable[Standing]) -> frozenset[str]:
-    """Whose answers may not even be kept in the archive, by pseudonym."""
+    """Pseudonyms of people whose answers must not even be kept in the archive."""
     return frozenset(d.person for d in decisions if d.action == "erase")

@@ -1,4 +1,4 @@
-"""Answers from CSV or JSONL files, as other platforms and spreadsheets write them."""
+"""Reads tables from CSV or JSONL files, as other platforms and spreadsheets write them."""
 
 import csv
 import io
@@ -14,16 +14,16 @@ DELIMITERS = ",;\t|"
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a CSV or JSONL file with their line numbers, values as they stand there.
+    """The rows of a CSV or JSONL file with their line numbers; values are not changed.
 
     A JSON list of objects is read too; its rows are numbered from 1.
 
-    A CSV may have a byte order mark, a first line ``sep=;``, and commas, semicolons, tabs or bars
-    between its cells; cells beyond the header are kept under the empty name.
+    A CSV file may have a byte order mark, a first line ``sep=;``, and commas, semicolons, tabs or
+    bars between its cells. Cells beyond the header are kept under the empty name.
 
     Raises:
-        CurationError: unreadable, empty, without a header or with one name twice, a line that is
-            no JSON object; names file and line.
+        CurationError: the file cannot be read, is empty, has no header or has a column twice, or
+            a line is not a JSON object. The error names file and line.
     """
     text = read_text(path)
     first = text.lstrip()[:1]
@@ -49,7 +49,7 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         except orjson.JSONDecodeError as error:
             raise CurationError(
                 f"{path} line {number} column {error.colno}: not JSON ({error.msg})",
-                "each line must be one whole JSON object; the file may have been cut off",
+                "each line must be one complete JSON object; the file may have been cut off",
             ) from None
         if not isinstance(row, dict):
             raise CurationError(
@@ -74,7 +74,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         doubled = {name for name in header if name and header.count(name) > 1}
         if doubled:
             raise CurationError(
-                f"{path} line {1 + before}: the column {min(doubled)!r} stands twice",
+                f"{path} line {1 + before}: the column {min(doubled)!r} is there twice",
                 "rename one of them",
             )
         for cells in reader:

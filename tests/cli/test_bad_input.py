@@ -329,7 +329,7 @@ def table(forked: Any, campaign: Campaign, tmp_path: Path) -> Callable[..., Any]
     [
         ("", "is empty"),
         ("a,b\n", "a header and no rows"),
-        ("a,b,a\n1,2,3\n", "line 1: the column 'a' stands twice"),
+        ("a,b,a\n1,2,3\n", "line 1: the column 'a' is there twice"),
         ('a,b\n1,"2\n', "line 2: "),
         ('{"a": 1}\n{"a": \n', "line 2 column "),
         ("a,b\n1,caf\xe9\n".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),

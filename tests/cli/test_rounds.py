@@ -1,4 +1,4 @@
-"""Rounds by their commands on tables: the whole way, repeated, killed, on a full disk."""
+"""Commands of rounds on tables: all of them, repeated, killed, and on a full disk."""
 
 import json
 import random
@@ -20,7 +20,7 @@ from support.strike import strike, times
 
 
 class Stage(NamedTuple):
-    """A command, and how an undisturbed campaign lay before and after it."""
+    """A command, and copies of an undisturbed campaign before and after it."""
 
     name: str
     command: tuple[Any, ...]
@@ -130,7 +130,7 @@ def test_the_whole_way_says_what_it_should(stages: dict[str, Stage]) -> None:
 
 
 REPEATED = {"exclude": "is excluded already", "undo": "is not excluded", "withdraw": "withdrew"}
-"""What is said where a word on a person was said before; what it changes is brought about."""
+"""Errors of commands on people that are repeated; the first call's changes are complete."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -146,7 +146,7 @@ def test_a_command_again_changes_nothing(
 
 
 def check_same(desk: Desk, content: Any, stages: dict[str, Stage], stage: Stage) -> None:
-    """The campaign lies as it did after the undisturbed command."""
+    """Check that the campaign is the same as after the undisturbed command."""
     wanted = told(content, stage.after)
     if stage.name == "close-review":  # what it said of terms, the next command takes up
         assert desk.run("terms", "select").code == 0
@@ -185,7 +185,7 @@ def test_nothing_is_out_of_date_after_a_command(
 
 
 def check_again(desk: Desk, content: Any, stages: dict[str, Stage], stage: Stage) -> None:
-    """A campaign whose command was broken off comes, given again, to where it would have come."""
+    """If a killed command is repeated, the campaign is the same as if it had not been killed."""
     for words in (("rounds", "status"), ("status",)):
         looked = desk.run(*words)
         assert looked.code == 0 or "no round was opened here" in looked.err, looked.err

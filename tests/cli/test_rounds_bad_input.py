@@ -1,4 +1,4 @@
-"""Rounds that cannot be: each is refused with its fix and changes nothing."""
+"""Impossible rounds are refused with a fix, and nothing changes."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ from support.desk import MEANT, STUDY, Desk, item_row, write_csv
 
 @pytest.fixture(scope="module")
 def begun(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A campaign with a round of writing that is open, and one that is closed."""
+    """A campaign with an open round of writing, and a closed one."""
     desk = Desk.make(forked, tmp_path_factory.mktemp("begun") / "c")
     desk.open("intrasentence", "w")
     desk.open("intersentence", "shut")
@@ -81,10 +81,10 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
         ("[study]\ninstitution = 3\n", "study.institution"),
         ('[study]\ninstitutions = "x"\n', "study.institutions: no such text"),
         ('[studies]\nx = "x"\n', "studies: no such section"),
-        ('study = "x"\n', "study: no section"),
+        ('study = "x"\n', "study: it is not a section"),
         ('[study]\ninstitution = "x', "text.toml"),
-        ('[study]\ninstitution = "x"\n[consent]\nbox = ""\n', "consent.box: is empty"),
-        ('[study]\ninstitution = "x"\n[consent]\nlines = ["{who}"]\n', "nothing is known as {who}"),
+        ('[study]\ninstitution = "x"\n[consent]\nbox = ""\n', "consent.box: it is empty"),
+        ('[study]\ninstitution = "x"\n[consent]\nlines = ["{who}"]\n', "there is no fact {who}"),
         (None, "annotators are not told institution and contact"),
     ],
 )

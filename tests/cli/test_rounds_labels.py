@@ -1,4 +1,4 @@
-"""Only the labels that are needed, and who gets what, by the commands."""
+"""Commands: only the labels that are needed, and who gets which task."""
 
 import json
 import random
@@ -18,7 +18,7 @@ from support.desk import GOLD, Desk, Row, at, item_row, label_row, read_csv, sen
 
 
 def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterator[Row]:
-    """Without end what people say of a task: right, wrong, in haste, or half."""
+    """Endless answers to tasks: right, wrong, too fast, or incomplete."""
     draw, texts = random.Random(f"{seed}/{task['context']}"), [task[f"text_{n}"] for n in (1, 2, 3)]
     hard = draw.choice((0.0, 0.25, 0.6))
     for n in range(99):
@@ -38,7 +38,7 @@ def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterator[Row]:
 
 
 def collect(desk: Desk, seed: int, of: int) -> dict[str, int]:
-    """Answer and top up until nothing is lacking; how many labels each item got."""
+    """Answer and top up until nothing is lacking. Returns how many labels each item got."""
     golds, streams = desk.golds(), dict[str, Iterator[Row]]()
     tasks = {t.id: t for t in desk.records("v/tasks.jsonl", Task)}
     for _ in range(40):
@@ -98,7 +98,7 @@ def test_needed_labels_keep_what_all_labels_keep(forked: Any, tmp_path: Path, se
     assert sum(given["needed"].values()) < sum(given["all"].values())
 
 
-def test_what_a_writer_changed_is_asked_for_anew(forked: Any, tmp_path: Path) -> None:
+def test_what_a_writer_changed_is_asked_for_again(forked: Any, tmp_path: Path) -> None:
     desk = Desk.make(forked, tmp_path / "c", items=1)
     desk.open("intrasentence", "w", "--term", "baker", "--term", "potter")
     rows = [{**item_row(task, "ann", n), "answer_id": f"a-{n}", "updated_at": at(n)}

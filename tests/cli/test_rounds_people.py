@@ -1,4 +1,4 @@
-"""People in rounds: excluded, withdrawn, erased; and what of them leaves us."""
+"""People in rounds are excluded, withdraw or are erased; nothing personal leaves the campaign."""
 
 import csv
 import io
@@ -61,7 +61,7 @@ def name_of(desk: Any, person: str) -> str:
 
 
 def words_of(desk: Any, person: str) -> list[str]:
-    """What somebody wrote, word by word: each occurs nowhere else."""
+    """The words that somebody wrote; each occurs nowhere else."""
     rows = read_csv(desk.out / "w.csv")
     own = [row for row in rows if row["annotator"] == person]
     assert own
@@ -70,7 +70,7 @@ def words_of(desk: Any, person: str) -> list[str]:
 
 
 def holding(root: Path, *needles: str) -> dict[str, list[str]]:
-    """The files in which some text stands."""
+    """The files that contain a text."""
     found: dict[str, list[str]] = {}
     for path in sorted(p for p in root.rglob("*") if p.is_file()):
         data = path.read_bytes()
@@ -162,7 +162,7 @@ def test_nobody_is_named_who_is_not_there(desk: Any, untouched: Any) -> None:
 
 
 def counts_add_up(desk: Any) -> None:
-    """Whatever was ever sent is an answer that counts, is refused, or was erased."""
+    """Check that everything that was ever sent counts, is refused, or was erased."""
     for round in ("w", "v"):
         events = [
             json.loads(line)

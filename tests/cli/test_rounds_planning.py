@@ -1,4 +1,4 @@
-"""Which items a round of validation takes up, how often each is asked for, whose word counts."""
+"""Which items a round of validation has, how many answers it asks for, and whose count."""
 
 import csv
 import json
@@ -18,7 +18,7 @@ Row = dict[str, str]
 
 
 class Desk:
-    """A campaign with two written items, and tables to and fro."""
+    """A campaign with two written items; tables are exported and imported."""
 
     def __init__(self, forked: Any, campaign: Campaign) -> None:
         self.forked, self.root = forked, campaign.root
@@ -74,7 +74,7 @@ class Desk:
 
 
 def answer(task: Row, who: str, **more: str) -> Row:
-    """Somebody labels all three as they were meant."""
+    """One person labels all three associations as the writer meant them."""
     labels = {
         f"label_{n}": next(v for word, v in MEANT.items() if word in task[f"text_{n}"])
         for n in (1, 2, 3)

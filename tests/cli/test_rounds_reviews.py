@@ -1,4 +1,4 @@
-"""What reviewers say of terms, on its way into edits.csv."""
+"""Majorities of reviewers become lines of edits.csv."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from support.desk import Desk, Row, at, read_csv
 
 
 def reviewed(desk: Desk, said: dict[str, list[Row]], name: str = "r") -> Any:
-    """A round of review in which terms get these words; what its end says."""
+    """Run a round of review in which terms get these answers. Returns what closing it prints."""
     desk.open("review", name, *(a for term in said for a in ("--term", term)))
     rows = []
     for task in desk.export(name):
@@ -113,7 +113,7 @@ def test_reviews_that_do_not_go_together(forked: Any, tmp_path: Path, what: str)
         },
     )
     assert done.code == 0, done.err
-    assert "lamplighter" in done.err  # the term into which it should merge is none yet
+    assert "lamplighter" in done.err  # the term into which it should merge is not a term yet
     selected = desk.run("terms", "select")  # what the command wrote must be readable
     assert selected.code == 0, selected.err
     rows = read_csv(desk.root / "1-terms" / "candidates.csv")

@@ -1,4 +1,4 @@
-"""Who gets which task, against a brute-force oracle; and the caps on answers that came."""
+"""Who gets which task, checked against brute force; caps on answers that came in."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -50,7 +50,7 @@ def cases(draw: st.DrawFn) -> Case:
 def loads(
     case: Case, assigned: Mapping[str, Collection[str]]
 ) -> tuple[Counter[str], Counter[tuple[str, str]]]:
-    """Answers by person, and by person and term, with those that were given before."""
+    """Answers by person, and by person and term, with answers that were given before."""
     pairs = [
         (person, task.term)
         for task in case.tasks
@@ -62,7 +62,7 @@ def loads(
 
 
 def within_caps(case: Case, assigned: Mapping[str, Collection[str]]) -> bool:
-    """Nobody who is given a task is then over a cap."""
+    """Nobody who gets a task is over a cap afterwards."""
     by_person, by_term = loads(case, assigned)
     term = {task.id: task.term for task in case.tasks}
     return all(
@@ -74,7 +74,7 @@ def within_caps(case: Case, assigned: Mapping[str, Collection[str]]) -> bool:
 
 
 def oracle(case: Case) -> list[int] | None:
-    """The most even loads, highest first, over every assignment that there is; None: none is."""
+    """The most even loads of all assignments, highest first; None if there is no assignment."""
     choices = [
         list(
             combinations(
@@ -135,7 +135,7 @@ def test_it_finds_an_assignment_where_there_is_one_and_the_most_even(case: Case,
 
 
 def test_tasks_are_handed_on_where_the_first_deal_does_not_come_out() -> None:
-    # q may only do t0, and each may do two on term a: p must leave t0 to q, whoever comes first.
+    # q may only do t0, and each may do two on term a: p must leave t0 to q in any order.
     tasks = make("a", "a", "a")
     for people, seed in product(["pq", "qp"], range(5)):
         found = assign(
@@ -177,19 +177,19 @@ def lacking(
 def test_an_impossible_assignment_says_what_is_lacking_and_why() -> None:
     assert lacking(make("a", "a", barred=["p"]), "pqr", 3) == (
         "too few people, 1 lacking for 1 of 2 tasks; "
-        "tasks that too few can do, without who wrote or answered them: 1",
-        "take in more people",
+        "tasks that too few people can do, as some wrote or answered them: 1",
+        "add more people",
     )
     # Three people with two answers each: six of nine.
     what, fix = lacking(make("a", "b", "c"), "pqr", 3, per_person=2)
     assert what.startswith("too few people, 3 lacking for ")
-    assert what.endswith("; people who have as much as per_person lets them have: 3")
-    assert fix == "take in more people, or raise per_person"
+    assert what.endswith("; people who have as many tasks as per_person allows: 3")
+    assert fix == "add more people, or raise per_person"
     # One answer on each term: term a can have three answers, and wants four.
     assert lacking(make("a", "a", "b"), "pqr", 2, per_term=1) == (
         "too few people, 1 lacking for 1 of 3 tasks; "
-        "people who have as much on a term as per_term lets them have: 3",
-        "take in more people, or raise per_term",
+        "people who have as many tasks on a term as per_term allows: 3",
+        "add more people, or raise per_term",
     )
 
 

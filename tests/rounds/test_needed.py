@@ -1,4 +1,4 @@
-"""Asking only for the labels that are needed keeps exactly the items that all labels keep."""
+"""With only the labels that are needed, exactly the same items are kept as with all labels."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -38,12 +38,12 @@ def one_more(votes: Votes, of: int) -> Iterator[Votes]:
 
 
 def fate(outcome: Outcome) -> bool | None:
-    """Whether the item is kept; None where it is open."""
+    """Whether the item is kept; None if it is still open."""
     return None if outcome.reason == "too_few_labels" else outcome.kept
 
 
 def sort_of(votes: Votes, needed: int, of: int) -> tuple[tuple[bool, bool], ...]:
-    """All that a decision can look at: which labels have a majority, which can still get one."""
+    """All that a decision depends on: which labels have a majority, and which can still get one."""
     left = of - sum(votes)
     return tuple((n >= needed, n + left >= needed) for n in votes)
 
@@ -135,7 +135,7 @@ def test_further_is_the_fewest_that_can_decide(
 def asked(
     labels: Sequence[Sequence[Value]], needed: int, of: int, intents: Intents = None
 ) -> tuple[int, Outcome]:
-    """How many answers an item is asked for, topped up to the end, and what is decided then."""
+    """How many answers an item gets until it needs no top-up, and whether it is kept then."""
     answers = needed
     for _ in range(of + 1):
         votes = [votes_of(given[:answers]) for given in labels]
@@ -162,7 +162,7 @@ def test_all_label_sequences_of_one_association(needed: int, of: int) -> None:
 
 @pytest.mark.parametrize(("needed", "of"), RULES)
 def test_every_way_that_whole_answers_can_take(needed: int, of: int) -> None:
-    """All joint states of three associations with equally many labels, asked for to the end."""
+    """All joint states of three associations with equally many labels."""
 
     @cache
     def now(state: tuple[Votes, ...]) -> bool | None:
@@ -170,7 +170,7 @@ def test_every_way_that_whole_answers_can_take(needed: int, of: int) -> None:
 
     @cache
     def ends(state: tuple[Votes, ...]) -> frozenset[bool | None]:
-        """How the item ends, over all labels that the missing answers could give."""
+        """All outcomes of an item, over all labels that the missing answers could give."""
         if sum(state[0]) == of:
             return frozenset([now(state)])
         return frozenset().union(*(ends(s) for s in ahead(state)))

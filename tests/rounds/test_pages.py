@@ -1,4 +1,4 @@
-"""Texts, forms, instructions, and what of a task leaves us."""
+"""Texts, forms, instructions, and the data of a task that leaves the campaign."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def own(folder: Path, text: str) -> Path:
 
 
 def toml(texts: dict[str, dict[str, Any]]) -> str:
-    """As TOML; JSON's strings and lists of strings are TOML's too."""
+    """The texts as TOML; strings and lists of strings are the same in JSON and TOML."""
     return "\n".join(
         "\n".join([f"[{name}]", *(f"{key} = {json.dumps(said)}" for key, said in keys.items())])
         for name, keys in texts.items()
@@ -39,7 +39,7 @@ def toml(texts: dict[str, dict[str, Any]]) -> str:
 
 
 def marked() -> dict[str, dict[str, Any]]:
-    """The shipped texts, each replaced by a mark of its own."""
+    """The shipped texts, each replaced by a unique mark."""
 
     def mark(name: str, said: Any) -> Any:
         return (
@@ -105,21 +105,23 @@ def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
     [
         ("[reviews]\nkeep = 'x'", "reviews: no such section", "did you mean 'review'?"),
         ("[review]\nkeeep = 'x'", "review.keeep: no such text", "did you mean 'keep'?"),
-        ("[review]\nzzz = 'x'", "review.zzz: no such text", "known are intro, rules"),
-        ("review = 'x'", "review: no section", "write [review] above it"),
-        ("[review]\nkeep = ['x']", "review.keep: of another kind", 'write "text"'),
-        ("[review]\nrules = 'x'", "review.rules: of another kind", 'write ["one line", "another"]'),
-        ("[review]\nrules = [1]", "review.rules: of another kind", "write ["),
-        ("[consent]\nversion = 2", "consent.version: of another kind", 'write "text"'),
-        ("[review]\nkeep = ' '", "review.keep: is empty", "leave the key out"),
-        ('[review]\nkeep = "a\\u0001"', "review.keep: holds a control character", "take it out"),
-        ("[review]\nkeep = 'by {contakt}'", "as {contakt}", "did you mean 'contact'?"),
-        ("[review]\nkeep = '{}'", "as {}", "known are institution"),
-        ("[page]\ndirection = 'left'", "page.direction: neither ltr nor rtl", '"rtl"'),
+        ("[review]\nzzz = 'x'", "review.zzz: no such text", "known names: intro, rules"),
+        ("review = 'x'", "review: it is not a section", "write [review] above it"),
+        ("[review]\nkeep = ['x']", "review.keep: wrong type", 'write "text"'),
+        ("[review]\nrules = 'x'", "review.rules: wrong type", 'write ["one line", "another"]'),
+        ("[review]\nrules = [1]", "review.rules: wrong type", "write ["),
+        ("[consent]\nversion = 2", "consent.version: wrong type", 'write "text"'),
+        ("[review]\nkeep = ' '", "review.keep: it is empty", "leave the key out"),
+        ('[review]\nkeep = "a\\u0001"', "review.keep: it has a control character", "remove it"),
+        ("[review]\nkeep = 'by {contakt}'", "no fact {contakt}", "did you mean 'contact'?"),
+        ("[review]\nkeep = '{}'", "no fact {}", "known names: institution"),
+        ("[page]\ndirection = 'left'", "page.direction: it is neither ltr nor rtl", '"rtl"'),
         ("[review]\nkeep = ", "text.toml: ", "see the shipped file"),
     ],
 )
-def test_a_wrong_text_is_named_and_mended(tmp_path: Path, text: str, says: str, fixes: str) -> None:
+def test_a_wrong_text_is_named_with_its_fix(
+    tmp_path: Path, text: str, says: str, fixes: str
+) -> None:
     with pytest.raises(CurationError) as caught:
         pages.texts("en", own(tmp_path, text))
     assert says in caught.value.what
@@ -304,7 +306,7 @@ KEYS = {
 
 
 def hidden(name: str) -> st.SearchStrategy[str]:
-    """An id that stays with us, and cannot be part of another text by chance."""
+    """An id that must not leave the campaign, and is not part of another text by chance."""
     return st.integers(0, 10**6).map(lambda n: f"⟦{name} {n}⟧")
 
 

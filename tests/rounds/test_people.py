@@ -1,4 +1,4 @@
-"""People appear under pseudonyms whose key is safe."""
+"""People have keyed pseudonyms, and the key is safe."""
 
 import hashlib
 import hmac

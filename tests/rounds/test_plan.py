@@ -1,4 +1,4 @@
-"""Tasks: who is asked what, in which order, and what of it leaves us."""
+"""Tasks: who is asked what, in which order, and what leaves the campaign."""
 
 from typing import Any
 
@@ -27,11 +27,11 @@ def item(n: int, writer: str = "p-1") -> Item:
     )  # fmt: skip
 
 
-def plan(items: list[Item], **knobs: Any) -> Any:
-    full = knobs.get("full", ())
+def plan(items: list[Item], **options: Any) -> Any:
+    full = options.get("full", ())
     wanted = {i.id: 5 if i.id in full else 3 for i in items}
-    knobs = {"wanted": wanted, "full": full, "seed": 1, "round": "v", **knobs}
-    return validation(items, {"term-1": term(1)}, sealed=SEAL, **knobs)
+    options = {"wanted": wanted, "full": full, "seed": 1, "round": "v", **options}
+    return validation(items, {"term-1": term(1)}, sealed=SEAL, **options)
 
 
 def test_every_term_gets_as_many_tasks_as_items_are_wanted_and_never_two_in_a_row() -> None:
@@ -98,11 +98,11 @@ def test_reviewers_may_merge_into_what_is_near() -> None:
         term(1, "baker"), term(2, "pastry baker"), term(3, "smith"),
         term(4, "Laos", family="Laos"), term(5, "Laotian", family="Laos"),
     ]  # fmt: skip
-    knobs: dict[str, Any] = {"round": "r", "reviewers": 3, "seed": 1, "sealed": SEAL}
-    tasks = {t.term: t for t in review(terms, among=terms, **knobs)}
+    options: dict[str, Any] = {"round": "r", "reviewers": 3, "seed": 1, "sealed": SEAL}
+    tasks = {t.term: t for t in review(terms, among=terms, **options)}
     assert tasks["term-1"].choices[0] == "term-2"
     assert tasks["term-4"].choices[0] == "term-5"
     assert all(t.id not in t.choices and t.term not in t.choices for t in tasks.values())
     assert tasks["term-3"].wanted == 3
-    (alone,) = review(terms[:1], among=terms, **knobs)
+    (alone,) = review(terms[:1], among=terms, **options)
     assert alone.choices == tasks["term-1"].choices

@@ -1,4 +1,4 @@
-"""Where a round stands: hand arithmetic."""
+"""A round's progress, computed by hand."""
 
 from typing import Any
 

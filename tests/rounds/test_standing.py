@@ -1,4 +1,4 @@
-"""Who is out: the last word holds, and a withdrawal is the last."""
+"""Who is out: the last decision holds, and nothing follows a withdrawal."""
 
 from curation.records import Standing
 from curation.rounds.standing import erased, out

@@ -90,7 +90,7 @@ def test_too_few_cells_leave_the_fields_out(tmp_path: Path) -> None:
 
 def test_a_doubled_column(tmp_path: Path) -> None:
     error = wrong(tmp_path, "sep=;\na;b; a\n1;2;3\n")
-    assert "line 2: the column 'a' stands twice" in error.what
+    assert "line 2: the column 'a' is there twice" in error.what
     assert error.fix == "rename one of them"
 
 

@@ -1,9 +1,9 @@
 """The raw answers of a round: an append-only archive of segments.
 
-Each delivery becomes one segment file, written whole or not at all, so that a killed import
-leaves nothing behind and the same file can be delivered again: what is known is not added twice.
-Nothing in a segment ever changes but what a person had erased: such an answer becomes a tombstone,
-which keeps its id, so that it stays known, and its place, and nothing else.
+Each delivery becomes one segment file, which is written completely or not at all. So a killed
+import leaves nothing behind, and the same file can be delivered again: known answers are not added
+twice. A segment only changes when a person has their answers erased. Each of these becomes a
+tombstone, which keeps its id (so that the answer stays known) and its place, and nothing else.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from curation.records import Event, Source
 
 
 class Sent(msgspec.Struct, forbid_unknown_fields=True):
-    """A ``records.Event`` as it is read here: the same fields and checks, many times as fast."""
+    """A ``records.Event``, with the same fields and checks, that is read many times as fast."""
 
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     source: Source
@@ -30,7 +30,14 @@ class Sent(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Delivery(NamedTuple):
-    """What a delivery added to the archive; of ``added``, ``erased`` only as tombstones."""
+    """What a delivery added to the archive.
+
+    Attributes:
+        added: answers that were added, tombstones included.
+        known: answers that the archive had already.
+        segment: the new segment; None if nothing was added.
+        erased: how many of the added answers are only tombstones.
+    """
 
     added: int
     known: int
@@ -50,16 +57,16 @@ def deliver(
     *,
     gone: Callable[[Sent], bool] | None = None,
 ) -> Delivery:
-    """Append answers, just as they came, to an archive.
+    """Append answers to an archive, exactly as they came.
 
     The same payload twice in one delivery is two answers; in two deliveries it is one.
 
     Args:
         raw: the archive's folder.
-        source: what kind of payload it is.
-        payloads: the answers in their file's order.
-        gone: whether an answer is from somebody who had everything erased; it is kept as a
-            tombstone.
+        source: the kind of payload.
+        payloads: the answers, in the order of their file.
+        gone: tells whether an answer is from somebody who had everything erased; such an answer is
+            kept as a tombstone.
 
     Raises:
         CurationError: a payload cannot be kept as JSON.
@@ -101,7 +108,7 @@ def read(raw: Path) -> Iterator[tuple[str, Sent]]:
     """All answers of an archive with their places, in order of arrival.
 
     Raises:
-        CurationError: a line is no answer; names file, line and field.
+        CurationError: a line is not an answer; the error names file, line and field.
     """
     for segment in segments(raw):
         name = segment.name
@@ -115,14 +122,15 @@ def erase(
     *,
     blank: Callable[[Sent], dict[str, Any] | None] = lambda sent: None,
 ) -> int:
-    """Make tombstones of answers; their segments keep their names.
+    """Replace answers by tombstones; segments keep their names.
 
-    A segment is rewritten whole or not at all, so that a killed erasure is simply repeated.
+    A segment is rewritten completely or not at all, so that a killed erasure can be repeated.
 
     Args:
         raw: the archive's folder.
-        gone: whether an answer is to be erased; not asked of what is erased already.
-        blank: another's answer that quotes what is erased, without it; None where it does not.
+        gone: tells whether an answer is to be erased; not called for erased answers.
+        blank: gives the payload of another person's answer without the erased words that it
+            quotes; None if it quotes none.
 
     Returns:
         How many answers became tombstones.
@@ -152,7 +160,7 @@ def _tombstone(sent: Sent) -> Sent:
 
 
 def _line(sent: Sent) -> bytes:
-    """The id stands first: ``_known`` looks for it there."""
+    """An answer as a line. Its id comes first, because ``_known`` looks for it there."""
     return orjson.dumps(msgspec.structs.asdict(sent)) + b"\n"
 
 
@@ -163,7 +171,7 @@ def _lines(segment: Path) -> Iterator[tuple[bytes, Sent]]:
             try:
                 sent = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError):
-                event = read_records(segment, Event)[number]  # says what is wrong, and where
+                event = read_records(segment, Event)[number]  # raises an error that names the place
                 sent = Sent(event.id, event.source, event.position, event.payload)
             yield line, sent
 
@@ -174,8 +182,8 @@ REST = slice(ID.stop, ID.stop + len(TAIL))
 
 
 def _known(raw: Path) -> tuple[set[str], int]:
-    """The ids of an archive, read off the beginnings of its lines, and how many lines it has."""
-    found: set[str] = set()
+    """The ids of an archive, read from the beginnings of its lines, and how many lines it has."""
+    known: set[str] = set()
     count = 0
     for segment in segments(raw):
         ids: list[str] = []
@@ -185,6 +193,6 @@ def _known(raw: Path) -> tuple[set[str], int]:
                     ids = [event.id for event in read_records(segment, Event)]
                     break
                 ids.append(line[ID].decode("latin-1"))
-        found.update(ids)
+        known.update(ids)
         count += len(ids)
-    return found, count
+    return known, count

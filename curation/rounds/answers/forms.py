@@ -1,8 +1,8 @@
-"""What an answer to a round's task says, from Label Studio or from a file of another platform.
+"""Parses answers to a round's tasks, from Label Studio or from a file of another platform.
 
-Both become a row of the same columns first: the task, the person, the answer's own id and times,
-and the form's fields. What a field means depends on the round's kind and on the task, which stays
-with us: label_2 is the label of the association that the task showed second.
+Both first become a row with the same columns: the task, the person, the answer's own id and times,
+and the form's fields. The meaning of a field depends on the round's kind and on the task: label_2
+is the label of the association that the task showed second.
 """
 
 import re
@@ -44,7 +44,7 @@ FIELDS: dict[RoundKind, tuple[str, ...]] = {
     "intersentence": ("context", *MEANT),
     "validation": (*LABELS, "flags"),
 }
-"""The fields of each kind of form; beside them all have ``consent``."""
+"""The fields of each kind of form. All forms also have ``consent``."""
 
 CONTROLS = {"consent", *(name for names in FIELDS.values() for name in names)}
 TURK = {
@@ -53,13 +53,20 @@ TURK = {
     "worktimeinseconds": "seconds",
     "input.task_id": "task_id",
 }
-OTHER = "other"  # the choice in a review that stands for a term to be named
+OTHER = "other"  # the choice in a review after which the reviewer names a term
 Action = Literal["keep", "merge", "drop"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
 
 class _Answer(NamedTuple):
-    """A row with what its platform says about it, and where it stands."""
+    """A row, and what its platform says about it.
+
+    Attributes:
+        row: values by column.
+        number: the answer's number on its platform, or its position in the archive.
+        cancelled: the person skipped the task.
+        foreign: somebody else changed the answer last.
+    """
 
     row: dict[str, Any]
     number: int
@@ -69,7 +76,7 @@ class _Answer(NamedTuple):
 
 @lru_cache(maxsize=1000)
 def heading(name: str) -> str:
-    """The column that a heading of a file means; Mechanical Turk's too.
+    """The column that a heading of a file means; also reads headings of Mechanical Turk.
 
     >>> heading("Answer.label_1"), heading("Input.task_id"), heading("WorkerId"), heading("Input.x")
     ('label_1', 'task_id', 'annotator', 'input.x')
@@ -80,20 +87,20 @@ def heading(name: str) -> str:
 
 @lru_cache(maxsize=1000)
 def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    found: dict[str, str] = {}
+    headings: dict[str, str] = {}
     for name in names:
-        found.setdefault(heading(name), name)
-    return tuple((meaning, name) for meaning, name in found.items() if meaning in COLUMNS)
+        headings.setdefault(heading(name), name)
+    return tuple((meaning, name) for meaning, name in headings.items() if meaning in COLUMNS)
 
 
 def file_row(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A file's row by what its columns mean; what means nothing here is left out."""
+    """The values of a file's row by column; unknown columns are left out."""
     return {meaning: payload[name] for meaning, name in _layout(tuple(payload))}
 
 
 @lru_cache(maxsize=1000)
 def _control(name: str) -> str:
-    """The field that a control is, without the number that repeated controls get.
+    """The field that a control fills, without the number that repeated controls get.
 
     >>> _control("label_1"), _control("label_1_0"), _control("stereotype_0")
     ('label_1', 'label_1', 'stereotype')
@@ -105,16 +112,16 @@ def _control(name: str) -> str:
 def _annotation(payload: Mapping[str, Any]) -> _Answer:
     """An annotation as Label Studio sent it."""
     try:
-        said = payload["annotation"]
+        annotation = payload["annotation"]
         row: dict[str, Any] = {
             "task_id": payload["task"],
             "annotator": payload["person"],
-            "answer_id": said["id"],
-            "submitted_at": said.get("created_at"),
-            "updated_at": said.get("updated_at"),
-            "seconds": said.get("lead_time"),
+            "answer_id": annotation["id"],
+            "submitted_at": annotation.get("created_at"),
+            "updated_at": annotation.get("updated_at"),
+            "seconds": annotation.get("lead_time"),
         }
-        for entry in said.get("result") or ():
+        for entry in annotation.get("result") or ():
             value = entry.get("value")
             if not value:
                 continue
@@ -127,14 +134,14 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
                 chosen = chosen[0] if len(chosen) == 1 else gap.join(chosen)
             if chosen:
                 row[_control(entry["from_name"])] = chosen
-        by, editor = said.get("completed_by"), said.get("updated_by")
+        by, editor = annotation.get("completed_by"), annotation.get("updated_by")
         by, editor = (p.get("id") if isinstance(p, dict) else p for p in (by, editor))
-        number = int(said["id"])
+        number = int(annotation["id"])
     except (KeyError, TypeError, AttributeError, ValueError):
         problem = "the annotation is not of Label Studio's form"
         raise UnusableError("bad_value", problem) from None
     foreign = editor is not None and editor != by
-    return _Answer(row, number, bool(said.get("was_cancelled")), foreign)
+    return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
 
 
 def read(
@@ -145,16 +152,16 @@ def read(
     tasks: Mapping[str, Task],
     kind: RoundKind | None,
 ) -> Iterator[ParsedAnswer]:
-    """An item, labels, a review, or that there is none; and consent.
+    """Parse an answer: an item, labels, a review or a refusal, and consent.
 
     Raises:
-        UnusableError: the answer cannot be told from others.
+        UnusableError: the answer cannot be distinguished from others.
     """
     payload = event.payload
     if event.source != "label_studio":
         answer = _Answer(file_row(payload), event.position)
     elif "deleted" in payload:
-        # By the server's clock alone: up to its last change that we know, the answer is gone.
+        # All versions up to the last change that we know are deleted, by the server's clock.
         at = time_of(payload, "was") or time_of(payload, "seen_at")
         yield Deleted(where=where, id=f"{payload.get('task')}\x1f{payload['deleted']}", at=at)
         return
@@ -164,7 +171,7 @@ def read(
     person, task = text_of(row, "annotator"), tasks.get(text_of(row, "task_id"))
     if not person:
         raise UnusableError("missing_field", "no 'annotator'")
-    # What all that this answer says has in common.
+    # The fields that all parsed parts of this answer share.
     frame: dict[str, Any] = {
         "where": where,
         "record": row,
@@ -197,7 +204,7 @@ def read(
     own = text_of(row, "answer_id")
     frame["place"] = Place(sent, round, answer.number, 0)
     frame["version"] = version
-    # Without an id of its own an answer is known by its time: what came later is another one.
+    # An answer without an id is identified by its time: a later one is another answer.
     frame["id"] = f"{task.id}\x1f{own}" if own else f"{task.id}\x1f\x1f{sent}"
     if answer.cancelled or empty:
         detail = f"no answer to task {task.id}"
@@ -227,8 +234,9 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Given:
         problem = None if value else ("unknown_label", f"{text!r} is no label")
         marks.append(Mark(shown.association, value, problem))
     flags: list[FlagName] = []
-    if said := row.get("flags"):
-        for word in dict.fromkeys(re.split(r"[|,;\s]+", str(said).strip().casefold())):
+    if flags_text := row.get("flags"):
+        words = re.split(r"[|,;\s]+", str(flags_text).strip().casefold())
+        for word in dict.fromkeys(words):
             flag = next((name for name in FLAGS if name == word), None)
             if flag:
                 flags.append(flag)
@@ -288,5 +296,5 @@ def _review(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Reviewed:
 
 
 def _flat(text: str) -> str:
-    """A text in one line."""
+    """A text on one line."""
     return " ".join(text.split())

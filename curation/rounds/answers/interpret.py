@@ -1,4 +1,4 @@
-"""What an archived answer says, whatever its source: a reader for each."""
+"""Parses an archived answer, whatever its source."""
 
 from collections.abc import Iterator, Mapping
 
@@ -18,14 +18,14 @@ def interpret(
     tasks: Mapping[str, Task] = NO_TASKS,
     kind: RoundKind | None = None,
 ) -> Iterator[ParsedAnswer]:
-    """What one archived answer says; nothing where it was erased.
+    """Parse one archived answer; an erased answer yields nothing.
 
     Args:
         event: the answer.
-        round: the round it came in.
+        round: the answer's round.
         where: its place in the archive, for rejections.
-        tasks: the round's tasks by id, for answers that were given to tasks.
-        kind: the round's kind, likewise.
+        tasks: the round's tasks by id, if the answer was given to a task.
+        kind: the round's kind, if the answer was given to a task.
     """
     try:
         if event.source == "answers":
@@ -47,7 +47,7 @@ def interpret(
 
 
 def _row(event: Event | Sent) -> dict[str, object]:
-    """What a refused answer shows: a row of values by their columns."""
+    """What the rejection of an answer shows: values by column."""
     if event.source == "forms":
         return forms.file_row(event.payload)
     if event.source == "label_studio":
@@ -59,24 +59,24 @@ def _row(event: Event | Sent) -> dict[str, object]:
 
 
 def person_of(event: Event | Sent) -> str | None:
-    """Who gave an answer, as the platform names them.
+    """The id on the platform of the person who gave an answer.
 
-    None for what was erased or published before, and where nobody is named.
+    None if the answer was erased or published before, or names nobody.
     """
     if event.source in ("stereoset", "erased"):
         return None
     if event.source == "label_studio":
         row = {"annotator": event.payload.get("person")}
     else:
-        read = rows.understood if event.source == "answers" else forms.file_row
-        row = read(event.payload)
+        read_row = rows.understood if event.source == "answers" else forms.file_row
+        row = read_row(event.payload)
     return rows.text_of(row, "annotator") or None
 
 
 def named(event: Event | Sent) -> tuple[str, str] | None:
-    """The domain and the target that an answer names, where it names both.
+    """The domain and the target that an answer names; None if it does not name both.
 
-    An answer to a task names neither: the task does.
+    An answer to a task names neither, because the task does.
     """
     if event.source == "stereoset":
         domain, target = (event.payload["item"].get(key) for key in ("bias_type", "target"))

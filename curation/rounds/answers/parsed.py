@@ -1,7 +1,7 @@
-"""What an answer can say: an item, labels, a review, consent, or nothing usable.
+"""Parsed answers: an item, labels, a review, consent, or nothing usable.
 
-The words that readers share. They are msgspec structs and no pydantic models, because there is one
-of them for each of very many answers.
+All readers of answers produce these. They are msgspec structs and not pydantic models, because
+there are very many answers.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ LONGEST_ID = 200
 
 
 class Place(NamedTuple):
-    """Where an answer stands among all: by time, then in order of arrival. Sorts."""
+    """An answer's place among all answers: by time, then in order of arrival. Sortable."""
 
     submitted_at: str
     round: str
@@ -37,7 +37,7 @@ class Option(NamedTuple):
 class Mark(msgspec.Struct, gc=False):
     """One label of an answer; ``association`` is an id or the association's text.
 
-    ``problem`` is the reason code and a sentence where the label itself is unusable.
+    ``problem`` is the reason code and a sentence if the label itself is unusable.
     """
 
     association: str
@@ -46,7 +46,7 @@ class Mark(msgspec.Struct, gc=False):
 
 
 class Written(msgspec.Struct, gc=False, kw_only=True):
-    """An item that somebody wrote, or that was published; ``earlier`` are versions before it."""
+    """An item that was written or published. ``earlier`` are its earlier versions."""
 
     place: Place
     where: str
@@ -66,9 +66,9 @@ class Written(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Given(msgspec.Struct, gc=False, kw_only=True):
-    """Labels that somebody gave in one answer, and what else they remarked on the item.
+    """Labels and flags that somebody gave to an item in one answer.
 
-    ``id`` is the answer's identity: a later answer of the same id by the same person replaces it.
+    ``id`` identifies the answer: a later answer with the same id by the same person replaces it.
     """
 
     place: Place
@@ -87,7 +87,7 @@ class Given(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Reviewed(msgspec.Struct, gc=False, kw_only=True):
-    """What somebody said of a term. ``into`` is the term that it is to merge into."""
+    """A reviewer's answer on a term. ``into`` is the id of the term to merge it into."""
 
     place: Place
     where: str
@@ -106,7 +106,7 @@ class Reviewed(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Consented(msgspec.Struct, gc=False, kw_only=True):
-    """Somebody took part knowingly: which version of the consent text, and when."""
+    """Somebody's consent: to which version of the text, and when."""
 
     where: str
     person: str
@@ -115,7 +115,7 @@ class Consented(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Deleted(msgspec.Struct, gc=False, kw_only=True):
-    """The answer of this id was gone from its platform at this time."""
+    """The answer with this id was deleted on its platform, at this time or before."""
 
     where: str
     id: str
@@ -123,10 +123,10 @@ class Deleted(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Refused(msgspec.Struct, gc=False, kw_only=True):
-    """An answer, or a part of one, that says nothing usable.
+    """An answer, or a part of one, that is not usable.
 
-    With an ``id`` it is a version of that answer, and an earlier one does not come back; without,
-    it changes nothing. ``empty`` tells an answer without a word.
+    With an ``id`` it is a version of that answer, and earlier versions do not count again. Without
+    an ``id`` it changes nothing. ``empty`` is true if the answer has no content at all.
     """
 
     where: str
@@ -151,7 +151,7 @@ read_value = lru_cache(maxsize=1000)(read_label)
 
 
 class UnusableError(Exception):
-    """An answer says nothing usable; the reason code and a sentence."""
+    """An answer is not usable. It has the reason code and a sentence."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
@@ -159,10 +159,10 @@ class UnusableError(Exception):
 
 
 def need(row: Mapping[str, Any], name: str) -> str:
-    """A field's text, as it stands.
+    """A field's text, as it is.
 
     Raises:
-        UnusableError: it is missing, empty or no text.
+        UnusableError: it is missing, empty or not a text.
     """
     value = row.get(name)
     if type(value) is str and value.strip():
@@ -180,7 +180,7 @@ def need_id(row: Mapping[str, Any], name: str) -> str:
     """A field that is an id or a name, without the spaces around it.
 
     Raises:
-        UnusableError: as ``need``, or it is too long.
+        UnusableError: as for ``need``, or it is too long.
     """
     value = need(row, name).strip()
     if len(value) > LONGEST_ID:
@@ -192,7 +192,7 @@ def need_label(row: Mapping[str, Any], name: str) -> Value:
     """A field that is a label.
 
     Raises:
-        UnusableError: as ``need``, or it is outside the vocabulary.
+        UnusableError: as for ``need``, or it is not in the vocabulary.
     """
     value = read_value(need(row, name))
     if value is None:

@@ -1,4 +1,4 @@
-"""What an item of a published StereoSet file says: the item, and its labels."""
+"""Parses an item of a published StereoSet file, and its labels."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +22,7 @@ from curation.rules import read_label, stable_id
 
 
 def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswer]:
-    """The item as it was published, unchecked but for its form, and its labels in file order.
+    """The item as it was published, and its labels in file order. Only its form is checked.
 
     Raises:
         UnusableError: the item's form is wrong.

@@ -1,4 +1,4 @@
-"""What a row of a writers' or validators' table says."""
+"""Parses rows of writers' and validators' tables."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +47,7 @@ NAMES = {
     "submit_time": "submitted_at",
     "lead_time": "seconds",
 }
-"""Other names that columns go by."""
+"""Other names of columns."""
 
 MEANT: dict[str, Gold] = {
     "stereotype": "stereotype",
@@ -69,7 +69,7 @@ COLUMNS = {
     *("task_id", "consent", "template", "flags"),
     *("decision", "merge_into", "merge_into_other", "reasons", "rename"),
 }
-"""Every column that is understood, in a table or in the answers of a form."""
+"""Every column that is read, in a table or in the answers of a form."""
 
 
 @lru_cache(maxsize=1000)
@@ -84,21 +84,21 @@ def column(name: str) -> str:
 
 
 def understood(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A row's values by the columns that they mean; of two that mean the same, the first."""
+    """A row's values by column. If two headings mean the same column, the first is used."""
     return {meaning: payload[name] for meaning, name in _layout(tuple(payload))}
 
 
 @lru_cache(maxsize=1000)
 def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """What each heading means, worked out once for all rows of a table."""
-    found: dict[str, str] = {}
+    """The column that each heading means, computed once for all rows of a table."""
+    headings: dict[str, str] = {}
     for name in names:
-        found.setdefault(column(name), name)
-    return tuple(found.items())
+        headings.setdefault(column(name), name)
+    return tuple(headings.items())
 
 
 def says_labels(columns: Mapping[str, Any]) -> bool:
-    """Whether these columns are a validator's, and not a writer's."""
+    """Whether these are the columns of a validators' table, and not of a writers' table."""
     return bool(columns.keys() & {"label", *(f"label_{n}" for n in PARTS)})
 
 
@@ -113,7 +113,7 @@ def lacks(columns: Mapping[str, Any]) -> list[str]:
 
 
 def masked(record: Mapping[str, Any], pseudonym: Callable[[str], str]) -> dict[str, Any]:
-    """What a refused row shows: the columns that are understood, and the person's pseudonym.
+    """What the rejection of a row shows: known columns only, and the person's pseudonym.
 
     >>> masked({"Worker ID": "A1", "label": "x", "e-mail": "a@b"}, lambda person: "p-1")
     {'Worker ID': 'p-1', 'label': 'x'}
@@ -129,7 +129,7 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
     """A writer's item, or a validator's labels.
 
     Raises:
-        UnusableError: the row says nothing usable.
+        UnusableError: the row is not usable.
     """
     row = understood(event.payload)
     if row.get(""):
@@ -173,23 +173,24 @@ def _written(
 
 
 ENDS = tuple(".!?。！？؟।…")
-REPEATED = 12  # characters in a row that a filling word has not from the context by chance
+REPEATED = 12  # a filling word does not share this many characters with the context by chance
 
 
 def whole_sentence(context: str, target: str, text: str) -> str:
-    """A fill word becomes the sentence; what is meant as a sentence stays, and may not fit."""
-    said = same_text(text)
+    """The sentence that a fill word makes; a text that is a sentence stays as it is."""
+    plain = same_text(text)
     frame = [same_text(part) for part in context.split("BLANK")]
     is_sentence = (
         filler(context, text) is not None
-        or said.endswith(ENDS)
-        or (same_text(target) in said and same_text(target) in same_text(context))
-        or any(_shared(part, said) >= REPEATED for part in frame)
+        or plain.endswith(ENDS)
+        or (same_text(target) in plain and same_text(target) in same_text(context))
+        or any(_shared(part, plain) >= REPEATED for part in frame)
     )
     return text if is_sentence else fill(context, text)
 
 
 def _shared(one: str, other: str) -> int:
+    """Length of the longest text that both have in common; 0 if it is short."""
     if min(len(one), len(other)) < REPEATED:
         return 0
     return SequenceMatcher(None, one, other, autojunk=False).find_longest_match().size
@@ -197,7 +198,7 @@ def _shared(one: str, other: str) -> int:
 
 @lru_cache(maxsize=1000)
 def _ends(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """What the names of a row's pairs of columns end in."""
+    """The endings of the names of a row's pairs of columns (association and label)."""
     if "label" in columns:
         return ("",)
     return tuple(f"_{n}" for n in PARTS if {f"label_{n}", f"association_{n}"} & set(columns))
@@ -206,9 +207,9 @@ def _ends(columns: tuple[str, ...]) -> tuple[str, ...]:
 def _labels(
     event: Event | Sent, row: dict[str, Any], place: Place, version: str, where: str
 ) -> Iterator[ParsedAnswer]:
-    """One label, or those of all the item's associations (``association_1``, ``label_1``, ...).
+    """One label, or the labels of all the item's associations (``association_1``, ``label_1``, …).
 
-    Each is an answer of its own here, since a table may have each in a row of its own.
+    Each label is an answer of its own, because a table may have each in a row of its own.
     """
     item, person = need_id(row, "item_id"), need_id(row, "annotator")
     answer = text_of(row, "answer_id")
@@ -217,8 +218,8 @@ def _labels(
         try:
             association = need(row, f"association{end}").strip()
             value = need_label(row, f"label{end}")
-            # Without an id of its own an answer is what it says: exported again with a column
-            # more, or in another order, it is still the same.
+            # An answer without an id is identified by its content: it stays the same if the table
+            # is exported again with more columns or in another order.
             identity = (answer,) if answer else (person, value, sent)
             yield Given(
                 place=Place(sent, round, position, index),
@@ -244,16 +245,16 @@ def _labels(
 
 
 def text_of(row: Mapping[str, Any], name: str) -> str:
-    """A field as text without the spaces around it; empty where it is not there."""
+    """A field as text, without surrounding spaces; empty if it is missing."""
     value = row.get(name)
     return "" if value is None else str(value).strip()
 
 
 def seconds_of(row: Mapping[str, Any]) -> float | None:
-    """How long an answer took, where that is known.
+    """How many seconds an answer took; None if that is not known.
 
     Raises:
-        UnusableError: it is no duration.
+        UnusableError: it is not a duration.
     """
     value = row.get("seconds")
     text = "" if value is None else str(value).strip()
@@ -280,10 +281,10 @@ _ZONES = {"UTC": 0, "GMT": 0, "PST": 8, "PDT": 7}  # hours to add
 
 
 def time_of(row: Mapping[str, Any], name: str) -> str:
-    """A field that is a time, as a ``Timestamp``; empty where it is not there.
+    """A field that is a time, as a ``Timestamp``; empty if it is missing.
 
     Raises:
-        UnusableError: it is no time.
+        UnusableError: it is not a time.
     """
     value = row.get(name)
     text = "" if value is None else str(value).strip()
@@ -294,12 +295,12 @@ def time_of(row: Mapping[str, Any], name: str) -> str:
 def _moment(text: str, name: str) -> str:
     """ISO 8601, 14.03.2026 10:22, or Mechanical Turk's Sat Mar 14 10:22:05 UTC 2026.
 
-    3/4/2026 could mean two days and is refused.
+    3/4/2026 could be two different days, and is refused.
     """
     try:
         if _ISO.fullmatch(text):
             moment = datetime.fromisoformat(text)
-            if len(text) == LONG and text[-1] == "Z":  # of one form and a great many
+            if len(text) == LONG and text[-1] == "Z":  # the form of very many times
                 return text[:23] + "Z"
             return timestamp(moment)
         if dotted := _DOTTED.fullmatch(text):

@@ -1,4 +1,4 @@
-"""The archive: append-only, and what is known is not added twice."""
+"""The archive is append-only, and known answers are not added twice."""
 
 import json
 from pathlib import Path

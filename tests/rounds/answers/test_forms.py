@@ -1,4 +1,4 @@
-"""Answers to tasks, from Label Studio and from files: read, checked, and none of them lost."""
+"""Answers to tasks, from Label Studio and from files, are read and checked; none is lost."""
 
 import random
 import tempfile
@@ -116,20 +116,20 @@ def say(
     return found
 
 
-def folded(said: Iterable[tuple[str, ParsedAnswer]], **knobs: Any) -> Folded:
-    knobs = {"consent": True, "pseudonym": PSEUDONYM} | knobs
-    return fold(said, domains=["profession"], terms=TERMS, **knobs)
+def folded(said: Iterable[tuple[str, ParsedAnswer]], **options: Any) -> Folded:
+    options = {"consent": True, "pseudonym": PSEUDONYM} | options
+    return fold(said, domains=["profession"], terms=TERMS, **options)
 
 
 def codes(result: Folded, round: str = "w") -> list[tuple[str, str]]:
-    """(code, the line that it came from)."""
+    """Reason code and place of each rejection."""
     return [(r.code, r.where.rpartition(" ")[2]) for r in result.rejections.get(round, [])]
 
 
 def validation(
-    item: int = 0, **knobs: Any
+    item: int = 0, **options: Any
 ) -> tuple[list[tuple[str, ParsedAnswer]], dict[str, Task]]:
-    """Two items that writer wrote, and tasks that show them with the last association first."""
+    """Two items by one writer, and tasks that show their associations in reverse order."""
     written = say(
         [
             sent(WORDS, id=1, person=WRITER),
@@ -146,9 +146,9 @@ def validation(
     return written, tasks
 
 
-def labelled(payloads: list[Row], **knobs: Any) -> Folded:
+def labelled(payloads: list[Row], **options: Any) -> Folded:
     written, tasks = validation()
-    return folded([*written, *say(payloads, tasks, "validation", round="v")], **knobs)
+    return folded([*written, *say(payloads, tasks, "validation", round="v")], **options)
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -347,11 +347,11 @@ BAD: list[tuple[str, list[Row], Row]] = [
 ]
 
 
-@pytest.mark.parametrize(("code", "payloads", "knobs"), BAD)
+@pytest.mark.parametrize(("code", "payloads", "options"), BAD)
 def test_every_reason_is_given_for_its_flaw_alone(
-    code: str, payloads: list[Row], knobs: Row
+    code: str, payloads: list[Row], options: Row
 ) -> None:
-    result = folded(say(payloads), **knobs)
+    result = folded(say(payloads), **options)
     assert [c for c, _ in codes(result)] == [code]
     assert len(result.items) == sum("annotation" in p for p in payloads) - 1
     shown = msgspec.json.encode([r.record for r in result.rejections["w"]]).decode()
@@ -519,7 +519,7 @@ histories = st.lists(
 
 
 def events(history: list[Row], *, kind: str) -> list[Row]:
-    """What is pulled in the course of time, in the order in which it happens."""
+    """What is pulled over time, in order."""
     timed: list[tuple[int, Row]] = []
     for number, answer in enumerate(history, 1):
         time = answer["created"]
@@ -544,7 +544,7 @@ def events(history: list[Row], *, kind: str) -> list[Row]:
 
 
 def outcome(result: Folded) -> tuple[Any, ...]:
-    """All that a fold says, but for where in the archive."""
+    """The result of a fold without places in the archive."""
     refused = {
         round: sorted((r.code, r.detail, msgspec.json.encode(r.record)) for r in rejections)
         for round, rejections in result.rejections.items()

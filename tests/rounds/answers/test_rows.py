@@ -1,4 +1,4 @@
-"""What a row of a table says: fillers and sentences, times, columns."""
+"""Rows of tables are parsed: fill words and sentences, times, columns."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The fold: what was said and when decides, not how it arrived; nothing vanishes."""
+"""The fold depends on answers and their times, not on how they arrived; nothing vanishes."""
 
 import random
 import tempfile
@@ -81,7 +81,7 @@ def folded(
 
 
 def refused(result: Folded, round: str = "main") -> list[tuple[str, str]]:
-    """(code, the line that it came from)."""
+    """Reason code and place of each rejection."""
     return [(r.code, r.where.rpartition(" ")[2]) for r in result.rejections.get(round, [])]
 
 
@@ -140,7 +140,7 @@ BAD: list[tuple[str, list[Row]]] = [
     ("unknown_association", [written(), label(association="punctual")]),
     ("own_item", [written(), label(annotator="writer")]),
 ]
-KNOBS: Row = {
+OPTIONS: Row = {
     "write_seconds": 10,
     "label_seconds": 3,
     "standing": {"spam": ("excluded", "copied"), "tired": ("withdrawn", "asked")},
@@ -206,7 +206,7 @@ def test_all_reasons_of_the_rounds_are_shown() -> None:
 @pytest.mark.parametrize(("code", "rows"), BY_KNOBS)
 def test_every_reason_that_settings_give(code: str, rows: list[Row]) -> None:
     what = said(rows)
-    result = fold(what, domains=DOMAINS, terms=TERMS, **KNOBS)
+    result = fold(what, domains=DOMAINS, terms=TERMS, **OPTIONS)
     assert [c for c, _ in refused(result)] == [code]
     assert len(result.items) + len(result.labels) == len(what) - 1
     assert refused(folded(what)) == []  # by default nothing of the kind is asked
@@ -215,8 +215,8 @@ def test_every_reason_that_settings_give(code: str, rows: list[Row]) -> None:
 
 
 def test_what_is_published_is_taken_whatever_the_settings_say() -> None:
-    knobs = KNOBS | {"standing": {"human": ("excluded", "-")}, "meta": lambda text: text}
-    result = fold(said([published()]), domains=DOMAINS, terms=TERMS, consent=True, **knobs)
+    options = OPTIONS | {"standing": {"human": ("excluded", "-")}, "meta": lambda text: text}
+    result = fold(said([published()]), domains=DOMAINS, terms=TERMS, consent=True, **options)
     assert (len(result.items), len(result.labels), result.people) == (1, 3, [])
 
 

@@ -1,4 +1,4 @@
-"""All platforms have the same verbs, and nothing else knows them by their names."""
+"""All platforms have the same verbs, and no other code compares their names."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 import curation
-from curation.campaign import open_campaign
+from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import Round
 from curation.rounds.platforms.interface import Demand, Platform
@@ -33,15 +33,17 @@ def test_every_platform_of_a_round_can_be_opened() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PLATFORMS))
-def test_a_platform_has_every_verb(campaign: Any, name: str) -> None:
-    platform = open_platform(open_campaign(Path(campaign.root)), a_round(name))
+def test_a_platform_has_every_verb(campaign: Campaign, name: str) -> None:
+    platform = open_platform(campaign, a_round(name))
     assert {verb for verb in VERBS if hasattr(platform, verb)} == VERBS
 
 
 @pytest.mark.parametrize("name", sorted(PLATFORMS))
-def test_an_unpublished_round_has_nothing_to_pull_stop_or_erase(campaign: Any, name: str) -> None:
-    """None of these verbs reaches a server: there is none, and no address of one."""
-    platform = open_platform(open_campaign(Path(campaign.root)), a_round(name))
+def test_an_unpublished_round_has_nothing_to_pull_stop_or_erase(
+    campaign: Campaign, name: str
+) -> None:
+    """None of these verbs reaches a server: there is no server, and no address of one."""
+    platform = open_platform(campaign, a_round(name))
     assert not platform.can_pull
     assert platform.pulled_at() == ""
     with pytest.raises(CurationError, match="round r ") as error:
@@ -51,15 +53,15 @@ def test_an_unpublished_round_has_nothing_to_pull_stop_or_erase(campaign: Any, n
     assert platform.erase("p-1") == 0
 
 
-def test_a_published_round_on_label_studio_can_be_pulled(campaign: Any) -> None:
-    opened = open_campaign(Path(campaign.root))
-    platform = open_platform(opened, a_round("label_studio", project=7, server="http://x"))
+def test_a_published_round_on_label_studio_can_be_pulled(campaign: Campaign) -> None:
+
+    platform = open_platform(campaign, a_round("label_studio", project=7, server="http://x"))
     assert platform.can_pull
     assert not platform.exchanges_tables
 
 
-def test_files_ask_for_what_is_lacking_and_not_on_its_way(campaign: Any) -> None:
-    files = open_platform(open_campaign(Path(campaign.root)), a_round("files"))
+def test_files_ask_for_what_is_lacking_and_not_on_its_way(campaign: Campaign) -> None:
+    files = open_platform(campaign, a_round("files"))
     assert files.exchanges_tables
     # a: 3 asked, 1 came and was refused, so 2 are on their way; 3 lack, so 1 more, 4 in all.
     # b: 2 asked, none came, 2 lack: both are on their way. c: void, lacks none.

@@ -1,4 +1,4 @@
-"""What the archive of a round on Label Studio has: the index and the archive say the same."""
+"""The index of a round on Label Studio says the same as its archive."""
 
 import random
 from pathlib import Path
@@ -23,7 +23,7 @@ def gone(id: int, task: str = "t-1") -> Payload:
 
 
 def alive(known: Known) -> Known:
-    """What is known, without tasks of which nothing is."""
+    """What is known, without tasks that have no annotations."""
     return {task: ids for task, ids in known.items() if ids}
 
 
@@ -33,7 +33,7 @@ def place(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def pull(place: tuple[Path, Path], payloads: list[Payload], since: str) -> None:
-    """As a pull does it."""
+    """Deliver answers as a pull does."""
     before = read(*place)
     deliver(place[0], "label_studio", payloads)
     for payload in payloads:
@@ -65,7 +65,7 @@ def test_an_answer_that_came_back_after_it_was_gone(place: tuple[Path, Path]) ->
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_lost_index_is_made_anew_from_the_archive(tmp_path: Path, seed: int) -> None:
+def test_a_lost_index_is_made_again_from_the_archive(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     place = (tmp_path / "raw", tmp_path / "pulled.json")
     minute, lives = 0, dict[int, str]()

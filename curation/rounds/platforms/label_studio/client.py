@@ -1,6 +1,6 @@
-"""What rounds do on a Label Studio: projects, tasks, people, and answers as they come in.
+"""Projects, tasks, people and answers on a Label Studio.
 
-Whatever is broken off can be run again, and nothing is there twice.
+Every call that was stopped half-way can be repeated; nothing is then there twice.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from curation.rounds.platforms.label_studio.connection import (
 from curation.rounds.platforms.label_studio.pull import Known, Pulled, person, pull, task_id
 
 Advance = Callable[[int], None]
-TITLE = range(3, 51)  # letters that Label Studio lets a title have
+TITLE = range(3, 51)  # characters that Label Studio allows in a title
 
 
 def connect(
@@ -31,7 +31,14 @@ def connect(
 
 
 class Asked(NamedTuple):
-    """A task on the server: how many answers it was asked for, has, and is still served for."""
+    """A task on the server.
+
+    Attributes:
+        id: the server's id.
+        overlap: how many answers it was asked for in all.
+        answers: how many answers it has.
+        coming: how many answers it is still served for.
+    """
 
     id: int
     overlap: int
@@ -41,37 +48,39 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelStudio:
-    """What rounds do on a server."""
+    """A server, and what rounds do there."""
 
     to: Connection
 
     @property
     def url(self) -> str:
-        """Where the server is."""
+        """The server's address."""
         return self.to.url
 
     # --- projects and tasks
 
     def project(self, title: str) -> int | None:
-        """The project of just this title, or None."""
-        found = self.to.do(lambda: list(self.to.sdk.projects.list(title=title, include="id,title")))
-        return min((int(one.id) for one in found if one.title == title), default=None)
+        """The id of the project with exactly this title, or None."""
+        projects = self.to.do(
+            lambda: list(self.to.sdk.projects.list(title=title, include="id,title"))
+        )
+        return min((int(p.id) for p in projects if p.title == title), default=None)
 
     def make_project(self, title: str, *, config: str, instruction: str, answers: int) -> int:
-        """Make a project in which everybody gets the tasks of the label stream and sees no more.
+        """Make a project in which everybody gets tasks one by one and sees nothing else.
 
         Args:
-            title: 3 to 50 letters.
+            title: 3 to 50 characters.
             config: the labelling config.
             instruction: HTML that people see first; empty for none.
-            answers: how many people get each task, where ``set_overlap`` says nothing else.
+            answers: how many people get each task, unless ``set_overlap`` changes it.
 
         Raises:
             CurationError: the server does not accept the title or the config.
         """
         if len(title) not in TITLE:
             raise CurationError(
-                f"{title!r} cannot be a project's title", "Label Studio wants 3 to 50 letters"
+                f"{title!r} cannot be a project's title", "Label Studio needs 3 to 50 characters"
             )
 
         def make() -> int:
@@ -83,7 +92,7 @@ class LabelStudio:
                     expert_instruction=instruction, show_instruction=bool(instruction),
                     skip_queue="REQUEUE_FOR_OTHERS", show_skip_button=True,
                     sampling="Uniform sampling",
-                    enable_empty_annotation=True,  # else Submit is grey, and nobody says why
+                    enable_empty_annotation=True,  # or Submit is grey, and people do not learn why
                     show_collab_predictions=False, show_annotation_history=False,
                     evaluate_predictions_automatically=False, show_ground_truth_first=False,
                     reveal_preannotations_interactively=False,
@@ -95,7 +104,7 @@ class LabelStudio:
         return self.to.settle(make)
 
     def tasks(self, project: int) -> dict[str, int]:
-        """Which tasks of ours a project has: our id to the server's."""
+        """The server's ids of a project's tasks, by our ids."""
         there: dict[str, int] = {}
         for task in self.to.tasks(project, "id,data"):
             there.setdefault(task_id(task), task["id"])
@@ -109,32 +118,32 @@ class LabelStudio:
         bars: Mapping[str, Collection[int]] | None = None,
         advance: Advance = lambda _: None,
     ) -> dict[str, int]:
-        """Put the tasks there that are not there yet.
+        """Put tasks there that are not there yet.
 
         Args:
             project: the project's id.
             data: what people see of each task, with our ``task_id``.
-            bars: for our task ids, the users who must never be served it; see ``bar``.
-            advance: told how many more tasks are there.
+            bars: by our task ids, the users who must never be served the task; see ``bar``.
+            advance: called with the number of further tasks that are there.
 
         Returns:
-            Our ids of all the project's tasks, with the server's.
+            The server's ids of all the project's tasks, by our ids.
         """
-        told = 0
+        reported = 0
 
         def put() -> dict[str, int]:
-            nonlocal told
+            nonlocal reported
             there = self.tasks(project)
-            wanted = {str(one["task_id"]): one for one in data}
-            missing = [one for id, one in wanted.items() if id not in there]
-            advance(len(wanted) - len(missing) - told)
-            told = len(wanted) - len(missing)
+            wanted = {str(row["task_id"]): row for row in data}
+            missing = [row for id, row in wanted.items() if id not in there]
+            advance(len(wanted) - len(missing) - reported)
+            reported = len(wanted) - len(missing)
             for begin in range(0, len(missing), PAGE):
                 batch = missing[begin : begin + PAGE]
                 body = [
-                    {"data": dict(one), "annotations": [_bar(user) for user in barred]}
-                    for one in batch
-                    for barred in [(bars or {}).get(str(one["task_id"]), ())]
+                    {"data": dict(row), "annotations": [_bar(user) for user in barred]}
+                    for row in batch
+                    for barred in [(bars or {}).get(str(row["task_id"]), ())]
                 ]
                 made = self.to.do(
                     lambda body=body: self.to.sdk.projects.import_tasks(  # type: ignore[misc]
@@ -143,16 +152,16 @@ class LabelStudio:
                     ),
                     sure=False,
                 )  # fmt: skip
-                ids = [str(one["task_id"]) for one in batch]
+                ids = [str(row["task_id"]) for row in batch]
                 there.update(zip(ids, made.task_ids, strict=True))
                 advance(len(batch))
-                told += len(batch)
+                reported += len(batch)
             return there
 
         there = self.to.settle(put)
         if bars:
-            # An import takes whom it bars for people who answered, and closes the task.
-            self._tend(project, {there[id]: None for id in bars if id in there})
+            # An import counts barred users as people who answered, and closes the task.
+            self._set_overlap(project, {there[id]: None for id in bars if id in there})
         return there
 
     def set_overlap(
@@ -162,25 +171,25 @@ class LabelStudio:
         *,
         advance: Advance = lambda _: None,
     ) -> int:
-        """Say of tasks how many people get each; opens a task again, or closes it.
+        """Set how many people get each task; this opens a task again, or closes it.
 
         Args:
             project: the project's id.
-            overlaps: for the server's task ids, how many answers each is to get.
-            advance: told how many more tasks are as wanted.
+            overlaps: by the server's task ids, how many answers each is to get.
+            advance: called with the number of further tasks that are as wanted.
 
         Returns:
             How many tasks were changed.
         """
-        return self._tend(project, overlaps, advance)
+        return self._set_overlap(project, overlaps, advance)
 
-    def _tend(
+    def _set_overlap(
         self,
         project: int,
         overlaps: Mapping[int, int | None],
         advance: Advance = lambda _: None,
     ) -> int:
-        """Give tasks their overlap, where not None, and have the stream know which are open."""
+        """Set the overlap of tasks, unless it is None, and mark which are done."""
         changed = 0
         fields = "id,overlap,total_annotations,is_labeled"
         for task in self.to.tasks(project, fields) if overlaps else ():
@@ -189,8 +198,8 @@ class LabelStudio:
             wanted = overlaps[task["id"]] or task["overlap"]
             done = task["total_annotations"] >= wanted
             if (wanted, done) != (task["overlap"], task["is_labeled"]):
-                said = {"overlap": wanted, "is_labeled": done}
-                self.to.ask("PATCH", f"tasks/{task['id']}/", json=said)
+                change = {"overlap": wanted, "is_labeled": done}
+                self.to.ask("PATCH", f"tasks/{task['id']}/", json=change)
                 changed += 1
             advance(1)
         return changed
@@ -202,12 +211,12 @@ class LabelStudio:
         only: Collection[int] | None = None,
         advance: Advance = lambda _: None,
     ) -> int:
-        """Serve none of a project's tasks any more; ``set_overlap`` opens them again.
+        """Stop serving a project's tasks; ``set_overlap`` opens them again.
 
         Args:
             project: the project's id.
-            only: the tasks' ids on the server, where not all are meant.
-            advance: told how many more tasks were looked at.
+            only: the server's ids of the tasks to stop; None for all.
+            advance: called with the number of further tasks that were looked at.
 
         Returns:
             How many tasks were open.
@@ -221,36 +230,37 @@ class LabelStudio:
         return closed
 
     def asked(self, project: int) -> dict[str, Asked]:
-        """How often each task of ours was asked for there, and how many answers it has."""
-        found: dict[str, Asked] = {}
+        """By our task ids, how many answers each task was asked for and has."""
+        asked: dict[str, Asked] = {}
         for task in self.to.tasks(project, "id,data,overlap,total_annotations,is_labeled"):
             has = task["total_annotations"]
             coming = 0 if task["is_labeled"] else max(task["overlap"] - has, 0)
-            found.setdefault(task_id(task), Asked(task["id"], task["overlap"], has, coming))
-        return found
+            asked.setdefault(task_id(task), Asked(task["id"], task["overlap"], has, coming))
+        return asked
 
     def replace(self, task: int, data: Mapping[str, Any]) -> None:
-        """Show other words in a task."""
+        """Replace what a task shows."""
         self.to.ask("PATCH", f"tasks/{task}/", json={"data": dict(data)})
 
     # --- people
 
     def people(self) -> dict[int, str]:
-        """Everybody who has an account: id and e-mail address in lower case."""
+        """Everybody who has an account: e-mail addresses in lower case, by user id."""
         users = self.to.do(lambda: self.to.sdk.users.list())
         return {int(user.id): str(user.email).lower() for user in users}
 
     def bar(self, project: int, pairs: Iterable[tuple[int, int]]) -> int:
-        """See to it that users are never served certain tasks, on which answers may lie already.
+        """Make sure that users are never served certain tasks, which may have answers already.
 
-        Label Studio serves nobody what he has passed on; so it is passed on in his name.
+        Label Studio does not serve a task to a user who has skipped it. So the task is skipped in
+        the user's name.
 
         Args:
             project: the project's id.
-            pairs: a task's id on the server and a user's.
+            pairs: pairs of the server's task id and user id.
 
         Returns:
-            How many were barred who were not before.
+            How many pairs were not barred before.
         """
         wanted: dict[int, set[int]] = defaultdict(set)
         for task, user in pairs:
@@ -260,7 +270,7 @@ class LabelStudio:
         def settle() -> None:
             nonlocal barred
             for task in self.to.tasks(project, "id,annotations,completed_by") if wanted else ():
-                has = {person(one) for one in task["annotations"]}
+                has = {person(annotation) for annotation in task["annotations"]}
                 for user in sorted(wanted.get(task["id"], set()) - has):
                     path = f"tasks/{task['id']}/annotations/"
                     self.to.ask("POST", path, json=_bar(user), sure=False)
@@ -270,57 +280,55 @@ class LabelStudio:
         return barred
 
     def invite(self, *, reset: bool = False) -> str:
-        """The address at which people sign up; with ``reset`` earlier ones end."""
-        said = self.to.ask("POST", "invite/reset-token") if reset else self.to.ask("GET", "invite")
-        return f"{self.url}{said['invite_url']}"
+        """The address at which people sign up; with ``reset`` earlier addresses stop working."""
+        reply = self.to.ask("POST", "invite/reset-token") if reset else self.to.ask("GET", "invite")
+        return f"{self.url}{reply['invite_url']}"
 
     def erase(self, project: int, users: Collection[int]) -> int:
-        """Delete all answers and drafts of users; gives how many."""
-        gone = 0
+        """Delete all answers and drafts of users. Returns how many were deleted."""
+        deleted = 0
         names = self.people()
         whose = {*users, *(names[user] for user in users if user in names)}
         for task in self.to.tasks(project, "id,annotations,completed_by,draft_exists"):
             drafts = (
                 self.to.ask("GET", f"tasks/{task['id']}/drafts") if task["draft_exists"] else ()
             )
-            doomed = [f"drafts/{one['id']}/" for one in drafts if _drafter(one["user"]) in whose]
-            doomed += [
-                f"annotations/{one['id']}/" for one in task["annotations"] if person(one) in users
-            ]
-            for path in doomed:
+            paths = [f"drafts/{d['id']}/" for d in drafts if _drafter(d["user"]) in whose]
+            paths += [f"annotations/{a['id']}/" for a in task["annotations"] if person(a) in users]
+            for path in paths:
                 try:
                     self.to.ask("DELETE", path)
                 except GoneError:
                     continue
-                gone += 1
-        return gone
+                deleted += 1
+        return deleted
 
     # --- answers
 
     def waiting(self, project: int) -> int:
-        """How many answers lie on the server, without those that were passed on."""
-        said = self.to.ask("GET", "projects/counts/", params={"ids": project})["results"]
-        if not said:
+        """How many answers the server has, without skipped ones."""
+        counts = self.to.ask("GET", "projects/counts/", params={"ids": project})["results"]
+        if not counts:
             raise GoneError(f"{self.url} has no project {project}", PROJECT)
-        return int(said[0]["total_annotations_number"])
+        return int(counts[0]["total_annotations_number"])
 
     def pull(self, project: int, since: str | None, known: Known) -> Pulled:
-        """Bring what the archive does not have: new, changed and deleted annotations.
+        """Fetch what the archive does not have: new, changed and deleted annotations.
 
         Args:
             project: the project's id.
             since: ``since`` of an earlier pull; None looks at all tasks.
-            known: for our task ids, what the archive has; see ``pull.pull``.
+            known: by our task ids, what the archive has; see ``pull.pull``.
         """
         return pull(self.to, project, since=since, known=known, people=self.people)
 
 
 def _drafter(user: Any) -> Any:
-    """Who wrote a draft: an id, or as 1.23 has it, an e-mail address."""
-    said = user.get("id") if isinstance(user, dict) else user
-    return said.lower() if isinstance(said, str) else said
+    """Who wrote a draft: a user id or, in 1.23, an e-mail address in lower case."""
+    id = user.get("id") if isinstance(user, dict) else user
+    return id.lower() if isinstance(id, str) else id
 
 
 def _bar(user: int) -> dict[str, Any]:
-    # What is imported counts as ground truth where one does not say that it is none.
+    # An imported annotation counts as ground truth by default.
     return {"result": [], "was_cancelled": True, "ground_truth": False, "completed_by": user}

@@ -1,7 +1,7 @@
-"""A connection to a Label Studio server: the one module of this stage that reaches the network.
+"""A connection to a Label Studio server: the only module of this stage that reaches the network.
 
-A server may be slow, restart in the middle of a request or lose a connection. So what only asks is
-asked again; what changes something looks first at what is there already, and is then done again.
+A server may be slow, restart during a request or lose a connection. So requests that only read are
+sent again. Before a request that changes something is sent again, it is checked what was changed.
 """
 
 import importlib
@@ -24,25 +24,27 @@ Tell = Callable[[str], None]
 
 OLDEST = (1, 23)
 WAITS = (1.0, 4.0, 15.0)  # seconds before a second, third and fourth try
-LOCAL = {"127.0.0.1", "localhost", "::1"}  # where no proxy stands between
-PAGE = 250  # tasks asked for at once: a few seconds, and little memory
-OVERLAP = timedelta(seconds=60)  # what the server was still writing when it was last asked
-LONGER = 10  # times the patience, for a request that brings much
+LOCAL = {"127.0.0.1", "localhost", "::1"}  # no proxy is used for these
+PAGE = 250  # tasks per request: takes a few seconds and little memory
+OVERLAP = timedelta(
+    seconds=60
+)  # changes that the server may still have been writing at the last pull
+LONGER = 10  # times the timeout, for requests with much data
 GOES_ON = "nothing is lost: run this again, and it goes on from there"
-ADDRESS = "check the address: it is what the browser shows before /projects or /user"
-PROJECT = "it was deleted on the server: bring it back from a backup, or close the round"
+ADDRESS = "check the address: the browser shows it before /projects or /user"
+PROJECT = "it was deleted on the server: restore it from a backup, or close the round"
 KEY = (
-    "take it from Label Studio, at the top right: Account & Settings, then Access Token or "
-    "Personal Access Token, whole"
+    "copy the whole key from Label Studio, at the top right: Account & Settings, then Access Token "
+    "or Personal Access Token"
 )
 
 
 class UnsureError(CurationError):
-    """A change was sent and nobody knows whether it was made."""
+    """A change was sent, and it is not known whether it was made."""
 
 
 class GoneError(CurationError):
-    """What was asked for is not there."""
+    """The requested object does not exist."""
 
 
 class _Flaw(NamedTuple):
@@ -50,8 +52,8 @@ class _Flaw(NamedTuple):
 
     what: str
     fix: str
-    passing: bool = False  # another try may do
-    unsent: bool = False  # the server certainly did not act on it
+    passing: bool = False  # another try may succeed
+    unsent: bool = False  # the server did certainly not act on it
     gone: bool = False
 
 
@@ -59,9 +61,9 @@ class Connection:
     """An open connection to one server.
 
     Attributes:
-        url: where it is.
-        sdk: the SDK's client; to be used within ``do``.
-        timeout: seconds in which the server must say something.
+        url: the server's address.
+        sdk: the SDK's client; use it within ``do``.
+        timeout: seconds within which the server must answer.
     """
 
     def __init__(
@@ -74,24 +76,25 @@ class Connection:
         waits: Sequence[float] = WAITS,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Open it and see that it works.
+        """Open a connection, and check that it works.
 
         Args:
-            url: where the server is.
+            url: the server's address.
             key: an access token, or a personal access token (which the SDK renews by itself).
-            tell: told before each wait what it is for.
-            timeout: seconds in which the server must say something.
+            tell: called before each wait with a line that explains it.
+            timeout: seconds within which the server must answer.
             waits: seconds before each new try.
-            pause: waits so many seconds.
+            pause: waits for a number of seconds.
 
         Raises:
-            CurationError: nothing answers, or no Label Studio, or one too old; or the key is wrong.
+            CurationError: nothing answers, or it is not a Label Studio, or it is too old, or the
+                key is wrong.
         """
         self.url, self.timeout = url.rstrip("/"), timeout
         self._tell, self._waits, self._pause = tell, tuple(waits), pause
         parts = urlsplit(self.url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise CurationError(f"{url!r} is no address", "write it as http://… or https://…")
+            raise CurationError(f"{url!r} is not an address", "write it as http://… or https://…")
         if not key.strip() or not key.isascii():
             raise CurationError(f"no key for {self.url}", KEY)
         try:
@@ -108,7 +111,7 @@ class Connection:
         client = httpx.Client(timeout=timeout, trust_env=parts.hostname not in LOCAL)
         self.sdk: Any = self.do(
             lambda: sdk.LabelStudio(
-                # without the last stroke the SDK would renew tokens at the wrong address
+                # without the final slash the SDK renews tokens at the wrong address
                 base_url=f"{self.url}/",
                 api_key=key.strip(),
                 httpx_client=client,
@@ -118,14 +121,16 @@ class Connection:
         self._check()
 
     def tasks(self, project: int, fields: str) -> Iterator[dict[str, Any]]:
-        """All of a project's tasks by id, with these fields of them and of their annotations."""
+        """All tasks of a project, by id, with these fields of tasks and of their annotations."""
         return chain.from_iterable(self.pages(project, fields))
 
     def pages(
         self, project: int, fields: str, *, since: str | None = None
     ) -> Iterator[list[dict[str, Any]]]:
-        """A project's tasks by id. A page begins after the last id, not at a number: tasks that are
-        deleted meanwhile would shift the numbers, and others be left out.
+        """A project's tasks, by id, in pages.
+
+        A page begins after the last id, not at a page number: if tasks are deleted meanwhile, page
+        numbers shift, and tasks would be left out.
         """
         last = 0
         while page := self.page(project, fields, after=last, since=since)["tasks"]:
@@ -142,7 +147,7 @@ class Connection:
         order: str = "tasks:id",
         size: int = PAGE,
     ) -> dict[str, Any]:
-        """Tasks whose ids come after one, and that changed from about a time on."""
+        """Tasks with ids above ``after`` that changed since about the time ``since``."""
         items = [_filter("id", "Number", after)]
         if since is not None:
             moment = datetime.fromisoformat(since).astimezone(UTC) - OVERLAP
@@ -159,9 +164,9 @@ class Connection:
         return page
 
     def _check(self) -> None:
-        """That a Label Studio is there, not too old, and takes the key."""
-        said = self.ask("GET", "version")
-        release = str(said.get("release", "")) if isinstance(said, dict) else ""
+        """Check that the server is a Label Studio, is not too old, and accepts the key."""
+        version = self.ask("GET", "version")
+        release = str(version.get("release", "")) if isinstance(version, dict) else ""
         numbers = release.split(".")[:2]
         if len(numbers) < 2 or not all(number.isdecimal() for number in numbers):
             raise CurationError(f"{self.url} is not Label Studio", ADDRESS)
@@ -181,7 +186,7 @@ class Connection:
         json: object = None,
         sure: bool = True,
     ) -> Any:
-        """One request that the SDK has no words for, or whose answer it would change."""
+        """Send a request that the SDK does not offer, or whose reply it would change."""
 
         def ask() -> Any:
             answer = self.sdk._client_wrapper.httpx_client.request(
@@ -196,15 +201,15 @@ class Connection:
         return self.do(ask, sure=sure)
 
     def do(self, act: Callable[[], T], *, sure: bool = True) -> T:
-        """Ask, and ask again what fails only for now.
+        """Send a request, and send it again if it failed for a passing reason.
 
         Args:
-            act: the request.
+            act: sends the request.
             sure: whether it may be sent twice.
 
         Raises:
-            UnsureError: it may not, and the server may have acted on it.
-            CurationError: it failed for good.
+            UnsureError: it may not be sent twice, and the server may have acted on it.
+            CurationError: it failed finally.
         """
         waits = iter(self._waits)
         while True:
@@ -221,10 +226,10 @@ class Connection:
             self._wait(next(waits, None), flaw.what, flaw.fix)
 
     def settle(self, act: Callable[[], T]) -> T:
-        """Do what looks first at what is there, and do it again where its end is not known.
+        """Make a change that first checks what is there; repeat it if its outcome is not known.
 
         Raises:
-            CurationError: it failed for good.
+            CurationError: it failed finally.
         """
         waits = iter(self._waits)
         while True:
@@ -246,27 +251,27 @@ class Connection:
             why = str(error) or f"no answer within {self.timeout:g} s"
             what = f"no connection ({why})" if unsent else f"the connection failed ({why})"
             return _Flaw(
-                what, f"see that the server runs and is reachable; {GOES_ON}", True, unsent
+                what, f"check that the server runs and can be reached; {GOES_ON}", True, unsent
             )
         status, body = getattr(error, "status_code", None), getattr(error, "body", None)
         if status is None or status < 300:
-            return _Flaw("answers with something that is not Label Studio's", ADDRESS)
+            return _Flaw("the answer is not from Label Studio", ADDRESS)
         what = f"answered {status}: {_gist(body)}"
         if status in {408, 425, 429} or status >= 500:
-            # It says itself that it did not act; after 500 a part may have been done.
+            # 425, 429 and 503 say that the server did not act; after 500 a part may have been done.
             return _Flaw(what, f"it may be busy: {GOES_ON}", True, status in {425, 429, 503})
         if status in {401, 403}:
             return _Flaw(f"does not accept the key ({_gist(body)})", KEY)
         if status == 404:
-            return _Flaw("has no such thing, or is not Label Studio", ADDRESS, gone=True)
+            return _Flaw("does not have this, or is not Label Studio", ADDRESS, gone=True)
         headers = {k.lower(): v for k, v in (getattr(error, "headers", None) or {}).items()}
         if place := headers.get("location"):
-            return _Flaw(what, f"if you trust the place, give its address: {place}")
-        return _Flaw(what, "Label Studio does not take what was sent; what it says tells why")
+            return _Flaw(what, f"if you trust this server, use its address: {place}")
+        return _Flaw(what, "Label Studio does not accept what was sent; its answer says why")
 
 
 def healthy(url: str) -> bool:
-    """Whether a Label Studio of this machine answers there."""
+    """Whether a Label Studio on this machine answers at an address."""
     with requests.Session() as session:
         session.trust_env = False
         try:
@@ -277,7 +282,7 @@ def healthy(url: str) -> bool:
 
 
 def taken(host: str, port: int) -> bool:
-    """Whether something listens on a port already."""
+    """Whether something already listens on a port."""
     with socket.socket() as end:
         end.settimeout(2)
         return end.connect_ex((host, port)) == 0
@@ -290,14 +295,14 @@ def _filter(name: str, kind: str, above: object) -> dict[str, object]:
 
 
 def _gist(body: object) -> str:
-    """What an answer says, in a line."""
-    said = body
+    """A short form of a reply, on one line."""
+    content = body
     if isinstance(body, str) and body.lstrip().startswith("{"):
         try:
-            said = orjson.loads(body)
+            content = orjson.loads(body)
         except orjson.JSONDecodeError:
-            said = body
-    if isinstance(said, dict):
-        said = said.get("validation_errors") or said.get("detail") or said
-    line = " ".join(str(said).split())
+            content = body
+    if isinstance(content, dict):
+        content = content.get("validation_errors") or content.get("detail") or content
+    line = " ".join(str(content).split())
     return f"{line[:200]}…" if len(line) > 200 else line

@@ -1,7 +1,7 @@
-"""A Label Studio of the campaign's own: its environment, its start and its end.
+"""A Label Studio of the campaign's own on this machine: installed, started and stopped.
 
-Label Studio lets everybody who may log in see everything. So writers and validators each get a
-server with a folder of its own, people come in by invitation only, and nothing is sent elsewhere.
+In Label Studio everybody who can log in can see everything. So writers and validators each get a
+server with a folder of its own, people can only join by invitation, and nothing is sent elsewhere.
 """
 
 import os
@@ -22,9 +22,9 @@ from curation.files import CurationError, read_json, writing
 from curation.rounds.platforms.label_studio import connection
 
 VERSION = "1.23.2"
-EXECUTABLE = "CURATION_LABEL_STUDIO"  # where it is set, nothing is installed
-OWNER = "owner@curation.invalid"  # of nobody: Label Studio only wants something like an address
-LOCK = 1800  # seconds that a task stays with somebody who opened it and went away
+EXECUTABLE = "CURATION_LABEL_STUDIO"  # if it is set, nothing is installed
+OWNER = "owner@curation.invalid"  # nobody's: Label Studio only needs something like an address
+LOCK = 1800  # seconds that a task is reserved for somebody who opened it
 PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT")
 KEPT = 20  # lines of the log that a message shows
 
@@ -33,7 +33,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a server lives: its name, its folder and its port."""
+    """A server's name, folder and port."""
 
     name: str
     folder: Path
@@ -41,13 +41,13 @@ class Place:
 
     @property
     def log(self) -> Path:
-        """What the server says."""
+        """The server's log."""
         return self.folder / "server.log"
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A server that runs, and its owner's account."""
+    """A running server, and its owner's account."""
 
     place: Place
     url: str
@@ -57,7 +57,7 @@ class Instance:
     process: "subprocess.Popen[bytes]"
 
     def stop(self, *, patience: float = 10) -> None:
-        """End it and all that it started; may be called twice."""
+        """Stop it and all processes that it started; can be called twice."""
         for end in (signal.SIGTERM, signal.SIGKILL):
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, end)
@@ -65,28 +65,28 @@ class Instance:
                 self.process.wait(patience)
                 break
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)  # what outlived its parent
+            os.killpg(self.process.pid, signal.SIGKILL)  # children that outlived the server
         (self.place.folder / "server.pid").unlink(missing_ok=True)
 
 
 def prepare(home: Path, tell: Tell) -> Path:
-    """The executable of Label Studio; makes an environment for it at the first call.
+    """The executable of Label Studio; the first call installs it.
 
-    An environment of its own, because Label Studio asks for other versions of what we use. What a
-    broken-off call had made is used again.
+    It gets its own environment, because it needs other versions of packages that we use. A call
+    that was stopped half-way can be repeated, and goes on from there.
 
     Args:
-        home: the folder in which the environment lies.
-        tell: told how the installation goes on.
+        home: the folder of the environment.
+        tell: called with lines about the progress of the installation.
 
     Raises:
-        CurationError: it cannot be installed, or ``$CURATION_LABEL_STUDIO`` names nothing.
+        CurationError: it cannot be installed, or ``$CURATION_LABEL_STUDIO`` is not an executable.
     """
     if named := os.environ.get(EXECUTABLE):
         if not os.access(named, os.X_OK) or Path(named).is_dir():
             raise CurationError(
-                f"${EXECUTABLE} is {named!r}, and that is no executable",
-                f"name the label-studio of an environment, or unset {EXECUTABLE}",
+                f"${EXECUTABLE} is {named!r}, which is not an executable",
+                f"set it to the label-studio of an environment, or unset {EXECUTABLE}",
             )
         return Path(named)
     home.mkdir(parents=True, exist_ok=True)
@@ -102,13 +102,13 @@ def prepare(home: Path, tell: Tell) -> Path:
         pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
         _install([*pip, "--progress-bar", "off", f"label-studio=={VERSION}"], tell)
         if not found.exists():
-            raise CurationError(f"{found}: was not installed", f"delete {where} and try again")
+            raise CurationError(f"{found}: it was not installed", f"delete {where} and try again")
         ready.touch()
     return found
 
 
 def _install(command: list[str], tell: Tell) -> None:
-    """Run one step of an installation and tell every tenth package."""
+    """Run one step of an installation, and report every tenth package."""
     last, packages = "", 0
     with subprocess.Popen(  # noqa: S603 — our own interpreter
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -125,8 +125,8 @@ def _install(command: list[str], tell: Tell) -> None:
     if process.returncode:
         raise CurationError(
             f"Label Studio could not be installed: {last}",
-            "check the network and the free space, and run this again: it goes on from there; or "
-            f"name a label-studio that is there with {EXECUTABLE}",
+            "check the network and the free space and run this again: it goes on from there; or "
+            f"set {EXECUTABLE} to a label-studio that is installed",
         )
 
 
@@ -140,28 +140,28 @@ def start(
 ) -> Instance:
     """Start a server and wait until it answers.
 
-    At the first start this makes the folder, the database and the owner's account; later ones find
-    them again. The server listens on ``host`` and nowhere else.
+    The first start makes the folder, the database and the owner's account; later starts use them.
+    The server listens on ``host`` only.
 
     Args:
-        place: where it lives.
+        place: the server's name, folder and port.
         executable: Label Studio, from ``prepare``.
         host: the address on which it listens.
-        tell: told when the first start takes its time.
-        patience: seconds until it must answer.
+        tell: called with a line if this is the first start, which takes longer.
+        patience: seconds within which it must answer.
 
     Raises:
-        CurationError: the port is taken, or the server ends or does not answer.
+        CurationError: the port is in use, or the server ends or does not answer.
     """
     if connection.taken(host, place.port):
         raise CurationError(
-            f"port {place.port} of {host} is taken{_by_whom(place)}",
-            f"end what uses it, or choose another port for the {place.name}",
+            f"port {place.port} of {host} is in use{_by_whom(place)}",
+            f"stop the process that uses it, or choose another port for the {place.name}",
         )
     place.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     place.folder.chmod(0o700)  # people's accounts and answers are in it
     if not (place.folder / "owner.json").exists():
-        tell(f"first start for the {place.name}: makes a database, about half a minute")
+        tell(f"first start for the {place.name}: this makes a database, in about half a minute")
     owner = _owner(place)
     command = [str(executable), "start", "--no-browser", "--internal-host", host]
     with place.log.open("ab") as log:
@@ -189,17 +189,17 @@ def _wait(instance: Instance, patience: float) -> None:
     while not connection.healthy(instance.url):
         code = instance.process.poll()
         if code is not None or time.monotonic() > end:
-            what = f"ended with code {code}" if code is not None else "does not answer"
-            said = instance.place.log.read_text("utf-8", "replace").splitlines()[-KEPT:]
+            problem = f"ended with code {code}" if code is not None else "does not answer"
+            lines = instance.place.log.read_text("utf-8", "replace").splitlines()[-KEPT:]
             raise CurationError(
-                f"Label Studio for the {instance.place.name} {what}:\n" + "\n".join(said),
-                f"the whole log is {instance.place.log}",
+                f"Label Studio for the {instance.place.name} {problem}:\n" + "\n".join(lines),
+                f"see the whole log, {instance.place.log}",
             )
         time.sleep(0.2)
 
 
 def _owner(place: Place) -> dict[str, str]:
-    """The owner's account: made up at the first start, private to who runs the campaign."""
+    """The owner's account: made at the first start, known only to the user of this machine."""
     path = place.folder / "owner.json"
     if path.exists():
         kept = read_json(path)
@@ -207,7 +207,7 @@ def _owner(place: Place) -> dict[str, str]:
         if isinstance(kept, dict) and all(isinstance(kept.get(name), str) for name in wanted):
             return {name: kept[name] for name in wanted}
         raise CurationError(
-            f"{path}: does not hold the owner's account", "bring it back from a backup"
+            f"{path}: does not hold the owner's account", "restore it from a backup"
         )
     owner = {"email": OWNER, "password": secrets.token_urlsafe(18), "key": secrets.token_hex(20)}
     with writing(path) as file:
@@ -217,13 +217,13 @@ def _owner(place: Place) -> dict[str, str]:
 
 
 def _environment(place: Place, owner: dict[str, str]) -> dict[str, str]:
-    """Little of ours goes in: Label Studio takes HOST, PORT, USERNAME and more from there."""
-    said = {
+    """The server's environment. Few variables of ours: Label Studio reads HOST, PORT and more."""
+    own = {
         "BASE_DATA_DIR": str((place.folder / "data").absolute()),
         "USERNAME": owner["email"],
         "PASSWORD": owner["password"],
         "USER_TOKEN": owner["key"],
-        "ENABLE_LEGACY_API_TOKEN": "true",  # a key that does not run out
+        "ENABLE_LEGACY_API_TOKEN": "true",  # a key that does not expire
         "DISABLE_SIGNUP_WITHOUT_LINK": "true",
         "TASK_LOCK_TTL": str(LOCK),
         "COLLECT_ANALYTICS": "false",
@@ -233,12 +233,13 @@ def _environment(place: Place, owner: dict[str, str]) -> dict[str, str]:
         "CORS_ALLOW_ALL_ORIGINS": "false",
     }
     passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return {**passed, **{f"LABEL_STUDIO_{name}": value for name, value in said.items()}}
+    return {**passed, **{f"LABEL_STUDIO_{name}": value for name, value in own.items()}}
 
 
 def _by_whom(place: Place) -> str:
+    """What may use a server's port: the server of an earlier run; empty if there is none."""
     with suppress(OSError, ValueError):
         pid = int((place.folder / "server.pid").read_text("utf-8"))
         os.kill(pid, 0)
-        return f", perhaps by the {place.name}' server of an earlier run, process {pid}"
+        return f", perhaps by the {place.name}' server of an earlier run (process {pid})"
     return ""

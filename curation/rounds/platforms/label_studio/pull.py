@@ -1,4 +1,4 @@
-"""Answers as they come in from a Label Studio: what is new, changed or gone since the last time."""
+"""Fetches answers from a Label Studio: what is new, changed or deleted since the last pull."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from curation.rounds.platforms.label_studio.connection import Connection, GoneEr
 
 Known = Mapping[str, Mapping[int, str]]
 
-# The server applies a list of fields to tasks and to their annotations alike.
+# The server applies the same list of fields to tasks and to their annotations.
 ANNOTATION = (
     "id,result,completed_by,was_cancelled,ground_truth,created_at,updated_at,draft_created_at,"
     "lead_time,import_id,last_action,bulk_created,task,project,updated_by,parent_prediction,"
@@ -19,16 +19,16 @@ ANNOTATION = (
 
 @dataclass
 class Pulled:
-    """What a pull brings, batch by batch; the rest is told once all batches were taken.
+    """What a pull brings. The counts are complete after the last batch was taken.
 
     Attributes:
-        batches: payloads; each batch is complete in itself, and is to be archived before the next.
-        since: what to give the next pull; None until all was taken.
+        batches: payloads; archive each batch before you take the next one.
+        since: the ``since`` of the next pull; None until the last batch was taken.
         tasks: how many tasks the project has.
         new: annotations that the archive did not have.
-        changed: annotations that it had otherwise.
-        deleted: annotations that it had and that are gone.
-        same: annotations that it had just so.
+        changed: annotations that it had in another version.
+        deleted: annotations that it had and that no longer exist.
+        same: annotations that it had in the same version.
     """
 
     batches: Iterator[list[dict[str, Any]]] = field(default_factory=lambda: iter(()))
@@ -48,16 +48,16 @@ def pull(
     known: Known,
     people: Callable[[], Mapping[int, str]],
 ) -> Pulled:
-    """Bring what the archive does not have; taking the batches is what asks the server.
+    """Fetch what the archive does not have; the server is asked when batches are taken.
 
     Args:
         to: the server.
         project: the project's id.
-        since: ``since`` of an earlier pull: only tasks that changed from about then on are looked
-            at. None: all of them.
-        known: for our task ids, the annotations in the archive that were not deleted: their ids
-            and their last ``updated_at``.
-        people: asks for the e-mail addresses of everybody by the user's id.
+        since: ``since`` of an earlier pull; only tasks that changed since about then are looked
+            at. None looks at all tasks.
+        known: by our task ids, the annotations in the archive that were not deleted: their last
+            ``updated_at`` by id.
+        people: asks for the e-mail addresses of everybody, by user id.
     """
     pulled = Pulled()
     pulled.batches = _batches(pulled, to, project, since, known, people)
@@ -72,7 +72,7 @@ def _batches(
     known: Known,
     people: Callable[[], Mapping[int, str]],
 ) -> Iterator[list[dict[str, Any]]]:
-    # What comes in while this runs is later than this task, and left to the next pull.
+    # Tasks that change while this runs are later than this one; the next pull takes them.
     newest = to.page(project, "id,updated_at", order="-tasks:updated_at", size=1)
     pulled.tasks = newest["total"]
     latest = max((task["updated_at"] for task in newest["tasks"]), default=since)
@@ -80,10 +80,12 @@ def _batches(
     seen: set[str] = set()
     for page in to.pages(project, f"{ANNOTATION},annotations,data", since=since):
         seen.update(map(task_id, page))
-        users = {person(one) for task in page for one in task["annotations"]}
+        users = {person(annotation) for task in page for annotation in task["annotations"]}
         if users - names.keys() - {None}:
             names = people()  # somebody signed up meanwhile
-        payloads = [one for task in page for one in _of_task(pulled, to, task, known, names)]
+        payloads = [
+            payload for task in page for payload in _of_task(pulled, to, task, known, names)
+        ]
         if payloads:
             yield payloads
     lost = [id for id in known if id not in seen and known[id]] if since is None else []
@@ -94,7 +96,7 @@ def _batches(
         )
     for id in lost:
         payloads = [
-            _deletion(id, one, at) for one, at in sorted(known[id].items()) if _is_gone(to, one)
+            _deletion(id, old, at) for old, at in sorted(known[id].items()) if _is_gone(to, old)
         ]
         pulled.deleted += len(payloads)
         if payloads:
@@ -107,24 +109,24 @@ def _of_task(
 ) -> Iterator[dict[str, Any]]:
     id = task_id(task)
     had = known.get(id, {})
-    for one in task["annotations"]:
-        before = had.get(one["id"])
-        if before == one["updated_at"]:
+    for annotation in task["annotations"]:
+        before = had.get(annotation["id"])
+        if before == annotation["updated_at"]:
             pulled.same += 1
             continue
         pulled.new += before is None
         pulled.changed += before is not None
-        user = person(one)
-        said = names.get(user, f"user {user}") if user is not None else "unknown"
-        yield {"task": id, "person": said, "annotation": {**one, "completed_by": user}}
-    for gone in sorted(had.keys() - {one["id"] for one in task["annotations"]}):
+        user = person(annotation)
+        name = names.get(user, f"user {user}") if user is not None else "unknown"
+        yield {"task": id, "person": name, "annotation": {**annotation, "completed_by": user}}
+    for gone in sorted(had.keys() - {annotation["id"] for annotation in task["annotations"]}):
         if _is_gone(to, gone):
             pulled.deleted += 1
             yield _deletion(id, gone, had[gone])
 
 
 def _is_gone(to: Connection, annotation: int) -> bool:
-    """Ask for it: a task may be there twice, and its answer lie on the other one."""
+    """Ask for an annotation by id: a task may be there twice, and the other one has it."""
     try:
         to.ask("GET", f"annotations/{annotation}/")
     except GoneError:
@@ -133,17 +135,17 @@ def _is_gone(to: Connection, annotation: int) -> bool:
 
 
 def _deletion(task: str, annotation: int, was: str) -> dict[str, Any]:
-    """That an annotation is gone, as it last was."""
+    """The payload which says that an annotation was deleted, with its last change."""
     return {"task": task, "deleted": annotation, "was": was, "seen_at": now()}
 
 
 def task_id(task: Mapping[str, Any]) -> str:
-    """Our id of a task of the server."""
+    """Our id of a task on the server."""
     return str(task["data"].get("task_id", ""))
 
 
 def person(annotation: Mapping[str, Any]) -> int | None:
-    """The id of the user whose answer it is: some replies have the id, others the whole user."""
-    said = annotation.get("completed_by")
-    user = said.get("id") if isinstance(said, dict) else said
+    """The id of the user who answered: some replies have the id, others the whole user."""
+    completed_by = annotation.get("completed_by")
+    user = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
     return int(user) if user is not None else None

@@ -1,7 +1,7 @@
 """What the archive of a round on Label Studio already has, so that a pull fetches only the rest.
 
-The index is a cache beside the archive: it says which segments it covers, and is made anew from
-the archive where it does not cover them all.
+The index is a cache beside the archive. It lists the segments that it covers, and is made again
+from the archive if it does not cover all of them.
 """
 
 from pathlib import Path
@@ -11,13 +11,16 @@ from curation.files import CurationError, dump_json, read_json, writing
 from curation.rounds.answers import archive
 
 Known = dict[str, dict[int, str]]
-"""By task id: the annotations that the archive has alive, each with its last change."""
+"""By task id and annotation id, the last change of annotations that were not deleted."""
 
 
 class Seen(NamedTuple):
-    """Up to when the server's changes were fetched (null: never), and what is known.
+    """What was fetched from the server.
 
-    ``accounts`` are those of the server whom to keep from their own items was seen to.
+    Attributes:
+        since: changes before this time were fetched; None if never.
+        known: the annotations that the archive has.
+        accounts: accounts on the server that are already kept from their own items.
     """
 
     since: str | None
@@ -43,13 +46,13 @@ def read(raw: Path, index: Path) -> Seen:
 
 
 def _cached(index: Path) -> dict[str, Any] | None:
-    """The index, or None where there is none that can be used: it is made anew."""
+    """The index, or None if there is none or it is damaged."""
     try:
-        found = read_json(index)
+        content = read_json(index)
     except CurationError:
         return None
-    whole = isinstance(found, dict) and {"segments", "since", "accounts", "known"} <= found.keys()
-    return found if whole else None
+    names = {"segments", "since", "accounts", "known"}
+    return content if isinstance(content, dict) and names <= content.keys() else None
 
 
 def _known(raw: Path) -> Known:
@@ -60,7 +63,7 @@ def _known(raw: Path) -> Known:
 
 
 def note(known: Known, payload: dict[str, object]) -> None:
-    """Take one more payload into account."""
+    """Add one more payload to what is known."""
     annotation, deleted = payload.get("annotation"), payload.get("deleted")
     task = known.setdefault(str(payload.get("task")), {})
     if isinstance(annotation, dict):
@@ -69,13 +72,13 @@ def note(known: Known, payload: dict[str, object]) -> None:
         task.pop(deleted, None)
 
 
-def keep(raw: Path, index: Path, found: Seen) -> None:
+def keep(raw: Path, index: Path, seen: Seen) -> None:
     """Write the index."""
     content = {
         "segments": [path.name for path in archive.segments(raw)],
-        "since": found.since,
-        "accounts": sorted(found.accounts),
-        "known": {t: {str(id): at for id, at in ids.items()} for t, ids in found.known.items()},
+        "since": seen.since,
+        "accounts": sorted(seen.accounts),
+        "known": {t: {str(id): at for id, at in ids.items()} for t, ids in seen.known.items()},
     }
     with writing(index) as file:
         file.write(dump_json(content))

@@ -32,7 +32,7 @@ CHROMIUM = (
 
 
 class Server(NamedTuple):
-    """The run's server, with what of an ``Instance`` a worker that did not start it can have."""
+    """The run's server, with the fields of an ``Instance`` that other workers can know."""
 
     url: str
     key: str
@@ -76,7 +76,7 @@ def label_studio_executable() -> Path:
 def server(
     label_studio_executable: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str
 ) -> Iterator[Server]:
-    """A server that all workers of a run share: the first makes it, the last ends it."""
+    """A server that all workers of a run share: the first starts it, the last stops it."""
     base = tmp_path_factory.getbasetemp()
     shared = (base if worker_id == "master" else base.parent) / "label-studio"
     shared.mkdir(exist_ok=True)
@@ -103,11 +103,11 @@ def server(
 
 @pytest.fixture
 def meddler(server: Server) -> Callable[..., Meddler]:
-    """Makes a proxy before the run's server."""
+    """Makes a proxy in front of the run's server."""
     return lambda mood: Meddler(server.url, mood)
 
 
 @pytest.fixture(scope="session")
 def sign_up(server: Server) -> Callable[..., Annotator]:
-    """Makes an account by the invite link: ``sign_up(email)``; without one it makes one up."""
+    """Makes an account with the invite link: ``sign_up(email)``; by default with a new address."""
     return lambda email=None: new_person(server.url, server.key, email)

@@ -1,4 +1,4 @@
-"""What goes wrong between us and a server, and what is said of it."""
+"""What can go wrong between us and a server, and the errors for it."""
 
 import json
 import socket
@@ -18,14 +18,14 @@ from curation.rounds.platforms.label_studio.connection import Connection, health
 GOOD = {"release": "1.23.2"}
 
 
-def opened(url: str, key: str = "0" * 40, **knobs: Any) -> Connection:
-    given = {"tell": lambda _: None, "timeout": 5, "pause": lambda _: None, **knobs}
+def opened(url: str, key: str = "0" * 40, **options: Any) -> Connection:
+    given = {"tell": lambda _: None, "timeout": 5, "pause": lambda _: None, **options}
     return Connection(url, key, **given)
 
 
 @contextmanager
 def saying(answer: Callable[[str], tuple[int, str]]) -> Iterator[str]:
-    """A server of which each path's answer is made up."""
+    """A server with a fixed answer for each path."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -53,7 +53,7 @@ def saying(answer: Callable[[str], tuple[int, str]]) -> Iterator[str]:
 
 @pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://example.org", "http://"])
 def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(CurationError, match="is no address"):
+    with pytest.raises(CurationError, match="is not an address"):
         opened(url)
 
 
@@ -68,7 +68,7 @@ def test_nobody_there_is_told_and_tried_again() -> None:
             opened(f"http://127.0.0.1:{port}", tell=told.append, pause=waited.append)
     assert waited == [1, 4, 15]
     assert [one.split("; ")[-1] for one in told] == [f"trying again in {n} s" for n in (1, 4, 15)]
-    assert "see that the server runs" in error.value.fix
+    assert "check that the server runs" in error.value.fix
 
 
 def test_a_server_that_never_answers_is_given_up() -> None:
@@ -86,7 +86,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "says"),
     [
-        (200, "<!doctype html><title>Hello</title>", "something that is not Label Studio's"),
+        (200, "<!doctype html><title>Hello</title>", "the answer is not from Label Studio"),
         (200, json.dumps({"version": "3.2"}), "is not Label Studio"),
         (200, json.dumps(["1.23"]), "is not Label Studio"),
         (200, json.dumps({"release": "soon"}), "is not Label Studio"),

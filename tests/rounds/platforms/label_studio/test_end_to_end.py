@@ -1,4 +1,4 @@
-"""Rounds on a real server with people in a real browser, by the commands alone, to decisions."""
+"""Rounds on a real server with people in a real browser, from the commands to decisions."""
 
 import json
 import re
@@ -30,7 +30,7 @@ Say = Any
 
 @pytest.fixture
 def root(campaign: Any) -> Path:
-    """A campaign with one term, one item of each kind on it, and labels as they are needed."""
+    """A campaign with one term, one item of each kind on it, and labels = "needed"."""
     path = campaign.root / "campaign.toml"
     text = path.read_text("utf-8")
     for before, after in (
@@ -52,7 +52,7 @@ def root(campaign: Any) -> Path:
 
 @pytest.fixture
 def say(cli: Any, root: Path, server: Any) -> Say:
-    """Runs a command of the campaign and gives what it says as JSON."""
+    """Runs a command of the campaign and returns its JSON."""
 
     def run(*args: str) -> Any:
         done = cli(
@@ -69,7 +69,7 @@ def say(cli: Any, root: Path, server: Any) -> Say:
 
 
 class Seat:
-    """Somebody at a browser: signs up by the invite link, opens the stream, fills forms."""
+    """A person at a browser, who signs up with the invite link, opens the stream, fills forms."""
 
     def __init__(self, browser: Any, link: str, email: str) -> None:
         self.email = email
@@ -81,20 +81,20 @@ class Seat:
         self.page.wait_for_url(re.compile("/(projects|$)"))
 
     def open(self, address: str) -> None:
-        """Go to a round's stream and put its instructions away."""
+        """Go to a round's stream and close its instructions."""
         self.page.goto(address)
         self.away(".lsf-modal-ls__body")
         self.page.locator(".cur").wait_for()
 
     def away(self, what: str) -> None:
-        """Close what lies over the page; while it still appears, it does not hear a key."""
+        """Close what covers the page; it ignores keys while it still appears."""
         self.page.locator(what).wait_for()
         while self.page.locator(what).count():
             self.page.keyboard.press("Escape")
             self.page.wait_for_timeout(200)
 
     def submit(self) -> str:
-        """Press Submit; gives what the form objects to."""
+        """Press Submit. Returns the form's error."""
         self.page.locator("button", has_text=SUBMIT).click()
         self.page.wait_for_timeout(1500)
         objection = self.page.locator(".ant-modal-confirm-content")
@@ -140,7 +140,7 @@ def test_from_sign_up_to_decisions(
     assert {a.sentence: a.intent for i in items for a in i.associations} == MEANT
 
     opened = say("rounds", "open", "validation", "--name", "v")
-    assert "holds intrasentence, intersentence as well" in say.warnings[-1]
+    assert "also holds intrasentence, intersentence" in say.warnings[-1]
     # One of the two is of the sample and asked for five, the other for three.
     assert (opened["tasks"], opened["answers_asked"]) == (2, 8)
     project = int(opened["address"].split("/projects/")[1].split("/")[0])

@@ -1,4 +1,4 @@
-"""What can befall rounds on a real server: it dies, hangs, forgets; answers go and change."""
+"""Faults of a real server: it dies, hangs, loses data; answers are deleted or change."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from support.strike import strike, times
 
 
 class Own:
-    """A server of this file's own: it is killed."""
+    """A server for this file alone, because it is killed."""
 
     def __init__(self, place: Place, executable: Path) -> None:
         self.place, self.executable = place, executable
@@ -94,7 +94,7 @@ FOLDED = ("items", "labels", "answers", "rejected", "flags")
 
 
 def folded(desk: Any) -> dict[str, Any]:
-    """What was made of the answers, each in any order but with its reason, without places."""
+    """What answers became, with their reasons, in any order and without places."""
     found = {}
     for name in FOLDED:
         lines = (desk.rounds / "v" / f"{name}.jsonl").read_text("utf-8").splitlines()
@@ -107,7 +107,7 @@ def folded(desk: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def wanted(work: Work, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What an undisturbed pull comes to."""
+    """The result of an undisturbed pull."""
     desk = work.desk.copy(tmp_path_factory.mktemp("wanted") / "c")
     desk.say("rounds", "pull", "v")
     found = folded(desk)
@@ -121,14 +121,14 @@ def desk(work: Work, tmp_path: Path) -> Any:
 
 
 def at(desk: Any, url: str) -> None:
-    """Say of the round that it is on another server."""
+    """Move the round to another server, by its file."""
     path = desk.rounds / "v" / "round.json"
     said = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**said, "server": url}), "utf-8")
 
 
 def impatient() -> None:
-    """Two tasks a page, and little waiting: what is broken off is then in the middle."""
+    """Two tasks per page and short waits, so that faults occur in the middle."""
     from curation.rounds.platforms.label_studio import client
     from curation.rounds.platforms.label_studio.connection import Connection
 
@@ -138,7 +138,7 @@ def impatient() -> None:
 
 
 def check_pulled(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
-    """Pulled again, it is all there, and once."""
+    """Pull again, and check that everything is there once."""
     at(desk, own.url)
     done = desk.run("rounds", "pull", "v", before=impatient)
     assert done.code == 0, done.err
@@ -314,7 +314,7 @@ def test_a_task_that_is_deleted_there_is_named_and_put_again(fresh: Any) -> None
 
 
 def kill_at(what: str) -> Callable[[], None]:
-    """Prepare an opening to die just before or after something."""
+    """Make an opening die just before or after a call."""
 
     def prepare() -> None:
         from curation.rounds.platforms.label_studio.client import LabelStudio

@@ -40,7 +40,7 @@ def task(kind: RoundKind) -> dict[str, Any]:
 
 
 def away(modal: Any) -> None:
-    """Close what lies over the page; while it still appears, it does not hear a key."""
+    """Close what covers the page; it ignores keys while it still appears."""
     for _ in range(100):
         if not modal.count():
             return
@@ -50,14 +50,14 @@ def away(modal: Any) -> None:
 
 
 class Form(NamedTuple):
-    """A form that somebody has open: the page, and what went wrong on it."""
+    """An open form: its page, and the errors on it."""
 
     page: Any
     errors: list[str]
     stored: Callable[[], list[dict[str, Any]]]
 
     def refused(self) -> str:
-        """Press Submit; gives what the form objects to."""
+        """Press Submit. Returns the form's error."""
         self.submit()
         objection = self.page.locator(".ant-modal-confirm-content")
         said = str(objection.inner_text())
@@ -75,7 +75,7 @@ class Form(NamedTuple):
             field.fill(text)
 
     def answer(self) -> dict[str, list[str]]:
-        """What the server has of the only answer: each control's values."""
+        """The only answer on the server: the values of each control."""
         for _ in range(100):
             if found := self.stored():
                 break
@@ -89,7 +89,7 @@ class Form(NamedTuple):
 
 @pytest.fixture(scope="module")
 def person(browser: Any, sign_up: Callable[..., Any]) -> Any:
-    """The browser of somebody who has signed up and logged in."""
+    """The browser of a person who has signed up and logged in."""
     somebody = sign_up()
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
@@ -106,7 +106,7 @@ def person(browser: Any, sign_up: Callable[..., Any]) -> Any:
 def opened(
     person: Any, server: Any, worker_id: str, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Form]]:
-    """Opens a round's form in the label stream; what goes wrong on its page fails the test."""
+    """Opens a round's form in the label stream; errors on its page fail the test."""
     made: list[Form] = []
     ls = connect(server.url, server.key)
 

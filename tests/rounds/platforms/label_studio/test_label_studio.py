@@ -1,4 +1,4 @@
-"""What rounds do on a real Label Studio: tasks, people, answers, and all of it broken off."""
+"""Tasks, people and answers on a real Label Studio, also if calls are stopped half-way."""
 
 import itertools
 from collections import Counter, defaultdict
@@ -19,7 +19,7 @@ Seen = dict[str, dict[int, str]]
 
 
 def is_bar(annotation: dict[str, Any]) -> bool:
-    """Whether ``bar`` made this: passed on in somebody's name, but not by that person."""
+    """Whether ``bar`` made this: skipped in somebody's name, but not by that person."""
     return (
         bool(annotation.get("was_cancelled"))
         and not annotation.get("result")
@@ -54,7 +54,7 @@ def made(ls: LabelStudio, worker_id: str) -> Callable[..., tuple[int, dict[str, 
 
 
 class Archive:
-    """What a campaign does with what is pulled."""
+    """Keeps what is pulled, as a campaign does."""
 
     def __init__(self, ls: LabelStudio, project: int) -> None:
         self.ls, self.project = ls, project
@@ -80,7 +80,7 @@ class Archive:
         return came
 
     def now(self) -> dict[int, Payload]:
-        """The answers that stand."""
+        """The current answers."""
         stand: dict[int, Payload] = {}
         for one in self.payloads:
             if "deleted" in one:

@@ -1,4 +1,4 @@
-"""A server of the campaign's own: made, started, killed, started again and stopped."""
+"""A campaign's own server is made, started, killed, started again and stopped."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def mode(path: Path) -> int:
 
 
 def status(link: str, email: str) -> int:
-    """How the server answers who tries to sign up."""
+    """The status with which the server answers a sign-up."""
     with requests.Session() as session:
         session.trust_env = False
         session.get(link, timeout=60)
@@ -67,7 +67,7 @@ def test_a_server_lives_dies_and_lives_again(
         assert first.password not in commands(first.process.pid)
 
         with pytest.raises(
-            CurationError, match=f"port {place.port} of 127.0.0.1 is taken"
+            CurationError, match=f"port {place.port} of 127.0.0.1 is in use"
         ) as error:
             local.start(place, executable=label_studio_executable)
         assert f"process {first.process.pid}" in error.value.what
@@ -142,7 +142,7 @@ def test_a_server_lives_dies_and_lives_again(
 
 
 def listening(pid: int) -> set[str] | None:
-    """Where a process listens; None where that cannot be told."""
+    """Where a process listens; None if that is not known."""
     try:
         said = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
@@ -177,7 +177,7 @@ def test_a_server_that_never_answers_is_ended(tmp_path: Path) -> None:
         os.kill(pid, 0)
 
 
-def test_an_owner_that_cannot_be_read_is_not_made_anew(tmp_path: Path) -> None:
+def test_an_owner_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
     place = Place("writers", tmp_path, free_port())
     (tmp_path / "owner.json").write_text('{"email": "x"}', "utf-8")
     with pytest.raises(CurationError, match="does not hold the owner's account"):
@@ -192,7 +192,7 @@ def test_an_executable_that_is_named_is_taken(
 ) -> None:
     path = tmp_path / "label-studio"
     monkeypatch.setenv(local.EXECUTABLE, str(path))
-    with pytest.raises(CurationError, match="is no executable"):
+    with pytest.raises(CurationError, match="is not an executable"):
         local.prepare(tmp_path / "home", str)
     path.touch()
     path.chmod(0o755)
@@ -201,7 +201,7 @@ def test_an_executable_that_is_named_is_taken(
 
 
 def fake_python(folder: Path, *, then: str) -> Path:
-    """What stands in for the interpreter: makes an environment whose pip says ``then``."""
+    """A fake interpreter that makes an environment whose pip runs ``then``."""
     path = folder / "python"
     path.write_text(
         f"""#!/bin/sh

@@ -51,7 +51,7 @@ class Desk:
         return {str(task.item): task for task in found}
 
     def answer(self, person: Any, choices: Any, *, only: int = 99) -> list[str]:
-        """Somebody answers what is served; gives our ids of the tasks."""
+        """Answer what a person is served. Returns our ids of the tasks."""
         served: list[str] = []
         while len(served) < only and (task := person.next(self.project)):
             data = task["data"]
