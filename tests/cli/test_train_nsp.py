@@ -76,7 +76,11 @@ def test_a_folder_of_wikiextractor_is_learnt_from_and_so_many_pairs_are_tested_o
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(None, "no such file"), ("", "is empty"), ("one\n\ntwo", "no article of two sentences")],
+    [
+        (None, "no such file"),
+        ("", "is empty"),
+        ("one\n\ntwo", "no article of at least two sentences"),
+    ],
 )
 def test_a_bad_corpus_is_an_error_before_the_model_is_loaded(
     cli: Any, tmp_path: Path, content: str | None, says: str

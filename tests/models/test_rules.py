@@ -64,13 +64,13 @@ def test_a_profile_with_a_head_says_why_it_is_not_for_endpoints(profile: str) ->
     with pytest.raises(CurationError, match=f"«{profile}» has no rules for endpoint") as caught:
         rules_for("endpoint", rule=None, profile=profile)
     assert "a next-sentence head, which a model behind an endpoint cannot have" in caught.value.what
-    assert caught.value.fix == "take acl-pll, default"  # those that serve endpoints
+    assert caught.value.fix == "use one of: acl-pll, default"  # those that serve endpoints
 
 
 def test_no_profile_of_a_paper_is_for_models_that_it_does_not_score() -> None:
     with pytest.raises(CurationError, match="«acl-pll» has no rules for seq2seq models") as caught:
         rules_for("seq2seq", rule=None, profile="acl-pll")
-    assert caught.value.fix == "take default"
+    assert caught.value.fix == "use one of: default"
     # StereoSet's code reads XLNet after a passage of its own, and does not hide what is masked.
     with pytest.raises(CurationError, match="«code» has no rules for xlnet models"):
         rules_for("xlnet", rule=None, profile="code")

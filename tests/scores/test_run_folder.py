@@ -181,8 +181,8 @@ def test_scores_of_the_old_attribute_acl_are_set_aside(
     assert not (tmp_path / "bert" / old_name).exists() or old_name == work.folder.name
     assert notices[-1] == (
         f"{work.folder / 'run.json'}: attribute-acl was the sum of the pieces' log-probabilities; "
-        "it is now the log of their mean probability, as ACL §6.1 says; those scores are in "
-        f"{aside} now"
+        "it is now the log of their mean probability, as in ACL §6.1; the earlier scores are "
+        f"now in {aside}"
     )
     assert scored(work, INTRA) == ({"scored": 0, "before": 6, "refused": 0}, [])
 
@@ -283,7 +283,9 @@ def test_acl_ll_does_not_take_a_models_own_head(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
     work = job(ModelSpec(str(model("bert_pretrained")), plain=True), tmp_path, profile="acl-ll")
-    with pytest.raises(CurationError, match="acl-ll takes a next-sentence head that was") as caught:
+    with pytest.raises(
+        CurationError, match="acl-ll needs a next-sentence head that is trained"
+    ) as caught:
         score_cats(work, CATS)
     assert "curation scores train-nsp" in caught.value.fix
     assert "--accept-own-head" in caught.value.fix

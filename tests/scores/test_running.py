@@ -631,7 +631,7 @@ def test_batches_that_do_not_fit_are_halved(
     assert counts["scored"] == 39
     assert close(values(tight), values(usual), 1e-6)
     assert notices
-    assert all(text.startswith("out of memory: batches of ") for text in notices)
+    assert all(text.startswith("out of memory: using batches of ") for text in notices)
 
 
 def test_a_text_that_does_not_fit_alone_is_an_error_and_what_is_scored_stays(
@@ -643,7 +643,9 @@ def test_a_text_that_does_not_fit_alone_is_an_error_and_what_is_scored_stays(
     large = reworded(INTRA[-1], f"The fiddler of house 6 is {LONG[:72]} today.")
     work = job(ModelSpec(str(causal), plain=True), tmp_path)
     scarce(50)
-    with pytest.raises(CurationError, match=r"tiny-causal: no memory for one text of \d+ tokens"):
+    with pytest.raises(
+        CurationError, match=r"tiny-causal: not enough memory for one text of \d+ tokens"
+    ):
         score_cats(work, [*INTRA[:-1], large])
     kept = values(work)
     assert 0 < len(kept) < 21
