@@ -143,7 +143,7 @@ def test_gpt2_is_no_masked_model(made: Made) -> None:
 
 def test_a_folder_that_holds_no_model(tmp_path: Path) -> None:
     for opening in (identity, load):
-        with pytest.raises(CurationError, match="has no config.json"):
+        with pytest.raises(CurationError, match=r"has no config\.json"):
             opening(str(tmp_path))
         with pytest.raises(CurationError, match="none: no such folder"):
             opening(str(tmp_path / "none"))

@@ -11,6 +11,7 @@ from curation.models.rules import (
     RULES,
     SOURCES,
     ScoringRequest,
+    family_named,
     profiles_of,
     revisions,
     rules_for,
@@ -121,3 +122,9 @@ def test_what_an_ask_says_of_its_text() -> None:
     assert [twice.text[a:b] for a, b in twice.fills] == ["Old", "old"]
     pair = ScoringRequest("intersentence", "A cat came.", "It sat.")
     assert pair.text == "A cat came. It sat."
+
+
+def test_the_former_name_of_xlnets_family_is_read_as_the_present_one() -> None:
+    assert [family_named(name) for name in ("permuted", "xlnet", "masked", "ensemble", "")] == [
+        "xlnet", "xlnet", "masked", "ensemble", "",
+    ]  # fmt: skip
