@@ -154,7 +154,7 @@ def load(
             another shape, are drawn at random by torch.
 
     Raises:
-        CurationError: the model does not exist, cannot be read, or lacks the weights of the head.
+        CurationError: the model does not exist, cannot be read, or has no weights for the head.
     """
     torch, transformers = _torch()
     source: dict[str, Any] = {

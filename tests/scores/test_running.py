@@ -196,7 +196,7 @@ def test_a_rule_leaves_cats_of_the_other_kind_alone(causal: Path, tmp_path: Path
     found = figures(work, CATS)
     assert list(found["splits"]["test"]["kinds"]) == ["intersentence"]
     assert found["left_out"] == {"test": 0}  # it is not for the others, so they lack nothing
-    with pytest.raises(CurationError, match="which serves intersentence CATs"):
+    with pytest.raises(CurationError, match="is for intersentence CATs, and there are none"):
         score_cats(work, INTRA)
 
 
@@ -355,7 +355,7 @@ def test_scores_made_otherwise_never_join(
         notices.clear()
         score_cats(first, INTRA[:2], notice=notices.append)
         assert (asked, values(first)) == ([], old)
-        assert "taken up again" in notices[1]
+        assert "used again" in notices[1]
         assert json.loads((first.folder / "run.json").read_bytes())["dtype"] == "float32"
         (aside,) = (path for path in superseded(first) if (path / "run.json").exists())
         assert json.loads((aside / "run.json").read_bytes())["dtype"] == "bfloat16"
@@ -371,12 +371,13 @@ def test_scores_that_nothing_says_whose_they_are_are_set_aside(
     notices: list[str] = []
     score_cats(work, INTRA[:1], notice=notices.append)
     assert sorted(asked) == ids(INTRA[:1])
-    assert "no run.json says whose these scores are" in notices[0]
+    assert "there is no run.json to identify these scores" in notices[0]
     assert (superseded(work)[0] / "scores.jsonl").exists()
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [("[]", "not a run"), ("{", "ends in the middle"), ("", "is empty")]
+    ("content", "says"),
+    [("[]", "is not a JSON object"), ("{", "ends in the middle"), ("", "is empty")],
 )
 def test_a_damaged_run_json_is_named(causal: Path, tmp_path: Path, content: str, says: str) -> None:
     work = job(ModelSpec(str(causal)), tmp_path)
@@ -460,7 +461,7 @@ def test_a_model_that_gives_no_numbers_is_an_error_and_no_figure(
     work = job(ModelSpec(str(model), plain=True), tmp_path)
     assert score_cats(work, INTRA[:2]) == {"scored": 0, "before": 0, "refused": 6}
     assert {line["code"] for line in lines(work, "rejected.jsonl")} == {"not_finite"}
-    with pytest.raises(CurationError, match="nan: no CAT has a score of each") as caught:
+    with pytest.raises(CurationError, match="nan: no CAT has a score for each") as caught:
         figures(work, INTRA[:2])
     assert "rejected.jsonl" in caught.value.fix
     written = json.loads((work.folder / "results.json").read_bytes())
