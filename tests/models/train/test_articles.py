@@ -192,7 +192,7 @@ def test_the_column_of_the_text_can_be_named(tmp_path: Path) -> None:
     assert list(articles(lines, field="body")) == [["Rain.", "Sun."]]
     with pytest.raises(CurationError, match="the column 'text' does not exist") as error:
         list(articles(path))
-    assert "--field; there are body, n" in error.value.fix
+    assert "--field; the columns are body, n" in error.value.fix
     with pytest.raises(CurationError, match="the column 'n' is int64, not text"):
         list(articles(path, field="n"))
 
