@@ -205,7 +205,7 @@ def shown(epochs: int) -> Iterator[Tell]:
             elif progress.loss is None:
                 bar.begin(progress.step, progress.steps)
                 if progress.step:
-                    console.note(f"continuing at step {progress.step} of {progress.steps}")
+                    console.note(f"continues at step {progress.step} of {progress.steps}")
             else:
                 bar.advance()
                 losses.append(progress.loss)

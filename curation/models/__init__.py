@@ -1,1 +1,1 @@
-"""Load and run neural models; the only home of torch and transformers."""
+"""Load and run neural models; the only package that uses torch and transformers."""

@@ -35,7 +35,7 @@ def score(
         tell: called with the number of rows in each batch.
 
     Raises:
-        CurationError: the tokenizer lacks what the rule needs, or memory ran out.
+        CurationError: the tokenizer does not have what the rule needs, or memory ran out.
     """
     plans = _plans(runner, rule, requests)
     texts = [text for plan in plans if isinstance(plan, Sum) for text in plan.texts]

@@ -231,9 +231,9 @@ class Runner:
 
     def _probes(self) -> list[Text]:
         tokens = len(self.loaded.tokenizer)
-        draw = np.random.default_rng(0)
-        start = draw.integers(tokens, size=5).tolist()
-        ends = [draw.integers(tokens, size=size).tolist() for size in (3, 6, 1)]
+        rng = np.random.default_rng(0)
+        start = rng.integers(tokens, size=5).tolist()
+        ends = [rng.integers(tokens, size=size).tolist() for size in (3, 6, 1)]
         return [
             Text(ids, [(place, ids[place]) for place in range(len(ids))])
             for ids in (start + end for end in ends)

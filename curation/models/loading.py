@@ -21,7 +21,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 _PACKAGES = ("torch", "transformers", "tokenizers")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _NO_LIMIT = 10**9  # tokenizers without a limit state a huge one
-_LEARNT_POSITIONS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
+_POSITIONS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
 
 
 @dataclass
@@ -53,11 +53,10 @@ class Loaded:
     def window(self) -> int | None:
         """The largest number of tokens that it reads at once; None if there is no limit."""
         config = self.model.config.get_text_config()
-        learnt = [getattr(config, name, None) for name in _LEARNT_POSITIONS]
-        if self.family == "xlnet":  # positions are relative
-            learnt = []
+        names = () if self.family == "xlnet" else _POSITIONS  # XLNet's positions are relative
+        sizes = [getattr(config, name, None) for name in names]
         offset = position_offset(self.model)
-        limits = [n - offset for n in learnt if isinstance(n, int) and n > 0]
+        limits = [n - offset for n in sizes if isinstance(n, int) and n > 0]
         stated = getattr(self.tokenizer, "model_max_length", None)
         if isinstance(stated, int) and 0 < stated < _NO_LIMIT:
             limits.append(stated)
@@ -154,7 +153,7 @@ def load(
             another shape, are drawn at random by torch.
 
     Raises:
-        CurationError: the model does not exist, cannot be read, or lacks the weights of the head.
+        CurationError: the model does not exist, cannot be read, or has no weights for the head.
     """
     torch, transformers = _torch()
     source: dict[str, Any] = {

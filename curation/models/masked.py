@@ -36,7 +36,7 @@ def score(
         tell: called with the number of rows in each batch.
 
     Raises:
-        CurationError: the tokenizer lacks what the rule needs, or memory ran out.
+        CurationError: the tokenizer does not have what the rule needs, or memory ran out.
     """
     plans = texts(runner.loaded.tokenizer, rule, requests, window=runner.loaded.window)
     values = iter(

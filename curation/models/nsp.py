@@ -214,10 +214,10 @@ class PairRunner(Runner):
 
     def _probes(self) -> list[Text]:
         loaded = self.loaded
-        draw = np.random.default_rng(0)
+        rng = np.random.default_rng(0)
         frame = frame_of(loaded)
         vocabulary = loaded.model.config.get_text_config().vocab_size
-        words = [draw.integers(vocabulary, size=size).tolist() for size in (4, 3, 6, 1)]
+        words = [rng.integers(vocabulary, size=size).tolist() for size in (4, 3, 6, 1)]
         return [frame.text(words[0], words[n], loaded.model.follows) for n in (1, 2, 3)]
 
     @torch.inference_mode()

@@ -69,7 +69,7 @@ def score(
         tell: called with the number of answers in each batch.
 
     Raises:
-        CurationError: the tokenizer lacks what the rule needs, or memory ran out.
+        CurationError: the tokenizer does not have what the rule needs, or memory ran out.
     """
     plans = plan(loaded.tokenizer, rule, requests, window=loaded.window)
     unique = list(dict.fromkeys(each for each in plans if isinstance(each, Pair)))

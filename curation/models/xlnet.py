@@ -95,10 +95,10 @@ class XLNetRunner(Runner):
     def _probes(self) -> list[Text]:
         """Texts of different lengths with one or two hidden tokens, one or both of them read."""
         tokens = len(self.loaded.tokenizer)
-        draw = np.random.default_rng(0)
+        rng = np.random.default_rng(0)
         texts = []
         for size, hidden, places in ((9, (4,), (4,)), (6, (1, 2), (1,)), (12, (0, 7), (7, 0))):
-            ids = draw.integers(tokens, size=size).tolist()
+            ids = rng.integers(tokens, size=size).tolist()
             asked = [(place, ids[place]) for place in places]
             for place in hidden:
                 ids[place] = self._mask_token

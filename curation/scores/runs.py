@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from curation.files import CurationError, read_json, read_table
-from curation.models.rules import PROFILES, REVISED, RULES, revisions
+from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
 from curation.records import GOLDS, KINDS, Cat, Score
 from curation.scores.asking import VARIANTS, questions
 from curation.stats.intervals import Floats
@@ -57,7 +57,7 @@ class Run:
     @property
     def family(self) -> str:
         """The model's family, or "" if it is not known."""
-        return str(self.about.get("family", ""))
+        return family_named(str(self.about.get("family", "")))
 
     @property
     def rules(self) -> dict[str, str]:

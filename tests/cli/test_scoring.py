@@ -197,7 +197,7 @@ def test_cats_without_a_score_are_left_out_with_a_warning(
     write_gold(gold, long)
     code, out, err = score(models[0])
     assert code == 1
-    assert "error: tiny-causal: no CAT has a score of each association" in err
+    assert "error: tiny-causal: no CAT has a score for each of its associations" in err
     assert rows(out) == []
 
 
@@ -208,14 +208,16 @@ def test_another_dtype_sets_scores_aside_with_a_note(
     code, _, err = score(models[0], "--dtype", "bfloat16")
     assert code == 0
     (aside,) = (tmp_path / "scores" / "tiny-causal" / "ll-bos_conditional" / "superseded").iterdir()
-    assert f"run.json: another dtype; those scores are in {aside} now" in err
+    assert f"run.json: another dtype; the earlier scores are now in {aside}" in err
 
 
 def test_an_own_head_under_acl_ll_is_marked_in_every_table(score: Curation, tmp_path: Path) -> None:
     model = bert_pretrained(tmp_path / "bert")
     code, out, err = score(model, "--profile", "acl-ll")
     assert (code, rows(out)) == (1, [])
-    assert "acl-ll takes a next-sentence head that was trained alike for every model" in err
+    assert (
+        "acl-ll needs a next-sentence head that is trained in the same way for every model" in err
+    )
     assert "train-nsp" in err
     assert not (tmp_path / "scores").exists()
     code, out, err = score(model, "--profile", "acl-ll", "--accept-own-head")
@@ -318,7 +320,7 @@ def test_every_model_has_a_folder_of_its_own_within_the_folder(
         (["--rule", "pll"], "the rule «pll» is not for causal models", "ll-bos"),
         (["--rule", "guess"], "there is no rule «guess»", "ll-bos"),
         (["--profile", "guess"], "there is no profile «guess»", "acl-ll"),
-        (["--profile", "acl-ll"], "acl-ll takes a next-sentence head", "--accept-own-head"),
+        (["--profile", "acl-ll"], "acl-ll needs a next-sentence head", "--accept-own-head"),
         (["--rule", "ll-bos", "--profile", "default"], "both a rule and a profile", "one of them"),
         (["--variant", "upside"], "there is no variant «upside»", "lower, capital"),
         (["--dtype", "float7"], "no dtype «float7»", "bfloat16"),
@@ -391,7 +393,7 @@ def test_no_cat_for_the_rule(score: Curation, models: tuple[Path, Path], gold: P
     write_gold(gold, item(0))
     code, _, err = score(models[0], "--rule", "conditional")
     assert code == 1
-    assert "error: no CAT is for the rule, which serves intersentence CATs" in err
+    assert "error: the rule is for intersentence CATs, and there are none" in err
 
 
 def test_a_model_that_fails_half_way_is_reported_and_the_others_go_on(

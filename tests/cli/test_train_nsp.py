@@ -62,7 +62,7 @@ def test_a_folder_of_wikiextractor_is_learnt_from_and_so_many_pairs_are_tested_o
     how += ("--optimizer", "bertadam", "--length", "32", "--batch", "16", "--device", "cpu")
     done = forked(*command[:3], *how, "--out", tmp_path / "out")
     assert done.code == 0, done.err
-    assert "10 articles, 60 sentences; left out: 0 articles of fewer than two" in done.err
+    assert "10 articles, 60 sentences; left out: 0 articles with fewer than two" in done.err
     assert "on 7 pairs (the paper's heads: 92.5 to 98.5 %)" in done.out
     report = json.loads((tmp_path / "out" / "training.json").read_bytes())
     assert (report["pairs_held_out"], report["pairs_an_epoch"]) == (7, 30)
@@ -76,7 +76,11 @@ def test_a_folder_of_wikiextractor_is_learnt_from_and_so_many_pairs_are_tested_o
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(None, "no such file"), ("", "is empty"), ("one\n\ntwo", "no article of two sentences")],
+    [
+        (None, "no such file"),
+        ("", "is empty"),
+        ("one\n\ntwo", "no article of at least two sentences"),
+    ],
 )
 def test_a_bad_corpus_is_an_error_before_the_model_is_loaded(
     forked: Any, tmp_path: Path, content: str | None, says: str
@@ -98,7 +102,7 @@ def test_a_missing_model_leaves_nothing_that_looks_trained(
     args = [str(tmp_path / "empty") if part.endswith("tiny-bert") else part for part in command]
     done = forked(*args, "--out", tmp_path / "out")
     assert done.code == 1
-    assert "without config.json" in done.err
+    assert "has no config.json" in done.err
     assert not list((tmp_path / "out").glob("*.json"))
 
 

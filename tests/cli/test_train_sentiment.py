@@ -110,7 +110,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(
     assert "epoch 12 of 12: loss" in done.err
     accuracy = f"held-out accuracy {report['held_out_accuracy']:.1f} % on 24 reviews"
     rest = "(the paper's classifier on its test set: 92 %; always the commonest class: 50.0 %)"
-    assert f"{accuracy} {rest}; trained model in {whole}" in done.out
+    assert f"{accuracy} {rest}; the trained model is in {whole}" in done.out
     assert done.out == again.out.replace(str(killed), str(whole))
 
 
@@ -153,7 +153,10 @@ def test_a_folder_has_its_own_test_set_unless_another_is_named(
         (None, "a.csv: no such file"),
         ("", "a.csv: is empty"),
         ("text,label\nbread,0\nfair,great\n", "a.csv line 3, label: unknown label 'great'"),
-        ('text,stars\n"two\nlines",1\nfair,6\n', "a.csv line 4, stars: '6' stars"),
+        (
+            'text,stars\n"two\nlines",1\nfair,6\n',
+            "a.csv line 4, stars: '6' is not a number of stars",
+        ),
         ("text,label\nbread, and butter,0\n", "a.csv line 2: has 3 columns"),
         ("text,label\na,0\nb,0\nc,1\n", "1 different review of the class «positive»"),
     ],
@@ -179,7 +182,7 @@ def test_a_missing_model_leaves_nothing_that_looks_trained(
     args = [str(tmp_path / "empty") if part.endswith("tiny-bert") else part for part in command]
     done = forked(*args, "--out", tmp_path / "out")
     assert done.code == 1
-    assert "without config.json" in done.err
+    assert "has no config.json" in done.err
     assert not list((tmp_path / "out").glob("*.json"))
 
 

@@ -158,9 +158,9 @@ def test_outputs_without_names_are_named_by_whoever_knows(changed: Make) -> None
 @pytest.mark.parametrize(
     ("labels", "says"),
     [
-        (("negative", "neutral", "positive"), "has 2 classes, and 3 labels are given"),
+        (("negative", "neutral", "positive"), "has 2 classes, but 3 labels are given"),
         (("negative", "joy"), "«joy» does not say which"),
-        (("negative", "neutral"), "no class for negative or none for positive"),
+        (("negative", "neutral"), "no class for negative or for positive"),
     ],
 )
 def test_labels_that_do_not_fit_are_errors(made: Make, labels: Any, says: str) -> None:
@@ -177,7 +177,7 @@ def test_a_long_text_loses_its_end_and_that_is_said(made: Make) -> None:
     found = classify(classifier, [LONG, "bread", f"{LONG} {LONG}"])
     assert classifier.truncated == 2
     assert classifier.notices == [
-        "classifier: 2 of 3 texts have more than 96 tokens and were read without their ends"
+        "classifier: 2 of 3 texts have more than 96 tokens; their ends were not read"
     ]
     assert found[0] == found[2]  # they begin alike
     classify(classifier, ["bread"])
@@ -205,13 +205,13 @@ def test_where_memory_runs_out_batches_are_halved(
     np.testing.assert_allclose(classify(classifier, TEXTS), whole, atol=1e-5)
     assert max(sizes) > 200 >= sizes[-1]
     assert classifier.batch_tokens <= 200 * 2
-    assert any("out of memory: batches of" in notice for notice in classifier.notices)
+    assert any("out of memory: using batches of" in notice for notice in classifier.notices)
 
     def none(**_: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(model, "forward", none)
-    with pytest.raises(CurationError, match="no memory for one text of 96 tokens") as error:
+    with pytest.raises(CurationError, match="not enough memory for one text of 96 tokens") as error:
         classify(classifier, TEXTS)
     assert "on the CPU" in error.value.fix
 
@@ -239,7 +239,7 @@ def test_a_model_that_sees_padding_reads_texts_one_by_one(made: Make, tmp_path: 
     classifier = load(str(tmp_path))
     assert classifier.alone
     assert classifier.notices == [
-        f"{tmp_path.name}: cannot take texts side by side and reads them one by one, slower"
+        f"{tmp_path.name}: cannot read texts in batches; it reads them one by one, slower"
     ]
     model = HF.FNetForSequenceClassification.from_pretrained(tmp_path).eval()
     for text, found in zip(TEXTS[:5], classify(classifier, TEXTS[:5]), strict=True):
@@ -251,7 +251,7 @@ def test_a_model_that_sees_padding_reads_texts_one_by_one(made: Make, tmp_path: 
 
 @pytest.mark.parametrize("empty", ["", " \n"])
 def test_an_empty_text_is_an_error_that_says_which(made: Make, empty: str) -> None:
-    with pytest.raises(CurationError, match="text 2: has nothing to read"):
+    with pytest.raises(CurationError, match="text 2: is empty"):
         classify(load(str(made())), ["bread", empty])
 
 
@@ -302,7 +302,7 @@ def test_a_head_that_was_not_trained_is_an_error(name: str, tmp_path: Path) -> N
 
 def test_a_type_of_model_that_tells_no_classes_is_an_error(tmp_path: Path) -> None:
     folder = tiny.MAKERS["mamba"](tmp_path / "mamba")
-    with pytest.raises(CurationError, match="models of this type tell no classes") as error:
+    with pytest.raises(CurationError, match="models of this type cannot classify") as error:
         load(str(folder))
     assert "curation measures train-sentiment" in error.value.fix
 
@@ -310,9 +310,9 @@ def test_a_type_of_model_that_tells_no_classes_is_an_error(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("told", "says"),
     [
-        ({"problem_type": "multi_label_classification"}, "gives several labels at once"),
+        ({"problem_type": "multi_label_classification"}, "its output is several labels at once"),
         ({"id2label": {"0": "negative", "1": "toxic"}}, "«toxic» does not say"),
-        ({"id2label": {"0": "neutral", "1": "negative"}}, "none for positive"),
+        ({"id2label": {"0": "neutral", "1": "negative"}}, "for negative or for positive"),
     ],
 )
 def test_what_tells_something_else_is_an_error(changed: Make, told: Any, says: str) -> None:
@@ -321,12 +321,12 @@ def test_what_tells_something_else_is_an_error(changed: Make, told: Any, says: s
 
 
 def test_a_regression_is_an_error(made: Make) -> None:
-    with pytest.raises(CurationError, match="gives a number"):
+    with pytest.raises(CurationError, match="its output is a number"):
         load(str(made("bert", ("score",))))
 
 
 def test_a_folder_that_is_no_model_is_an_error(made: Make, tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match=r"without config\.json"):
+    with pytest.raises(CurationError, match=r"has no config\.json"):
         load(str(tmp_path))
     folder = Path(shutil.copytree(made(), tmp_path / "half"))
     (folder / "model.safetensors").write_bytes(b"half")

@@ -76,7 +76,7 @@ def test_who_cannot_take_packed_rows_is_run_plainly_and_it_is_said(
     plain, tried = Runner(opened(name), plain=True), Runner(opened(name))
     assert not tried.pack
     assert tried.narrow
-    assert "cannot take packed rows" in tried.loaded.notices[0]
+    assert "cannot read packed rows" in tried.loaded.notices[0]
     wanted = flat(plain.log_probs(texts()))
     assert flat(tried.log_probs(texts())) == pytest.approx(wanted, rel=1e-5)
 
@@ -94,7 +94,7 @@ def test_a_head_that_is_fed_otherwise_is_left_as_it_is(opened: Callable[[str], L
     loaded.model.lm_head = Sums()
     runner = Runner(loaded)
     assert not runner.narrow
-    assert any("projected everywhere" in text for text in loaded.notices)
+    assert any("projected at every position" in text for text in loaded.notices)
     wanted = flat(Runner(opened("gpt2"), plain=True).log_probs(texts()))
     assert flat(runner.log_probs(texts())) == pytest.approx(wanted, rel=1e-5)
 
@@ -141,7 +141,7 @@ def test_without_memory_batches_are_halved(
     monkeypatch.setattr(Runner, "_batch", scarce)
     assert flat(runner.log_probs(texts())) == pytest.approx(wanted, rel=1e-5)
     assert runner.batch_tokens <= 40
-    assert runner.loaded.notices[-1].startswith("out of memory: batches of ")
+    assert runner.loaded.notices[-1].startswith("out of memory: using batches of ")
 
 
 def test_one_text_that_finds_no_memory_is_an_error_and_others_are_raised_as_they_are(
@@ -149,7 +149,7 @@ def test_one_text_that_finds_no_memory_is_an_error_and_others_are_raised_as_they
 ) -> None:
     runner = Runner(opened("bert"))
     for error, expected in (
-        (MemoryError(), (CurationError, "no memory for one text of")),
+        (MemoryError(), (CurationError, "not enough memory for one text of")),
         (RuntimeError("a bug"), (RuntimeError, "a bug")),
     ):
 

@@ -224,7 +224,7 @@ def test_what_is_not_finite_is_refused(made: Any) -> None:
 
 def test_another_rule_is_an_error(made: Any) -> None:
     runner = nsp.PairRunner(with_head(made("bert")))
-    with pytest.raises(CurationError, match="does not serve «pll»"):
+    with pytest.raises(CurationError, match="cannot compute the rule «pll»"):
         nsp.score(runner, "pll", ASKS)
 
 
@@ -242,7 +242,7 @@ def test_a_model_without_a_trained_head_is_an_error_that_names_the_mend(
 
 
 def test_other_errors_of_loading_are_left_as_they_are(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match=r"without config\.json"):
+    with pytest.raises(CurationError, match=r"has no config\.json"):
         nsp_heads.load_next_sentence(str(tmp_path))
 
 
@@ -256,9 +256,9 @@ def test_a_training_that_has_not_ended_is_an_error(tmp_path: Path) -> None:
     ("change", "says"),
     [
         ({"form": 9}, "not a head that this version can read"),
-        ({"next": 2}, "field «next»: 2 is none of"),
-        ({"pool": "max"}, "field «pool»: 'max' is none of"),
-        ({"family": "seq2seq"}, "field «family»: 'seq2seq' is none of"),
+        ({"next": 2}, "field «next»: 2 is not one of"),
+        ({"pool": "max"}, "field «pool»: 'max' is not one of"),
+        ({"family": "seq2seq"}, "field «family»: 'seq2seq' is not one of"),
     ],
 )
 def test_a_damaged_head_is_an_error(
@@ -269,6 +269,15 @@ def test_a_damaged_head_is_an_error(
     with pytest.raises(CurationError, match=says) as error:
         nsp_heads.load_next_sentence(str(tmp_path))
     assert "head.json" in error.value.what
+
+
+def test_a_head_of_xlnet_with_the_former_name_of_its_family_is_read(
+    made: Any, tmp_path: Path
+) -> None:
+    nsp_heads.save_next_sentence(tmp_path, with_head(made("xlnet")), base={})
+    about = json.loads((tmp_path / "head.json").read_bytes())
+    (tmp_path / "head.json").write_text(json.dumps({**about, "family": "permuted"}), "utf-8")
+    assert nsp_heads.load_next_sentence(str(tmp_path)).loaded.family == "xlnet"
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone", "other"])

@@ -43,7 +43,7 @@ def test_a_tokenizer_of_nothing_is_an_error(body: Any, monkeypatch: pytest.Monke
     loaded = body("bert")
     empty = {"input_ids": [2, 3, 3], "special_tokens_mask": [1] * 3, "token_type_ids": [0] * 3}
     loaded.tokenizer = lambda *_, **__: empty
-    with pytest.raises(CurationError, match="makes no token of «a»"):
+    with pytest.raises(CurationError, match="has no token for «a»"):
         frame_of(loaded)
 
 

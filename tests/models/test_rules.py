@@ -11,6 +11,7 @@ from curation.models.rules import (
     RULES,
     SOURCES,
     ScoringRequest,
+    family_named,
     profiles_of,
     revisions,
     rules_for,
@@ -64,13 +65,13 @@ def test_a_profile_with_a_head_says_why_it_is_not_for_endpoints(profile: str) ->
     with pytest.raises(CurationError, match=f"«{profile}» has no rules for endpoint") as caught:
         rules_for("endpoint", rule=None, profile=profile)
     assert "a next-sentence head, which a model behind an endpoint cannot have" in caught.value.what
-    assert caught.value.fix == "take acl-pll, default"  # those that serve endpoints
+    assert caught.value.fix == "use one of: acl-pll, default"  # those that serve endpoints
 
 
 def test_no_profile_of_a_paper_is_for_models_that_it_does_not_score() -> None:
     with pytest.raises(CurationError, match="«acl-pll» has no rules for seq2seq models") as caught:
         rules_for("seq2seq", rule=None, profile="acl-pll")
-    assert caught.value.fix == "take default"
+    assert caught.value.fix == "use one of: default"
     # StereoSet's code reads XLNet after a passage of its own, and does not hide what is masked.
     with pytest.raises(CurationError, match="«code» has no rules for xlnet models"):
         rules_for("xlnet", rule=None, profile="code")
@@ -121,3 +122,9 @@ def test_what_an_ask_says_of_its_text() -> None:
     assert [twice.text[a:b] for a, b in twice.fills] == ["Old", "old"]
     pair = ScoringRequest("intersentence", "A cat came.", "It sat.")
     assert pair.text == "A cat came. It sat."
+
+
+def test_the_former_name_of_xlnets_family_is_read_as_the_present_one() -> None:
+    assert [family_named(name) for name in ("permuted", "xlnet", "masked", "ensemble", "")] == [
+        "xlnet", "xlnet", "masked", "ensemble", "",
+    ]  # fmt: skip

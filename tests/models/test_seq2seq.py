@@ -189,7 +189,7 @@ def test_no_memory_for_one_text(t5: Loaded, monkeypatch: pytest.MonkeyPatch, par
         raise MemoryError
 
     monkeypatch.setattr(getattr(t5.model, part), "forward", no_memory)
-    with pytest.raises(CurationError, match="no memory for one text") as error:
+    with pytest.raises(CurationError, match="not enough memory for one text") as error:
         seq2seq.score(t5, "infill", INTRA[:2])
     assert "--dtype" in error.value.fix
 
@@ -273,13 +273,13 @@ def test_a_tokenizer_of_bytes_has_no_places(t5: Loaded) -> None:
     )
     assert isinstance(asked, seq2seq.Pair)
     assert asked.answer == tuple(byte + 3 for byte in "So é".encode())  # 0 to 2 are special
-    with pytest.raises(CurationError, match="which characters"):
+    with pytest.raises(CurationError, match="the characters of its tokens"):
         seq2seq.plan(tokenizer, "infill", INTRA[:1])
 
 
 def test_a_decoder_that_starts_with_nothing_known(bart: Loaded) -> None:
     bart.model.config.decoder_start_token_id = None
     bart.model.generation_config.decoder_start_token_id = None
-    with pytest.raises(CurationError, match="which token its decoder starts with") as error:
+    with pytest.raises(CurationError, match="the start token of its decoder") as error:
         seq2seq.score(bart, "conditional", INTER[:1])
     assert "decoder_start_token_id" in error.value.fix

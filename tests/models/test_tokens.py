@@ -50,7 +50,7 @@ def test_touching_by_hand() -> None:
 
 
 def test_who_does_not_tell_characters_is_an_error() -> None:
-    with pytest.raises(CurationError, match="which characters a token stands for"):
+    with pytest.raises(CurationError, match="the characters of its tokens"):
         Tokens([1], [], []).touching([(0, 1)])
     assert Tokens([], [], []).touching([(0, 1)]) == []
 

@@ -10,7 +10,7 @@ from curation.models import masked
 from curation.models.loading import Loaded, load
 from curation.models.packing import Row, Text
 from curation.models.rules import Refusal, ScoringRequest
-from curation.models.xlnet import XLNetRunner, fix
+from curation.models.xlnet import XLNetRunner, repair
 from support.models import xlnet
 from support.reference import EMPTY, INTER, INTRA, reference
 
@@ -149,7 +149,7 @@ def test_a_mended_model_can_be_run_before_there_is_a_runner(folder: Path) -> Non
     with pytest.raises(RuntimeError, match="BFloat16"):  # else there is nothing left to fix
         loaded.model(input_ids=torch.tensor([[20, 30, 40]]))
     for _ in range(2):
-        fix(loaded)
+        repair(loaded)
         assert loaded.model(input_ids=torch.tensor([[20, 30, 40]])).logits.isfinite().all()
 
 

@@ -15,7 +15,9 @@ from curation.models.loading import open_tokenizer
 from curation.models.scoring import ModelSpec, open_scorer, tokens_of
 from curation.models.tokens import count_tokens
 from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.scores.groups import keys
 from curation.scores.running import Job, conclude, job, score_cats
+from curation.scores.runs import read_runs
 from support.models import MAKERS
 
 WORDS = ("kind", "grumpy", "square")
@@ -181,8 +183,8 @@ def test_scores_of_the_old_attribute_acl_are_set_aside(
     assert not (tmp_path / "bert" / old_name).exists() or old_name == work.folder.name
     assert notices[-1] == (
         f"{work.folder / 'run.json'}: attribute-acl was the sum of the pieces' log-probabilities; "
-        "it is now the log of their mean probability, as ACL §6.1 says; those scores are in "
-        f"{aside} now"
+        "it is now the log of their mean probability, as in ACL §6.1; the earlier scores are "
+        f"now in {aside}"
     )
     assert scored(work, INTRA) == ({"scored": 0, "before": 6, "refused": 0}, [])
 
@@ -210,6 +212,29 @@ def test_runs_of_other_rules_are_not_superseded(
     rewrite(work, opened=about["opened"])
     assert scored(work, INTRA) == ({"scored": 0, "before": 6, "refused": 0}, [])
     assert run(work)["tokens"]["read"] > 0
+
+
+def test_a_run_of_xlnet_with_the_former_name_of_its_family_is_the_same_run(
+    model: Callable[[str], Path], tmp_path: Path
+) -> None:
+    work = job(ModelSpec(str(model("xlnet")), plain=True), tmp_path, rule="attribute-arxiv")
+    assert scored(work, INTRA)[0]["scored"] == 6
+    rewrite(work, family="permuted")  # as it was written before
+    before = (work.folder / "scores.jsonl").read_bytes()
+    assert scored(work, INTRA) == ({"scored": 0, "before": 6, "refused": 0}, [])
+    assert (work.folder / "scores.jsonl").read_bytes() == before
+    assert conclude(work, INTRA, ties="half")["run"]["family"] == "xlnet"
+    old = work.folder.rename(work.folder.with_name("arxiv"))  # and named after its profile
+    about = old / "run.json"
+    about.write_text(json.dumps({**json.loads(about.read_bytes()), "family": "permuted"}), "utf-8")
+    counts, [notice] = scored(work, INTRA)
+    assert (counts["scored"], counts["before"]) == (0, 6)
+    assert "this folder is now attribute-arxiv" in notice
+    # The commands that read runs show it by its present name, in the group of its profile.
+    rewrite(work, family="permuted")
+    (read,) = read_runs(tmp_path)
+    assert read.family == "xlnet"
+    assert ("rules", "attribute-arxiv") in keys(read, {})
 
 
 # --- tokens and parameters ----------------------------------------------------------------------
@@ -283,7 +308,9 @@ def test_acl_ll_does_not_take_a_models_own_head(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
     work = job(ModelSpec(str(model("bert_pretrained")), plain=True), tmp_path, profile="acl-ll")
-    with pytest.raises(CurationError, match="acl-ll takes a next-sentence head that was") as caught:
+    with pytest.raises(
+        CurationError, match="acl-ll needs a next-sentence head that is trained"
+    ) as caught:
         score_cats(work, CATS)
     assert "curation scores train-nsp" in caught.value.fix
     assert "--accept-own-head" in caught.value.fix

@@ -195,7 +195,7 @@ def test_a_rule_leaves_cats_of_the_other_kind_alone(causal: Path, tmp_path: Path
     found = figures(work, CATS)
     assert list(found["splits"]["test"]["kinds"]) == ["intersentence"]
     assert found["left_out"] == {"test": 0}  # it is not for the others, so they lack nothing
-    with pytest.raises(CurationError, match="which serves intersentence CATs"):
+    with pytest.raises(CurationError, match="is for intersentence CATs, and there are none"):
         score_cats(work, INTRA)
 
 
@@ -354,7 +354,7 @@ def test_scores_made_otherwise_never_join(
         notices.clear()
         score_cats(first, INTRA[:2], notice=notices.append)
         assert (asked, values(first)) == ([], old)
-        assert "taken up again" in notices[1]
+        assert "used again" in notices[1]
         assert json.loads((first.folder / "run.json").read_bytes())["dtype"] == "float32"
         (aside,) = (path for path in superseded(first) if (path / "run.json").exists())
         assert json.loads((aside / "run.json").read_bytes())["dtype"] == "bfloat16"
@@ -370,12 +370,13 @@ def test_scores_that_nothing_says_whose_they_are_are_set_aside(
     notices: list[str] = []
     score_cats(work, INTRA[:1], notice=notices.append)
     assert sorted(asked) == ids(INTRA[:1])
-    assert "no run.json says whose these scores are" in notices[0]
+    assert "there is no run.json to identify these scores" in notices[0]
     assert (superseded(work)[0] / "scores.jsonl").exists()
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [("[]", "not a run"), ("{", "ends in the middle"), ("", "is empty")]
+    ("content", "says"),
+    [("[]", "is not a JSON object"), ("{", "ends in the middle"), ("", "is empty")],
 )
 def test_a_damaged_run_json_is_named(causal: Path, tmp_path: Path, content: str, says: str) -> None:
     work = job(ModelSpec(str(causal)), tmp_path)
@@ -459,7 +460,7 @@ def test_a_model_that_gives_no_numbers_is_an_error_and_no_figure(
     work = job(ModelSpec(str(model), plain=True), tmp_path)
     assert score_cats(work, INTRA[:2]) == {"scored": 0, "before": 0, "refused": 6}
     assert {line["code"] for line in lines(work, "rejected.jsonl")} == {"not_finite"}
-    with pytest.raises(CurationError, match="nan: no CAT has a score of each") as caught:
+    with pytest.raises(CurationError, match="nan: no CAT has a score for each") as caught:
         figures(work, INTRA[:2])
     assert "rejected.jsonl" in caught.value.fix
     written = json.loads((work.folder / "results.json").read_bytes())
@@ -630,7 +631,7 @@ def test_batches_that_do_not_fit_are_halved(
     assert counts["scored"] == 39
     assert close(values(tight), values(usual), 1e-6)
     assert notices
-    assert all(text.startswith("out of memory: batches of ") for text in notices)
+    assert all(text.startswith("out of memory: using batches of ") for text in notices)
 
 
 def test_a_text_that_does_not_fit_alone_is_an_error_and_what_is_scored_stays(
@@ -642,7 +643,9 @@ def test_a_text_that_does_not_fit_alone_is_an_error_and_what_is_scored_stays(
     large = reworded(INTRA[-1], f"The fiddler of house 6 is {LONG[:72]} today.")
     work = job(ModelSpec(str(causal), plain=True), tmp_path)
     scarce(50)
-    with pytest.raises(CurationError, match=r"tiny-causal: no memory for one text of \d+ tokens"):
+    with pytest.raises(
+        CurationError, match=r"tiny-causal: not enough memory for one text of \d+ tokens"
+    ):
         score_cats(work, [*INTRA[:-1], large])
     kept = values(work)
     assert 0 < len(kept) < 21

@@ -86,7 +86,7 @@ def by_offsets(
 
 
 def _ends(data: bytes, start: int, token: str) -> Iterator[tuple[int, int]]:
-    """Where a token that starts here may end, each with a cost: 0 if it is there as written."""
+    """The places at which a token that starts here may end, each with a cost (0: as written)."""
     space = data[start : start + 1] == b" "
     if not token:
         yield start, 0

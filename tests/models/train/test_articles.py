@@ -84,10 +84,10 @@ def test_only_a_first_line_that_is_the_title_is_left_out(tmp_path: Path) -> None
         ("wiki_00", "just a text\n", r"wiki_00 line 1: text outside"),
         ("wiki_00", BLOCKS[: BLOCKS.rindex("</doc>")], r"wiki_00 line 9: <doc> without </doc>"),
         ("wiki_00", BLOCKS.replace("</doc>", "", 1), r"wiki_00 line 1: <doc> without </doc>"),
-        ("wiki_00", OBJECTS + '{"id": ', r"wiki_00 line 3: not JSON"),
+        ("wiki_00", OBJECTS + '{"id": ', r"wiki_00 line 3: is not JSON"),
         ("wiki_00", "", r"wiki_00: is empty"),
         ("dump.xml.bz2", "<mediawiki>", r"dump\.xml\.bz2: is a dump of a wiki"),
-        ("wiki_0x", BLOCKS, r"wiki_0x: neither text, JSON lines nor Parquet"),
+        ("wiki_0x", BLOCKS, r"wiki_0x: the name is not that of text"),
     ],
 )
 def test_damaged_files_say_where(tmp_path: Path, name: str, content: str, says: str) -> None:
@@ -99,7 +99,7 @@ def test_damaged_files_say_where(tmp_path: Path, name: str, content: str, says: 
 def test_a_packed_file_that_breaks_off_is_an_error(tmp_path: Path) -> None:
     for data in (b"not packed", bz2.compress(BLOCKS.encode() * 99)[:-9]):
         (tmp_path / "wiki_00.bz2").write_bytes(data)
-        with pytest.raises(CurationError, match=r"wiki_00\.bz2: cannot be unpacked"):
+        with pytest.raises(CurationError, match=r"wiki_00\.bz2: cannot be decompressed"):
             list(articles(tmp_path / "wiki_00.bz2"))
 
 
@@ -140,7 +140,7 @@ def test_a_folder_is_read_in_sorted_order_and_other_files_are_left_alone(tmp_pat
 
 def test_a_file_without_articles_is_no_error_in_a_folder(tmp_path: Path) -> None:
     write(tmp_path / "text" / "wiki_00", block("Short", "One."))
-    with pytest.raises(CurationError, match="text: no article of two sentences or more"):
+    with pytest.raises(CurationError, match="text: there is no article of at least two sentences"):
         read_corpus([tmp_path / "text"])
     write(tmp_path / "text" / "wiki_01", block("Long", "One. Two."))
     assert read_corpus([tmp_path / "text"]).articles == 1
@@ -150,7 +150,9 @@ def test_missing_paths_and_folders_without_articles_are_errors(tmp_path: Path) -
     with pytest.raises(CurationError, match="text: no such file or folder"):
         article_files(tmp_path / "text")
     write(tmp_path / "text" / "notes.md", "no article")
-    with pytest.raises(CurationError, match="text: no file of articles in this folder") as error:
+    with pytest.raises(
+        CurationError, match="text: there is no file of articles in this folder"
+    ) as error:
         article_files(tmp_path / "text")
     assert "wiki_00" in error.value.fix
 
@@ -188,9 +190,9 @@ def test_the_column_of_the_text_can_be_named(tmp_path: Path) -> None:
     assert list(articles(path, field="body")) == [["Rain.", "Sun."]]
     lines = write(tmp_path / "a.jsonl", '{"body": "Rain. Sun.", "text": "no"}\n')
     assert list(articles(lines, field="body")) == [["Rain.", "Sun."]]
-    with pytest.raises(CurationError, match="the column 'text' is not there") as error:
+    with pytest.raises(CurationError, match="the column 'text' does not exist") as error:
         list(articles(path))
-    assert "--field; there are body, n" in error.value.fix
+    assert "--field; the columns are body, n" in error.value.fix
     with pytest.raises(CurationError, match="the column 'n' is int64, not text"):
         list(articles(path, field="n"))
 

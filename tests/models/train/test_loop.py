@@ -126,7 +126,7 @@ def test_a_model_is_not_trained_in_its_own_folder(
     out = tmp_path / "out"
     train(SentimentSettings(model=str(bert), **SHORT), small, out)
     before = (out / "model.safetensors").read_bytes()
-    with pytest.raises(CurationError, match="is the model that the training begins") as error:
+    with pytest.raises(CurationError, match="is the model that the training starts") as error:
         train(SentimentSettings(model=str(out), **SHORT), small, out, restart=restart)
     assert "--out" in error.value.fix
     assert (out / "model.safetensors").read_bytes() == before

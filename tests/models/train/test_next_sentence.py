@@ -16,7 +16,8 @@ from curation.models.rules import ScoringRequest
 from curation.models.train import next_sentence
 from curation.models.train.corpus import Corpus, read_corpus
 from curation.models.train.next_sentence import train
-from curation.models.train.settings import NextSentenceSettings, Progress, rate_at, warmup_steps
+from curation.models.train.settings import NextSentenceSettings as Settings
+from curation.models.train.settings import Progress, rate_at, warmup_steps
 from support import models as tiny
 from support.strike import KilledError, kill_at
 from support.topics import tiny_bert, write_corpus
@@ -61,9 +62,7 @@ def same(one: Path, other: Path) -> bool:
 def learnt(still: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     root = tmp_path_factory.mktemp("learnt")
     corpus = read_corpus([write_corpus(root / "a.txt")])
-    return root / "out", train(
-        NextSentenceSettings(model=str(still), **LEARNS), corpus, root / "out"
-    )
+    return root / "out", train(Settings(model=str(still), **LEARNS), corpus, root / "out")
 
 
 def test_a_small_model_learns_which_sentences_follow(learnt: Any) -> None:
@@ -111,7 +110,7 @@ def test_the_report_says_what_was_done(learnt: Any, still: Path) -> None:
 @pytest.mark.parametrize("name", ["gpt2", "roberta", "xlnet", "albert", "deberta"])
 def test_every_family_can_be_trained_and_scored(name: str, small: Corpus, tmp_path: Path) -> None:
     folder = tiny.MAKERS[name](tmp_path / "base")
-    wanted = NextSentenceSettings(model=str(folder), **{**SHORT, "length": 64, "epochs": 1})
+    wanted = Settings(model=str(folder), **{**SHORT, "length": 64, "epochs": 1})
     report = train(wanted, small, tmp_path / "out")
     family = load(str(folder), head="none").family
     assert (report["family"], report["pool"]) == (family, nsp.POOLS[family])
@@ -126,13 +125,13 @@ def test_every_family_can_be_trained_and_scored(name: str, small: Corpus, tmp_pa
 def test_an_encoder_decoder_model_gets_no_head(small: Corpus, tmp_path: Path) -> None:
     folder = tiny.MAKERS["t5"](tmp_path / "base")
     with pytest.raises(CurationError, match="encoder-decoder"):
-        train(NextSentenceSettings(model=str(folder)), small, tmp_path / "out")
+        train(Settings(model=str(folder)), small, tmp_path / "out")
 
 
 def test_frozen_bodies_stay_as_they_are(bert: Path, small: Corpus, tmp_path: Path) -> None:
     told: list[Progress] = []
     train(
-        NextSentenceSettings(model=str(bert), freeze=True, **SHORT),
+        Settings(model=str(bert), freeze=True, **SHORT),
         small,
         tmp_path,
         tell=told.append,
@@ -151,7 +150,7 @@ def test_frozen_bodies_stay_as_they_are(bert: Path, small: Corpus, tmp_path: Pat
 
 
 def test_a_whole_training_changes_the_body(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path)
+    train(Settings(model=str(bert), **SHORT), small, tmp_path)
     before, after = load_file(bert / "model.safetensors"), load_file(tmp_path / "model.safetensors")
     name = "encoder.layer.0.attention.self.query.weight"
     assert not torch.equal(before[name], after[name])
@@ -164,7 +163,7 @@ def test_a_batch_in_parts_is_the_same_batch(
     monkeypatch.setattr(next_sentence, "Head", lambda width: nsp.Head(width, dropout=0.0))
     reports = [
         train(
-            NextSentenceSettings(model=str(still), accumulate=parts, **SHORT),
+            Settings(model=str(still), accumulate=parts, **SHORT),
             small,
             tmp_path / f"{parts}",
         )
@@ -177,16 +176,14 @@ def test_a_batch_in_parts_is_the_same_batch(
 
 
 def test_16_bits_train_on_a_cpu(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    report = train(
-        NextSentenceSettings(model=str(bert), precision="bfloat16", **SHORT), small, tmp_path
-    )
+    report = train(Settings(model=str(bert), precision="bfloat16", **SHORT), small, tmp_path)
     assert report["precision"] == "bfloat16"
     assert 0 <= report["held_out_accuracy"] <= 100
     assert all(part.dtype == torch.float32 for part in weights(tmp_path).values())
 
 
 def test_a_limit_holds_on_both_sides(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    report = train(NextSentenceSettings(model=str(bert), limit=7, **SHORT), small, tmp_path)
+    report = train(Settings(model=str(bert), limit=7, **SHORT), small, tmp_path)
     # Two articles of six sentences are held out: 10 pairs, of which 7 are taken.
     assert (report["pairs_an_epoch"], report["pairs_held_out"], report["steps"]) == (7, 7, 2)
 
@@ -194,7 +191,7 @@ def test_a_limit_holds_on_both_sides(bert: Path, small: Corpus, tmp_path: Path) 
 def test_so_many_pairs_are_tested_on(bert: Path, small: Corpus, tmp_path: Path) -> None:
     # An article of six sentences has 5 pairs: 7 test pairs take two of the ten articles, whatever
     # the share and the limit say; the other eight have 40 pairs, of which 16 are learnt from.
-    wanted = NextSentenceSettings(
+    wanted = Settings(
         model=str(bert), **{**SHORT, "held_out": 0.5, "epochs": 1}, test_pairs=7, limit=16
     )
     report = train(wanted, small, tmp_path)
@@ -214,7 +211,7 @@ def test_a_killed_training_ends_as_if_it_had_not_been(
     bert: Path, small: Corpus, tmp_path: Path, step: int, freeze: bool
 ) -> None:
     optimizer = "bertadam" if step == 4 else "adamw"
-    wanted = NextSentenceSettings(
+    wanted = Settings(
         model=str(bert), checkpoint_every=2, freeze=freeze, optimizer=optimizer, **SHORT
     )
     whole = train(wanted, small, tmp_path / "whole")
@@ -235,12 +232,10 @@ def test_a_killed_training_ends_as_if_it_had_not_been(
 def test_dropout_differs_from_seed_to_seed(bert: Path, small: Corpus, tmp_path: Path) -> None:
     # Or the test above could not see that the state of random numbers is brought back.
     for seed in (1, 2):
-        train(
-            NextSentenceSettings(model=str(bert), seed=seed, **SHORT), small, tmp_path / f"{seed}"
-        )
+        train(Settings(model=str(bert), seed=seed, **SHORT), small, tmp_path / f"{seed}")
     assert not same(tmp_path / "1", tmp_path / "2")
     state = torch.get_rng_state()
-    train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path / "again")
+    train(Settings(model=str(bert), **SHORT), small, tmp_path / "again")
     assert same(tmp_path / "1", tmp_path / "again")
     assert torch.equal(state, torch.get_rng_state())  # nobody else's draws are touched
 
@@ -248,7 +243,7 @@ def test_dropout_differs_from_seed_to_seed(bert: Path, small: Corpus, tmp_path: 
 def test_a_training_that_has_ended_is_not_done_again(
     bert: Path, small: Corpus, tmp_path: Path
 ) -> None:
-    wanted = NextSentenceSettings(model=str(bert), **SHORT)
+    wanted = Settings(model=str(bert), **SHORT)
     report = train(wanted, small, tmp_path)
     assert train(wanted, small, tmp_path, tell=kill_at(1)) == report
 
@@ -256,7 +251,7 @@ def test_a_training_that_has_ended_is_not_done_again(
 def test_a_kill_while_the_model_is_written_is_made_good(
     bert: Path, small: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = NextSentenceSettings(model=str(bert), **SHORT)
+    wanted = Settings(model=str(bert), **SHORT)
 
     def half(folder: Path, *_: Any, **__: Any) -> None:
         (folder / "model.safetensors").write_bytes(b"half")
@@ -288,13 +283,13 @@ def test_other_settings_are_an_error_that_says_which(
 ) -> None:
     wanted = {"model": str(bert), "checkpoint_every": 1, **SHORT}
     with pytest.raises(KilledError):
-        train(NextSentenceSettings(**wanted), small, tmp_path, tell=kill_at(2))
+        train(Settings(**wanted), small, tmp_path, tell=kill_at(2))
     with pytest.raises(CurationError, match=says) as error:
-        train(NextSentenceSettings(**{**wanted, **change}), small, tmp_path)
+        train(Settings(**{**wanted, **change}), small, tmp_path)
     assert "--restart" in error.value.fix
     told: list[Progress] = []
     train(
-        NextSentenceSettings(**{**wanted, **change}),
+        Settings(**{**wanted, **change}),
         small,
         tmp_path,
         restart=True,
@@ -308,10 +303,8 @@ def test_how_often_checkpoints_are_written_may_change(
 ) -> None:
     wanted = {"model": str(bert), **SHORT}
     with pytest.raises(KilledError):
-        train(NextSentenceSettings(checkpoint_every=1, **wanted), small, tmp_path, tell=kill_at(2))
-    assert (
-        train(NextSentenceSettings(checkpoint_every=9, **wanted), small, tmp_path)["continued"] == 1
-    )
+        train(Settings(checkpoint_every=1, **wanted), small, tmp_path, tell=kill_at(2))
+    assert train(Settings(checkpoint_every=9, **wanted), small, tmp_path)["continued"] == 1
 
 
 def test_a_training_that_an_earlier_version_began_goes_on(
@@ -319,34 +312,32 @@ def test_a_training_that_an_earlier_version_began_goes_on(
 ) -> None:
     wanted = {"model": str(bert), "checkpoint_every": 1, **SHORT}
     with pytest.raises(KilledError):
-        train(NextSentenceSettings(**wanted), small, tmp_path, tell=kill_at(2))
+        train(Settings(**wanted), small, tmp_path, tell=kill_at(2))
     path = tmp_path / "train-nsp.json"
     before = json.loads(path.read_bytes())
     for name in ("test_pairs", "optimizer"):  # settings that came later
         del before["settings"][name]
     path.write_text(json.dumps(before), "utf-8")
     with pytest.raises(CurationError, match="--optimizer was adamw, is bertadam"):
-        train(NextSentenceSettings(**wanted, optimizer="bertadam"), small, tmp_path)
+        train(Settings(**wanted, optimizer="bertadam"), small, tmp_path)
     path.write_text(json.dumps(before), "utf-8")
-    assert train(NextSentenceSettings(**wanted), small, tmp_path)["continued"] == 1
+    assert train(Settings(**wanted), small, tmp_path)["continued"] == 1
 
 
 def test_another_corpus_or_model_is_an_error(
     bert: Path, still: Path, small: Corpus, tmp_path: Path
 ) -> None:
     with pytest.raises(KilledError):
-        train(
-            NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path / "out", tell=kill_at(1)
-        )
+        train(Settings(model=str(bert), **SHORT), small, tmp_path / "out", tell=kill_at(1))
     longer = read_corpus([write_corpus(tmp_path / "b.txt", 11, 6)])
     with pytest.raises(CurationError, match=r"other settings \(the corpus\)"):
-        train(NextSentenceSettings(model=str(bert), **SHORT), longer, tmp_path / "out")
+        train(Settings(model=str(bert), **SHORT), longer, tmp_path / "out")
     with pytest.raises(CurationError, match=r"other settings \(the model's files\)"):
-        train(NextSentenceSettings(model=str(still), **SHORT), small, tmp_path / "out")
+        train(Settings(model=str(still), **SHORT), small, tmp_path / "out")
 
 
 def test_restart_throws_away_what_has_ended(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    wanted = NextSentenceSettings(model=str(bert), **SHORT)
+    wanted = Settings(model=str(bert), **SHORT)
     train(wanted, small, tmp_path)
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path, restart=True, tell=kill_at(1))
@@ -354,7 +345,7 @@ def test_restart_throws_away_what_has_ended(bert: Path, small: Corpus, tmp_path:
 
 
 def test_a_damaged_checkpoint_is_an_error(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    wanted = NextSentenceSettings(model=str(bert), checkpoint_every=1, **SHORT)
+    wanted = Settings(model=str(bert), checkpoint_every=1, **SHORT)
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path, tell=kill_at(2))
     path = tmp_path / "checkpoint.pt"
@@ -370,8 +361,8 @@ def test_a_folder_of_something_else_is_left_alone(
 ) -> None:
     (tmp_path / "thesis.tex").write_text("dear", "utf-8")
     for restart in (False, True):
-        with pytest.raises(CurationError, match=r"holds thesis\.tex"):
-            train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path, restart=restart)
+        with pytest.raises(CurationError, match=r"contains thesis\.tex"):
+            train(Settings(model=str(bert), **SHORT), small, tmp_path, restart=restart)
     assert (tmp_path / "thesis.tex").read_text("utf-8") == "dear"
 
 
@@ -380,7 +371,7 @@ def test_two_trainings_in_a_folder_are_an_error(bert: Path, small: Corpus, tmp_p
         FileLock(tmp_path / ".train-nsp.lock"),
         pytest.raises(CurationError, match="another training is running"),
     ):
-        train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path)
+        train(Settings(model=str(bert), **SHORT), small, tmp_path)
 
 
 # --- what does not go ---------------------------------------------------------------------------
@@ -391,9 +382,9 @@ def test_two_trainings_in_a_folder_are_an_error(bert: Path, small: Corpus, tmp_p
     [
         ({"device": "map"}, "one device"),
         ({"precision": "int8"}, "no precision «int8»"),
-        ({"precision": "float16"}, "float16 trains on a GPU only"),
+        ({"precision": "float16"}, "training in float16 needs a GPU"),
         ({"optimizer": "sgd"}, "no optimizer «sgd»"),
-        ({"accumulate": 17}, "a batch of 16 pairs has no 17 parts"),
+        ({"accumulate": 17}, "a batch of 16 pairs cannot be split into 17 parts"),
         ({"length": 65}, "pairs of 65 tokens"),  # the model's window is 64
         ({"length": 4}, "pairs of 4 tokens"),  # three special tokens and one of each sentence
         ({"lr": 1e30}, "the loss is"),
@@ -403,7 +394,7 @@ def test_settings_that_do_not_go_are_errors(
     bert: Path, small: Corpus, tmp_path: Path, change: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(CurationError, match=says) as error:
-        train(NextSentenceSettings(**{"model": str(bert), **SHORT, **change}), small, tmp_path)
+        train(Settings(**{"model": str(bert), **SHORT, **change}), small, tmp_path)
     assert error.value.fix
 
 
@@ -414,8 +405,8 @@ def test_where_memory_runs_out_the_mend_is_more_parts(
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(nsp.PairRunner, "logits", full)
-    wanted = NextSentenceSettings(model=str(bert), accumulate=2, **SHORT)
-    with pytest.raises(CurationError, match="no memory for 16 pairs in 2 parts") as error:
+    wanted = Settings(model=str(bert), accumulate=2, **SHORT)
+    with pytest.raises(CurationError, match="out of memory with 16 pairs in 2 parts") as error:
         train(wanted, small, tmp_path)
     assert "--accumulate 4" in error.value.fix
 
@@ -428,7 +419,7 @@ def test_other_faults_are_not_hidden(
 
     monkeypatch.setattr(nsp.PairRunner, "logits", broken)
     with pytest.raises(RuntimeError, match="something else"):
-        train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path)
+        train(Settings(model=str(bert), **SHORT), small, tmp_path)
 
 
 # --- the schedule -------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def test_a_folder_and_a_table_of_the_same_reviews_are_the_same_corpus(
         ({"train/neg": "empty"}, r"aclImdb/train/neg: has no \.txt file", "unpack"),
         ({"train/neg/1_1.txt": b"d\xfcll"}, r"neg/1_1\.txt line 1: byte 0xfc is not UTF", "iconv"),
         ({"train/neg/1_1.txt": b""}, r"train/neg/1_1\.txt: is empty", "cut off"),
-        ({"train/neg/1_1.txt": b" \n"}, r"train/neg/1_1\.txt: has no text", "leave it out"),
+        ({"train/neg/1_1.txt": b" \n"}, r"train/neg/1_1\.txt: has no text", "delete this review"),
     ],
 )
 def test_what_is_wrong_with_a_folder_is_said(
@@ -158,4 +158,4 @@ def test_every_class_is_on_both_sides(imdb: Path, tmp_path: Path) -> None:
     assert [len(side) for side in divide(few, share=0.1, seed=1)] == [2, 2]  # one of each will do
     with pytest.raises(CurationError, match=r"the corpus has 0 different reviews of .*neg") as no:
         read_reviews([imdb], test=read_reviews([imdb / "train"], part="test"))
-    assert "the test set must not have its text" in no.value.fix
+    assert "text is not in the test set" in no.value.fix

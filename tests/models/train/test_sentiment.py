@@ -275,7 +275,7 @@ def test_a_kill_while_the_model_is_written_is_made_good(
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(sentiment.Run, "_keep", half)
+        patch.setattr(sentiment.SentimentTrainer, "_save_model", half)
         with pytest.raises(KilledError):
             train(wanted, small, tmp_path / "killed")
     with pytest.raises(CurationError, match="has not ended"):
@@ -321,7 +321,7 @@ def test_a_folder_of_something_else_is_left_alone(
     bert: Path, small: Reviews, tmp_path: Path
 ) -> None:
     (tmp_path / "train-nsp.json").write_text("{}", "utf-8")  # another sort of training's
-    with pytest.raises(CurationError, match=r"holds train-nsp\.json"):
+    with pytest.raises(CurationError, match=r"contains train-nsp\.json"):
         train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path, restart=True)
     assert (tmp_path / "train-nsp.json").read_text("utf-8") == "{}"
 
@@ -333,14 +333,14 @@ def test_a_folder_of_something_else_is_left_alone(
     ("change", "says"),
     [
         ({"device": "map"}, "one device"),
-        ({"accumulate": 9}, "a batch of 8 reviews has no 9 parts"),
+        ({"accumulate": 9}, "a batch of 8 reviews cannot be split into 9 parts"),
         (
             {"length": 129},
             "reviews of 129 tokens are not allowed",
         ),  # the model's window is 128
         ({"length": 2}, "reviews of 2 tokens"),  # two special tokens and one of the review
         ({"lr": 1e30}, "the loss is"),
-        ({"classes": 3}, "the reviews were read in 2 classes, 3 are wanted"),
+        ({"classes": 3}, "the reviews have 2 classes, the settings have 3"),
     ],
 )
 def test_settings_that_do_not_go_are_errors(
@@ -357,16 +357,16 @@ def test_where_memory_runs_out_the_mend_is_more_parts(
     def full(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(sentiment.Run, "_judged", full)
+    monkeypatch.setattr(sentiment.SentimentTrainer, "_logits", full)
     wanted = SentimentSettings(model=str(bert), accumulate=2, **SHORT)
-    with pytest.raises(CurationError, match="no memory for 8 reviews in 2 parts") as error:
+    with pytest.raises(CurationError, match="out of memory with 8 reviews in 2 parts") as error:
         train(wanted, small, tmp_path)
     assert "--accumulate 4" in error.value.fix
 
 
 def test_a_model_without_such_a_head_is_an_error(small: Reviews, tmp_path: Path) -> None:
     wanted = SentimentSettings(model=str(tiny.MAKERS["mamba"](tmp_path / "base")), **SHORT)
-    with pytest.raises(CurationError, match="no classifier of texts for this type") as error:
+    with pytest.raises(CurationError, match="no text classifier for this type") as error:
         train(wanted, small, tmp_path / "out")
     assert "bert-base-cased" in error.value.fix
 
