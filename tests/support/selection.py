@@ -14,7 +14,12 @@ from typing import Any
 
 import pytest
 
-FIXTURES = {"label_studio_executable": "server", "browser": "browser", "peers": "peers"}
+FIXTURES = {
+    "label_studio_executable": "server",
+    "browser": "browser",
+    "peers": "peers",
+    "demo": "models",  # it makes two
+}
 """A fixture, and the mark of tests that use it, directly or through another fixture."""
 OUTSIDE = ("server", "browser", "peers", "ray", "environment")
 """What needs an environment or a service of its own, and minutes to make it."""
