@@ -32,11 +32,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.scores.differences import compared
-from curation.scores.power import Spread, needed_terms, power_at
 from curation.stats.agreement import MEASURES, by_cat, contributions, interval
-from curation.stats.intervals import FEW_CATS, mean_interval, share_interval, t_test
-from curation.stats.metrics import cell, icat
+from curation.stats.intervals import FEW_CATS, mean_interval, share_interval
+from curation.stats.metrics import METRICS, cell, icat
+from curation.stats.power import Spread, needed_terms, power_at
+from curation.stats.tests import paired_tests, t_test
 
 Floats = NDArray[np.float64]
 Two = tuple[float, float]  # values of two models
@@ -47,7 +47,6 @@ ICC = (0.0, 0.0135)
 WIDE = 0.147  # icc of the ss of the authors' sentiment classifier; that of lms is as above
 ALIKE = 0.5  # correlation of a CAT's two comparisons with the unrelated association
 SIZES = (21, 32)  # CATs of a term and kind in StereoSet's development set
-FIGURES = ("lms", "ss", "icat")
 
 
 class Check(NamedTuple):
@@ -108,7 +107,7 @@ def won(
 
 def _held(found: Sequence[dict[str, Any]], truth: dict[str, float], **of: Any) -> list[Check]:
     checks = []
-    for figure in FIGURES:
+    for figure in METRICS:
         ends = np.array([one[f"{figure}_ci"] for one in found])
         inside = (ends[:, 0] <= truth[figure] + 1e-9) & (truth[figure] <= ends[:, 1] + 1e-9)
         width = float((ends[:, 1] - ends[:, 0]).mean())
@@ -159,7 +158,7 @@ def scores(datasets: int, pool: Executor) -> list[Check]:
                 if job[:2] == (k, lms) and job[3] in ICC and not job[4]
                 for c in checks
             ]
-            shares = " | ".join(_range(own, figure) for figure in FIGURES)
+            shares = " | ".join(_range(own, figure) for figure in METRICS)
             print(f"| {k} | {lms:g} | {shares} | {_widths(own)} |")
     print("\n## icat by the true ss (true lms 85, terms that differ): coverage, mean width\n")
     print("| terms | " + " | ".join(f"{ss:g}" for ss in SS[:5]) + " |\n|---" * 1 + "|---" * 5 + "|")
@@ -178,7 +177,7 @@ def scores(datasets: int, pool: Executor) -> list[Check]:
     print("| terms | lms | ss | icat | widths: lms, ss, icat |\n|---|---|---|---|---|")
     for k in TERMS:
         own = [c for ss in SS[:5] for c in by_job[k, 85.0, ss, WIDE, 0.0]]
-        print(f"| {k} | {' | '.join(_range(own, f) for f in FIGURES)} | {_widths(own)} |")
+        print(f"| {k} | {' | '.join(_range(own, f) for f in METRICS)} | {_widths(own)} |")
     return [check for checks in found for check in checks]
 
 
@@ -188,7 +187,7 @@ def _range(checks: Sequence[Check], figure: str) -> str:
 
 
 def _widths(checks: Sequence[Check]) -> str:
-    of = [np.mean([c.width for c in checks if c.figure == figure]) for figure in FIGURES]
+    of = [np.mean([c.width for c in checks if c.figure == figure]) for figure in METRICS]
     return ", ".join(f"{width:.1f}" for width in of)
 
 
@@ -214,7 +213,7 @@ def terms(datasets: int, pool: Executor) -> list[Check]:
     for cats in (10, 26, 43):
         own = [c for job, checks in zip(jobs, found, strict=True) if job[0] == cats for c in checks]
         flag = " (flagged)" if cats < FEW_CATS else ""
-        print(f"| {cats}{flag} | {' | '.join(_range(own, f) for f in FIGURES)} | {_widths(own)} |")
+        print(f"| {cats}{flag} | {' | '.join(_range(own, f) for f in METRICS)} | {_widths(own)} |")
     return [check for checks in found for check in checks]
 
 
@@ -274,15 +273,15 @@ class Found(NamedTuple):
 def _difference(job: tuple[int, Two, Two], *, datasets: int) -> Found:
     terms, lms, ss = job
     rng = np.random.default_rng([terms, *(int(10 * one) for one in (*lms, *ss))])
-    small: dict[str, list[bool]] = {figure: [] for figure in FIGURES}
-    unsure: dict[str, list[bool]] = {figure: [] for figure in FIGURES}
+    small: dict[str, list[bool]] = {figure: [] for figure in METRICS}
+    unsure: dict[str, list[bool]] = {figure: [] for figure in METRICS}
     left = datasets
     while left:
         step = min(left, 500)
         means, sizes = _pair(rng, terms, step, lms=lms, ss=ss)
         left -= step
         for n in range(step):
-            for row in compared(means[n], cats=int(sizes[n].sum())):
+            for row in paired_tests(means[n], cats=int(sizes[n].sum())):
                 small[row["figure"]].append(row["p"] < 0.05)
                 unsure[row["figure"]].append(row["unsure"])
     equal = {"lms": lms[0] == lms[1], "ss": ss[0] == ss[1], "icat": True}
@@ -293,7 +292,7 @@ def _difference(job: tuple[int, Two, Two], *, datasets: int) -> Found:
             "differences", name, figure, 100 * float(np.mean(small[figure])), 4, 6, datasets,
             flagged=2 * sum(unsure[figure]) > datasets,
         )
-        for figure in FIGURES if equal[figure]
+        for figure in METRICS if equal[figure]
     ]  # fmt: skip
     hit = np.array(small["icat"])
     return Found(
@@ -456,9 +455,9 @@ def measured_icc(folder: Path) -> dict[str, tuple[float, float]]:
     Args:
         folder: has StereoSet's labelled files and the authors' predictions for them.
     """
-    from curation.cli.gold import read_gold
-    from curation.scores.power import spread
     from curation.stats.metrics import comparisons
+    from curation.stats.power import spread
+    from curation.steps.source import read_gold
     from curation.stereoset import read_predictions
 
     cats = read_gold(sorted(folder.glob("dev_intrasentence_*.json")))

@@ -185,13 +185,13 @@ def whole(path: Path) -> None:
 
 
 def _asks() -> list[Any]:
-    from curation.terms.facts import Ask
+    from curation.terms.facts import FactRequest
 
     here = (("P27", ("Q30", "Q252")),)
     return [
-        Ask("profession", ("P106",)),
-        Ask("race", ("P172",)),
-        Ask("religion", ("P140",), here),
+        FactRequest("profession", ("P106",)),
+        FactRequest("race", ("P172",)),
+        FactRequest("religion", ("P140",), here),
     ]
 
 

@@ -22,12 +22,12 @@ from typing import Any
 
 import requests
 
-from curation.cli.serving import home
 from curation.records import Shown, Task
 from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.platforms.label_studio import client, local, seen
 from curation.rounds.platforms.label_studio.connection import OVERLAP
+from curation.rounds.platforms.label_studio.servers import home
 
 PEOPLE, EDITS, BATCH = 5, 50, 500
 LABELS = ("stereotype", "anti-stereotype", "unrelated")

@@ -28,12 +28,12 @@ from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
 from curation.records import KINDS, Cat
 from curation.scores.baselines import EXPECTED, baselines, measured
-from curation.scores.differences import FIGURES
 from curation.scores.printed import Printed, choose, targets
 from curation.scores.published import WHY, beside, by_split
 from curation.scores.runs import read_predictions_run
 from curation.scores.terms import published_agreement
 from curation.stats.artefacts import artefacts
+from curation.stats.metrics import METRICS
 from curation.stereoset import Entry, read_cats, read_entries
 
 DOMAINS = ("gender", "profession", "race", "religion")
@@ -181,7 +181,7 @@ def models(number: str) -> Callable[[Data], Iterable[Row]]:
         for row in wanted:
             pair = found.get(_key(row._asdict()))
             if pair and "part" not in pair["why"]:
-                values = {name: pair["figures"][name]["value"] for name in FIGURES}
+                values = {name: pair["figures"][name]["value"] for name in METRICS}
                 yield _row(row, number, values, "; ".join(WHY[code] for code in pair["why"]))
             elif row.model in EXPECTED or (row.model in stand_ins and row.split == "dev"):
                 values, why = stand_ins[row.model]
@@ -223,11 +223,11 @@ def _row(row: Printed, number: str, values: dict[str, Any] | None, why: str) -> 
     place = ", ".join(filter(None, (row.split, row.kind, row.domain, row.target)))
 
     def text(of: dict[str, Any]) -> str:
-        three = (of[name] for name in FIGURES)
+        three = (of[name] for name in METRICS)
         return "  ".join("–" if v is None else f"{v:.{row.digits}f}" for v in three)
 
     ours = text(values) if values else NOT_RUN
-    figure = "  ".join(FIGURES)
+    figure = "  ".join(METRICS)
     name = f"{row.source}: {row.model}, {place}"
     return Row(number, name, figure, text(row._asdict()), ours, why)
 

@@ -208,9 +208,9 @@ def open_ours(request: dict[str, Any]) -> Callable[[list[Any]], list[float]]:
         return rates
     rule = request["rule"]
     if rule == "nsp":
-        from curation.models import nsp
+        from curation.models import nsp, nsp_heads
 
-        head = nsp.load_next_sentence(request["model"])
+        head = nsp_heads.load_next_sentence(request["model"])
 
         about = head.about
 

@@ -10,7 +10,7 @@ changes it. Times are UTC strings of one width, so that they sort as text.
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 
 from curation.reasons import REASONS
 
@@ -319,10 +319,10 @@ class Score(Record):
 
 
 class Pitfall(Record):
-    """One place where a dataset falls into a known pitfall of such data.
+    """One place where a dataset has a known pitfall of such data.
 
-    ``code`` is one of ``checks.codes.PITFALLS``. Without an ``item`` it is of the dataset or of the
-    term ``target``; without an ``association`` of the whole item. ``where`` is the place as a
+    ``code`` is one of ``checks.codes.PITFALLS``. Without an ``item`` it concerns the whole dataset
+    or the term ``target``; without an ``association``, the whole item. ``where`` is the place as a
     person finds it, ``detail`` says what is wrong there, and ``fix`` what to do.
     """
 
@@ -333,7 +333,8 @@ class Pitfall(Record):
     target: str | None = None
     where: str
     detail: str
-    fix: str
+    # Files of earlier versions call it mend.
+    fix: Annotated[str, Field(validation_alias=AliasChoices("fix", "mend"))]
 
 
 class Rejection(Record):

@@ -99,6 +99,7 @@ def agreement(
                 measures=measures or opened.settings.agreement.measures,
                 by=groups,
                 exclude=exclude or (),
+                reporter=console,
             )
     if as_json:
         console.say_json(report)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.campaign import create_campaign, open_campaign
+from curation.campaign import create_campaign
 from curation.cli import console
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.records import KINDS
@@ -104,15 +104,15 @@ def demo(
 def _models(folder: Path, step: Callable[[str], None]) -> None:
     """Two tiny models, made here of the example's own sentences, are scored and compared."""
     from curation.cli.comparing import compare
-    from curation.cli.gold import campaign_cats
     from curation.cli.scoring import models
+    from curation.steps.source import open_source
 
     try:
         from curation.models import tiny
     except ImportError:
         console.say("\nNo models are scored: that needs «pip install 'curation[models]'».")
         return
-    cats = campaign_cats(open_campaign(folder))
+    cats = open_source(folder).cats
     texts = [f"{cat.context} {a.sentence}" for cat in cats for a in cat.associations]
     texts = [text for text in texts if "BLANK" not in text]
     texts += [a.sentence for cat in cats for a in cat.associations]

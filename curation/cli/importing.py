@@ -1,29 +1,21 @@
 """``curation import``: answers from files into a round's archive."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import FILE, Json, Where
-from curation.files import CurationError, dump_line, read_records, writing
-from curation.records import Rejection, Term
-from curation.settings import RoundName
-from curation.steps import read
-from curation.steps.pipeline import fold_answers
-from curation.steps.rounds.check import pitfalls, tell_pitfalls
-
-if TYPE_CHECKING:
-    from curation.terms.select import Selection
+from curation.steps.importing import Import, import_answers, import_stereoset
+from curation.steps.rounds.check import describe_pitfalls
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Bring answers in: published StereoSet files, or tables from another platform.",
+    help="Import answers: published StereoSet files, or tables from another platform.",
 )
 Round = Annotated[
     str,
@@ -38,15 +30,13 @@ def stereoset(
     round: Round = "published",
     as_json: Json = False,
 ) -> None:
-    """Import a dataset in StereoSet's published format: items, labels, ids kept.
+    """Import a dataset in StereoSet's published format: items and labels, with their ids.
 
-    Texts are taken as they were published. Items of another form than three sentences, clashing
-    ids and unknown labels are refused with a reason and kept in 2-rounds/ROUND/rejected.jsonl.
+    Texts are kept as they were published. Items without exactly three sentences, ids that are
+    used twice and unknown labels are refused with a reason, in 2-rounds/ROUND/rejected.jsonl.
     """
-    from curation.stereoset import read_entries
-
-    payloads = [{"kind": entry.kind, "item": entry.item} for entry in read_entries(file)]
-    _import(campaign, round, "stereoset", payloads, known_terms=False, as_json=as_json)
+    opened = open_campaign(campaign)
+    _show(import_stereoset(opened, file, round=round, reporter=console), as_json=as_json)
 
 
 @app.command("answers")
@@ -62,191 +52,54 @@ def answers(
 ) -> None:
     """Import writers' or validators' answers from a table.
 
-    Writers: domain, target, context, stereotype, anti_stereotype, unrelated; and, where there,
-    item_id, kind, annotator, submitted_at, updated_at, seconds. The three are sentences, or the
-    words that fill BLANK.
+    Writers: domain, target, context, stereotype, anti_stereotype, unrelated; optional: item_id,
+    kind, annotator, submitted_at, updated_at, seconds. The three texts are sentences, or the words
+    that fill BLANK.
 
     Validators: item_id, annotator, association (its id or its text) and label; or association_1,
-    label_1 to association_3, label_3 in one row; and, where there, answer_id, submitted_at,
-    updated_at, seconds.
+    label_1 to association_3, label_3 in one row; optional: answer_id, submitted_at, updated_at,
+    seconds.
 
-    Commas, semicolons, tabs or bars, with or without a byte order mark. Importing a file again
-    adds only what is new. docs/formats.md tells more.
+    Columns are separated by commas, semicolons, tabs or bars; a byte order mark is allowed. If you
+    import a file again, only new rows are added. docs/formats.md has the details.
     """
-    from curation.rounds.tables import read_rows
-
-    payloads = [row for _, row in read_rows(file)]
-    if not payloads:
-        raise CurationError(f"{file}: a header and no rows", "check that it is the right file")
-    _check_columns(file, payloads)
-    _import(campaign, round, "answers", payloads, known_terms=known_terms, as_json=as_json)
+    opened = open_campaign(campaign)
+    done = import_answers(opened, file, round=round, known_terms=known_terms, reporter=console)
+    _show(done, as_json=as_json)
 
 
-def _check_columns(file: Path, payloads: list[dict[str, Any]]) -> None:
-    """Refuse a table of another kind before anything of it is kept."""
-    from curation.rounds.answers.rows import VALIDATORS, WRITERS, column, lacks
-
-    found = {name: None for row in payloads for name in row}
-    missing = lacks({column(name): None for name in found})
-    if missing:
-        raise CurationError(
-            f"{file}: no column {', '.join(missing)}; it has {', '.join(found)}",
-            f"a writers' table has {', '.join(WRITERS)}; a validators' {', '.join(VALIDATORS)}",
-        )
-
-
-def _import(
-    root: Path,
-    round: str,
-    source: Literal["stereoset", "answers"],
-    payloads: list[dict[str, Any]],
-    *,
-    known_terms: bool,
-    as_json: bool,
-) -> None:
-    from curation.rounds import people
-    from curation.rounds.answers import archive
-
-    check_name(round)
-    campaign = open_campaign(root)
-    with campaign.lock():
-        if not campaign.round_names():
-            people.make_key(campaign.settings.campaign.id)
-        elif not read.raw_is_here(campaign):
-            raise CurationError(
-                f"{campaign.rounds}: the raw answers that items were made of are not here",
-                "import where they are, or copy every round's folder raw from there",
-            )
-        # A mistake in edits.csv or a word list is said before anything is kept.
-        selection = read.selection(campaign)
-        raw, before = campaign.rounds / round / "raw", refusals(campaign)
-        register_terms(campaign, selection, _named(payloads, source), known_only=known_terms)
-        delivery = archive.deliver(raw, source, payloads)
-        fold_answers(campaign, reporter=console)
-        refused = Counter(code for code, *_ in (refusals(campaign) - before).elements())
-        labels = read.read_labels(campaign)
-        labelled = set(labels["item"].unique())
-        all_items = read.read_items(campaign)
-        items = [item for item in all_items if item.round == round]
-        found = pitfalls(campaign, round)
-    summary = {
-        "round": round,
-        "rows": len(payloads),
-        "added": delivery.added,
-        "known": delivery.known,
-        "items": len(items),
-        "unlabelled": sum(item.id not in labelled for item in items),
-        "labels": int((labels["round"] == round).sum()),
-        "rejected": dict(sorted(refused.items())),
-        "pitfalls": dict(sorted(Counter(one.code for one in found).items())),
-    }
+def _show(done: Import, *, as_json: bool) -> None:
     if as_json:
-        console.say_json(summary)
+        names = ("round", "rows", "added", "known", "items", "unlabelled", "labels")
+        console.say_json(
+            {
+                **{name: getattr(done, name) for name in names},
+                "rejected": dict(sorted(done.rejected.items())),
+                "pitfalls": dict(sorted(Counter(p.code for p in done.pitfalls).items())),
+            }
+        )
         return
     console.say(
-        f"{delivery.added} rows added to round {round}, {delivery.known} known already. "
-        f"The round has {summary['items']} items and {summary['labels']} labels; "
-        f"the campaign {len(all_items)} and {len(labels)}."
+        f"{done.added} rows added to round {done.round}; {done.known} were there already. "
+        f"The round has {done.items} items and {done.labels} labels; "
+        f"the campaign has {done.all_items} and {done.all_labels}."
     )
-    if refused:
-        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
-    if refused.total() > len(payloads) / 2:
+    if done.rejected:
+        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)
+    if done.rejected.total() > done.rows / 2:
         console.warn(
-            f"more answers were refused than half of the file's {len(payloads)} rows; "
-            "rejected.jsonl tells of each"
+            f"more answers were refused than half of the file's {done.rows} rows; "
+            "rejected.jsonl has the reason for each"
         )
-    tell_pitfalls(found, round, len(items))
-    if items and summary["unlabelled"]:
-        console.say(f"{summary['unlabelled']} items have no label yet.")
-
-
-def check_name(round: str) -> None:
-    """Refuse what cannot be the name of a round.
-
-    Raises:
-        CurationError: it has other characters than a folder's name may have.
-    """
-    from pydantic import TypeAdapter, ValidationError
-
-    try:
-        TypeAdapter(RoundName).validate_python(round)
-    except ValidationError:
-        raise CurationError(
-            f"{round!r} cannot be the name of a round",
-            "use letters, digits, - and _, beginning with no -",
-        ) from None
-
-
-def refusals(campaign: Campaign) -> Counter[tuple[str, str, str]]:
-    """All that is refused in any round: an answer to one can change what another's are worth."""
-    return Counter(
-        (r.code, r.detail, r.where)
-        for path in campaign.rounds.glob("*/rejected.jsonl")
-        for r in read_records(path, Rejection)
-    )
+    if line := describe_pitfalls(done.pitfalls, done.round, done.items):
+        console.say(line)
+    if done.items and done.unlabelled:
+        console.say(f"{done.unlabelled} items have no label yet.")
 
 
 def show_refused(title: str, refused: Counter[str]) -> None:
-    """Print how many answers fell under each reason."""
+    """Print how many answers were refused for each reason."""
     from curation.reasons import REASONS
 
     rows = [(code, n, REASONS[code]) for code, n in refused.most_common()]
     console.table(title, ["reason", "count", "meaning"], rows)
-
-
-def _named(
-    payloads: list[dict[str, Any]], source: Literal["stereoset", "answers"]
-) -> Iterator[tuple[str, str]]:
-    """The (domain, target) pairs that answers name."""
-    from curation.records import Event
-    from curation.rounds.answers.interpret import named
-
-    for payload in payloads:
-        pair = named(Event.model_construct(id="-", source=source, position=0, payload=payload))
-        if pair:
-            yield pair
-
-
-def register_terms(
-    campaign: Campaign,
-    selection: "Selection",
-    named: Iterator[tuple[str, str]],
-    *,
-    known_only: bool,
-) -> None:
-    """Keep every term that answers name, with its permanent id and its first text.
-
-    From now on it is a term, whatever Wikidata calls it later and whatever the thresholds say.
-    """
-    from curation.terms.edits import COLUMNS
-    from curation.terms.pool import new_id
-    from curation.terms.select import first_name
-
-    path, edits = campaign.terms / "imported.jsonl", campaign.terms / "edits.csv"
-    met = {term.id: term for term in read.read_met(campaign)}
-    before, by_id = len(met), {term.id: term for term in selection.terms}
-    ids = read.term_ids(selection.terms)
-    links = {c.id: c.family for c in selection.candidates}  # to its place, to its other forms
-    for domain, text in dict.fromkeys(named):
-        term = by_id.get(ids.get((domain, text), ""))
-        if term:
-            first = first_name(term)
-            met.setdefault(
-                term.id,
-                Term(
-                    id=term.id,
-                    text=first,
-                    domain=domain,
-                    family=links[term.id],
-                    wikidata=term.wikidata,
-                ),
-            )
-        if (term is None and not known_only) or (term and text not in (term.text, first)):
-            name = new_id(domain, text)
-            met.setdefault(name, Term(id=name, text=text, domain=domain))
-    if len(met) > before:
-        with writing(path) as file:
-            file.writelines(map(dump_line, met.values()))
-    if not edits.exists():
-        with writing(edits) as file:
-            file.write((",".join(COLUMNS) + "\n").encode())

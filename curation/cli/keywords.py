@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from curation.cli import console
-from curation.cli.measuring import language_code
-from curation.cli.options import FILE
+from curation.cli.options import FILE, language_code
 
 By = Literal["domain", "label", "term"]
 

@@ -7,13 +7,13 @@ import typer
 
 from curation.cli import console, training_sentiment
 from curation.cli import keywords as showing
-from curation.cli.gold import GoldFiles, Tier, write_json
-from curation.cli.measuring import Language, Report, Source, report
-from curation.cli.options import FILE, Json, Where
+from curation.cli.options import FILE, Json, Language, Where
+from curation.cli.score_options import GoldFiles, Tier, write_json
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS
 from curation.rules import TIERS
-from curation.steps import measures
+from curation.steps import measures, reports
+from curation.steps.measures import Report
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,9 +43,14 @@ def statistics(
     much longer one association is than another, how many different words each label uses, how
     the CATs spread over terms and writers, and which attribute a term gets most often.
     """
-    knobs: dict[str, Any] = {"tokenizer": tokenizer}
-    found = report(
-        "statistics", measures.statistics_of, gold, campaign, language, tier=tier, **knobs
+    found = reports.report(
+        "statistics",
+        campaign,
+        gold=gold,
+        tier=tier,
+        language=language,
+        reporter=console,
+        tokenizer=tokenizer,
     )
     if as_json:
         console.say_json(found)
@@ -165,27 +170,24 @@ def sentiment(
     test. VADER reads English; any sentiment classifier of transformers serves its languages, and
     «curation measures train-sentiment» makes one.
     """
-    knobs: dict[str, Any] = {
-        "sentiment": model,
-        "labels": labels and tuple(part.strip() for part in labels.split(",")),
-        "classes": classes,
-    }
-    kept: list[tuple[Source, dict[str, float]]] = []
-
-    def measure(source: Source) -> Report:
-        found = measures.sentiment_of(source)
-        kept.append((source, found.pop("scores", {})))
-        return found
-
-    found = report("sentiment", measure, gold, campaign, language, tier=tier, **knobs)
+    found = reports.report(
+        "sentiment",
+        campaign,
+        gold=gold,
+        tier=tier,
+        language=language,
+        reporter=console,
+        sentiment=model,
+        labels=labels and tuple(part.strip() for part in labels.split(",")),
+        classes=classes,
+    )
+    predictions = found.pop("predictions")
     if scores and "rows" not in found:
         raise CurationError(
             f"{scores}: there is nothing to write: {found['not_checked']['sentiment']}",
             "name a classifier for this language with --model, or install what is missing",
         )
-    if scores:
-        told = measures.predictions(*kept[0]) if kept else measures.kept_scores(campaign)
-        write_json(scores, told)
+    write_json(scores, predictions)
     if as_json:
         console.say_json(found)
         return
@@ -264,9 +266,18 @@ def keywords(
     or a corpus of yours that «curation measures count» counted. Lemmas where they are known, else
     word forms; target terms are removed.
     """
-    knobs: dict[str, Any] = {"reference": reference, "smoothing": smoothing, "least": least}
-    knobs["keywords"] = top if gold else None
-    found = report("keywords", measures.keywords_of, gold, campaign, language, tier=tier, **knobs)
+    found = reports.report(
+        "keywords",
+        campaign,
+        gold=gold,
+        tier=tier,
+        language=language,
+        reporter=console,
+        reference=reference,
+        smoothing=smoothing,
+        least=least,
+        keywords=top if gold else None,
+    )
     if as_json:
         console.say_json(found)
     elif "groups" in found:
@@ -311,9 +322,11 @@ def pitfalls(
     """
     from curation.cli.pitfalls import show as show_pitfalls
 
-    found, accepted = measures.all_pitfalls(gold, campaign, language, words)
+    found, accepted = reports.pitfalls(
+        campaign, gold=gold, language=language, own=words, reporter=console
+    )
     if as_json:
-        table = measures.table(found)
+        table = measures.pitfall_table(found)
         console.say_json({**table, "found": [one.model_dump() for one in found.found]})
     else:
         show_pitfalls(

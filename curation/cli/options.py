@@ -1,9 +1,12 @@
 """Options that several commands take."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from curation.files import CurationError
 
 Where = Annotated[
     Path,
@@ -18,4 +21,27 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for a script, and
 RoundArgument = Annotated[
     str | None,
     typer.Argument(help="The round; may be left out where only one is open.", metavar="ROUND"),
+]
+
+
+def language_code(code: str) -> str:
+    """A language code as it was given.
+
+    Raises:
+        CurationError: it is not one, so that the wrong language would be measured.
+    """
+    if code and not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", code):
+        raise CurationError(
+            f"--language: {code!r} is not a language code", "use a code such as en or pt-BR"
+        )
+    return code
+
+
+Language = Annotated[
+    str,
+    typer.Option(
+        callback=language_code,
+        help="Language code of the texts; default: the campaign's, or en for gold files.",
+        show_default=False,
+    ),
 ]

@@ -1,16 +1,16 @@
-"""A term's story, as a person reads it."""
+"""What ``curation terms explain`` shows of a term."""
 
 from typing import Any
 
 from curation.cli import console
 
 
-def tell(story: dict[str, Any]) -> None:
-    """Print what ``curation.terms.explain`` tells of a candidate."""
+def show(story: dict[str, Any]) -> None:
+    """Print a candidate as ``curation.terms.explain.story`` describes it."""
     console.heading(f"{story['term']} ({story['domain']}): {story['status']}")
-    why = [story["meaning"], story["detail"]]
+    reason = [story["meaning"], story["detail"]]
     lines = [
-        ("because", "; ".join(part for part in why if part)),
+        ("because", "; ".join(part for part in reason if part)),
         ("into", story["into"]),
         ("source", f"{story['source']}, {story['form']}"),
         ("statements", _statements(story)),
@@ -20,10 +20,10 @@ def tell(story: dict[str, Any]) -> None:
         ("merged", ", ".join(f"{m['term']} ({m['reason']})" for m in story["merged_into_it"])),
     ]
     for item in story["wikidata"]:
-        lines.append((item["id"], _of_item(item)))
+        lines.append((item["id"], _item_line(item)))
     for edit in story["edits"]:
         rest = [f"{key} {value}" for key, value in edit.items() if key != "line"]
-        lines.append(("people", f"edits.csv line {edit['line']}: {', '.join(rest)}"))
+        lines.append(("edited", f"edits.csv line {edit['line']}: {', '.join(rest)}"))
     lines.append(("items", str(story["items"]) if story["items"] else ""))
     lines.append(("older text in", ", ".join(story["items_with_an_older_text"])))
     for name, value in lines:
@@ -34,13 +34,11 @@ def tell(story: dict[str, Any]) -> None:
 def _statements(story: dict[str, Any]) -> str:
     if story["count"] is None:
         return ""
-    more = story["rolled_up"] - story["count"]
-    return f"{story['count']:,}" + (
-        f", with what was merged {story['rolled_up']:,}" if more else ""
-    )
+    own, whole = story["count"], story["rolled_up"]
+    return f"{own:,}" + (f", {whole:,} with what was merged into it" if whole > own else "")
 
 
-def _of_item(item: dict[str, Any]) -> str:
+def _item_line(item: dict[str, Any]) -> str:
     above = [f"{label or qid}" for qid, label in item.get("kind_of", {}).items()]
     above += [f"{label or qid}" for qid, label in item.get("instance_of", {}).items()]
     counts = ", ".join(f"{p} {n:,}" for p, n in item["counts"].items())

@@ -1,27 +1,23 @@
-"""``curation terms``: where target terms come from, which are taken, and why."""
+"""``curation terms``: where target terms come from, which are kept, and why."""
 
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cli import console
+from curation.cli import console, story
 from curation.cli.options import FILE, Json, Where
-from curation.cli.story import tell
-from curation.files import CurationError, now
-from curation.manifest import Results
 from curation.reasons import REASONS
-from curation.records import Rejection
 from curation.steps import read
+from curation.steps import terms as steps
+from curation.steps.facts import domain_asks, outdated_facts, query_facts, scan_facts
 from curation.steps.pipeline import bring_up_to_date
 
 if TYPE_CHECKING:
     from curation.terms.candidates import Candidate
-    from curation.terms.facts import Ask, Facts
+    from curation.terms.facts import Facts
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,12 +25,12 @@ app = typer.Typer(
     help=(
         "Find target terms: ask Wikidata's query service or scan its dump, name word lists in "
         "campaign.toml, then select.\n\n"
-        "People's word stands in 1-terms/edits.csv: keep, merge, drop, rename, add."
+        "Put manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
     ),
 )
 Domain = Annotated[
     list[str] | None,
-    typer.Option("--domain", "-d", help="Only this domain; may be given again.", metavar="NAME"),
+    typer.Option("--domain", "-d", help="Only this domain; may be repeated.", metavar="NAME"),
 ]
 
 
@@ -43,40 +39,28 @@ def query(
     campaign: Where = Path(),
     domain: Domain = None,
     endpoint: Annotated[
-        str, typer.Option(help="wdqs, qlever, or a URL; as set in [terms] if not given.")
+        str, typer.Option(help="wdqs, qlever, or a URL; default: as set in [terms].")
     ] = "",
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ask anew, also what is answered on disk.")
+        bool, typer.Option("--fresh", help="Ask again, even if an answer is on disk.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Ask a query service which items the domains' properties name, how often, and what they are.
 
-    One question at a time, as the services ask of everybody, with your contact from [terms] in
-    campaign.toml. Every answer is kept in 1-terms/answers/: a run that breaks off goes on where
-    it was. Where a service gives up, the work is split; where it cannot be split further, use
-    «curation terms scan».
+    Questions are sent one at a time, as the services require, with your contact from [terms] in
+    campaign.toml. Every answer is kept in 1-terms/answers/, so an interrupted run continues where
+    it stopped. If a question is too heavy for the service, it is split; if it cannot be split
+    further, use «curation terms scan».
     """
-    from curation.terms.query import query as ask
-    from curation.terms.wikidata import Service
-
     opened = open_campaign(campaign)
-    asks, knobs = _asks(opened, domain), opened.settings.terms
     with opened.lock():
-        service = Service(
-            endpoint or knobs.endpoint,
-            contact=knobs.contact,
-            cache=opened.terms / "answers",
-            fresh=fresh,
-            tell=console.note,
-        )
-        with service, console.stages() as tell:
-            facts = ask(service, asks, **_languages(opened), least=knobs.least, tell=tell)
-        _keep(opened, asks, facts, {"service": service.host})
-    said = f"{service.asked} questions asked, {service.cached} answered on disk"
-    if service.cached and service.oldest:
-        said += f" (the oldest of {service.oldest[:10]}; --fresh asks anew)"
-    _report(opened, asks, facts, {"asked": service.asked, "on_disk": service.cached}, said, as_json)
+        done = query_facts(opened, domain, endpoint=endpoint, fresh=fresh, reporter=console)
+    summary = f"{done.asked} questions asked, {done.on_disk} answered on disk"
+    if done.on_disk and done.oldest:
+        summary += f" (the oldest from {done.oldest[:10]}; --fresh asks again)"
+    counts = {"asked": done.asked, "on_disk": done.on_disk}
+    _show_facts(opened, domain, done.facts, counts, summary, as_json=as_json)
 
 
 @app.command("scan")
@@ -89,239 +73,130 @@ def scan(
     domain: Domain = None,
     engine: Annotated[
         Literal["local", "ray"],
-        typer.Option(help="Several files: on this machine's cores, or on a Ray cluster."),
+        typer.Option(help="For several files: this machine's cores, or a Ray cluster."),
     ] = "local",
     workers: Annotated[
-        int, typer.Option(help="How many processes at once; 0: as many as there are cores.", min=0)
+        int, typer.Option(help="Processes at once; 0: as many as there are cores.", min=0)
     ] = 0,
     as_json: Json = False,
 ) -> None:
-    """Count and look up the same in a dump, which has no limits and any population.
+    """Count and look up the same in a dump, without limits and for populations of any size.
 
     The dump (about 140 GB as .gz, https://dumps.wikimedia.org/wikidatawiki/entities/) is read
-    twice, in constant memory. Take .gz, not .bz2: it reads fifteen times faster.
+    twice, in constant memory. Use .gz rather than .bz2: it is read fifteen times faster.
     """
-    from curation.terms import dump
-
     opened = open_campaign(campaign)
-    asks = _asks(opened, domain)
     with opened.lock():
-        total = 2 * sum(path.stat().st_size for path in files if path.is_file())
-        with console.tracked("reading the dump", total, bytes=True) as tell:
-            found = dump.scan(
-                files,
-                asks,
-                **_languages(opened),
-                least=opened.settings.terms.least,
-                engine=engine,
-                workers=workers or None,
-                tell=tell,
-            )
-        source = {"files": {path.name: path.stat().st_size for path in files}}
-        # Where the dump lies on this machine is nobody's business.
-        names = {f"{path} line": f"{path.name} line" for path in files}
-        unreadable = [
-            r.model_copy(update={"where": r.where.replace(long, short)})
-            for r in found.rejections
-            for long, short in names.items()
-            if r.where.startswith(long)
-        ]
-        _keep(opened, asks, found.facts, source, unreadable)
-    said = f"{found.lines:,} lines read"
-    if found.unreadable:
+        done = scan_facts(
+            opened, files, domain, engine=engine, workers=workers or None, reporter=console
+        )
+    if done.unreadable:
         console.warn(
-            f"lines that could not be read: {found.unreadable:,}; 1-terms/unreadable.jsonl has "
-            f"{len(found.rejections):,} of them"
+            f"lines that could not be read: {done.unreadable:,}; 1-terms/unreadable.jsonl has "
+            f"{len(done.rejections):,} of them"
         )
-    counts = {"lines": found.lines, "unreadable": found.unreadable}
-    _report(opened, asks, found.facts, counts, said, as_json)
+    counts = {"lines": done.lines, "unreadable": done.unreadable}
+    summary = f"{done.lines:,} lines read"
+    _show_facts(opened, domain, done.facts, counts, summary, as_json=as_json)
 
 
-def _languages(campaign: Campaign) -> dict[str, Any]:
-    from curation.terms.facts import languages
-
-    settings = campaign.settings
-    code = settings.campaign.language
-    return {"languages": languages(code, settings.terms.fallbacks), "own": languages(code)}
-
-
-def _asks(campaign: Campaign, only: list[str] | None) -> "list[Ask]":
-    """What the domains ask of Wikidata."""
-    from curation.terms.facts import Ask
-
-    domains = campaign.settings.domains
-    for name in only or ():
-        if name not in domains:
-            raise CurationError(f"no domain {name!r}", f"domains: {', '.join(domains)}")
-    asks = []
-    for name, knobs in domains.items():
-        if knobs.properties and name in (only or domains):
-            population: dict[str, list[str]] = {}
-            for pair in knobs.population:
-                population.setdefault(pair.split("=")[0], []).append(pair.split("=")[1])
-            limits = tuple((p, tuple(items)) for p, items in population.items())
-            asks.append(Ask(name, knobs.properties, limits))
-    if not asks:
-        which = f"domain {', '.join(only)} asks nothing" if only else "no domain asks anything"
-        raise CurationError(
-            f"{which} of Wikidata",
-            'name properties in a domain, as properties = ["P106"], or give word lists',
-        )
-    return asks
-
-
-def _keep(
+def _show_facts(
     campaign: Campaign,
-    asks: "list[Ask]",
-    facts: "Facts",
-    source: dict[str, Any],
-    unreadable: list[Rejection] | None = None,
-) -> None:
-    """Write the facts; those of domains that were not asked for this time stay."""
-    from curation.terms.facts import in_order
-
-    before, asked = read.read_facts(campaign), {ask.domain for ask in asks}
-    said = {n: how for n, how in read.facts_told(campaign).items() if n not in asked}
-    of_others = [c for c in before.counts if c.domain in said]
-    known = {e.id: e for e in (before.entities if of_others else ())}
-    known |= {e.id: e for e in facts.entities if e.labels or e.id not in known}
-    whole = in_order([*of_others, *facts.counts], known.values())
-    for ask in asks:
-        limits = {property: list(items) for property, items in ask.population}
-        said[ask.domain] = {
-            "properties": list(ask.properties),
-            "population": limits,
-            "languages": list(_languages(campaign)["languages"]),
-            "least": campaign.settings.terms.least,
-            "source": source,
-            "finished_at": now(),
-        }
-    counts, entities = read.facts_files(campaign)
-    results = Results(campaign.terms)
-    try:
-        results.records(counts.name, whole.counts)
-        results.records(entities.name, whole.entities)
-        if unreadable is not None:
-            results.records("unreadable.jsonl", unreadable)
-        results.json("facts.json", said)
-        results.commit()
-    finally:
-        results.discard()
-
-
-def _report(
-    campaign: Campaign,
-    asks: "list[Ask]",
+    domains: list[str] | None,
     facts: "Facts",
     counts: dict[str, Any],
-    said: str,
+    summary: str,
+    *,
     as_json: bool,
 ) -> None:
-    found = Counter((c.domain, c.property) for c in facts.counts)
-    stated = Counter[tuple[str, str]]()
+    items = Counter((c.domain, c.property) for c in facts.counts)
+    statements = Counter[tuple[str, str]]()
     for count in facts.counts:
-        stated[count.domain, count.property] += count.count
+        statements[count.domain, count.property] += count.count
     rows = [
         {
-            "domain": a.domain,
-            "property": p,
-            "items": found[a.domain, p],
-            "statements": stated[a.domain, p],
+            "domain": ask.domain,
+            "property": property,
+            "items": items[ask.domain, property],
+            "statements": statements[ask.domain, property],
         }
-        for a in asks
-        for p in a.properties
+        for ask in domain_asks(campaign, domains)
+        for property in ask.properties
     ]
     if as_json:
         console.say_json({**counts, "found": rows, "entities": len(facts.entities)})
         return
-    console.say(f"{said}; {len(facts.entities):,} items looked up.")
-    console.table(
-        "Found",
-        list(rows[0]),
-        [[f"{v:,}" if isinstance(v, int) else v for v in r.values()] for r in rows],
-    )
+    console.say(f"{summary}; {len(facts.entities):,} items looked up.")
+    cells = [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows]
+    console.table("Found", list(rows[0]), cells)
     for row in rows:
         if not row["items"]:
-            console.warn(f"domain {row['domain']}: nothing states {row['property']}; is it right?")
+            console.warn(
+                f"domain {row['domain']}: no item states {row['property']}; check the property's id"
+            )
     console.say("next: curation terms select")
 
 
 @app.command("select")
 def select(campaign: Where = Path(), as_json: Json = False) -> None:
-    """Choose the target terms: candidates.csv says of each why, edits.csv is people's word.
+    """Select the target terms: candidates.csv gives the reason for each, edits.csv overrides it.
 
-    Too general, out of place, vandalised or nameless items fall; one label for several items,
-    variants and the too fine-grained are merged; the domains' thresholds are taken on what is
-    left. targets.jsonl is the result.
+    Candidates are dropped if they are too general, out of place, vandalised or have no name.
+    Several items with one label, variants, and candidates that are too specific are merged. Then
+    the domains' thresholds apply. The result is targets.jsonl.
     """
     opened = open_campaign(campaign)
     with opened.lock():
         counts = bring_up_to_date(opened, "select", reporter=console).counts
-        found = read.selection(opened)
+        candidates = read.selection(opened).candidates
         items = read.read_items(opened)
-    old = _old(found.candidates, items)
+    old = steps.items_with_old_texts(candidates, items)
     if as_json:
-        rows = Counter((c.domain, c.status, c.reason or "") for c in found.candidates)
+        rows = Counter((c.domain, c.status, c.reason or "") for c in candidates)
         fates = [
             {"domain": d, "status": s, "reason": r or None, "count": n}
             for (d, s, r), n in rows.items()
         ]
         console.say_json({**counts, "fates": fates, "items_with_an_older_text": old})
         return
-    rows_by = [
-        [domain, *_fates([c for c in found.candidates if c.domain == domain])]
+    by_domain = [
+        [domain, *_status_counts([c for c in candidates if c.domain == domain])]
         for domain in opened.settings.domains
     ]
-    console.table("Terms", ["domain", "candidates", "kept", "merged", "dropped"], rows_by)
-    reasons = Counter(c.reason for c in found.candidates if c.reason and not c.alive)
+    console.table("Terms", ["domain", "candidates", "kept", "merged", "dropped"], by_domain)
+    reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
     if reasons:
         console.table(
             "Not kept, in 1-terms/candidates.csv",
             ["reason", "count", "meaning"],
             [(code, n, REASONS[code]) for code, n in reasons.most_common()],
         )
-    _warn_of_missing(opened)
+    _warn_of_facts(opened)
     for text, ids in old.items():
         shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
         console.warn(
             f"items of {text!r} that use an older text or a second spelling: {len(ids)} ({shown})"
         )
     console.say(f"{counts['kept']} terms in {opened.terms / 'targets.jsonl'}")
-    console.say("To change one, write it into 1-terms/edits.csv; «curation terms explain TERM».")
+    console.say("To change one, edit 1-terms/edits.csv. «curation terms explain TERM» shows why.")
 
 
-def _fates(candidates: "list[Candidate]") -> list[int]:
+def _status_counts(candidates: "list[Candidate]") -> list[int]:
     status = Counter(c.status for c in candidates)
     return [len(candidates), status["kept"], status["merged"], status["dropped"]]
 
 
-def _old(candidates: "list[Candidate]", items: list[Any]) -> dict[str, list[str]]:
-    from curation.terms.explain import old_texts
-
-    return {c.text: ids for c in candidates if c.alive and c.names and (ids := old_texts(c, items))}
-
-
-def _warn_of_missing(campaign: Campaign) -> None:
-    """Say which domains' facts are not there, or were asked for under other settings."""
-    told, languages = read.facts_told(campaign), _languages(campaign)["languages"]
-    for name, knobs in campaign.settings.domains.items():
-        said = told.get(name)
-        if not knobs.properties:
-            continue
-        if said is None:
-            console.warn(f"domain {name}: Wikidata was not asked yet; «curation terms query»")
-            continue
-        pairs = {f"{p}={i}" for p, items in said["population"].items() for i in items}
-        other = {
-            "properties": set(knobs.properties) - {*said["properties"]},
-            "population": pairs ^ {*knobs.population},
-            "language": set(languages) - {*said["languages"]},
-            "least": campaign.settings.terms.least < said["least"],
-        }
-        if changed := [setting for setting, differs in other.items() if differs]:
+def _warn_of_facts(campaign: Campaign) -> None:
+    """Warn of domains whose facts are missing, or were asked for under other settings."""
+    for domain, changed in outdated_facts(campaign).items():
+        if changed:
             console.warn(
-                f"domain {name}: Wikidata was asked under other settings "
-                f"({', '.join(changed)}); «curation terms query» or «scan» asks anew"
+                f"domain {domain}: Wikidata was asked under other settings "
+                f"({', '.join(changed)}); ask again with «curation terms query» or «scan»"
+            )
+        else:
+            console.warn(
+                f"domain {domain}: Wikidata has not been asked yet; run «curation terms query»"
             )
 
 
@@ -336,32 +211,10 @@ def explain(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Tell a term's story: its sources, the decision and its reason, people's word, its items."""
-    import difflib
-
-    from curation.terms import explain as stage
-
-    opened = open_campaign(campaign)
-    found, facts = read.selection(opened), read.read_facts(opened)
-    candidates = stage.named(found, term, domain)
-    if not candidates:
-        texts = {c.text for c in found.candidates}
-        near = difflib.get_close_matches(term, texts, 3)
-        raise CurationError(
-            f"no candidate {term!r}",
-            f"did you mean {', '.join(near)}?" if near else "1-terms/candidates.csv has them all",
-        )
-    of: Callable[..., dict[str, Any]] = partial(
-        stage.story,
-        selection=found,
-        facts=facts,
-        edits=read.read_edits(opened),
-        items=read.read_items(opened),
-        languages=_languages(opened)["languages"],
-    )
-    stories = [of(candidate) for candidate in candidates]
+    """Explain a term: its sources, the decision and its reason, manual edits, its items."""
+    stories = steps.explain(open_campaign(campaign), term, domain)
     if as_json:
         console.say_json(stories)
         return
-    for story in stories:
-        tell(story)
+    for one in stories:
+        story.show(one)

@@ -1,29 +1,44 @@
-"""Run a sentiment classifier on associations, and keep its results so that it runs once a text."""
+"""Run a sentiment classifier on associations, and cache its results so that each text runs once."""
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from platformdirs import user_cache_path
 
-from curation.cli import console
-from curation.cli.measuring import Source
 from curation.files import CurationError, dump_json
+from curation.records import Cat
+from curation.run_folder import append_lines, cut_half_line
+from curation.settings import MeasureSettings
+from curation.steps.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.measures.sentiment import Feeling
 
-CACHE = "CURATION_CACHE"  # environment variable: where results are kept
+CACHE = "CURATION_CACHE"  # environment variable: the folder of the cache
 _AT_ONCE = 1000  # texts between two writes
 
 
-def classified(source: Source) -> "tuple[dict[str, Feeling], dict[str, Any]]":
-    """The sentiment of each association by a classifier, and which classifier it was.
+def classify(
+    cats: Sequence[Cat], settings: MeasureSettings, reporter: Reporter = QUIET
+) -> "tuple[dict[str, Feeling], dict[str, Any]]":
+    """The sentiment of each association by a classifier.
+
+    Args:
+        cats: the CATs.
+        settings: the classifier (``sentiment``), its ``labels``, and the number of ``classes``.
+        reporter: receives progress and notes.
+
+    Returns:
+        The sentiment by id of the association, with values from −1 to 1; and the fields that
+        identify the classifier.
 
     Raises:
-        CurationError: it cannot be opened or run, or has no neutral class and three are wanted.
+        CurationError: the classifier cannot be opened or run, it has no neutral class although
+            three classes are needed, or an association has no sentence.
     """
     from curation.measures.sentiment import CLASSES, Feeling
 
@@ -31,43 +46,38 @@ def classified(source: Source) -> "tuple[dict[str, Feeling], dict[str, Any]]":
         from curation.models import classifier
     except ImportError as error:
         raise CurationError(
-            f"{source.knobs.sentiment}: models cannot be run: {error}",
+            f"{settings.sentiment}: models cannot be run: {error}",
             "pip install 'curation[models]'",
         ) from None
-    knobs = source.knobs
-    model = classifier.load(knobs.sentiment, labels=knobs.labels or None)
-    if knobs.classes == 3 and "neutral" not in model.classes:
+    model = classifier.load(settings.sentiment, labels=settings.labels or None)
+    if settings.classes == 3 and "neutral" not in model.classes:
         raise CurationError(
-            f"{knobs.sentiment}: has no neutral class", "take two classes, or another model"
+            f"{settings.sentiment}: has no neutral class", "use two classes, or another model"
         )
-    texts = {a.id: a.sentence for cat in source.cats for a in cat.associations}
+    texts = {a.id: a.sentence for cat in cats for a in cat.associations}
     if blank := next((name for name, text in texts.items() if not text.strip()), None):
-        raise CurationError(f"association «{blank}»: has no sentence", "leave its CAT out")
-    path = _place(model.about)
+        raise CurationError(f"association «{blank}»: has no sentence", "leave out its CAT")
+    path = _cache_file(model.about)
     known = _read(path)
-    asked = {text for text in texts.values() if _key(text) not in known}
-    missing = sorted(asked, key=lambda text: (len(text), text))  # batches are the same every time
+    missing = {text for text in texts.values() if _key(text) not in known}
+    queue = sorted(missing, key=lambda text: (len(text), text))  # so batches are always the same
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()
     except OSError as error:
         raise CurationError(
-            f"{path.parent}: {error.strerror}: the classifier's results cannot be kept there",
-            f"name a folder in the environment variable {CACHE}",
+            f"{path.parent}: {error.strerror}: the classifier's results cannot be stored there",
+            f"set the environment variable {CACHE} to another folder",
         ) from None
-    with console.tracked("sentiment", len(missing)) as advance, path.open("ab") as file:
-        if file.tell():
-            file.write(b"\n")  # a killed command may have left half a line
-        for start in range(0, len(missing), _AT_ONCE):
-            some = missing[start : start + _AT_ONCE]
-            for text, found in zip(
-                some, classifier.classify(model, some, tell=advance), strict=True
-            ):
-                known[_key(text)] = tuple(found)
-                file.write(orjson.dumps([_key(text), *found]) + b"\n")
-            file.flush()
+    cut_half_line(path)
+    with reporter.tracked("sentiment", len(queue)) as advance:
+        for start in range(0, len(queue), _AT_ONCE):
+            some = queue[start : start + _AT_ONCE]
+            results = classifier.classify(model, some, tell=advance)
+            known |= {_key(text): tuple(result) for text, result in zip(some, results, strict=True)}
+            append_lines(path, [orjson.dumps([_key(t), *known[_key(t)]]) + b"\n" for t in some])
     for notice in model.notices:
-        console.note(notice)
+        reporter.note(notice)
     feelings = {}
     for name, text in texts.items():
         shares = known[_key(text)]
@@ -76,7 +86,8 @@ def classified(source: Source) -> "tuple[dict[str, Feeling], dict[str, Any]]":
     return feelings, model.about
 
 
-def _place(about: dict[str, Any]) -> Path:
+def _cache_file(about: dict[str, Any]) -> Path:
+    """The file of cached results: one for each classifier."""
     folder = os.environ.get(CACHE)
     home = Path(folder) if folder else user_cache_path("curation")
     return home / "sentiment" / f"{hashlib.sha256(dump_json(about)).hexdigest()[:32]}.jsonl"
@@ -87,13 +98,13 @@ def _key(text: str) -> str:
 
 
 def _read(path: Path) -> dict[str, tuple[float, ...]]:
-    """Earlier results; a text whose line was cut off is classified again."""
-    found: dict[str, tuple[float, ...]] = {}
+    """Cached results; damaged lines are skipped, so that their texts are classified again."""
+    results: dict[str, tuple[float, ...]] = {}
     for line in path.read_bytes().splitlines() if path.exists() else ():
         try:
             key, *shares = orjson.loads(line or b"[null]")
         except (ValueError, TypeError):
             continue
         if len(shares) == 3:
-            found[key] = tuple(shares)
-    return found
+            results[key] = tuple(shares)
+    return results

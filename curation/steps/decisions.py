@@ -2,27 +2,42 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.cli.console import tracked, warn
-from curation.files import (
-    CurationError,
-    read_records,
-)
+from curation.files import CurationError, read_records
 from curation.manifest import Results
 from curation.records import Decision, Label, Rejection
 from curation.steps.read import (
+    item_files,
+    label_files,
     read_counted,
     read_items,
     read_labels,
     stopped_early,
     terms_of,
 )
-from curation.steps.reporter import Reporter
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds import round_files
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Settings = dict[str, Any]
+
+
+# --- filter -------------------------------------------------------------------------------------
+
+
+def filter_settings(campaign: Campaign) -> Settings:
+    """What the filter depends on."""
+    return campaign.settings.decisions.model_dump()
+
+
+def filter_inputs(campaign: Campaign) -> list[Path]:
+    """What the filter reads."""
+    return [*item_files(campaign), *label_files(campaign)]
 
 
 def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
@@ -38,7 +53,7 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         )
     items = read_items(campaign)
     for name in sorted(set(knobs.leave_out) - {item.id for item in items}):
-        warn(f"[decisions] leave_out names {name!r}, which is no item here")
+        reporter.warn(f"[decisions] leave_out names {name!r}, which is no item here")
     counted = read_counted(campaign, items)
     decisions = judge(
         items,
@@ -87,12 +102,36 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     }
 
 
+# --- agreement ----------------------------------------------------------------------------------
+
+
+def agreement_settings(campaign: Campaign) -> Settings:
+    """What agreement depends on."""
+    return {
+        **campaign.settings.agreement.model_dump(),
+        "decisions": campaign.settings.decisions.model_dump(),
+        "needed": [r.name for r in round_files.map_rounds(campaign) if r.labels == "needed"],
+    }
+
+
+def agreement_inputs(campaign: Campaign) -> list[Path]:
+    """What agreement reads."""
+    return [
+        campaign.terms / "targets.jsonl",
+        *item_files(campaign),
+        *label_files(campaign),
+        campaign.decisions / "decisions.jsonl",
+        *round_files.task_files(campaign),
+    ]
+
+
 def agreement_report(
     campaign: Campaign,
     *,
     measures: Sequence[str],
     by: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    reporter: Reporter = QUIET,
 ) -> dict[str, Any]:
     """All that ``agreement.json`` holds, or a part of it under other knobs; by all groups."""
     from curation.decisions import agreement
@@ -114,7 +153,7 @@ def agreement_report(
     by = agreement.GROUPS if by is None else by
     groups = ["overall", *(b for b in by if b != "annotator")]
     rows: list[dict[str, Any]] = []
-    with tracked("agreement", len(groups)) as advance:
+    with reporter.tracked("agreement", len(groups)) as advance:
         for group in groups:
             rows += agreement.measured(
                 found,
@@ -156,9 +195,24 @@ def _pseudonym(campaign: Campaign, name: str, labels: "pd.DataFrame") -> str:
 
 def agreement(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Report agreement in full."""
-    report = agreement_report(campaign, measures=campaign.settings.agreement.measures)
+    measures = campaign.settings.agreement.measures
+    report = agreement_report(campaign, measures=measures, reporter=reporter)
     results.json("agreement.json", report)
     return {"figures": len(report["measures"]), "annotators": len(report["annotators"])}
+
+
+# --- split --------------------------------------------------------------------------------------
+
+
+def split_settings(campaign: Campaign) -> Settings:
+    """What the split depends on."""
+    return {"dev": campaign.settings.split.dev, "seed": campaign.settings.campaign.seed}
+
+
+def split_inputs(campaign: Campaign) -> list[Path]:
+    """What the split reads."""
+    decisions = campaign.decisions / "decisions.jsonl"
+    return [campaign.terms / "targets.jsonl", *item_files(campaign), decisions]
 
 
 def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:

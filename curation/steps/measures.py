@@ -1,38 +1,80 @@
-"""What each step of measures does and writes."""
+"""The steps ``statistics``, ``sentiment``, ``keywords`` and ``pitfalls``: CATs, measured.
+
+The functions ``…_of`` measure any source of CATs and are what Python users call; see also
+``curation.steps.reports``, which reads what a campaign keeps.
+"""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from curation.campaign import Campaign, open_campaign
-from curation.cli import console
-from curation.cli.console import stages
-from curation.cli.measuring import (
-    VADER,
-    WORDFREQ,
-    Report,
-    Source,
-    model_of,
-    of_campaign,
-    of_gold,
-    unchecked,
-    versions,
-)
+from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_json, read_records
 from curation.manifest import Results
 from curation.records import KINDS, Pitfall, Severity
-from curation.steps.read import read_terms
-from curation.steps.reporter import Reporter
+from curation.settings import MeasureSettings
+from curation.steps.classifying import classify
+from curation.steps.read import item_files, read_items, read_terms
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.source import Source, campaign_source
+from curation.words import NotCheckedError
 
 if TYPE_CHECKING:
     from curation.measures.pitfalls import Report as Pitfalls
 
 Settings = dict[str, Any]
-_SMALL = 1 << 24
+Report = dict[str, Any]
+WORDFREQ = "wordfreq"  # the reference that is not a file
+VADER = "vader"  # the sentiment that is not a model
+_SMALL = 1 << 24  # bytes: larger files are compared by size and time
 
 
-def _usual(campaign: Campaign, *names: str) -> Settings:
+def measure_settings(source: Source, **given: Any) -> MeasureSettings:
+    """How a source is measured: a campaign's settings or the defaults, but for what is given.
+
+    Paths in a campaign's settings start at its folder.
+    """
+    if source.campaign is None:
+        return MeasureSettings().model_copy(update=given)
+    settings = source.campaign.settings.measures
+    paths = {
+        "tokenizer": model_path(source.campaign, settings.tokenizer),
+        "sentiment": model_path(source.campaign, settings.sentiment),
+    }
+    if settings.reference != WORDFREQ:
+        paths["reference"] = str(source.campaign.root / settings.reference)
+    return settings.model_copy(update=paths | given)
+
+
+def model_path(campaign: Campaign, name: str) -> str:
+    """A model that the settings name: a folder in the campaign if there is one, else the name."""
+    folder = campaign.root / name
+    return str(folder) if name not in {"", VADER} and folder.is_dir() else name
+
+
+def versions(*packages: str) -> dict[str, str | None]:
+    """The versions of packages; None for those that are not installed."""
+    found: dict[str, str | None] = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def _unless_unchecked(name: str, measure: Callable[[], Report]) -> Report:
+    """A report, or the reason why there is none: never a number that looks like a result."""
+    try:
+        return {**measure(), "not_checked": {}}
+    except NotCheckedError as reason:
+        return {"not_checked": {name: str(reason)}}
+
+
+def _common_settings(campaign: Campaign, *names: str) -> Settings:
     settings = campaign.settings
     return {
         "language": settings.campaign.language,
@@ -41,35 +83,55 @@ def _usual(campaign: Campaign, *names: str) -> Settings:
     }
 
 
+def kept_report(campaign: Campaign, name: str) -> Report:
+    """What the step statistics, sentiment or keywords wrote when it last ran."""
+    report = dict(read_json(campaign.measures / f"{name}.json"))
+    if name == "sentiment":
+        report["predictions"] = read_json(campaign.measures / "sentiment_scores.json")
+    return report
+
+
 # --- statistics ---------------------------------------------------------------------------------
 
 
 def statistics_settings(campaign: Campaign) -> Settings:
     """What statistics depend on."""
-    return {**_usual(campaign, "tokenizer"), "versions": versions("wordfreq")}
+    return {**_common_settings(campaign, "tokenizer"), "versions": versions("wordfreq")}
 
 
-def statistics_of(source: Source) -> Report:
+def statistics_inputs(campaign: Campaign) -> list[Path]:
+    """What statistics read."""
+    return [campaign.decisions / "cats.jsonl", *item_files(campaign)]
+
+
+def statistics_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
     """Statistics of a source."""
     from curation.measures.statistics import statistics
 
     count = None
-    if source.knobs.tokenizer:
+    if settings.tokenizer:
         from curation.models.loading import token_counter
 
-        count = token_counter(source.knobs.tokenizer)
+        count = token_counter(settings.tokenizer)
     return statistics(
         source.cats,
         language=source.language,
-        writers=source.writers(),
+        writers=_writers(source),
         tokens=count,
     )
 
 
+def _writers(source: Source) -> dict[str, str | None] | None:
+    """Who wrote each item; None for gold files."""
+    if source.campaign is None:
+        return None
+    return {item.id: item.writer for item in read_items(source.campaign)}
+
+
 def statistics(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Measure statistics."""
-    source = of_campaign(campaign)
-    report = statistics_of(source)
+    source = campaign_source(campaign)
+    report = statistics_of(source, measure_settings(source))
     results.json("statistics.json", report)
     return {"cats": len(source.cats), "terms": len(report["terms"])}
 
@@ -80,95 +142,89 @@ def statistics(campaign: Campaign, results: Results, reporter: Reporter) -> dict
 def sentiment_settings(campaign: Campaign) -> Settings:
     """What sentiment depends on."""
     return {
-        **_usual(campaign, "sentiment", "classes", "labels"),
+        **_common_settings(campaign, "sentiment", "classes", "labels"),
         "versions": versions("vaderSentiment"),
-        **_classifier(campaign),
+        **_classifier_files(campaign),
     }
 
 
-def _classifier(campaign: Campaign) -> Settings:
-    """What tells that a classifier in a folder is another: of its weights, which are large, when.
+def sentiment_inputs(campaign: Campaign) -> list[Path]:
+    """What sentiment reads."""
+    return [campaign.decisions / "cats.jsonl"]
 
-    Running the step again costs little: what was classified by the same weights is kept.
+
+def _classifier_files(campaign: Campaign) -> Settings:
+    """What shows that a classifier in a folder has changed; its weights are large, so their time.
+
+    Running the step again costs little: results of the same weights are kept.
     """
-    folder = Path(model_of(campaign, campaign.settings.measures.sentiment))
+    folder = Path(model_path(campaign, campaign.settings.measures.sentiment))
     if not (folder / "config.json").exists():
         return {}
-    found = {
+    files = {
         path.name: digest(path) if stat.st_size < _SMALL else [stat.st_size, stat.st_mtime_ns]
         for path in sorted(folder.iterdir())
         if path.is_file() and not path.name.startswith(".")
         for stat in [path.stat()]
     }
-    return {"classifier": found}
+    return {"classifier": files}
 
 
-def sentiment_of(source: Source) -> Report:
-    """Sentiment of a source; with the scores of each association under ``scores``."""
-    from curation.measures.sentiment import by_vader, sentiment
+def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
+    """Sentiment of a source.
 
-    if source.knobs.labels and source.knobs.sentiment == VADER:
+    Returns:
+        The report. Under ``predictions`` it has each association's sentiment, from -1 to 1, in the
+        form of a predictions file; the step writes them to a file of their own.
+
+    Raises:
+        CurationError: the classifier cannot be run, or VADER was given labels.
+    """
+    from curation.measures.sentiment import Feeling, by_vader, sentiment
+
+    if settings.labels and settings.sentiment == VADER:
         raise CurationError(
-            f"labels {', '.join(source.knobs.labels)}: say what a classifier's outputs mean, and "
-            "VADER has none",
+            f"labels {', '.join(settings.labels)}: labels name a classifier's outputs, and VADER "
+            "has none",
             "name the classifier (--model, sentiment in [measures]), or leave labels out",
         )
+    found: dict[str, Feeling] = {}
 
-    def make() -> Report:
+    def measure() -> Report:
+        nonlocal found
         about: Report = {"model": VADER, **versions("vaderSentiment")}
-        if source.knobs.sentiment == VADER:
+        if settings.sentiment == VADER:
             found = by_vader(source.cats, language=source.language)
         else:
-            from curation.steps.classifying import classified
+            found, about = classify(source.cats, settings, reporter)
+        seed = source.campaign.settings.campaign.seed if source.campaign else 1
+        rows = sentiment(source.cats, found, classes=settings.classes, seed=seed)
+        return {"by": about, "rows": rows}
 
-            found, about = classified(source)
-        rows = sentiment(
-            source.cats,
-            found,
-            classes=source.knobs.classes,
-            seed=source.seed,
-        )
-        return {"by": about, "rows": rows, "scores": {n: f.value for n, f in found.items()}}
-
-    return {
+    report = {
         "language": source.language,
-        "classes": source.knobs.classes,
-        **unchecked("sentiment", make),
+        "classes": settings.classes,
+        **_unless_unchecked("sentiment", measure),
     }
+    predictions: Report = {kind: [] for kind in KINDS}
+    for cat in source.cats:
+        predictions[cat.kind] += [
+            {"id": a.id, "score": found[a.id].value} for a in cat.associations if a.id in found
+        ]
+    return {**report, "predictions": predictions}
 
 
 def sentiment(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Measure sentiment, and keep each association's in the form of predictions."""
-    source = of_campaign(campaign)
-    report = sentiment_of(source)
-    scores = report.pop("scores", {})
+    source = campaign_source(campaign)
+    report = sentiment_of(source, measure_settings(source), reporter)
+    predictions = report.pop("predictions")
     results.json("sentiment.json", report)
-    results.json("sentiment_scores.json", predictions(source, scores))
-    return {"cats": len(source.cats), "associations": len(scores)}
-
-
-def predictions(source: Source, scores: dict[str, float]) -> dict[str, list[dict[str, Any]]]:
-    """Scores in the form of a predictions file."""
-    found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
-    for cat in source.cats:
-        found[cat.kind] += [
-            {"id": a.id, "score": scores[a.id]} for a in cat.associations if a.id in scores
-        ]
-    return found
-
-
-def kept_scores(folder: Path) -> dict[str, Any]:
-    """What a campaign keeps of each association's sentiment."""
-    return dict(read_json(open_campaign(folder).measures / "sentiment_scores.json"))
+    results.json("sentiment_scores.json", predictions)
+    return {"cats": len(source.cats), "associations": sum(map(len, predictions.values()))}
 
 
 # --- keywords -----------------------------------------------------------------------------------
-
-
-def reference_files(campaign: Campaign) -> list[Path]:
-    """The counts that keywords are held against, where they are a file."""
-    name = campaign.settings.measures.reference
-    return [] if name == WORDFREQ else [campaign.root / name]
 
 
 def keyword_settings(campaign: Campaign) -> Settings:
@@ -181,18 +237,23 @@ def keyword_settings(campaign: Campaign) -> Settings:
     }
 
 
-def keywords_of(source: Source) -> Report:
+def keyword_inputs(campaign: Campaign) -> list[Path]:
+    """What keywords read: the counts of a reference corpus are among them if they are a file."""
+    name = campaign.settings.measures.reference
+    reference = [] if name == WORDFREQ else [campaign.root / name]
+    return [campaign.terms / "targets.jsonl", campaign.decisions / "cats.jsonl", *reference]
+
+
+def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
     """Keywords of a source."""
     from curation.measures import keywords as stage
     from curation.measures.counting import read_counts
 
-    knobs = source.knobs
-
-    def make() -> Report:
-        if knobs.reference == WORDFREQ:
+    def measure() -> Report:
+        if settings.reference == WORDFREQ:
             reference = stage.wordfreq(source.language)
         else:
-            path = Path(knobs.reference)
+            path = Path(settings.reference)
             counts = read_counts(path, language=source.language)
             reference = stage.counted(counts, name=path.name)
         return stage.keywords(
@@ -200,18 +261,18 @@ def keywords_of(source: Source) -> Report:
             language=source.language,
             reference=reference,
             terms=read_terms(source.campaign).values() if source.campaign else (),
-            smoothing=knobs.smoothing,
-            least=knobs.least,
-            top=knobs.keywords,
+            smoothing=settings.smoothing,
+            least=settings.least,
+            top=settings.keywords,
         )
 
-    return {"language": source.language, **unchecked("keywords", make)}
+    return {"language": source.language, **_unless_unchecked("keywords", measure)}
 
 
 def keywords(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Measure keywords."""
-    source = of_campaign(campaign)
-    report = keywords_of(source)
+    source = campaign_source(campaign)
+    report = keywords_of(source, measure_settings(source))
     results.json("keywords.json", report)
     groups = [group for group in report.get("groups", ()) if group["keywords"]]
     return {"cats": len(source.cats), "groups": len(groups)}
@@ -223,7 +284,7 @@ PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker",
 
 
 def own_words(campaign: Campaign) -> Path:
-    """Where a team puts word lists of its own for pitfalls."""
+    """The file of a team's own word lists for pitfalls."""
     return campaign.measures / "words.csv"
 
 
@@ -236,8 +297,14 @@ def pitfall_settings(campaign: Campaign) -> Settings:
     }
 
 
+def pitfall_inputs(campaign: Campaign) -> list[Path]:
+    """What pitfalls read."""
+    cats = campaign.decisions / "cats.jsonl"
+    return [campaign.terms / "targets.jsonl", cats, own_words(campaign)]
+
+
 def _off(campaign: Campaign) -> dict[str, str]:
-    """The pitfalls that a team lets in by its settings, and so also into a release."""
+    """The pitfalls that a team allows by its settings, and so in a release, too."""
     rounds = campaign.settings.rounds
     named = {"target_missing": "name_target", "blank_glued": "blank_alone"}
     return {
@@ -247,71 +314,56 @@ def _off(campaign: Campaign) -> dict[str, str]:
     }
 
 
-def pitfalls_of(source: Source, *, own: Path | None = None) -> "Pitfalls":
-    """Pitfalls of a source, with progress."""
+def pitfalls_of(
+    source: Source, *, own: Path | None = None, reporter: Reporter = QUIET
+) -> "Pitfalls":
+    """Pitfalls of a source.
+
+    Args:
+        source: the CATs.
+        own: the team's own word lists; by default those of the campaign, if it has any.
+        reporter: where progress goes.
+
+    Raises:
+        CurationError: ``own`` cannot be read.
+    """
     from curation.measures.pitfalls import pitfalls
 
-    if own is None and source.campaign and own_words(source.campaign).exists():
-        own = own_words(source.campaign)
-    with stages() as tell:
+    campaign = source.campaign
+    if own is None and campaign and own_words(campaign).exists():
+        own = own_words(campaign)
+    names = {term.id: term.names for term in read_terms(campaign).values()} if campaign else {}
+    with reporter.stages() as tell:
         return pitfalls(
             source.cats,
             language=source.language,
             own=own,
-            names=_names(source),
-            off=_off(source.campaign) if source.campaign else None,
+            names=names,
+            off=_off(campaign) if campaign else None,
             tell=tell,
         )
 
 
-def _names(source: Source) -> dict[str, tuple[str, ...]]:
-    """What terms were called before, and what people merged into them."""
-    if source.campaign is None:
-        return {}
-    return {term.id: term.names for term in read_terms(source.campaign).values()}
-
-
 def pitfalls(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Look for pitfalls."""
-    found = pitfalls_of(of_campaign(campaign))
-    results.records("pitfalls.jsonl", found.found)
-    results.json("pitfalls.json", table(found))
-    tally = Counter(one.severity for one in found.found)
-    return {"cats": found.cats, **{f"places_{s}": tally[s] for s in get_args(Severity)}}
+    report = pitfalls_of(campaign_source(campaign), reporter=reporter)
+    results.records("pitfalls.jsonl", report.found)
+    results.json("pitfalls.json", pitfall_table(report))
+    tally = Counter(pitfall.severity for pitfall in report.found)
+    return {"cats": report.cats, **{f"places_{s}": tally[s] for s in get_args(Severity)}}
 
 
-def all_pitfalls(
-    gold: list[Path] | None, folder: Path, language: str, own: Path | None
-) -> "tuple[Pitfalls, tuple[str, ...]]":
-    """Pitfalls of gold files or of a campaign, and those that a release may have.
-
-    A campaign's are the pipeline's, and are kept, unless the command line says otherwise.
-    """
-    from curation.steps.pipeline import bring_up_to_date
-
-    if gold:
-        return pitfalls_of(of_gold(gold, language=language), own=own), ()
-    campaign = open_campaign(folder)
-    accepted = campaign.settings.release.accept
-    once = bool(language or own)
-    with campaign.lock():
-        bring_up_to_date(campaign, "split" if once else "pitfalls", reporter=console)
-    if once:
-        return pitfalls_of(of_campaign(campaign, language=language), own=own), accepted
-    return kept_pitfalls(campaign), accepted
+def pitfall_table(report: "Pitfalls") -> Report:
+    """How often each pitfall was found, as ``pitfalls.json`` holds it."""
+    rows = [asdict(row) for row in report.table]
+    return {"language": report.language, "cats": report.cats, "table": rows}
 
 
 def kept_pitfalls(campaign: Campaign) -> "Pitfalls":
-    """What the last look for pitfalls found."""
+    """What the step found when it last ran."""
     from curation.measures.pitfalls import Report as Pitfalls
     from curation.measures.pitfalls import Row
 
-    told = read_json(campaign.measures / "pitfalls.json")
+    kept = read_json(campaign.measures / "pitfalls.json")
     found = read_records(campaign.measures / "pitfalls.jsonl", Pitfall)
-    return Pitfalls(told["language"], told["cats"], found, [Row(**row) for row in told["table"]])
-
-
-def table(found: "Pitfalls") -> Report:
-    """How often each pitfall was found."""
-    rows = [asdict(row) for row in found.table]
-    return {"language": found.language, "cats": found.cats, "table": rows}
+    return Pitfalls(kept["language"], kept["cats"], found, [Row(**row) for row in kept["table"]])

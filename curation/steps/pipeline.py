@@ -1,49 +1,200 @@
-"""The pipeline as one ordered list: each step's inputs, settings and results on disk.
+"""The pipeline as one ordered list: what each step needs, and where its results are.
 
-A step is skipped where its inputs, settings and algorithm are those of its last results. Whoever
-runs a step first brings the steps before it up to date.
+A step is skipped if its inputs, settings and algorithm are those of its last results. Running a
+step first runs the steps whose results it needs, and no other step.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from curation.campaign import Campaign
-from curation.files import CurationError, digest
+from curation.files import CurationError
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
 from curation.records import StepRun
 from curation.steps import decisions, measures, read, release, terms
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.rounds import check, fold, round_files
+from curation.steps.rounds import check, fold
 
 Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step: where its results lie and what it reads."""
+    """One step.
+
+    Attributes:
+        name: its name in the manifest.
+        says: what it makes, in a few words.
+        folder: where its results are.
+        module: the module of ``curation`` whose ALGORITHM is the step's version.
+        settings: every setting that it depends on.
+        inputs: every file that it reads, results of other steps among them.
+        work: does it; writes its results and returns its counts.
+        needs: the steps whose results it reads.
+        blocked: what keeps it from running, if anything does.
+        applies: whether it runs on this machine; if not, its results are taken as they are.
+    """
 
     name: str
     says: str
     folder: Callable[[Campaign], Path]
-    algorithm: Callable[[], int]
+    module: str
     settings: Callable[[Campaign], Settings]
     inputs: Callable[[Campaign], list[Path]]
     work: Callable[[Campaign, Results, Reporter], dict[str, int]]
+    needs: tuple[str, ...] = ()
+    blocked: Callable[[Campaign], CurationError | None] = lambda campaign: None
     applies: Callable[[Campaign], bool] = lambda campaign: True
-    aside: bool = False  # no later step reads its results
 
     def state(self, campaign: Campaign) -> dict[str, Any]:
         """What ``is_current`` and ``run_step`` compare."""
         return {
-            "algorithm": self.algorithm(),
+            "algorithm": int(import_module(f"curation.{self.module}").ALGORITHM),
             "settings": orjson.loads(orjson.dumps(self.settings(campaign))),
             "inputs": digests({campaign.relative(p): p for p in self.inputs(campaign)}),
         }
+
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        "select",
+        "target terms and their families",
+        lambda c: c.terms,
+        "terms.select",
+        terms.settings,
+        terms.inputs,
+        terms.select,
+    ),
+    Step(
+        "fold",
+        "items and labels from raw answers",
+        lambda c: c.rounds,
+        "rounds.folding.fold",
+        fold.settings,
+        fold.inputs,
+        fold.fold,
+        needs=("select",),
+        blocked=read.no_answers,
+        applies=read.raw_is_here,
+    ),
+    Step(
+        "check",
+        "known pitfalls of items, as they come in",
+        lambda c: c.rounds,
+        "checks.answers",
+        check.settings,
+        check.inputs,
+        check.check,
+        needs=("select", "fold"),
+        applies=read.raw_is_here,
+    ),
+    Step(
+        "filter",
+        "which items become CATs",
+        lambda c: c.decisions,
+        "decisions.filter",
+        decisions.filter_settings,
+        decisions.filter_inputs,
+        decisions.filter,
+        needs=("fold",),
+    ),
+    Step(
+        "agreement",
+        "how far annotators agree",
+        lambda c: c.decisions,
+        "decisions.agreement",
+        decisions.agreement_settings,
+        decisions.agreement_inputs,
+        decisions.agreement,
+        needs=("select", "fold", "filter"),
+    ),
+    Step(
+        "split",
+        "dev and test by term",
+        lambda c: c.decisions,
+        "decisions.split",
+        decisions.split_settings,
+        decisions.split_inputs,
+        decisions.split,
+        needs=("select", "fold", "filter"),
+    ),
+    Step(
+        "statistics",
+        "how much was collected",
+        lambda c: c.measures,
+        "measures.statistics",
+        measures.statistics_settings,
+        measures.statistics_inputs,
+        measures.statistics,
+        needs=("fold", "split"),
+    ),
+    Step(
+        "sentiment",
+        "how negative each label is",
+        lambda c: c.measures,
+        "measures.sentiment",
+        measures.sentiment_settings,
+        measures.sentiment_inputs,
+        measures.sentiment,
+        needs=("split",),
+    ),
+    Step(
+        "keywords",
+        "which words mark a domain, a label or a term",
+        lambda c: c.measures,
+        "measures.keywords",
+        measures.keyword_settings,
+        measures.keyword_inputs,
+        measures.keywords,
+        needs=("select", "split"),
+    ),
+    Step(
+        "pitfalls",
+        "known pitfalls, and what blocks a release",
+        lambda c: c.measures,
+        "measures.pitfalls",
+        measures.pitfall_settings,
+        measures.pitfall_inputs,
+        measures.pitfalls,
+        needs=("select", "split"),
+    ),
+    Step(
+        "release",
+        "the published folder",
+        lambda c: c.releases,
+        "release.build",
+        release.settings,
+        release.inputs,
+        release.release,
+        needs=("fold", "split", "pitfalls"),
+    ),
+)
+
+
+def with_needs(names: Iterable[str], steps: Iterable[Step] = STEPS) -> list[Step]:
+    """The named steps and all that they need, directly or not, in the pipeline's order.
+
+    >>> [step.name for step in with_needs(["filter"])]
+    ['select', 'fold', 'filter']
+
+    Raises:
+        KeyError: there is no such step.
+    """
+    by_name = {step.name: step for step in steps}
+    found: set[str] = set()
+    todo = list(names)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += by_name[name].needs
+    return [step for step in by_name.values() if step.name in found]
 
 
 def last_run(campaign: Campaign, step: Step) -> StepRun | None:
@@ -52,254 +203,76 @@ def last_run(campaign: Campaign, step: Step) -> StepRun | None:
 
 
 def current(campaign: Campaign, step: Step) -> bool:
-    """Whether the step's results are up to date with what lies on disk now.
+    """Whether the step's results are up to date with the files as they are now.
 
-    A step that does not apply is: without the raw answers, which stay with their owner, items and
-    labels are taken as they are.
+    A step that does not apply is up to date: without the raw answers, which stay with their owner,
+    items and labels are taken as they are.
     """
+    if any(needed.blocked(campaign) for needed in (step, *with_needs(step.needs))):
+        return False
     return not step.applies(campaign) or is_current(
         step.folder(campaign), step.name, **step.state(campaign)
     )
 
 
+def made_steps(campaign: Campaign) -> list[str]:
+    """The fewest steps that bring everything up to date that the campaign has results of.
+
+    A step that another one of them needs is left out. At least items and labels are among them.
+    """
+    made = ["fold", *(step.name for step in STEPS if last_run(campaign, step))]
+    needed = {other.name for name in made for other in with_needs([name]) if other.name != name}
+    return [step.name for step in STEPS if step.name in {*made} - needed]
+
+
 def bring_up_to_date(
     campaign: Campaign,
-    last: str | None = None,
-    *,
+    *names: str,
     reporter: Reporter = QUIET,
     tell: Callable[[Step, bool], None] | None = None,
+    steps: Iterable[Step] = STEPS,
 ) -> StepRun:
-    """Run every step that ``last`` needs and that is not up to date. Only under the lock.
+    """Run the named steps and those that they need, but for what is up to date.
+
+    Call it only under the campaign's lock.
 
     Args:
         campaign: the campaign.
-        last: name of the last step; None is all there are.
+        names: the steps; by default all.
         reporter: where warnings and progress go.
         tell: called with each step, and whether it was run.
+        steps: the pipeline, in order.
 
     Returns:
         The last step's run.
 
     Raises:
-        CurationError: a step cannot do its work.
+        CurationError: a step cannot run; the steps before it are then up to date.
     """
-    if last != "select" and not campaign.round_names():
-        bring_up_to_date(campaign, "select", reporter=reporter, tell=tell)
-        raise CurationError(
-            f"{campaign.root.resolve()}: there are no answers yet; the terms are chosen",
-            "«curation import answers FILE» or «curation import stereoset FILE»",
-        )
+    steps = tuple(steps)
     run: StepRun | None = None
-    for step in STEPS:
-        if step.aside and last not in (None, step.name):
-            continue
+    for step in with_needs(names or [step.name for step in steps], steps):
+        if error := step.blocked(campaign):
+            raise error
         folder, run = step.folder(campaign), last_run(campaign, step)
         state = step.state(campaign) if step.applies(campaign) else None
-        fresh = state is not None and not is_current(folder, step.name, **state)
-        if state is not None and fresh:
-            before = run
-            run = run_step(folder, step.name, partial(_results, step, campaign, reporter), **state)
-            if step.name == "release" and before:
-                _warn_of_changes(before, run, reporter)
+        stale = state is not None and not is_current(folder, step.name, **state)
+        if state is not None and stale:
+            run = run_step(folder, step.name, partial(_work, step, campaign, reporter), **state)
         if tell:
-            tell(step, fresh)
-        if step.name == last:
-            break
+            tell(step, stale)
     assert run is not None
     return run
 
 
-def _results(
-    step: Step, campaign: Campaign, reporter: Reporter, results: Results
-) -> dict[str, int]:
+def _work(step: Step, campaign: Campaign, reporter: Reporter, results: Results) -> dict[str, int]:
     return step.work(campaign, results, reporter)
 
 
 def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
-    """Bring items and labels up to date where there are answers, and what the checks say of them.
+    """Bring items, labels and the checks of items up to date, if there are answers.
 
-    Only under the campaign's lock.
+    Call it only under the campaign's lock.
     """
     if campaign.round_names():
         bring_up_to_date(campaign, "check", reporter=reporter)
-
-
-def _warn_of_changes(before: StepRun, after: StepRun, reporter: Reporter) -> None:
-    changed = [n for n, sha in after.outputs.items() if before.outputs.get(n, sha) != sha]
-    if changed:
-        reporter.warn(
-            f"7-release/{changed[0]} is not what it was; if that version has been published, put "
-            "the old files back and raise version in [release]"
-        )
-
-
-def _algorithm(module: str) -> Callable[[], int]:
-    from importlib import import_module
-
-    return lambda: int(import_module(f"curation.{module}").ALGORITHM)
-
-
-def _key_fingerprint(campaign: Campaign) -> str:
-    from curation.rounds import people
-
-    return people.fingerprint(people.read_key(campaign.settings.campaign.id))
-
-
-STEPS: tuple[Step, ...] = (
-    Step(
-        "select",
-        "target terms and their families",
-        lambda c: c.terms,
-        _algorithm("terms.select"),
-        lambda c: {
-            "language": c.settings.campaign.language,
-            **c.settings.terms.model_dump(exclude={"contact", "endpoint"}),
-            "domains": {n: d.model_dump() for n, d in c.settings.domains.items()},
-            "words": {f"{d}: {n}": digest(p) for (d, n), p in read.word_files(c).items()},
-        },
-        lambda c: [
-            *read.facts_files(c),
-            c.terms / "imported.jsonl",
-            c.terms / "edits.csv",
-        ],
-        terms.select,
-    ),
-    Step(
-        "fold",
-        "items and labels from raw answers",
-        lambda c: c.rounds,
-        _algorithm("rounds.folding.fold"),
-        lambda c: {
-            **c.settings.rounds.model_dump(include=fold.LETTING_IN),
-            "language": c.settings.campaign.language,
-            "domains": tuple(c.settings.domains),
-            "key": _key_fingerprint(c),
-            **round_files.what_counts(c),
-        },
-        lambda c: [
-            c.terms / "targets.jsonl",
-            *round_files.task_files(c),
-            *read.raw_files(c),
-        ],
-        fold.fold,
-        read.raw_is_here,
-    ),
-    Step(
-        "check",
-        "known pitfalls of items, as they come in",
-        lambda c: c.rounds,
-        _algorithm("checks.answers"),
-        check.settings,
-        check.inputs,
-        check.check,
-        read.raw_is_here,
-        aside=True,
-    ),
-    Step(
-        "filter",
-        "which items become CATs",
-        lambda c: c.decisions,
-        _algorithm("decisions.filter"),
-        lambda c: c.settings.decisions.model_dump(),
-        lambda c: [*read.item_files(c), *read.label_files(c)],
-        decisions.filter,
-    ),
-    Step(
-        "agreement",
-        "how far annotators agree",
-        lambda c: c.decisions,
-        _algorithm("decisions.agreement"),
-        lambda c: {
-            **c.settings.agreement.model_dump(),
-            "decisions": c.settings.decisions.model_dump(),
-            "needed": [r.name for r in round_files.map_rounds(c) if r.labels == "needed"],
-        },
-        lambda c: [
-            c.terms / "targets.jsonl",
-            *read.item_files(c),
-            *read.label_files(c),
-            c.decisions / "decisions.jsonl",
-            *round_files.task_files(c),
-        ],
-        decisions.agreement,
-    ),
-    Step(
-        "split",
-        "dev and test by term",
-        lambda c: c.decisions,
-        _algorithm("decisions.split"),
-        lambda c: {"dev": c.settings.split.dev, "seed": c.settings.campaign.seed},
-        lambda c: [
-            c.terms / "targets.jsonl",
-            *read.item_files(c),
-            c.decisions / "decisions.jsonl",
-        ],
-        decisions.split,
-    ),
-    Step(
-        "statistics",
-        "how much was collected",
-        lambda c: c.measures,
-        _algorithm("measures.statistics"),
-        measures.statistics_settings,
-        lambda c: [c.decisions / "cats.jsonl", *read.item_files(c)],
-        measures.statistics,
-        aside=True,
-    ),
-    Step(
-        "sentiment",
-        "how negative each label is",
-        lambda c: c.measures,
-        _algorithm("measures.sentiment"),
-        measures.sentiment_settings,
-        lambda c: [c.decisions / "cats.jsonl"],
-        measures.sentiment,
-        aside=True,
-    ),
-    Step(
-        "keywords",
-        "which words mark whom",
-        lambda c: c.measures,
-        _algorithm("measures.keywords"),
-        measures.keyword_settings,
-        lambda c: [
-            c.terms / "targets.jsonl",
-            c.decisions / "cats.jsonl",
-            *measures.reference_files(c),
-        ],
-        measures.keywords,
-        aside=True,
-    ),
-    Step(
-        "pitfalls",
-        "known pitfalls, and what blocks a release",
-        lambda c: c.measures,
-        _algorithm("measures.pitfalls"),
-        measures.pitfall_settings,
-        lambda c: [
-            c.terms / "targets.jsonl",
-            c.decisions / "cats.jsonl",
-            measures.own_words(c),
-        ],
-        measures.pitfalls,
-    ),
-    Step(
-        "release",
-        "the published folder",
-        lambda c: c.releases,
-        _algorithm("release.build"),
-        lambda c: {
-            **c.settings.release.model_dump(),
-            "name": c.settings.campaign.name,
-            "language": c.settings.campaign.language,
-            "decisions": c.settings.decisions.model_dump(),
-        },
-        lambda c: [
-            *read.item_files(c),
-            *read.label_files(c),
-            c.decisions / "cats.jsonl",
-            c.measures / "pitfalls.json",
-        ],
-        release.release,
-    ),
-)

@@ -51,6 +51,22 @@ def raw_files(campaign: Campaign) -> list[Path]:
     return [p for raw in _round_files(campaign, "raw") for p in segments(raw)]
 
 
+def no_answers(campaign: Campaign) -> CurationError | None:
+    """The error of steps that need answers, if the campaign has none."""
+    if campaign.round_names():
+        return None
+    return CurationError(
+        f"{campaign.root.resolve()}: there are no answers yet; the terms are selected",
+        "«curation import answers FILE» or «curation import stereoset FILE»",
+    )
+
+
+def run_files(campaign: Campaign) -> list[Path]:
+    """Every score run's description and scores: inputs of a step that reads scores."""
+    names = ("run.json", "scores.jsonl")
+    return [path for name in names for path in sorted(campaign.scores.glob(f"*/*/{name}"))]
+
+
 def raw_is_here(campaign: Campaign) -> bool:
     """Whether the raw answers are on this machine, whole and as they came.
 
@@ -190,7 +206,7 @@ def read_facts(campaign: Campaign) -> "Facts":
     return Facts(read_records(counts, Count), read_records(entities, Entity))
 
 
-def facts_told(campaign: Campaign) -> dict[str, Any]:
+def facts_origins(campaign: Campaign) -> dict[str, Any]:
     """Who told the facts of each domain, of what it was asked, and when."""
     path = campaign.terms / "facts.json"
     there = all(p.exists() for p in (path, *facts_files(campaign)))

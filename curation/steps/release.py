@@ -3,26 +3,37 @@
 import difflib
 import hashlib
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from curation.campaign import Campaign
-from curation.files import (
-    CurationError,
-    dump_json,
-    read_json,
-    read_records,
-    shipped,
-)
-from curation.manifest import Results
+from curation.files import CurationError, dump_json, read_json, read_records, shipped
+from curation.manifest import Results, read_manifest
 from curation.records import Cat
-from curation.steps.read import (
-    read_counted,
-    read_items,
-)
+from curation.steps.read import item_files, label_files, read_counted, read_items
 from curation.steps.reporter import Reporter
 
-if TYPE_CHECKING:
-    pass
+
+def settings(campaign: Campaign) -> dict[str, Any]:
+    """What a release depends on."""
+    settings = campaign.settings
+    return {
+        **settings.release.model_dump(),
+        "name": settings.campaign.name,
+        "language": settings.campaign.language,
+        "decisions": settings.decisions.model_dump(),
+    }
+
+
+def inputs(campaign: Campaign) -> list[Path]:
+    """What a release reads."""
+    return [
+        *item_files(campaign),
+        *label_files(campaign),
+        campaign.decisions / "cats.jsonl",
+        campaign.measures / "pitfalls.json",
+    ]
 
 
 def _accepted(campaign: Campaign) -> dict[str, int]:
@@ -89,13 +100,27 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         decisions=build.how_decided(settings.decisions.model_dump()),
         accepted=accepted,
     ).encode()
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
+    lines = [f"{sha}  {name}\n" for name, sha in sums.items()]
+    content["SHA256SUMS"] = "".join(lines).encode()
     for name, data in content.items():
         results.lines(f"{version}/{name}", [data])
-    sums = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in content.items()]
-    results.lines(f"{version}/SHA256SUMS", [line.encode() for line in sums])
+    _warn_of_changes(campaign, {f"{version}/{name}": sha for name, sha in sums.items()}, reporter)
     return {
         "cats": len(cats),
         "labels_in": len(counted.labels),
         "labels_of_dropped_items": int((~counted.labels["item"].isin([c.id for c in cats])).sum()),
         "annotations": len(table),
     }
+
+
+def _warn_of_changes(campaign: Campaign, sums: Mapping[str, str], reporter: Reporter) -> None:
+    """Warn if a file of the same version was released with other content before."""
+    before = read_manifest(campaign.releases).steps.get("release")
+    outputs = before.outputs if before else {}
+    changed = [name for name, sha in sums.items() if outputs.get(name, sha) != sha]
+    if changed:
+        reporter.warn(
+            f"7-release/{changed[0]} is not what it was; if that version has been published, put "
+            "the old files back and raise version in [release]"
+        )

@@ -14,6 +14,16 @@ Advance = Callable[..., None]
 Tell = Callable[[str, int, int], None]
 
 
+class Counter(Protocol):
+    """A progress bar that learns at its beginning how much is done already."""
+
+    def begin(self, done: int, total: int) -> None:
+        """Report how much there is, and how much of it was done before."""
+
+    def advance(self, n: int = 1) -> None:
+        """Report that ``n`` more are done."""
+
+
 class Reporter(Protocol):
     """What steps call to report; ``curation.cli.console`` has these functions."""
 
@@ -23,11 +33,16 @@ class Reporter(Protocol):
     def note(self, text: str) -> None:
         """Say what is happening, so that nobody has to wonder why it takes long."""
 
-    def tracked(self, what: str, total: int) -> AbstractContextManager[Advance]:
-        """A progress bar for ``total`` units; yields a function that advances it by n."""
+    def tracked(
+        self, what: str, total: int, *, bytes: bool = False
+    ) -> AbstractContextManager[Advance]:
+        """A progress bar for ``total`` units or bytes; yields a function that advances it by n."""
 
     def stages(self) -> AbstractContextManager[Tell]:
         """A progress bar for work in stages; yields a function (stage, done, total)."""
+
+    def counted(self, what: str) -> AbstractContextManager[Counter]:
+        """A progress bar for work that may be partly done already."""
 
 
 class Quiet:
@@ -41,7 +56,7 @@ class Quiet:
         """Nothing."""
 
     @contextmanager
-    def tracked(self, what: str, total: int) -> Iterator[Advance]:
+    def tracked(self, what: str, total: int, *, bytes: bool = False) -> Iterator[Advance]:
         """Nothing is shown."""
         yield lambda n=1: None
 
@@ -49,6 +64,19 @@ class Quiet:
     def stages(self) -> Iterator[Tell]:
         """Nothing is shown."""
         yield lambda stage, done, total: None
+
+    @contextmanager
+    def counted(self, what: str) -> Iterator[Counter]:
+        """Nothing is shown."""
+        yield _NoBar()
+
+
+class _NoBar:
+    def begin(self, done: int, total: int) -> None:
+        """Nothing is shown."""
+
+    def advance(self, n: int = 1) -> None:
+        """Nothing is shown."""
 
 
 QUIET = Quiet()

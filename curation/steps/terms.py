@@ -1,22 +1,29 @@
-"""The step ``select``: target terms and their families."""
+"""The step ``select``: target terms and their families; and what is known of a term."""
 
 import difflib
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.cli.console import warn
+from curation.files import CurationError, digest
 from curation.manifest import Results
+from curation.records import Item
+from curation.steps import facts
 from curation.steps.read import (
+    facts_files,
     read_edits,
+    read_facts,
+    read_items,
     read_met,
     selection,
+    word_files,
 )
 from curation.steps.reporter import Reporter
 
 if TYPE_CHECKING:
-    pass
-
+    from curation.terms.candidates import Candidate
 
 CANDIDATE_COLUMNS = (
     *("domain", "term", "status", "reason", "detail", "into", "count", "rolled_up"),
@@ -24,47 +31,109 @@ CANDIDATE_COLUMNS = (
 )
 
 
+def settings(campaign: Campaign) -> dict[str, Any]:
+    """What the selection depends on, the sha256 of word lists included."""
+    settings = campaign.settings
+    return {
+        "language": settings.campaign.language,
+        **settings.terms.model_dump(exclude={"contact", "endpoint"}),
+        "domains": {name: domain.model_dump() for name, domain in settings.domains.items()},
+        "words": {f"{d}: {name}": digest(path) for (d, name), path in word_files(campaign).items()},
+    }
+
+
+def inputs(campaign: Campaign) -> list[Path]:
+    """What the selection reads, beside word lists."""
+    names = ("imported.jsonl", "edits.csv")
+    return [*facts_files(campaign), *(campaign.terms / name for name in names)]
+
+
 def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Choose the target terms."""
+    """Select the target terms."""
     import pandas as pd
 
-    found = selection(campaign)
-    for rejection in found.rejections:
-        warn(
-            f"{rejection.where}: {rejection.detail}; write it exactly as in candidates.csv, or add"
+    selected = selection(campaign)
+    for rejection in selected.rejections:
+        reporter.warn(
+            f"{rejection.where}: {rejection.detail}; copy the term from candidates.csv, or add it "
+            "with the action «add»"
         )
-    _warn_of_domains(campaign)
+    _warn_of_domains(campaign, reporter)
     rows = [
         (
             *(c.domain, c.text, c.status, c.reason, c.detail, c.into and c.into.text),
             *((c.count, c.rolled) if c.item else (None, None)),
             *(c.source, c.form, " ".join(c.items), c.description, c.family, c.note, c.id),
         )
-        for c in found.candidates
+        for c in selected.candidates
     ]
     table = pd.DataFrame(rows, columns=CANDIDATE_COLUMNS, dtype=object)
     results.lines("candidates.csv", [table.to_csv(index=False, lineterminator="\n").encode()])
-    results.records("targets.jsonl", found.terms)
-    results.records("rejected.jsonl", found.rejections)
-    status, edits = Counter(c.status for c in found.candidates), read_edits(campaign)
+    results.records("targets.jsonl", selected.terms)
+    results.records("rejected.jsonl", selected.rejections)
+    status, edits = Counter(c.status for c in selected.candidates), read_edits(campaign)
     met, domains = read_met(campaign), campaign.settings.domains
     return {
-        "candidates": len(found.candidates),
+        "candidates": len(selected.candidates),
         "kept": status["kept"],
         "merged": status["merged"],
         "dropped": status["dropped"],
         "terms_of_other_domains": sum(term.domain not in domains for term in met),
         "edits_in": len(edits),
         "edits_of_other_domains": sum(edit.domain not in domains for edit in edits),
-        "edits_refused": len(found.rejections),
+        "edits_refused": len(selected.rejections),
     }
 
 
-def _warn_of_domains(campaign: Campaign) -> None:
-    """Say which rows of edits.csv name a domain that is misspelt."""
+def _warn_of_domains(campaign: Campaign, reporter: Reporter) -> None:
+    """Warn of rows in edits.csv whose domain looks misspelt."""
     domains = campaign.settings.domains
     for edit in read_edits(campaign):
         near = difflib.get_close_matches(edit.domain, domains, 1)
         if edit.domain not in domains and near:
             place = campaign.terms / "edits.csv"
-            warn(f"{place} line {edit.line}: no domain {edit.domain!r}; is it {near[0]!r}?")
+            reporter.warn(
+                f"{place} line {edit.line}: no domain {edit.domain!r}; did you mean {near[0]!r}?"
+            )
+
+
+def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[dict[str, Any]]:
+    """All that is known of the candidates that a name stands for.
+
+    Args:
+        campaign: the campaign.
+        name: a text, an older text, a Wikidata id or a term's id.
+        domain: only candidates of this domain.
+
+    Returns:
+        One for each candidate, as ``curation.terms.explain.story`` describes it.
+
+    Raises:
+        CurationError: there is no such candidate.
+    """
+    from curation.terms.explain import named, story
+
+    selected = selection(campaign)
+    candidates = named(selected, name, domain)
+    if not candidates:
+        texts = {candidate.text for candidate in selected.candidates}
+        near = difflib.get_close_matches(name, texts, 3)
+        raise CurationError(
+            f"no candidate {name!r}",
+            f"did you mean {', '.join(near)}?" if near else "1-terms/candidates.csv lists them all",
+        )
+    known, edits, items = read_facts(campaign), read_edits(campaign), read_items(campaign)
+    codes = facts.languages(campaign)["languages"]
+    return [
+        story(candidate, selected, facts=known, edits=edits, items=items, languages=codes)
+        for candidate in candidates
+    ]
+
+
+def items_with_old_texts(
+    candidates: "Iterable[Candidate]", items: Sequence[Item]
+) -> dict[str, list[str]]:
+    """The ids of items that use an older text or a second spelling of their term, by its text."""
+    from curation.terms.explain import old_texts
+
+    return {c.text: ids for c in candidates if c.alive and c.names and (ids := old_texts(c, items))}

@@ -73,7 +73,7 @@ def test_a_campaign_without_items_says_what_to_do(
     done = forked("run", "-c", campaign.root)
     assert done.code == 1
     assert "no CAT was kept" in done.err
-    assert "there is no item yet" in forked("status", "-c", campaign.root).out
+    assert "there are no items yet" in forked("status", "-c", campaign.root).out
 
 
 def test_a_writers_vote_counts_and_is_not_published(
@@ -194,7 +194,7 @@ def test_without_raw_answers_later_steps_run_and_imports_do_not(
     before = untouched(finished)
     done = forked("import", "answers", writers(tmp_path / "w.csv"), "-c", finished)
     assert done.code == 1
-    assert "import where they are" in done.err
+    assert "import on the machine that has them" in done.err
     assert untouched(finished) == before
 
 

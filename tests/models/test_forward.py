@@ -170,7 +170,7 @@ def test_nothing_asked_gives_nothing(opened: Callable[[str], Loaded]) -> None:
 def test_layers_are_swapped_and_scores_stay(
     opened: Callable[[str], Loaded], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.models.faster._onednn_gains", lambda kind: True)
+    monkeypatch.setattr("curation.models.faster._onednn_is_faster", lambda kind: True)
     for name in ("gpt2", "bert", "llama", "mamba", "albert"):
         wanted = flat(Runner(opened(name), plain=True).log_probs(texts()))
         loaded = opened(name)
@@ -184,7 +184,7 @@ def test_layers_are_swapped_and_scores_stay(
 def test_a_block_that_reaches_into_its_layers_keeps_them(
     opened: Callable[[str], Loaded], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.models.faster._onednn_gains", lambda kind: True)
+    monkeypatch.setattr("curation.models.faster._onednn_is_faster", lambda kind: True)
     loaded = opened("mamba")
     quicken(loaded)
     kinds = {n.rpartition(".")[2]: type(m) for n, m in loaded.model.named_modules()}

@@ -11,7 +11,7 @@ from curation.decisions.agreement import by_term, facts
 from curation.decisions.filter import count, judge, repeats
 from curation.files import read_json, read_records, read_table
 from curation.records import Decision, Item, Label, Term
-from curation.stats.agreement import figure
+from curation.stats.agreement import coefficient
 from curation.stereoset import read_cats
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
@@ -125,9 +125,9 @@ def test_agreement_on_real_labels(imported: Path) -> None:
     found = facts(items, decisions, counted, terms)
     votes = counted.votes
     # The fact sheet measured 0.65 and 0.48 on twice as many CATs of the same source.
-    assert figure("alpha", votes) == pytest.approx(0.65, abs=0.02)
+    assert coefficient("alpha", votes) == pytest.approx(0.65, abs=0.02)
     hard = found.frame["gold"].isin([0, 1]).to_numpy()
-    assert figure("alpha", votes[hard]) == pytest.approx(0.48, abs=0.02)
+    assert coefficient("alpha", votes[hard]) == pytest.approx(0.48, abs=0.02)
     rows = by_term(found)
     by_hand = [
         [sum(x["label"] == "stereotype" for x in s["labels"]) / 5]

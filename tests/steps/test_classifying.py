@@ -9,12 +9,12 @@ import orjson
 import pytest
 import torch
 
-from curation.cli.measuring import Source
 from curation.files import CurationError
 from curation.models import classifier, loading, tiny
+from curation.records import Cat
 from curation.settings import MeasureSettings
 from curation.steps import classifying
-from curation.steps.classifying import classified
+from curation.steps.classifying import classify
 from support.cats import cat
 from support.reviews import ALL
 
@@ -51,10 +51,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "sentiment"
 
 
-def source(name: str | Path, *texts: str, **knobs: Any) -> Source:
-    """One CAT, and how it is measured."""
-    told = MeasureSettings().model_copy(update={"sentiment": str(name), **knobs})
-    return Source([cat("the fair", *(texts or TEXTS))], "en", told, 1, 100)
+Case = tuple[list[Cat], MeasureSettings]
+
+
+def case(name: str | Path, *texts: str, **given: Any) -> Case:
+    """One CAT, and how its sentiment is measured."""
+    settings = MeasureSettings().model_copy(update={"sentiment": str(name), **given})
+    return [cat("the fair", *(texts or TEXTS))], settings
 
 
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -75,29 +78,29 @@ def directly(name: Path, **told: Any) -> list[float]:
     return [one.positive - one.negative for one in found]
 
 
-def values(of: Source) -> list[float]:
-    """What is said of each association."""
-    return [feeling.value for feeling in classified(of)[0].values()]
+def values(case: Case) -> list[float]:
+    """The sentiment of each association."""
+    return [feeling.value for feeling in classify(*case)[0].values()]
 
 
 def test_a_text_is_asked_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = asked(monkeypatch)
-    first = values(source(folder))
+    first = values(case(folder))
     assert first == pytest.approx(directly(folder), abs=1e-5)
     assert sorted(set(found), key=found.index) == sorted(TEXTS, key=len)
     found.clear()
-    assert values(source(folder)) == first
+    assert values(case(folder)) == first
     assert found == []
-    more = values(source(folder, "a map was dull", *TEXTS[:2]))
+    more = values(case(folder, "a map was dull", *TEXTS[:2]))
     assert found == ["a map was dull"]
     assert more[1:] == first[:2]
 
 
 def test_another_model_in_the_same_folder_is_asked_anew(base: Path, folder: Path) -> None:
-    first = values(source(folder))
+    first = values(case(folder))
     shutil.rmtree(folder)
     save(base, folder, seed=2)  # trained again: same name, same place
-    second = values(source(folder))
+    second = values(case(folder))
     assert second == pytest.approx(directly(folder), abs=1e-5)
     assert second != pytest.approx(first, abs=1e-3)
 
@@ -112,20 +115,20 @@ def test_another_model_in_the_same_folder_is_asked_anew(base: Path, folder: Path
 def test_what_changes_a_folders_model_changes_what_is_kept(
     folder: Path, change: dict[str, Any]
 ) -> None:
-    first = values(source(folder))
+    first = values(case(folder))
     name = "config.json" if "id2label" in change else "tokenizer_config.json"
     content = json.loads((folder / name).read_bytes())
     (folder / name).write_text(json.dumps({**content, **change}), "utf-8")
-    second = values(source(folder))
+    second = values(case(folder))
     assert second == pytest.approx(directly(folder), abs=1e-5)
     assert second != pytest.approx(first, abs=1e-4)
 
 
 def test_other_labels_are_another_classifier(folder: Path, cache: Path) -> None:
-    first = values(source(folder))
-    turned = values(source(folder, labels=("positive", "negative")))
+    first = values(case(folder))
+    turned = values(case(folder, labels=("positive", "negative")))
     assert turned == pytest.approx([-value for value in first])
-    assert values(source(folder, labels=TWO)) == first
+    assert values(case(folder, labels=TWO)) == first
     assert len(list(cache.iterdir())) == 2  # labels that say the same are the same
 
 
@@ -133,18 +136,18 @@ def test_other_labels_are_another_classifier(folder: Path, cache: Path) -> None:
 def test_dtype_device_and_revision_are_kept_apart(folder: Path, told: dict[str, str]) -> None:
     about = classifier.load(str(folder)).about
     assert told.keys() <= about.keys()
-    assert classifying._place(about) != classifying._place({**about, **told})
+    assert classifying._cache_file(about) != classifying._cache_file({**about, **told})
 
 
 @pytest.mark.parametrize("left", [b'["abc",0.1,0.', b"\0\0\0", b"{}\n5\nnull\n", b"\n\n"])
 def test_what_a_kill_left_is_asked_again_and_harms_no_line(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, left: bytes
 ) -> None:
-    first = values(source(folder))
+    first = values(case(folder))
     (store,) = cache.iterdir()
     store.write_bytes(left)
     found = asked(monkeypatch)
-    assert values(source(folder)) == first
+    assert values(case(folder)) == first
     assert len(found) == 3
     assert len(classifying._read(store)) == 3  # also the first line behind what was left
     assert [orjson.loads(line) for line in store.read_bytes().splitlines()[-3:]]
@@ -155,19 +158,19 @@ def test_where_nothing_can_be_kept_the_mend_names_the_variable(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv(classifying.CACHE, str(tmp_path / "file"))
-    with pytest.raises(CurationError, match="cannot be kept there") as error:
-        classified(source(folder))
+    with pytest.raises(CurationError, match="cannot be stored there") as error:
+        classify(*case(folder))
     assert classifying.CACHE in error.value.fix
 
 
 def test_a_blank_sentence_is_named(folder: Path) -> None:
     with pytest.raises(CurationError, match="association «c1»: has no sentence"):
-        classified(source(folder, "a map was dull", " ", "a map was fine"))
+        classify(*case(folder, "a map was dull", " ", "a map was fine"))
 
 
 def test_neutral_texts_need_a_classifier_that_knows_them(base: Path, tmp_path: Path) -> None:
     folder = save(base, tmp_path / "two", seed=1)
     with pytest.raises(CurationError, match="has no neutral class"):
-        classified(source(folder, classes=3))
+        classify(*case(folder, classes=3))
     three = save(base, tmp_path / "three", seed=1, labels=("neg", "neu", "pos"))
-    assert len(values(source(three, classes=3))) == 3
+    assert len(values(case(three, classes=3))) == 3

@@ -72,7 +72,7 @@ def test_a_campaign_asks_selects_and_explains(forked: Any, campaign: Campaign, e
     (story,) = json.loads(done.out)
     assert (story["status"], story["reason"], story["into"]) == ("merged", "too_fine", "baker")
     done = forked("terms", "explain", "Q12", "-c", campaign.root)
-    assert "no label in en, mul; rename Q12 to give it one" in done.out
+    assert "no label in en, mul; to give it one, rename Q12 in edits.csv" in done.out
 
 
 def test_without_a_contact_nothing_is_asked(forked: Any, campaign: Campaign, engine: str) -> None:

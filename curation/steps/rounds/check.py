@@ -1,17 +1,15 @@
-"""The step that checks items as they come in, and what it says to a person."""
+"""The step ``check``: known pitfalls of items as they come in."""
 
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.cli import console
-from curation.cli.measuring import versions
 from curation.files import read_records
 from curation.manifest import Results
 from curation.records import Pitfall
 from curation.steps import read
-from curation.steps.measures import PACKAGES, own_words
+from curation.steps.measures import PACKAGES, own_words, versions
 from curation.steps.reporter import Reporter
 
 FORM = {"name_target", "blank_alone"}  # settings that let items in
@@ -34,13 +32,13 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 def check(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Check the form and the words of every item that was let in."""
-    from curation.checks.answers import pitfalls
+    from curation.checks import answers
 
     items, own = read.read_items(campaign), own_words(campaign)
-    found: dict[str, list[Pitfall]] = {round: [] for round in campaign.round_names()}
+    by_round: dict[str, list[Pitfall]] = {round: [] for round in campaign.round_names()}
     round_of = {item.id: item.round for item in items}
     with reporter.tracked("checking items", len(items)) as advance:
-        for one in pitfalls(
+        for pitfall in answers.pitfalls(
             items,
             read.terms_of(campaign, items),
             language=campaign.settings.campaign.language,
@@ -48,27 +46,26 @@ def check(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
             **campaign.settings.rounds.model_dump(include=FORM),
             tell=advance,
         ):
-            found[round_of[one.item or ""]].append(one)
-    for round, ours in found.items():
-        results.records(f"{round}/pitfalls.jsonl", ours)
-    every = [one for ours in found.values() for one in ours]
-    hit = len({one.item for one in every})
-    return {"items": len(items), "items_hit": hit, "places": len(every)}
+            by_round[round_of[pitfall.item or ""]].append(pitfall)
+    for round, pitfalls in by_round.items():
+        results.records(f"{round}/pitfalls.jsonl", pitfalls)
+    places = [pitfall for pitfalls in by_round.values() for pitfall in pitfalls]
+    hit = len({pitfall.item for pitfall in places})
+    return {"items": len(items), "items_hit": hit, "places": len(places)}
 
 
 def pitfalls(campaign: Campaign, round: str) -> list[Pitfall]:
-    """What is wrong with a round's items that were let in."""
+    """The pitfalls of a round's items that were let in."""
     path = campaign.rounds / round / "pitfalls.jsonl"
     return read_records(path, Pitfall) if path.exists() else []
 
 
-def tell_pitfalls(found: list[Pitfall], round: str, items: int) -> None:
-    """Say in a line how many items of a round have pitfalls, and which; nothing if none has."""
-    if found:
-        by_code = Counter(code for code, _ in {(one.code, one.item) for one in found})
-        common = sorted(by_code.items(), key=lambda pair: (-pair[1], pair[0]))
-        codes = ", ".join(f"{code} {n}" for code, n in common)
-        hit = len({one.item for one in found})
-        console.say(
-            f"pitfalls in {hit} of {items} items: {codes}; see 2-rounds/{round}/pitfalls.jsonl"
-        )
+def describe_pitfalls(pitfalls: list[Pitfall], round: str, items: int) -> str:
+    """How many of a round's items have pitfalls, and which, in one line; empty if none has."""
+    if not pitfalls:
+        return ""
+    by_code = Counter(code for code, _ in {(p.code, p.item) for p in pitfalls})
+    common = sorted(by_code.items(), key=lambda pair: (-pair[1], pair[0]))
+    codes = ", ".join(f"{code} {n}" for code, n in common)
+    hit = len({pitfall.item for pitfall in pitfalls})
+    return f"pitfalls in {hit} of {items} items: {codes}; see 2-rounds/{round}/pitfalls.jsonl"

@@ -3,30 +3,21 @@
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
 from curation.campaign import Campaign
-from curation.files import (
-    count_lines,
-)
+from curation.files import count_lines
 from curation.manifest import Results
-from curation.steps.read import (
-    raw_files,
-    read_terms,
-    term_ids,
-)
+from curation.steps import read
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
-
-if TYPE_CHECKING:
-    pass
-
 
 LETTING_IN = {
     *("per_person", "per_term", "consent", "write_seconds", "label_seconds", "near"),
     *("name_target", "blank_alone", "keep_deleted"),
 }
-"""The settings of [rounds] that say which answers are let in; the others plan rounds."""
+"""The settings of [rounds] that decide which answers are let in; the others plan rounds."""
 
 
 def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
@@ -39,11 +30,11 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
     from curation.rounds.folding import fold as stage
 
     rounds, settings = campaign.round_names(), campaign.settings
-    total = sum(count_lines(path) for path in raw_files(campaign))
+    total = sum(count_lines(path) for path in read.raw_files(campaign))
     planned = {r.name: r for r in round_files.map_rounds(campaign)}
-    seen, shown = Counter[str](), round_files.consents(campaign)
+    seen, versions = Counter[str](), round_files.consents(campaign)
 
-    def said() -> Iterator[tuple[str, ParsedAnswer]]:
+    def parsed_answers() -> Iterator[tuple[str, ParsedAnswer]]:
         for round in rounds:
             plan = planned.get(round)
             tasks = {t.id: t for t in round_files.read_tasks(campaign, round)} if plan else {}
@@ -51,24 +42,24 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
             for where, event in archive.read(campaign.rounds / round / "raw"):
                 place = f"{round}/raw/{where}"
                 seen[event.source] += 1
-                for what in interpret(event, round=round, where=place, tasks=tasks, kind=kind):
-                    # «no» in a column of that name is no consent; only a version of ours is.
-                    if not isinstance(what, Consented) or what.version in shown:
-                        yield round, what
+                for answer in interpret(event, round=round, where=place, tasks=tasks, kind=kind):
+                    # «no» in a column of that name is not consent; only a version of ours is.
+                    if not isinstance(answer, Consented) or answer.version in versions:
+                        yield round, answer
                 advance()
 
-    knobs = settings.rounds.model_dump(include=LETTING_IN - {"near"})
+    rules = settings.rounds.model_dump(include=LETTING_IN - {"near"})
     patterns = content.meta_patterns(settings.campaign.language)
     with reporter.tracked("reading answers", total) as advance:
         folded = stage.fold(
-            said(),
+            parsed_answers(),
             domains=tuple(settings.domains),
-            terms=term_ids(read_terms(campaign).values()),
+            terms=read.term_ids(read.read_terms(campaign).values()),
             pseudonym=people.pseudonyms(people.read_key(settings.campaign.id)),
             near=partial(content.near, likeness=settings.rounds.near),
             meta=partial(content.meta_text, patterns=patterns),
             standing=standing.out(round_files.read_standing(campaign)),
-            **knobs,
+            **rules,
         )
     for round in rounds:
         results.records(f"{round}/items.jsonl", (i for i in folded.items if i.round == round))
@@ -90,3 +81,27 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
         "people": len(folded.people),
         "rejected": sum(map(len, folded.rejections.values())),
     }
+
+
+def settings(campaign: Campaign) -> dict[str, Any]:
+    """What items and labels depend on."""
+    settings = campaign.settings
+    return {
+        **settings.rounds.model_dump(include=LETTING_IN),
+        "language": settings.campaign.language,
+        "domains": tuple(settings.domains),
+        "key": _key_fingerprint(campaign),
+        **round_files.what_counts(campaign),
+    }
+
+
+def inputs(campaign: Campaign) -> list[Path]:
+    """What items and labels are made from."""
+    terms = campaign.terms / "targets.jsonl"
+    return [terms, *round_files.task_files(campaign), *read.raw_files(campaign)]
+
+
+def _key_fingerprint(campaign: Campaign) -> str:
+    from curation.rounds import people
+
+    return people.fingerprint(people.read_key(campaign.settings.campaign.id))

@@ -1,22 +1,22 @@
-"""Planning a round: which terms or items, how many answers, what the forms say."""
+"""Planning a round: which terms or items, how many answers, what the forms show."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from curation.campaign import Campaign
-from curation.cli.console import warn
-from curation.cli.importing import register_terms
 from curation.files import CurationError, dump_json, writing
-from curation.records import Round, RoundKind, Task, Term
-from curation.rules import decide
+from curation.records import Item, Kind, Round, RoundKind, Task, Term
+from curation.rules import Votes, decide
 from curation.settings import DecisionSettings
 from curation.steps import read
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.rounds import platform, round_files, round_status
+from curation.steps.registering import register_terms
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds import round_files, round_status, shown
 
 
 def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:
-    """The name of a round that is not named: one of the kind that is half open, or a new one."""
+    """A name for a round without one: that of a half-open round of its kind, or a new name."""
     half_open = [
         r.name for r in round_files.map_rounds(campaign) if (r.kind, r.state) == (kind, "planned")
     ]
@@ -28,13 +28,30 @@ def plan_round(
     campaign: Campaign,
     name: str,
     kind: RoundKind,
-    on: str,
-    domains: Sequence[str],
-    wanted: Sequence[str],
-    of: Sequence[str],
+    platform: Literal["label_studio", "files"],
+    *,
+    domains: Sequence[str] = (),
+    terms: Sequence[str] = (),
+    of: Sequence[str] = (),
+    reporter: Reporter = QUIET,
 ) -> Round:
-    """Plan a round and write it down. The state is written last: what has none is planned anew."""
-    from curation.rounds import pages, people, plan
+    """Plan a round and write it to disk. A round whose state was not written is planned again.
+
+    Args:
+        campaign: the campaign.
+        name: the round's name.
+        kind: the round's kind.
+        platform: where it is to run.
+        domains: only terms or items of these domains; empty for all.
+        terms: only these terms (text or id), or items on them; empty for all.
+        of: validate the items of these rounds; empty for all rounds.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: an argument names nothing, there is nothing to work on, or annotators would
+            not be told what they must be told.
+    """
+    from curation.rounds import pages, people
 
     settings = campaign.settings
     unknown = set(domains) - set(settings.domains)
@@ -42,43 +59,35 @@ def plan_round(
         raise CurationError(
             f"no domain {min(unknown)!r}", f"domains: {', '.join(settings.domains)}"
         )
-    # What the form says must be whole before anything is written.
-    texts = platform.texts(campaign)
-    _check_study(campaign, pages.unsaid(texts))
+    # The form's texts must be complete before anything is written.
+    texts = shown.texts(campaign)
+    _check_study(campaign, pages.unsaid(texts), reporter)
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
-    bring_up_to_date(campaign, "fold" if kind == "validation" and has_answers else "select")
-    sealed = people.sealed(people.read_key(settings.campaign.id))
-    found = _terms(campaign, domains, wanted)
-    knobs, seed = settings.rounds, settings.campaign.seed
-    pay = {"review": knobs.pay_review, "validation": knobs.pay_label}.get(kind, knobs.pay_write)
-    answers = 1
+    first = "fold" if kind == "validation" and has_answers else "select"
+    bring_up_to_date(campaign, first, reporter=reporter)
+    chosen = _terms(campaign, domains, terms)
+    pay = {"review": settings.rounds.pay_review, "validation": settings.rounds.pay_label}
     if kind == "review":
-        answers = knobs.reviewers
-        everybody = _terms(campaign, (), ())
-        tasks = plan.review(
-            found, among=everybody, round=name, reviewers=answers, seed=seed, sealed=sealed
-        )
+        answers, tasks = _review(campaign, name, chosen)
     elif kind == "validation":
-        answers, tasks = _validation(campaign, name, found, of, sealed)
+        answers, tasks = _validation(campaign, name, chosen, of, reporter)
     else:
-        tasks = plan.writing(
-            found, round=name, kind=kind, items=knobs.items, seed=seed, sealed=sealed
-        )
-    if kind != "review":  # what people write about keeps its id, whatever becomes of the list
-        named = iter([(task.domain, task.target) for task in tasks])
-        register_terms(campaign, read.selection(campaign), named, known_only=True)
-        bring_up_to_date(campaign, "check" if has_answers else "select")
+        answers, tasks = _writing(campaign, name, chosen, kind)
+    if kind != "review":  # a term that people write about keeps its id, whatever happens later
+        pairs = iter([(task.domain, task.target) for task in tasks])
+        register_terms(campaign, read.selection(campaign), pairs, known_only=True)
+        bring_up_to_date(campaign, "check" if has_answers else "select", reporter=reporter)
     round = Round(
         name=name,
         kind=kind,
-        platform="files" if on == "files" else "label_studio",
+        platform=platform,
         state="planned",
-        seed=seed,
-        labels=knobs.labels,
+        seed=settings.campaign.seed,
+        labels=settings.rounds.labels,
         answers=answers,
         consent=pages.consent_version(texts),
-        pay=pay,
+        pay=pay.get(kind, settings.rounds.pay_write),
     )
     round_files.write_tasks(campaign, name, tasks)
     with writing(campaign.rounds / name / "texts.json") as file:
@@ -89,73 +98,116 @@ def plan_round(
     return round
 
 
-def _check_study(campaign: Campaign, empty: Sequence[str]) -> None:
-    """People must be told who asks them, and whom they tell that they withdraw."""
-    place = f"{campaign.relative(platform.own_texts(campaign))}, [study]"
+def _check_study(campaign: Campaign, empty: Sequence[str], reporter: Reporter) -> None:
+    """Check that people learn who asks them, and whom to tell that they withdraw."""
+    place = f"{campaign.relative(shown.own_texts(campaign))}, [study]"
     missing = [name for name in ("institution", "contact") if name in empty]
     if missing and campaign.settings.rounds.consent:
         raise CurationError(
             f"{place}: annotators are not told {' and '.join(missing)}, and cannot consent",
-            f'write the file: [study], then {missing[0]} = "…"; docs/rounds.md tells more',
+            f'write the file: [study], then {missing[0]} = "…"; see docs/rounds.md',
         )
     if empty:
-        warn(f"{place}: annotators are not told {', '.join(empty)}")
+        reporter.warn(f"{place}: annotators are not told {', '.join(empty)}")
 
 
-def _terms(campaign: Campaign, domains: Sequence[str], wanted: Sequence[str]) -> list[Term]:
-    """The terms to work on: all, or those of these domains, or those that are named."""
+def _terms(campaign: Campaign, domains: Sequence[str], named: Sequence[str]) -> list[Term]:
+    """The kept terms to work on: all, or those of these domains, or those that are named."""
     terms = [
         term
         for term in read.read_terms(campaign).values()
         if term.status == "kept" and term.domain in (domains or campaign.settings.domains)
     ]
-    missing = set(wanted) - {term.text for term in terms} - {term.id for term in terms}
+    missing = set(named) - {term.text for term in terms} - {term.id for term in terms}
     if missing:
         raise CurationError(
             f"no kept term {min(missing)!r}", "1-terms/candidates.csv lists them with their status"
         )
-    terms = [term for term in terms if not wanted or {term.text, term.id} & set(wanted)]
+    terms = [term for term in terms if not named or {term.text, term.id} & set(named)]
     if not terms:
         raise CurationError(
             "there is no kept term to work on",
-            "«curation terms select» chooses them; «add» in 1-terms/edits.csv adds one by hand",
+            "«curation terms select» chooses terms; «add» in 1-terms/edits.csv adds one by hand",
         )
     return terms
 
 
-def _validation(
-    campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str], sealed: Any
+def _sealed(campaign: Campaign) -> Callable[..., str]:
+    from curation.rounds import people
+
+    return people.sealed(people.read_key(campaign.settings.campaign.id))
+
+
+def _review(campaign: Campaign, name: str, terms: Sequence[Term]) -> tuple[int, list[Task]]:
+    """Reviewers of each term, and the tasks of a round of review."""
+    from curation.rounds import plan
+
+    reviewers = campaign.settings.rounds.reviewers
+    return reviewers, plan.review(
+        terms,
+        among=_terms(campaign, (), ()),
+        round=name,
+        reviewers=reviewers,
+        seed=campaign.settings.campaign.seed,
+        sealed=_sealed(campaign),
+    )
+
+
+def _writing(
+    campaign: Campaign, name: str, terms: Sequence[Term], kind: Kind
 ) -> tuple[int, list[Task]]:
-    """The tasks of a round of validation: items that lack labels and are in no other such round."""
+    """Answers to each task (one), and the tasks of a round of writing."""
+    from curation.rounds import plan
+
+    return 1, plan.writing(
+        terms,
+        round=name,
+        kind=kind,
+        items=campaign.settings.rounds.items,
+        seed=campaign.settings.campaign.seed,
+        sealed=_sealed(campaign),
+    )
+
+
+def _validation(
+    campaign: Campaign, name: str, terms: Sequence[Term], of: Sequence[str], reporter: Reporter
+) -> tuple[int, list[Task]]:
+    """Labels that each item needs, and the tasks of a round of validation.
+
+    It takes items that lack labels and are not in another open round of validation.
+    """
     from curation.rounds import needed, plan
 
-    knobs, decisions = campaign.settings.rounds, campaign.settings.decisions
+    settings, decisions = campaign.settings.rounds, campaign.settings.decisions
     unknown = set(of) - set(campaign.round_names())
     if unknown:
         known = ", ".join(campaign.round_names()) or "none"
         raise CurationError(f"round {min(unknown)!r} has no items", f"rounds with answers: {known}")
     items = read.read_items(campaign) if campaign.round_names() else []
     votes = read.votes(campaign, items)
-    busy = _in_other_rounds(campaign, name)
-    mine = {term.id for term in terms}
+    busy, term_ids = _in_other_rounds(campaign, name), {term.id for term in terms}
     chosen = [
         item
         for item in items
-        if item.term in mine
+        if item.term in term_ids
         and item.id not in busy
-        and (item.round in of if of else any(a.intent for a in item.associations))
+        and _is_wanted(item, of)
         and _is_undecided(votes[item.id], decisions)
     ]
     if not chosen:
         raise CurationError(
             "there is no item that lacks labels and is in no open round",
-            "open a round of writing first; a closed round goes on with --name ROUND",
+            "open a round of writing first; use --name ROUND to open a closed round again",
         )
     if decisions.rounds and name not in decisions.rounds:
-        warn(f"[decisions] rounds does not name {name}: its labels will not count; add it there")
+        reporter.warn(
+            f"[decisions] rounds does not name {name}: its labels will not count; add it there"
+        )
     ids = [item.id for item in chosen]
-    share, seed = knobs.sample, campaign.settings.campaign.seed
-    full = ids if knobs.labels == "all" else needed.sample(ids, share=share, seed=seed)
+    seed = campaign.settings.campaign.seed
+    full = set(ids)
+    if settings.labels != "all":
+        full = needed.sample(ids, share=settings.sample, seed=seed)
     wanted = {
         id: max(decisions.of - sum(v) for v in votes[id])
         if id in full
@@ -169,21 +221,26 @@ def _validation(
         wanted=wanted,
         full=full,
         seed=seed,
-        sealed=sealed,
+        sealed=_sealed(campaign),
     )
     return decisions.of - int(decisions.count_writer), tasks
 
 
-def _is_undecided(votes: Any, decisions: DecisionSettings) -> bool:
+def _is_wanted(item: Item, of: Sequence[str]) -> bool:
+    """Whether an item is of the named rounds, or, if none is named, says what its writer meant."""
+    return item.round in of if of else any(a.intent for a in item.associations)
+
+
+def _is_undecided(votes: Sequence[Votes], decisions: DecisionSettings) -> bool:
     outcome = decide(votes, needed=decisions.needed, of=decisions.of)
     return outcome.reason == "too_few_labels"
 
 
 def _in_other_rounds(campaign: Campaign, name: str) -> set[str]:
-    """The items that another round of validation is asking for, with the words they have now."""
-    found = set()
+    """Items that another open round of validation asks for with the words that they have now."""
+    items = set()
     for round in round_files.map_rounds(campaign):
         if round.kind == "validation" and round.name != name and round.state != "closed":
-            stands = round_status.read_status(campaign, round)
-            found |= {t.item for t in stands.tasks if t.item and t.id not in stands.void}
-    return found
+            status = round_status.read_status(campaign, round)
+            items |= {t.item for t in status.tasks if t.item and t.id not in status.void}
+    return items

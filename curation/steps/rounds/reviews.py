@@ -1,86 +1,56 @@
-"""What reviewers of terms say becomes people's word on them: lines of ``edits.csv``."""
+"""What most reviewers of terms say becomes lines of ``edits.csv``."""
 
 import csv
 import io
-from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
 
 from curation.campaign import Campaign
-from curation.cli.console import warn
 from curation.files import read_records, read_text, writing
 from curation.records import Review, Round
 from curation.steps import read
-
-if TYPE_CHECKING:
-    from curation.terms.edits import Edit
+from curation.steps.reporter import QUIET, Reporter
 
 
-def apply_reviews(campaign: Campaign, round: Round) -> list[dict[str, str]]:
-    """Add what most reviewers of a term say to ``edits.csv``; what stands there stays as it is.
+def apply_reviews(
+    campaign: Campaign, round: Round, *, reporter: Reporter = QUIET
+) -> list[dict[str, str]]:
+    """Add what most reviewers of a term say to ``edits.csv``; existing lines stay as they are.
 
     Returns:
         The lines added. A term without a majority gets none, and is named in a warning.
     """
+    from curation.rounds.reviews import majority
     from curation.terms.edits import COLUMNS
 
     path = campaign.rounds / round.name / "reviews.jsonl"
     reviews = read_records(path, Review) if path.exists() else []
-    terms = read.read_terms(campaign)
-    by_term: dict[str, list[Review]] = defaultdict(list)
-    for review in reviews:
-        by_term[review.term].append(review)
     edits = [edit for edit in read.read_edits(campaign) if edit.action]
-    spoken = {(edit.domain, edit.term): edit for edit in edits}
-    spoken |= {(edit.domain, edit.into): edit for edit in edits if edit.action == "rename"}
-    added: list[dict[str, str]] = []
-    undecided, hidden = [], []
-    most = max(round.answers, 1) / 2
-    heads = {id: Counter((r.action, r.into) for r in said) for id, said in by_term.items()}
-    leads = {id: words.most_common(1)[0] for id, words in heads.items()}
-    goes = {id for id, ((action, _), votes) in leads.items() if action != "keep" and votes > most}
-    goes |= {t.id for t in terms.values() if _goes(spoken.get((t.domain, t.text)))}
-    for id, said in by_term.items():
-        term = terms.get(id)
-        if term is None:
-            continue
-        (action, into), votes = leads[id]
-        if (term.domain, term.text) in spoken:
-            if votes > most and action != spoken[term.domain, term.text].action:
-                hidden.append(f"{term.text} ({action})")
-            continue
-        # What it would merge into must stay itself.
-        lost = action == "merge" and (into not in terms or into in goes)
-        if votes <= most or lost:
-            undecided.append(term.text)
-            continue
-        names = Counter(r.name for r in said if r.name)
-        name = next((n for n, times in names.items() if times > most), None)
-        renamed = action == "keep" and name is not None and name != term.text
-        line = dict.fromkeys(COLUMNS, "")
-        line |= {"domain": term.domain, "term": term.text, "action": action}
-        line["note"] = f"{round.name}: {votes} of {round.answers} reviewers"
-        if action == "merge" and into:
-            line["into"] = terms[into].text
-        elif renamed and name:
-            line |= {"action": "rename", "into": name}
-        elif action == "keep":
-            continue  # it stands in the list as it is
-        added.append(line)
-    if hidden:
-        warn(f"edits.csv has a word of its own on, and so stays: {', '.join(sorted(hidden))}")
+    actions = {(edit.domain, edit.term): edit.action for edit in edits}
+    # A renamed term is met under its new name.
+    actions |= {(edit.domain, edit.into): edit.action for edit in edits if edit.action == "rename"}
+    verdicts, undecided, overruled = majority(
+        reviews, read.read_terms(campaign), reviewers=round.answers, edits=actions
+    )
+    added = [
+        dict.fromkeys(COLUMNS, "")
+        | {"domain": term.domain, "term": term.text, "action": action, "into": into}
+        | {"note": f"{round.name}: {votes} of {round.answers} reviewers"}
+        for term, action, into, votes in verdicts
+    ]
+    if overruled:
+        reporter.warn(
+            f"edits.csv has another action, which stays, for: {', '.join(sorted(overruled))}"
+        )
     if undecided:
-        warn(f"reviewers are divided on {', '.join(sorted(undecided))}; say it in edits.csv")
+        reporter.warn(
+            f"reviewers are divided on {', '.join(sorted(undecided))}; decide in edits.csv"
+        )
     if added:
         _append(campaign, COLUMNS, added)
     return added
 
 
-def _goes(edit: "Edit | None") -> bool:
-    return edit is not None and edit.action in ("merge", "drop")
-
-
 def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, str]]) -> None:
-    """Add lines in the form that the file has: its columns, its delimiter."""
+    """Add lines to ``edits.csv`` with the columns and the delimiter that the file has."""
     from curation.rounds.tables import DELIMITERS
     from curation.terms.edits import ALIASES
 

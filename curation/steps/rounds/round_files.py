@@ -1,9 +1,10 @@
 """A round's own files in a campaign: ``round.json``, tasks, what was asked for, answers."""
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import ValidationError
@@ -18,17 +19,41 @@ from curation.files import (
     read_records,
     writing,
 )
-from curation.records import Answer, Flag, Round, Standing, Task
+from curation.records import Answer, Flag, Rejection, Round, Standing, Task
+from curation.settings import RoundName
+
+if TYPE_CHECKING:
+    from curation.rounds.answers.archive import Sent
+
+Refusals = Counter[tuple[str, str, str]]
+"""Refused answers, counted by reason code, detail and place in the archive."""
+
+
+def check_name(name: str) -> None:
+    """Check that a round can have a name.
+
+    Raises:
+        CurationError: it has characters that a folder's name cannot have.
+    """
+    from pydantic import TypeAdapter
+
+    try:
+        TypeAdapter(RoundName).validate_python(name)
+    except ValidationError:
+        raise CurationError(
+            f"{name!r} cannot be the name of a round",
+            "use letters, digits, - and _, and do not begin with -",
+        ) from None
 
 
 def planned_rounds(campaign: Campaign) -> list[str]:
-    """The rounds that were opened here, whether or not they have answers, oldest first."""
-    found = [read_round(campaign, p.parent.name) for p in campaign.rounds.glob("*/round.json")]
-    return [r.name for r in sorted(found, key=lambda r: (r.opened_at or "9", r.name))]
+    """Names of the rounds that were opened here, with or without answers, oldest first."""
+    rounds = [read_round(campaign, p.parent.name) for p in campaign.rounds.glob("*/round.json")]
+    return [r.name for r in sorted(rounds, key=lambda r: (r.opened_at or "9", r.name))]
 
 
 def read_round(campaign: Campaign, name: str) -> Round:
-    """How a round was planned, and where it stands.
+    """A round as ``round.json`` has it: how it was planned, and its state.
 
     Raises:
         CurationError: there is no such round, or the file is damaged.
@@ -59,7 +84,8 @@ def the_round(campaign: Campaign, name: str | None) -> Round:
     """The named round, or the only one that is open.
 
     Raises:
-        CurationError: none is named and there is none, or there are several.
+        CurationError: the named round does not exist; or none is named, and not exactly one is
+            open.
     """
     if name:
         return read_round(campaign, name)
@@ -80,14 +106,14 @@ def map_rounds(campaign: Campaign) -> list[Round]:
 
 def task_files(campaign: Campaign) -> list[Path]:
     """The tasks of every round that has answers."""
-    found = (campaign.rounds / name / "tasks.jsonl" for name in campaign.round_names())
-    return [path for path in found if path.exists()]
+    paths = (campaign.rounds / name / "tasks.jsonl" for name in campaign.round_names())
+    return [path for path in paths if path.exists()]
 
 
 def what_counts(campaign: Campaign) -> dict[str, Any]:
-    """What of rounds and people decides which answers count, beside tasks and settings.
+    """What decides which answers count, besides tasks and settings; for the manifest.
 
-    People's standing only as a digest: a manifest is read by others.
+    People's standing is only given as a digest, because others read manifests.
     """
     from curation.rounds.standing import out
 
@@ -106,13 +132,13 @@ def read_tasks(campaign: Campaign, name: str) -> list[Task]:
 
 
 def write_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
-    """Write a round's tasks, and that each is asked for as often as it says."""
+    """Write a round's tasks, and ask for as many answers as each task says."""
     rewrite_tasks(campaign, name, tasks)
     write_asked(campaign, name, {task.id: task.wanted for task in tasks})
 
 
 def rewrite_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
-    """Write a round's tasks and leave what was asked for."""
+    """Write a round's tasks; what was asked for stays as it is."""
     with writing(campaign.rounds / name / "tasks.jsonl") as file:
         file.writelines(map(dump_line, tasks))
 
@@ -127,14 +153,14 @@ def read_asked(campaign: Campaign, name: str, tasks: Sequence[Task]) -> dict[str
     asked = {task.id: task.wanted for task in tasks}
     if not path.exists():
         return asked
-    said = read_json(path)
-    whole = isinstance(said, dict) and asked.keys() <= said.keys()
-    if not whole or not all(type(n) is int and n >= 0 for n in said.values()):
+    written = read_json(path)
+    whole = isinstance(written, dict) and asked.keys() <= written.keys()
+    if not whole or not all(type(n) is int and n >= 0 for n in written.values()):
         raise CurationError(
             f"{path}: does not say how many answers each task was asked for",
-            "delete it: what tasks.jsonl says is then taken, and top-up asks for the rest",
+            "delete it: tasks.jsonl is then used instead, and top-up asks for the rest",
         )
-    return dict(said)
+    return dict(written)
 
 
 def write_asked(campaign: Campaign, name: str, asked: dict[str, int]) -> None:
@@ -144,15 +170,29 @@ def write_asked(campaign: Campaign, name: str, asked: dict[str, int]) -> None:
 
 
 def read_answers(campaign: Campaign, name: str) -> list[Answer]:
-    """What became of each answer to a round's tasks; nothing before the first."""
+    """What became of each answer to a round's tasks; empty before the first answer."""
     path = campaign.rounds / name / "answers.jsonl"
     return read_records(path, Answer) if path.exists() else []
 
 
 def read_flags(campaign: Campaign, name: str) -> list[Flag]:
-    """What validators remarked on a round's items; nothing before the first answer."""
+    """The flags that validators set on a round's items; empty before the first answer."""
     path = campaign.rounds / name / "flags.jsonl"
     return read_records(path, Flag) if path.exists() else []
+
+
+def refusals(campaign: Campaign) -> Refusals:
+    """All refused answers of all rounds: an answer to one round can change those of another."""
+    return Counter(
+        (rejection.code, rejection.detail, rejection.where)
+        for path in campaign.rounds.glob("*/rejected.jsonl")
+        for rejection in read_records(path, Rejection)
+    )
+
+
+def new_refusals(campaign: Campaign, before: Refusals) -> Counter[str]:
+    """By reason code, how many answers were refused since ``refusals`` gave ``before``."""
+    return Counter(code for code, *_ in (refusals(campaign) - before).elements())
 
 
 def consents(campaign: Campaign) -> set[str]:
@@ -161,11 +201,23 @@ def consents(campaign: Campaign) -> set[str]:
 
 
 def standing_file(campaign: Campaign) -> Path:
-    """Where it stands who is excluded and who withdrew."""
+    """The file that lists who is excluded and who withdrew."""
     return campaign.rounds / "standing.jsonl"
 
 
 def read_standing(campaign: Campaign) -> list[Standing]:
-    """What was decided of people, in order."""
+    """The decisions about people, in order."""
     path = standing_file(campaign)
     return read_records(path, Standing) if path.exists() else []
+
+
+def erased(campaign: Campaign) -> "Callable[[Sent], bool]":
+    """The predicate that tells whether an answer must not be kept: its person had all erased."""
+    from curation.rounds import people, standing
+    from curation.rounds.answers.interpret import person_of
+
+    erased_people = standing.erased(read_standing(campaign))
+    if not erased_people:
+        return lambda event: False
+    name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    return lambda event: (person := person_of(event)) is not None and name(person) in erased_people

@@ -1,5 +1,6 @@
-"""How a round stands by the answers that are here: what is lacking, void, paid, to be asked for."""
+"""A round's status by the answers that are here: what is lacking, void, paid, to be asked for."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -8,6 +9,7 @@ from curation.files import now
 from curation.records import Answer, Round, Task
 from curation.steps import read
 from curation.steps.rounds import round_files
+from curation.steps.rounds.platform import open_platform
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
@@ -15,7 +17,19 @@ if TYPE_CHECKING:
 
 
 class RoundStatus(NamedTuple):
-    """A round with all that its figures are made of."""
+    """A round with all that its progress is computed from.
+
+    Attributes:
+        round: the round.
+        tasks: its tasks.
+        answers: what became of each answer.
+        asked: by task id, how many answers were asked for in all.
+        votes: by item id, the counted votes of its three associations; empty for other kinds
+            than validation.
+        void: the tasks that no answer can serve any more.
+        lack: by task id, how many valid answers it still lacks.
+        exchanges_tables: whether tasks are exported and answers imported as tables.
+    """
 
     round: Round
     tasks: list[Task]
@@ -24,10 +38,11 @@ class RoundStatus(NamedTuple):
     votes: "dict[str, list[Votes]]"
     void: set[str]
     lack: dict[str, int]
+    exchanges_tables: bool
 
 
 def read_status(campaign: Campaign, round: Round) -> RoundStatus:
-    """How a round stands, by the answers that are here."""
+    """A round's status, by the answers that are here."""
     from curation.rounds import progress
 
     tasks = round_files.read_tasks(campaign, round.name)
@@ -38,76 +53,76 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
     votes = {}
     if round.kind == "validation":
         votes = read.votes(campaign, items, also=round.name)
-    knobs = campaign.settings.decisions
+    settings = campaign.settings.decisions
     lack = progress.lacking(
-        round, tasks, answers, votes=votes, needed=knobs.needed, of=knobs.of, void=void
+        round, tasks, answers, votes=votes, needed=settings.needed, of=settings.of, void=void
     )
     asked = round_files.read_asked(campaign, round.name, tasks)
-    return RoundStatus(round, tasks, answers, asked, votes, void, lack)
+    tables = open_platform(campaign, round).exchanges_tables
+    return RoundStatus(round, tasks, answers, asked, votes, void, lack, tables)
 
 
-def figures(campaign: Campaign, stands: RoundStatus) -> "Progress":
-    """A round's figures now."""
+def figures(campaign: Campaign, status: RoundStatus) -> "Progress":
+    """A round's progress now."""
     from curation.rounds import progress
 
     return progress.progress(
-        stands.round,
-        stands.tasks,
-        stands.answers,
-        lack=stands.lack,
-        asked=stands.asked,
-        votes=stands.votes,
+        status.round,
+        status.tasks,
+        status.answers,
+        lack=status.lack,
+        asked=status.asked,
+        votes=status.votes,
         needed=campaign.settings.decisions.needed,
         of=campaign.settings.decisions.of,
         now=now(),
-        void=stands.void,
+        void=status.void,
     )
 
 
-def asks(stands: RoundStatus) -> dict[str, int]:
-    """The tasks that lack more than is on its way: how many they are to be asked for in all."""
+def received(status: RoundStatus) -> Counter[str]:
+    """By task id, how many of the answers asked for came in, valid or not."""
     from curation.rounds import progress
 
-    return progress.to_ask(stands.lack, stands.asked, progress.received(stands.answers))
+    return progress.received(status.answers)
 
 
-def waiting(stands: RoundStatus) -> dict[str, int]:
-    """How many answers each task was asked for and has not got; void ones wait for none."""
-    from curation.rounds.progress import received
-
-    got = received(stands.answers)
+def waiting(status: RoundStatus) -> dict[str, int]:
+    """By task id, how many answers were asked for and have not come; none for void tasks."""
+    got = received(status)
     return {
         task: n - got[task]
-        for task, n in stands.asked.items()
-        if n > got[task] and task not in stands.void
+        for task, n in status.asked.items()
+        if n > got[task] and task not in status.void
     }
 
 
 def flagged(campaign: Campaign, round: Round, *, by: int = 2) -> Mapping[str, list[str]]:
-    """The items that so many people gave one flag, by flag."""
-    found = round_files.read_flags(campaign, round.name)
-    times: dict[tuple[str, str], set[str]] = {}
-    for flag in found:
-        times.setdefault((flag.flag, flag.item), set()).add(flag.annotator)
-    lists: dict[str, list[str]] = {}
-    for (name, item), people in sorted(times.items()):
+    """By flag, the items that at least ``by`` people gave it."""
+    people_by_flag: dict[tuple[str, str], set[str]] = {}
+    for flag in round_files.read_flags(campaign, round.name):
+        people_by_flag.setdefault((flag.flag, flag.item), set()).add(flag.annotator)
+    items: dict[str, list[str]] = {}
+    for (flag_name, item), people in sorted(people_by_flag.items()):
         if len(people) >= by:
-            lists.setdefault(name, []).append(item)
-    return lists
+            items.setdefault(flag_name, []).append(item)
+    return items
 
 
-def advice(stands: RoundStatus, found: "Progress") -> str:
-    """What to do next about a round, as a sentence."""
-    round = stands.round
+def advice(status: RoundStatus, progress: "Progress") -> str:
+    """What to do next about a round, in one line."""
+    from curation.rounds.progress import to_ask
+
+    round = status.round
     if round.state == "planned":
-        return f"not all of it is out; curation rounds open {round.kind} --name {round.name}"
+        return f"not fully published; curation rounds open {round.kind} --name {round.name}"
     if round.state == "closed":
         return "closed"
-    if not found.remaining:
+    if not progress.remaining:
         return f"nothing is lacking; curation rounds close {round.name}"
-    answers = "1 answer" if found.remaining == 1 else f"{found.remaining} answers"
-    if asks(stands):
+    answers = "1 answer" if progress.remaining == 1 else f"{progress.remaining} answers"
+    if to_ask(status.lack, status.asked, received(status)):
         return f"{answers} lacking; curation rounds top-up {round.name}"
-    if round.platform == "files":
+    if status.exchanges_tables:
         return f"{answers} to come; curation rounds import {round.name} FILE"
     return f"{answers} to come; curation rounds pull {round.name}, and in the end top-up"

@@ -1,0 +1,66 @@
+"""What commands show of rounds: the table of their progress, and what came in."""
+
+from collections.abc import Sequence
+
+from curation.campaign import Campaign
+from curation.cli import console
+from curation.cli.importing import show_refused
+from curation.files import read_records
+from curation.records import Item, Round
+from curation.steps.rounds import round_status
+from curation.steps.rounds.check import describe_pitfalls, pitfalls
+from curation.steps.rounds.platform import open_platform
+from curation.steps.rounds.running import NewAnswers
+
+SHOWN = 5  # items named in a line
+HEADS = (
+    *("round", "state", "people", "answers", "refused", "decided", "labels/item"),
+    *("still to come", "per day", "done about"),
+)
+
+
+def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
+    """Print the progress of rounds, and what each of them waits for."""
+    currency = campaign.settings.rounds.currency
+    statuses = [round_status.read_status(campaign, round) for round in rounds]
+    progress = [round_status.figures(campaign, status) for status in statuses]
+    rows = [
+        [
+            *(p.round, p.state, p.people, p.answers, p.refused),
+            f"{p.decided} of {p.tasks - p.void}" + (f", {p.void} void" if p.void else ""),
+            *(p.labels_per_item, p.remaining, p.per_day, p.done_at and p.done_at[:10]),
+            f"{p.cost:,.2f} of {p.cost_in_all:,.2f}" if p.cost_in_all else None,
+        ]
+        for p in progress
+    ]
+    console.table("Rounds", [*HEADS, currency], rows)
+    for status, p in zip(statuses, progress, strict=True):
+        console.say(f"{p.round}: {round_status.advice(status, p)}")
+        for flag, items in round_status.flagged(campaign, status.round).items():
+            more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
+            console.say(f"  flagged {flag} by two or more: {', '.join(items[:SHOWN])}{more}")
+        if when := open_platform(campaign, status.round).pulled_at():
+            console.say(f"  as of the pull at {when}")
+
+
+def show_new_answers(
+    campaign: Campaign, round: Round, answers: NewAnswers, *, as_json: bool
+) -> None:
+    """Print what came into a round and how much of it was refused."""
+    counts, refused = answers
+    if as_json:
+        console.say_json({"round": round.name, **counts, "refused": dict(sorted(refused.items()))})
+        return
+    parts = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+    console.say(f"{round.name}: {parts or 'nothing new'}")
+    if counts.get("deleted"):
+        console.warn(
+            f"{counts['deleted']} answers were deleted on the platform; they stay in the archive"
+        )
+    if refused:
+        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
+    if places := pitfalls(campaign, round.name):
+        items = read_records(campaign.rounds / round.name / "items.jsonl", Item)
+        console.say(describe_pitfalls(places, round.name, len(items)))
+    status = round_status.read_status(campaign, round)
+    console.say(round_status.advice(status, round_status.figures(campaign, status)))

@@ -1,0 +1,57 @@
+"""The platform ``files``: tasks leave as tables, and answers come back as tables.
+
+It fits any platform that takes and gives tables, and people who work in a spreadsheet. The verbs
+that need a server do nothing or say what to do instead.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from curation.files import CurationError
+from curation.records import Round, Task
+from curation.rounds.platforms.interface import Demand, PullCounts, TopUp
+from curation.rounds.progress import to_ask
+
+
+@dataclass(frozen=True)
+class Files:
+    """A round that is exported and imported; see ``interface.Platform``."""
+
+    round: Round
+    exchanges_tables: bool = True
+    can_pull: bool = False
+
+    def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> tuple[Round, str]:
+        """Nothing to do: ``curation rounds export`` writes the tables."""
+        return self.round, ""
+
+    def pull(self, *, full: bool = False) -> PullCounts:
+        """Raise an error that names the command which imports answers.
+
+        Raises:
+            CurationError: always.
+        """
+        raise CurationError(
+            f"round {self.round.name} does not run on Label Studio",
+            f"«curation rounds import {self.round.name} FILE» imports its answers",
+        )
+
+    def pulled_at(self) -> str:
+        """Empty: nothing is pulled."""
+        return ""
+
+    def top_up(self, demand: Demand) -> TopUp:
+        """Count what the next export asks for."""
+        totals = to_ask(demand.lack, demand.asked, demand.received)
+        more = {
+            task: total - max(demand.asked[task], demand.received.get(task, 0))
+            for task, total in totals.items()
+        }
+        return TopUp(more, totals)
+
+    def stop(self) -> None:
+        """Nothing to do: tables that were sent out cannot be called back."""
+
+    def erase(self, person: str) -> int:
+        """Nothing to do here: only you know where tables went."""
+        return 0

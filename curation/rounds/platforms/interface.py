@@ -1,0 +1,166 @@
+"""The interface of platforms: what the rest of the code may ask of the place where people work.
+
+A platform object belongs to one round. Opening it reaches no network: only a verb does. No other
+code compares the names of platforms; what differs between them is in the verbs and in the two
+attributes ``exchanges_tables`` and ``can_pull``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from curation.records import Round, Task
+
+if TYPE_CHECKING:
+    from curation.rounds.answers.archive import Sent
+
+
+class Reporter(Protocol):
+    """Where a platform reports warnings, notes and progress; ``steps.reporter`` has one."""
+
+    def warn(self, text: str) -> None:
+        """Report something that the user should look at."""
+
+    def note(self, text: str) -> None:
+        """Report what is happening."""
+
+    def tracked(self, what: str, total: int) -> AbstractContextManager[Callable[..., None]]:
+        """Show a progress bar for ``total`` units; yields a function that advances it by n."""
+
+
+@dataclass(frozen=True)
+class RoundAccess:
+    """What a platform may know of a campaign: one round, and functions that read the rest.
+
+    Functions are called only when a verb needs them, so that opening a platform reads no file.
+
+    Attributes:
+        round: the round, as ``round.json`` has it.
+        title: the round's title on the platform; no other round of any campaign has it.
+        archive: folder of the round's raw answers; an index may be written beside it.
+        texts: gives every string that annotators see.
+        tasks: gives the round's tasks.
+        task_data: gives, for some tasks, what annotators may see of each.
+        pseudonyms: gives the function from a person's id on the platform to the pseudonym.
+        erased: gives the predicate that tells whether an answer must not be kept at all.
+        writing_rounds: gives the names of rounds of writing on the server at an address.
+        save: writes a changed round to disk.
+        reporter: where warnings, notes and progress go.
+    """
+
+    round: Round
+    title: str
+    archive: Path
+    texts: Callable[[], dict[str, Any]]
+    tasks: Callable[[], list[Task]]
+    task_data: Callable[[Sequence[Task]], list[dict[str, Any]]]
+    pseudonyms: Callable[[], Callable[[str], str]]
+    erased: Callable[[], "Callable[[Sent], bool]"]
+    writing_rounds: Callable[[str], list[str]]
+    save: Callable[[Round], None]
+    reporter: Reporter
+
+
+class Demand(NamedTuple):
+    """How a round's tasks stand, as ``top_up`` needs it. All mappings go by task id.
+
+    Attributes:
+        tasks: the round's tasks.
+        asked: how many answers each task was asked for in all.
+        received: how many of these came in, valid or not.
+        lack: how many valid answers each task still lacks.
+        void: the tasks that no answer can serve any more.
+    """
+
+    tasks: Sequence[Task]
+    asked: Mapping[str, int]
+    received: Mapping[str, int]
+    lack: Mapping[str, int]
+    void: set[str]
+
+
+class TopUp(NamedTuple):
+    """What a top-up asked for: by task id, answers in addition and answers in all."""
+
+    more: dict[str, int]
+    totals: dict[str, int]
+
+
+class PullCounts(NamedTuple):
+    """How many answers a pull brought: new, changed, and deleted on the platform."""
+
+    new: int
+    changed: int
+    deleted: int
+
+
+class Platform(Protocol):
+    """A round's platform. Every verb can be called again after it was stopped half-way."""
+
+    @property
+    def exchanges_tables(self) -> bool:
+        """Whether tasks are exported and answers imported as tables, by hand."""
+
+    @property
+    def can_pull(self) -> bool:
+        """Whether ``pull`` can fetch answers now; False before the round is published there."""
+
+    def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> tuple[Round, str]:
+        """Put tasks where people work, and ask for answers. Tasks that are there stay as they are.
+
+        Args:
+            tasks: all tasks of the round.
+            asked: by task id, how many answers are asked for in all; void tasks are not in it.
+
+        Returns:
+            The round with what the platform says of it, and the address for annotators (empty if
+            there is none).
+
+        Raises:
+            CurationError: the platform cannot be reached, or does not accept the tasks.
+        """
+
+    def pull(self, *, full: bool = False) -> PullCounts:
+        """Fetch what is new into the round's archive; what the archive has is not added again.
+
+        Args:
+            full: look at every task, and not only at those that changed since the last pull.
+
+        Raises:
+            CurationError: answers of this round are not pulled (the error says how they come
+                in), the round is not published yet, or the platform cannot be reached.
+        """
+
+    def pulled_at(self) -> str:
+        """When answers were last pulled, in ISO 8601; empty if never. Reaches no network."""
+
+    def top_up(self, demand: Demand) -> TopUp:
+        """Ask for the answers that are lacking and not on their way. A second call asks for none.
+
+        Raises:
+            CurationError: the round is not published yet, or the platform cannot be reached.
+        """
+
+    def stop(self) -> None:
+        """Serve none of the round's tasks any more; ``publish`` or ``top_up`` starts again.
+
+        Raises:
+            CurationError: the platform cannot be reached.
+        """
+
+    def erase(self, person: str) -> int:
+        """Erase a person's answers on the platform, and their words from tasks there.
+
+        The words must be erased from the round's own tasks first.
+
+        Args:
+            person: the pseudonym.
+
+        Returns:
+            How many answers and tasks were changed.
+
+        Raises:
+            CurationError: the platform cannot be reached.
+        """

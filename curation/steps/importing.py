@@ -1,0 +1,172 @@
+"""Import answers from files: into a round's archive, then into items and labels."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from curation.campaign import Campaign
+from curation.files import CurationError
+from curation.records import Pitfall
+from curation.steps import read
+from curation.steps.pipeline import fold_answers
+from curation.steps.registering import register_terms
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds import check, round_files
+
+Format = Literal["stereoset", "answers"]
+
+
+@dataclass(frozen=True)
+class Import:
+    """What an import did, and what the round and the campaign have now.
+
+    Attributes:
+        round: the round's name.
+        rows: rows in the file.
+        added: rows that were new.
+        known: rows that were imported before.
+        items: the round's items.
+        unlabelled: how many of these have no label yet.
+        labels: labels in the round.
+        rejected: answers of any round that were newly refused, by reason code.
+        pitfalls: places with known pitfalls in the round's items.
+        all_items: the campaign's items.
+        all_labels: the campaign's labels.
+    """
+
+    round: str
+    rows: int
+    added: int
+    known: int
+    items: int
+    unlabelled: int
+    labels: int
+    rejected: Counter[str]
+    pitfalls: list[Pitfall]
+    all_items: int
+    all_labels: int
+
+
+def import_stereoset(
+    campaign: Campaign, file: Path, *, round: str = "published", reporter: Reporter = QUIET
+) -> Import:
+    """Import a dataset in StereoSet's published format.
+
+    Args:
+        campaign: the campaign.
+        file: the dataset.
+        round: the round that its items belong to.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: the file cannot be read, or nothing may be imported here.
+    """
+    from curation.stereoset import read_entries
+
+    payloads = [{"kind": entry.kind, "item": entry.item} for entry in read_entries(file)]
+    return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
+
+
+def import_answers(
+    campaign: Campaign,
+    file: Path,
+    *,
+    round: str = "main",
+    known_terms: bool = False,
+    reporter: Reporter = QUIET,
+) -> Import:
+    """Import writers' or validators' answers from a CSV or JSONL file.
+
+    Args:
+        campaign: the campaign.
+        file: the table.
+        round: the round that the answers belong to.
+        known_terms: refuse items on terms that the campaign does not have.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: the file cannot be read or is another table, or nothing may be imported here.
+    """
+    from curation.rounds.tables import read_rows
+
+    payloads = [row for _, row in read_rows(file)]
+    if not payloads:
+        raise CurationError(
+            f"{file}: has a header and no rows", "check that this is the right file"
+        )
+    _check_columns(file, payloads)
+    return _import(campaign, round, "answers", payloads, known_only=known_terms, reporter=reporter)
+
+
+def _check_columns(file: Path, payloads: Sequence[dict[str, Any]]) -> None:
+    """Refuse another kind of table before any of it is kept."""
+    from curation.rounds.answers.rows import VALIDATORS, WRITERS, column, lacks
+
+    names = {name: None for row in payloads for name in row}
+    missing = lacks({column(name): None for name in names})
+    if missing:
+        raise CurationError(
+            f"{file}: no column {', '.join(missing)}; it has {', '.join(names)}",
+            f"a writers' table has {', '.join(WRITERS)}; a validators' table has "
+            f"{', '.join(VALIDATORS)}",
+        )
+
+
+def _import(
+    campaign: Campaign,
+    round: str,
+    source: Format,
+    payloads: list[dict[str, Any]],
+    *,
+    known_only: bool,
+    reporter: Reporter,
+) -> Import:
+    from curation.rounds import people
+    from curation.rounds.answers import archive
+
+    round_files.check_name(round)
+    with campaign.lock():
+        if not campaign.round_names():
+            people.make_key(campaign.settings.campaign.id)
+        elif not read.raw_is_here(campaign):
+            raise CurationError(
+                f"{campaign.rounds}: the raw answers that the items were made from are not here",
+                "import on the machine that has them, or copy every round's folder «raw» from it",
+            )
+        # A mistake in edits.csv or in a word list is reported before anything is kept.
+        selection = read.selection(campaign)
+        before = round_files.refusals(campaign)
+        register_terms(campaign, selection, _named(payloads, source), known_only=known_only)
+        delivery = archive.deliver(campaign.rounds / round / "raw", source, payloads)
+        fold_answers(campaign, reporter=reporter)
+        rejected = round_files.new_refusals(campaign, before)
+        labels, all_items = read.read_labels(campaign), read.read_items(campaign)
+        found = check.pitfalls(campaign, round)
+    labelled = set(labels["item"].unique())
+    items = [item for item in all_items if item.round == round]
+    return Import(
+        round=round,
+        rows=len(payloads),
+        added=delivery.added,
+        known=delivery.known,
+        items=len(items),
+        unlabelled=sum(item.id not in labelled for item in items),
+        labels=int((labels["round"] == round).sum()),
+        rejected=rejected,
+        pitfalls=found,
+        all_items=len(all_items),
+        all_labels=len(labels),
+    )
+
+
+def _named(payloads: Sequence[dict[str, Any]], source: Format) -> Iterator[tuple[str, str]]:
+    """The (domain, target) pairs that answers name."""
+    from curation.records import Event
+    from curation.rounds.answers.interpret import named
+
+    for payload in payloads:
+        pair = named(Event.model_construct(id="-", source=source, position=0, payload=payload))
+        if pair:
+            yield pair

@@ -1,0 +1,64 @@
+"""Terms that answers name become permanent: ``1-terms/imported.jsonl``."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from curation.campaign import Campaign
+from curation.files import dump_line, writing
+from curation.records import Term
+from curation.steps import read
+
+if TYPE_CHECKING:
+    from curation.terms.select import Selection
+
+
+def register_terms(
+    campaign: Campaign,
+    selection: "Selection",
+    named: Iterable[tuple[str, str]],
+    *,
+    known_only: bool,
+) -> None:
+    """Keep every term that answers name, with its permanent id and its first text.
+
+    From then on it is a term of the campaign, whatever Wikidata calls it later and whatever the
+    thresholds of the selection are.
+
+    Args:
+        campaign: the campaign; only under its lock.
+        selection: its terms as they are selected now.
+        named: pairs (domain, text) that answers name.
+        known_only: keep only terms that are selected; others are left out.
+    """
+    from curation.terms.edits import COLUMNS
+    from curation.terms.pool import new_id
+    from curation.terms.select import first_name
+
+    registered = {term.id: term for term in read.read_met(campaign)}
+    before, selected = len(registered), {term.id: term for term in selection.terms}
+    ids = read.term_ids(selection.terms)
+    families = {c.id: c.family for c in selection.candidates}  # links to its place, its other forms
+    for domain, text in dict.fromkeys(named):
+        term = selected.get(ids.get((domain, text), ""))
+        if term:
+            first = first_name(term)
+            registered.setdefault(
+                term.id,
+                Term(
+                    id=term.id,
+                    text=first,
+                    domain=domain,
+                    family=families[term.id],
+                    wikidata=term.wikidata,
+                ),
+            )
+        if (term is None and not known_only) or (term and text not in (term.text, first)):
+            name = new_id(domain, text)
+            registered.setdefault(name, Term(id=name, text=text, domain=domain))
+    if len(registered) > before:
+        with writing(campaign.terms / "imported.jsonl") as file:
+            file.writelines(map(dump_line, registered.values()))
+    edits = campaign.terms / "edits.csv"
+    if not edits.exists():
+        with writing(edits) as file:
+            file.write((",".join(COLUMNS) + "\n").encode())

@@ -1,0 +1,190 @@
+"""Decides that a person's answers no longer count, and computes all results again."""
+
+import shutil
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from curation.campaign import Campaign
+from curation.files import CurationError, dump_line, now, read_json, read_records, writing
+from curation.records import Decision, Person, Standing
+from curation.steps.pipeline import STEPS, bring_up_to_date, current, last_run, made_steps
+from curation.steps.read import read_labels
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds import round_files
+from curation.steps.rounds.erasure import erase
+
+Action = Literal["exclude", "readmit", "withdraw", "erase"]
+
+
+class Change(NamedTuple):
+    """What a decision about a person changed.
+
+    Attributes:
+        person: the pseudonym.
+        action: what was decided.
+        erased: how many answers were erased.
+        before: the campaign's counts before, by name.
+        after: the campaign's counts after; a count is missing if it can no longer be computed.
+        cats_lost: ids of the items that were CATs before and no longer are.
+        cats_won: ids of the items that are CATs now and were not before.
+        released_in: released versions that still hold lost CATs.
+    """
+
+    person: str
+    action: Action
+    erased: int
+    before: dict[str, Any]
+    after: dict[str, Any]
+    cats_lost: list[str]
+    cats_won: list[str]
+    released_in: list[str]
+
+
+def decide_on_person(
+    campaign: Campaign, who: str, action: Action, reason: str, *, reporter: Reporter = QUIET
+) -> Change:
+    """Exclude, readmit, withdraw or erase a person, and compute all results again.
+
+    Results that cannot be computed again are left as they were, with a warning; after an erasure
+    they are deleted. Call this only under the campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        who: the person's pseudonym, or their id on the platform.
+        action: what is decided. A withdrawal or an erasure cannot be taken back.
+        reason: why; it is kept.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: there are no answers, nobody has answered under that name, or the action
+            does not fit what was decided before.
+    """
+    from curation.rounds import standing
+
+    if not campaign.round_names():
+        raise CurationError(
+            "there are no answers yet, and so nobody to name",
+            "bring answers in first: «curation rounds pull», or import",
+        )
+    computed = made_steps(campaign)
+    bring_up_to_date(campaign, "fold", reporter=reporter)
+    _recompute(campaign, computed, reporter)  # goes on if a release is blocked, for example
+    person = _pseudonym(campaign, who)
+    decisions = round_files.read_standing(campaign)
+    _check_action(person, action, standing.out(decisions).get(person, ("", ""))[0])
+    before, cats = _counts(campaign), _cats(campaign)
+    decisions.append(Standing(person=person, action=action, reason=reason, at=now()))
+    with writing(round_files.standing_file(campaign)) as file:
+        file.writelines(map(dump_line, decisions))
+    erased = erase(campaign, person, reporter=reporter) if action == "erase" else 0
+    failure = _recompute(campaign, computed, reporter)
+    if failure and action == "erase":  # old results come from answers that must not be kept
+        _delete_old(campaign)
+    after, cats_now = _counts(campaign), _cats(campaign)
+    if failure:
+        old = "deleted" if action == "erase" else "left as they were"
+        reporter.warn(f"not all results could be computed again: {failure}; the old ones are {old}")
+    lost = cats - cats_now
+    return Change(
+        person=person,
+        action=action,
+        erased=erased,
+        before=before,
+        after=after,
+        cats_lost=sorted(lost),
+        cats_won=sorted(cats_now - cats),
+        released_in=_releases_with(campaign, lost),
+    )
+
+
+def _check_action(person: str, action: Action, state: str) -> None:
+    """Check that an action fits somebody who is "", "excluded" or "withdrawn"."""
+    if action == "erase":
+        return  # also for people who withdrew, and again after it was stopped half-way
+    if state == "withdrawn":
+        raise CurationError(f"{person} withdrew", "a withdrawal cannot be taken back or repeated")
+    if action == "readmit" and state != "excluded":
+        raise CurationError(f"{person} is not excluded", "there is nothing to take back")
+    if action == "exclude" and state == "excluded":
+        raise CurationError(f"{person} is excluded already", "--undo lets the person in again")
+
+
+def _recompute(campaign: Campaign, steps: list[str], reporter: Reporter) -> str:
+    """Bring each step up to date, even if another one fails; gives the first error's text."""
+    errors = []
+    for name in steps:
+        try:
+            bring_up_to_date(campaign, name, reporter=reporter)
+        except CurationError as error:
+            errors.append(error.what)
+    return errors[0] if errors else ""
+
+
+def _delete_old(campaign: Campaign) -> None:
+    """Delete results of steps that could not be computed again, and the last release with them."""
+    version = campaign.settings.release.version
+    for step in STEPS:
+        run = last_run(campaign, step)
+        if step.name in ("select", "fold") or not run or current(campaign, step):
+            continue
+        for name in run.outputs:
+            (step.folder(campaign) / name).unlink(missing_ok=True)
+        if step.name == "release":
+            shutil.rmtree(campaign.releases / version, ignore_errors=True)
+
+
+def _pseudonym(campaign: Campaign, who: str) -> str:
+    """The pseudonym of a person who is named by it, or by their id on the platform.
+
+    Raises:
+        CurationError: nobody here has answered under that name.
+    """
+    from curation.rounds import people
+
+    name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    met = campaign.rounds / "people.jsonl"
+    known = {person.id for person in read_records(met, Person)} if met.exists() else set()
+    known |= {line.person for line in round_files.read_standing(campaign)}
+    known |= set(read_labels(campaign)["annotator"].unique())  # published pseudonyms, too
+    for candidate in (who, name(who), name(who.lower())):
+        if candidate in known:
+            return candidate
+    raise CurationError(
+        f"nobody here has answered under the name {who!r}",
+        "«curation decisions agreement --by annotator» and people.jsonl list the pseudonyms",
+    )
+
+
+def _counts(campaign: Campaign) -> dict[str, Any]:
+    """The campaign's counts that are compared before and after a decision."""
+    runs = {step.name: last_run(campaign, step) for step in STEPS}
+    fold, decided = runs["fold"], runs["filter"]
+    counts: dict[str, Any] = {
+        "items": fold.counts["items"] if fold else 0,
+        "labels": fold.counts["labels"] if fold else 0,
+        "CATs": decided.counts["items_kept"] if decided else 0,
+        "items_without_enough_labels": decided.counts.get("too_few_labels", 0) if decided else 0,
+    }
+    if runs["agreement"]:
+        report = read_json(campaign.decisions / "agreement.json")
+        for row in report["measures"]:
+            if row["by"] == "overall" and row["measure"] == "alpha":
+                counts[f"alpha, {row['scope']}, {row['classes']}"] = row["value"]
+    return counts
+
+
+def _cats(campaign: Campaign) -> set[str]:
+    path = campaign.decisions / "decisions.jsonl"
+    decisions: Sequence[Decision] = read_records(path, Decision) if path.exists() else []
+    return {decision.item for decision in decisions if decision.kept}
+
+
+def _releases_with(campaign: Campaign, cats: set[str]) -> list[str]:
+    """Released versions that hold one of these CATs."""
+    versions = []
+    for folder in sorted(path for path in campaign.releases.glob("*") if path.is_dir()):
+        files = [folder / name for name in ("dev.json", "test.json")]
+        text = "".join(file.read_text("utf-8") for file in files if file.exists())
+        if any(f'"{id}"' in text for id in cats):
+            versions.append(folder.name)
+    return versions

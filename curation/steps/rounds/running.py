@@ -1,0 +1,181 @@
+"""Opens, pulls, tops up and closes rounds. Call these only under the campaign's lock."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from curation.campaign import Campaign
+from curation.files import CurationError, now
+from curation.records import ROUND_KINDS, Round
+from curation.rounds.platforms.interface import Demand
+from curation.steps.pipeline import fold_answers
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds import round_files, round_status
+from curation.steps.rounds.planning import fresh_name, plan_round
+from curation.steps.rounds.platform import open_platform, platform_name
+from curation.steps.rounds.reviews import apply_reviews
+
+
+class OpenedRound(NamedTuple):
+    """A round that was opened: its tasks, the answers asked for, the address for annotators."""
+
+    round: Round
+    tasks: int
+    answers: int
+    address: str
+
+
+class NewAnswers(NamedTuple):
+    """What came into a round: answers counted by what they are, and refused ones by reason."""
+
+    counts: dict[str, int]
+    refused: Counter[str]
+
+
+def open_round(
+    campaign: Campaign,
+    kind: str,
+    *,
+    name: str = "",
+    platform: str = "",
+    url: str = "",
+    domains: Sequence[str] = (),
+    terms: Sequence[str] = (),
+    of: Sequence[str] = (),
+    reporter: Reporter = QUIET,
+) -> OpenedRound:
+    """Plan a round and publish its tasks; go on with one that is half open, reopen a closed one.
+
+    Args:
+        campaign: the campaign.
+        kind: review, intrasentence, intersentence or validation.
+        name: the round's name; empty for KIND-1, KIND-2, ….
+        platform: label_studio or files; empty for label_studio.
+        url: address of a Label Studio; empty for the campaign's own.
+        domains: only terms or items of these domains; empty for all.
+        terms: only these terms, or items on them; empty for all.
+        of: validate the items of these rounds; empty for all rounds.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: an argument names nothing, there is nothing to work on, annotators would
+            not be told what they must be told, or the platform cannot be reached.
+    """
+    known = next((known for known in ROUND_KINDS if known == kind), None)
+    if known is None:
+        raise CurationError(f"no kind of round {kind!r}", f"kinds: {', '.join(ROUND_KINDS)}")
+    on = platform_name(platform)
+    taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
+    name = name or fresh_name(campaign, kind, taken)
+    round_files.check_name(name)
+    if (campaign.rounds / name / "round.json").exists():
+        round = round_files.read_round(campaign, name)
+        if round.kind != kind or platform not in ("", round.platform):
+            raise CurationError(
+                f"round {name} is of kind {round.kind} on {round.platform}",
+                "choose another --name, or leave --name out",
+            )
+        if domains or terms or of:
+            raise CurationError(
+                f"round {name} is planned already, with terms and items of its own",
+                "leave --domain, --term and --of out, or choose another --name",
+            )
+    else:
+        if name in taken:
+            raise CurationError(f"round {name} has imported answers", "choose another --name")
+        round = plan_round(
+            campaign, name, known, on, domains=domains, terms=terms, of=of, reporter=reporter
+        )
+    status = round_status.read_status(campaign, round)
+    asked = {task: n for task, n in status.asked.items() if task not in status.void}
+    place = open_platform(campaign, round, url=url, reporter=reporter)
+    round, address = place.publish(status.tasks, asked)
+    if round.state != "open":
+        opened = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
+        round = round.model_copy(update=opened)
+        round_files.write_round(campaign, round)
+    return OpenedRound(round, len(status.tasks), sum(status.asked.values()), address)
+
+
+def pull_round(
+    campaign: Campaign, round: Round, *, full: bool = False, reporter: Reporter = QUIET
+) -> NewAnswers:
+    """Fetch new answers from a round's platform, and fold them into items and labels.
+
+    Args:
+        campaign: the campaign.
+        round: the round.
+        full: fetch everything again, and not only what changed.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: the round's answers are imported and not pulled, or the platform cannot be
+            reached.
+    """
+    before = round_files.refusals(campaign)
+    pulled = open_platform(campaign, round, reporter=reporter).pull(full=full)
+    fold_answers(campaign, reporter=reporter)
+    return NewAnswers(pulled._asdict(), round_files.new_refusals(campaign, before))
+
+
+def refresh_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> None:
+    """Bring a round up to date: pull if it is open and its platform can be pulled, then fold."""
+    platform = open_platform(campaign, round, reporter=reporter)
+    if platform.can_pull and round.state == "open":
+        platform.pull()
+    fold_answers(campaign, reporter=reporter)
+
+
+def top_up_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> dict[str, int]:
+    """Ask for the answers that a round lacks and that are not on their way.
+
+    Returns:
+        By task id, how many answers are asked for in addition.
+
+    Raises:
+        CurationError: the round is not open, or the platform cannot be reached.
+    """
+    if round.state != "open":
+        raise CurationError(
+            f"round {round.name} is {round.state}",
+            f"«curation rounds open {round.kind} --name {round.name}» opens it",
+        )
+    refresh_round(campaign, round, reporter=reporter)  # do not ask again for what just came in
+    status = round_status.read_status(campaign, round)
+    demand = Demand(
+        status.tasks, status.asked, round_status.received(status), status.lack, status.void
+    )
+    more, totals = open_platform(campaign, round, reporter=reporter).top_up(demand)
+    round_files.write_asked(campaign, round.name, {**status.asked, **totals})
+    return more
+
+
+def close_round(
+    campaign: Campaign, round: Round, *, offline: bool = False, reporter: Reporter = QUIET
+) -> tuple[Round, list[dict[str, str]]]:
+    """Bring in a round's last answers and stop it; a review's majorities become edits.
+
+    Args:
+        campaign: the campaign.
+        round: the round; a closed one is only folded again.
+        offline: do not reach its platform, because it is gone.
+        reporter: where warnings and progress go.
+
+    Returns:
+        The closed round, and the lines that were added to ``edits.csv``.
+
+    Raises:
+        CurationError: the platform cannot be reached.
+    """
+    platform = open_platform(campaign, round, reporter=reporter)
+    reach = not offline and round.state != "closed"
+    if reach and platform.can_pull:
+        platform.pull(full=True)
+    fold_answers(campaign, reporter=reporter)
+    added = apply_reviews(campaign, round, reporter=reporter) if round.kind == "review" else []
+    if reach:
+        platform.stop()
+    if round.state != "closed":
+        round = round.model_copy(update={"state": "closed", "closed_at": now()})
+        round_files.write_round(campaign, round)
+    return round, added

@@ -1,0 +1,163 @@
+"""Where CATs come from: a campaign or gold files, behind one interface.
+
+Commands that take ``--campaign`` or ``--gold`` read their CATs like this::
+
+    source = open_source(campaign, gold=gold, scores=scores)
+    source = source.in_split(split).in_tier(tier, reporter)
+
+``source.cats`` are then the CATs to work on, ``source.split`` names them in titles, and
+``source.scores`` is the folder of their models' runs. ``open_source`` only reads: if the CATs must
+be up to date, bring the campaign's step «split» up to date first. Commands that take gold files
+alone call ``read_gold``.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from curation.campaign import Campaign, open_campaign
+from curation.files import CurationError, read_records
+from curation.records import Cat
+from curation.steps.reporter import QUIET, Reporter
+
+ALL = "all"  # the name of all splits together
+
+
+@dataclass(frozen=True)
+class Source:
+    """CATs, and what belongs to them.
+
+    Attributes:
+        cats: the CATs.
+        split: what titles call them: test, dev or all; of gold files, their names joined by «+».
+        language: language code of their texts.
+        scores: the folder of their models' runs, MODEL/RULE/scores.jsonl.
+        gold: the gold files they were read from; empty for a campaign.
+        campaign: the campaign they were read from; None for gold files.
+    """
+
+    cats: list[Cat]
+    split: str
+    language: str
+    scores: Path
+    gold: tuple[Path, ...] = ()
+    campaign: Campaign | None = None
+
+    def in_split(self, split: str | None) -> "Source":
+        """The CATs of one split.
+
+        Args:
+            split: test, dev or all; None is a campaign's test split, and all CATs of gold files.
+
+        Raises:
+            CurationError: the split has no CAT, or gold files were asked for a split.
+        """
+        if self.gold:
+            if split:
+                raise CurationError(
+                    "--split needs a campaign: gold files do not say which split a CAT is in",
+                    "leave --split out, and name the gold file of the split that you want",
+                )
+            return self
+        name = split or "test"
+        cats = [cat for cat in self.cats if name in (ALL, cat.split)]
+        if not cats:
+            raise CurationError(f"there is no CAT in the split «{name}»", "use --split all")
+        return replace(self, cats=cats, split=name)
+
+    def in_tier(self, tier: int | None, reporter: Reporter = QUIET) -> "Source":
+        """The CATs of a tier or above; warns of CATs whose votes are not known.
+
+        Args:
+            tier: the lowest tier; None keeps all CATs.
+            reporter: where the warning goes.
+
+        Raises:
+            CurationError: no CAT is of that tier.
+        """
+        from curation.scores.tiers import of_tier
+
+        cats, unknown = of_tier(self.cats, tier)
+        if unknown:
+            reporter.warn(
+                f"--tier {tier}: {unknown} CATs are left out, since their votes are not known"
+            )
+        return replace(self, cats=cats)
+
+
+def open_source(
+    campaign: Campaign | Path = Path(),
+    *,
+    gold: Sequence[Path] | None = None,
+    scores: Path = Path("scores"),
+    language: str = "",
+) -> Source:
+    """The CATs of a campaign, or of gold files if any are given.
+
+    Args:
+        campaign: the campaign or its folder; not looked at if gold files are given.
+        gold: gold files.
+        scores: the folder of runs on the gold files; a campaign has its own.
+        language: language code of the texts; by default the campaign's, and en for gold files.
+
+    Raises:
+        CurationError: there is no CAT; a file is not a gold file, or two of them overlap.
+    """
+    if gold:
+        return gold_source(gold, scores=scores, language=language)
+    opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
+    path = opened.decisions / "cats.jsonl"
+    if not path.exists():
+        raise CurationError(f"{path}: there are no CATs yet", "run «curation decisions split»")
+    source = campaign_source(opened, language=language)
+    if not source.cats:
+        raise CurationError(f"{path}: no CAT was kept", "collect more labels first")
+    return source
+
+
+def campaign_source(campaign: Campaign, *, language: str = "") -> Source:
+    """The CATs that a campaign has kept, which may be none."""
+    path = campaign.decisions / "cats.jsonl"
+    return Source(
+        read_records(path, Cat) if path.exists() else [],
+        ALL,
+        language or campaign.settings.campaign.language,
+        campaign.scores,
+        campaign=campaign,
+    )
+
+
+def gold_source(
+    gold: Sequence[Path], *, scores: Path = Path("scores"), language: str = ""
+) -> Source:
+    """The CATs of gold files.
+
+    Raises:
+        CurationError: a file is not a gold file, or two of them overlap.
+    """
+    name = "+".join(path.stem for path in gold)
+    return Source(read_gold(gold), name, language or "en", scores, tuple(gold))
+
+
+def read_gold(paths: Sequence[Path]) -> list[Cat]:
+    """Read the CATs of gold files.
+
+    Raises:
+        CurationError: a file is not a gold file, or a CAT or a sentence is in two of them.
+    """
+    from curation.stereoset import read_cats
+
+    cats = [cat for path in paths for cat in read_cats(path)]
+    twice = [name for name, times in Counter(cat.id for cat in cats).items() if times > 1]
+    if twice:
+        raise CurationError(
+            f"CAT {min(twice)} is in two gold files", "name each file once; they must not overlap"
+        )
+    ids = Counter(a.id for cat in cats for a in cat.associations)
+    if len(ids) < 3 * len(cats):
+        raise CurationError(
+            f"sentence {ids.most_common(1)[0][0]} is in two gold files",
+            "an id must belong to one sentence: give one of them another id",
+        )
+    return cats

@@ -1,0 +1,160 @@
+"""A step runs the steps that it needs and no others, and what it reads is declared."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import Campaign, open_campaign
+from curation.files import CurationError, dump_json, read_json
+from curation.manifest import Results
+from curation.steps import read
+from curation.steps.pipeline import (
+    STEPS,
+    Step,
+    bring_up_to_date,
+    current,
+    last_run,
+    made_steps,
+    with_needs,
+)
+from curation.steps.reporter import Reporter
+
+MEASURES = ["statistics", "sentiment", "keywords", "pitfalls"]
+
+
+def steps_read(campaign: Campaign, step: Step) -> set[str]:
+    """The steps that wrote a step's inputs, by the manifests of a finished campaign."""
+    wrote = {
+        campaign.relative(other.folder(campaign) / name): other.name
+        for other in STEPS
+        for run in [last_run(campaign, other)]
+        if run
+        for name in run.outputs
+    }
+    names = [campaign.relative(path) for path in step.inputs(campaign)]
+    return {wrote[name] for name in names if name in wrote}
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+def test_a_step_needs_the_steps_whose_results_it_reads(example: Path, step: Step) -> None:
+    assert steps_read(open_campaign(example), step) == set(step.needs)
+
+
+def test_the_rule_sees_a_result_that_is_not_declared(example: Path) -> None:
+    release = STEPS[-1]
+    reads_more = replace(
+        release, inputs=lambda c: [*release.inputs(c), c.decisions / "agreement.json"]
+    )
+    assert steps_read(open_campaign(example), reads_more) - {*release.needs} == {"agreement"}
+
+
+def test_steps_come_in_order_and_after_those_that_they_need() -> None:
+    names = [step.name for step in STEPS]
+    for number, step in enumerate(STEPS):
+        assert {*step.needs} <= {*names[:number]}
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("select", []),
+        ("check", ["select", "fold"]),
+        ("split", ["select", "fold", "filter"]),
+        ("agreement", ["select", "fold", "filter"]),
+        ("keywords", ["select", "fold", "filter", "split"]),
+        ("release", ["select", "fold", "filter", "split", "pitfalls"]),
+    ],
+)
+def test_needs_of_needs_count(name: str, needed: list[str]) -> None:
+    assert [step.name for step in with_needs([name])] == [*needed, name]
+
+
+def test_only_what_is_needed_is_run(finished: Path) -> None:
+    campaign = open_campaign(finished)
+    for name in ("decisions.jsonl", "agreement.json", "cats.jsonl"):
+        (campaign.decisions / name).unlink()
+    (campaign.measures / "statistics.json").unlink()
+    told: list[tuple[str, bool]] = []
+    bring_up_to_date(campaign, "sentiment", tell=lambda step, ran: told.append((step.name, ran)))
+    assert told == [
+        *(("select", False), ("fold", False), ("filter", True), ("split", True)),
+        ("sentiment", False),  # the CATs came out the same
+    ]
+    assert not (campaign.decisions / "agreement.json").exists()
+    assert not (campaign.measures / "statistics.json").exists()
+
+
+def test_several_steps_at_once(finished: Path) -> None:
+    told: list[str] = []
+    campaign = open_campaign(finished)
+    bring_up_to_date(campaign, "split", "check", tell=lambda step, ran: told.append(step.name))
+    assert told == ["select", "fold", "check", "filter", "split"]
+
+
+def test_before_answers_terms_are_selected_and_no_step_after_them(campaign: Campaign) -> None:
+    with pytest.raises(CurationError, match="no answers yet; the terms are selected"):
+        bring_up_to_date(campaign, "filter")
+    assert [step.name for step in STEPS if last_run(campaign, step)] == ["select"]
+    assert current(campaign, STEPS[0])
+    assert not current(campaign, STEPS[1])
+
+
+def test_the_fewest_steps_that_bring_up_to_date_what_was_made(
+    example: Path, campaign: Campaign
+) -> None:
+    assert made_steps(campaign) == ["fold"]
+    bring_up_to_date(campaign, "select")
+    assert made_steps(campaign) == ["fold"]
+    last = ["check", "agreement", *MEASURES[:3], "release"]
+    assert made_steps(open_campaign(example)) == last
+
+
+# --- score runs as inputs -----------------------------------------------------------------------
+
+
+def count_scores(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+    files = [path for path in read.run_files(campaign) if path.name == "scores.jsonl"]
+    results.json("count.json", sum(path.read_bytes().count(b"\n") for path in files))
+    return {"runs": len(files)}
+
+
+COUNT = Step(
+    "count",
+    "how many scores there are",
+    lambda c: c.root / "count",
+    "release.build",
+    lambda c: {},
+    read.run_files,
+    count_scores,
+)
+
+
+def test_a_step_that_reads_scores_is_out_of_date_when_a_run_changes(campaign: Campaign) -> None:
+    def runs(step: Step = COUNT) -> bool:
+        ran: list[bool] = []
+        bring_up_to_date(campaign, "count", steps=[step], tell=lambda _, did: ran.append(did))
+        assert current(campaign, step)
+        return ran == [True]
+
+    def write(name: str, content: Any) -> None:
+        path = campaign.scores / "gpt" / "ll" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    assert runs()
+    assert not runs()
+    write("run.json", dump_json({"model": "gpt"}))
+    write("scores.jsonl", b"{}\n")
+    assert not current(campaign, COUNT)
+    assert runs()
+    assert read_json(campaign.root / "count" / "count.json") == 1
+    write("results.json", b"{}")  # made of the scores; nothing reads it
+    assert current(campaign, COUNT)
+    write("scores.jsonl", b"{}\n{}\n")
+    assert runs()
+    assert read_json(campaign.root / "count" / "count.json") == 2
+    write("run.json", dump_json({"model": "gpt", "revision": "b"}))
+    assert runs()
+    assert not runs()
