@@ -27,6 +27,8 @@ from curation.settings import (
 )
 from support.strike import strike, times
 
+pytestmark = pytest.mark.long
+
 NOBODY = 65534
 Command = tuple[str | Path, ...]
 # A campaign's work, command by command; the last does in one what those behind the imports do.

@@ -16,6 +16,8 @@ from curation.records import Decision, Item, Label, Task
 from support.desk import Desk, Row, at, item_row, label_row, read_csv, told, write_csv
 from support.strike import strike, times
 
+pytestmark = pytest.mark.long
+
 # --- the whole way, and every command again ---------------------------------------------------
 
 

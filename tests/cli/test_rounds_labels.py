@@ -14,6 +14,8 @@ from curation.files import read_records
 from curation.records import Decision, Label, Task
 from support.desk import GOLD, Desk, Row, at, item_row, label_row, read_csv, sentences
 
+pytestmark = pytest.mark.long
+
 # --- only the labels that are needed ------------------------------------------------------------
 
 

@@ -19,6 +19,8 @@ from curation.rounds.people import pseudonyms, read_key
 from support.desk import MEANT, Desk, item_row, label_row, read_csv, told, word
 from support.strike import strike, times
 
+pytestmark = pytest.mark.long
+
 WRITERS = ["Ann W.", "ben@example.invalid", "Chlöe", "dan"]
 VALIDATORS = [f"val-{n}@Example.Invalid" for n in range(6)]
 

@@ -241,6 +241,7 @@ def test_wordfreq_has_known_shares_and_no_size() -> None:
     assert one["log_likelihood"] == pytest.approx(wanted)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("language", "word"),
     [

@@ -160,6 +160,7 @@ def test_all_label_sequences_of_one_association(needed: int, of: int) -> None:
     assert saved > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("needed", "of"), RULES)
 def test_every_way_that_whole_answers_can_take(needed: int, of: int) -> None:
     """All joint states of three associations with equally many labels."""

@@ -124,6 +124,7 @@ def test_intervals_of_scores_hold(job: tuple[int, float, float]) -> None:
         assert 92 < check.share <= 99.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["agreement", "sentiment", "power", "terms"])
 def test_the_other_intervals_and_the_power_hold(
     part: str, capsys: pytest.CaptureFixture[str]

@@ -1,24 +1,30 @@
 """Which tests need what: marks set from the fixtures and modules that a test uses.
 
 ``make test`` leaves out what is marked ``outside``, ``make test-outside`` runs it. ``make quick``
-leaves out ``models`` and ``long`` as well. Marks are set here, so that nobody has to think of them;
-``long`` alone stands in the tests.
+leaves out ``models`` and ``long`` as well. Only ``ray``, ``environment`` and ``long`` are written
+in the tests.
 """
 
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-FIXTURES = {"label_studio_executable": "server", "browser": "browser", "peers": "peers"}
+FIXTURES = {
+    "label_studio_executable": "server",
+    "browser": "browser",
+    "peers": "peers",
+    "demo": "models",  # it makes two
+}
 """A fixture, and the mark of tests that use it, directly or through another fixture."""
 OUTSIDE = ("server", "browser", "peers", "ray", "environment")
 """What needs an environment or a service of its own, and minutes to make it."""
-MODELS = ("torch", "transformers", "tokenizers", "curation.models.tiny", "support.models")
+MODELS = ("torch", "transformers", "tokenizers", "curation.models.tiny")
 """What a test file that makes or runs models imports."""
 MADE = ("tokenizer_config.json", "model.safetensors")
 """Files that every model has: whoever opens one makes or runs a model."""
@@ -32,17 +38,22 @@ def mark(items: Iterable[pytest.Item]) -> None:
             item.add_marker(FIXTURES[fixture])
         if any(item.get_closest_marker(name) for name in OUTSIDE):
             item.add_marker("outside")
+        if item.get_closest_marker("realdata"):
+            item.add_marker("long")
         module = getattr(item, "module", None)
         if module and ("models" in Path(item.path).parts or _imports_models(module)):
             item.add_marker("models")
 
 
+@cache
 def _imports_models(module: ModuleType) -> bool:
+    """Whether a test file imports what makes or runs models, or a helper that does."""
     homes = {
-        value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        str(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", ""))
         for value in vars(module).values()
-    }
-    return any(str(home).startswith(MODELS) for home in homes)
+    } - {module.__name__}
+    helpers = [sys.modules[home] for home in homes if home.startswith("support.")]
+    return any(home.startswith(MODELS) for home in homes) or any(map(_imports_models, helpers))
 
 
 @contextmanager
