@@ -138,7 +138,7 @@ def test_a_missing_id(tmp_path: Path) -> None:
 def test_broken_toml(tmp_path: Path, text: str, says: str) -> None:
     error = wrong(tmp_path, HEAD + text)
     assert says in error.what
-    assert error.fix == "see docs/settings.md for the form"
+    assert error.fix == "see docs/settings.md for the format"
 
 
 def test_an_empty_file_and_another_encoding(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path, campaign: Campaign) -
     for place in (tmp_path / "file", tmp_path / "file" / "sub"):
         with pytest.raises(CurationError, match="cannot be written") as caught:
             create_campaign(place, campaign.settings)
-        assert caught.value.fix == "choose a folder of your own"
+        assert caught.value.fix == "choose a folder that you can write to"
 
 
 def test_the_lock_is_held_by_one(campaign: Campaign) -> None:

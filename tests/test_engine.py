@@ -86,7 +86,7 @@ def test_any_other_error_arrives_as_it_is(engine: Engine) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_dead_worker_is_said_to_be_dead(engine: Engine) -> None:
-    with pytest.raises(CurationError, match="a worker died") as caught:
+    with pytest.raises(CurationError, match="a worker process died") as caught:
         map_shards(die, range(2), engine=engine, workers=2)
     assert "fewer workers" in caught.value.fix
 

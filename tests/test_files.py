@@ -75,7 +75,7 @@ def test_a_bad_field_is_named_with_file_and_line(
     with pytest.raises(CurationError) as caught:
         read(path)
     assert caught.value.what.startswith(f"{path} line 3, field '{field}': ")
-    assert caught.value.fix == "see schemas/label.schema.json for what a Label holds"
+    assert caught.value.fix == "see schemas/label.schema.json for the fields of a Label"
 
 
 def test_a_number_in_quotation_marks_is_named_too(tmp_path: Path) -> None:

@@ -80,8 +80,8 @@ def test_what_is_of_english_is_not_checked_in_another_language() -> None:
     told = {one.name: one.why for one in found if one.scores is None}
     assert told == {
         "OverlapLM": "its lists of pronouns and stop words are English, the texts are in «de»",
-        "SentimentLM": "VADER's lexicon is English, the texts are in «de»: "
-        "give a classifier's scores",
+        "SentimentLM": "VADER's lexicon is English, but the texts are in «de»: "
+        "use the scores of a classifier",
     }
     assert all(one.why == "" for one in found if one.scores is not None)
 
