@@ -1,4 +1,4 @@
-"""``campaign.toml`` is validated; the campaign's folder is made once and held by one command."""
+"""``campaign.toml`` is validated; a campaign's folder is made once and locked by one command."""
 
 import tomllib
 from pathlib import Path
@@ -20,7 +20,7 @@ from curation.settings import (
     settings_text,
 )
 
-# Lines 1 to 7; what a test adds stands from line 8 on.
+# Lines 1 to 7; what a test adds begins at line 8.
 HEAD = """[campaign]
 id = "c-1234"
 name = "n"
@@ -185,7 +185,7 @@ def test_a_domain_of_the_papers_name_begins_as_in_the_paper(tmp_path: Path) -> N
     path.write_text(HEAD + "[domains.profession]\ntop = 50\n[domains.gender]\n", "utf-8")
     domains = read_settings(path).domains
     assert list(domains) == ["a", "profession", "gender"]
-    # 120 professions in the paper, of P106; one value said otherwise, all others stay.
+    # 120 professions in the paper, of P106; one value is changed, all others stay.
     assert domains["profession"] == DomainSettings.model_validate(PAPER["profession"] | {"top": 50})
     assert domains["profession"].properties == ("P106",)
     assert domains["gender"].words == ("gender.csv",)

@@ -1,4 +1,4 @@
-"""A step's results come out together; the manifest says how they came about."""
+"""A step's results are written together; the manifest says how they were made."""
 
 import json
 from pathlib import Path

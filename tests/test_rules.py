@@ -1,4 +1,4 @@
-"""The decision against a slow, plain oracle, and the checks of one item."""
+"""The decision, compared with a slow and plain version; the checks of one item."""
 
 from itertools import combinations_with_replacement, product
 
@@ -184,7 +184,7 @@ def test_what_fills_a_blank() -> None:
     assert filler("a BLANK a", "a a") is None  # head and tail must not share a letter
 
 
-def test_blank_may_touch_letters_where_words_are_not_parted_by_spaces() -> None:
+def test_blank_may_touch_letters_where_words_are_not_split_by_spaces() -> None:
     assert check_item("intrasentence", "パン屋", "パン屋はBLANKです。", ["a", "b", "c"]) is not None
     sentences = ["パン屋は親切です。", "パン屋は意地悪です。", "パン屋は八進です。"]
     assert check_item("intrasentence", "パン屋", "パン屋はBLANKです。", sentences) is None
