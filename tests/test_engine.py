@@ -101,7 +101,7 @@ def test_after_an_error_nobody_waits_for_the_others(tmp_path: Path) -> None:
     assert time.monotonic() - start < 30
 
 
-def test_without_ray_the_mend_is_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_fix_is_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(CurationError, match="Ray is not installed") as caught:
         map_shards(square, range(2), engine="ray", workers=2)

@@ -100,7 +100,7 @@ def test_the_order_of_the_associations_does_not_matter(
     assert (straight.kept, straight.reason) == (turned.kept, turned.reason)
 
 
-def test_a_clash_that_no_label_can_mend_is_no_lack_of_labels() -> None:
+def test_a_clash_that_no_label_can_resolve_is_not_a_lack_of_labels() -> None:
     # Two associations are stereotypes already; the third has one label of five.
     assert decide([(3, 0, 0, 0), (3, 1, 0, 0), (0, 0, 1, 0)]).reason == "two_of_a_kind"
     # 2 + 2 + 1: nothing can reach three any more, whatever the others lack.
