@@ -101,9 +101,9 @@ def test_a_run_that_was_shut_out_goes_on_where_it_was(
         server.then = None
         done = cli("terms", "query", "--json", "-c", campaign.root)
         assert done.code == 0, done.err
-        output = json.loads(done.out)
-        assert output["on_disk"] == 1
-        assert output["asked"] == len(server.seen) - 2
+        said = json.loads(done.out)
+        assert said["on_disk"] == 1
+        assert said["asked"] == len(server.seen) - 2
     assert len(counted(campaign)) == 4
 
 
@@ -136,9 +136,7 @@ def test_what_is_killed_half_way_leaves_the_last_good_facts(
         assert after == before
 
 
-def test_a_campaign_that_asks_nothing_is_reported(
-    cli: Any, campaign: Campaign, tmp_path: Path
-) -> None:
+def test_a_campaign_that_asks_nothing_is_told(cli: Any, campaign: Campaign, tmp_path: Path) -> None:
     (campaign.root / "campaign.toml").write_text('[campaign]\nid = "c-none"\n[domains.caste]\n')
     done = cli("terms", "query", "-c", campaign.root)
     assert done.code == 1
