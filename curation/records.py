@@ -326,11 +326,11 @@ class Score(Record):
 
 
 class Pitfall(Record):
-    """One hit of a known pitfall in a dataset.
+    """One place where a dataset has a known pitfall of such data.
 
-    ``code`` is one of ``checks.codes.PITFALLS``. Without ``item``, the hit is about the dataset or
-    the term ``target``; without ``association``, about the whole item. ``where`` is the place for a
-    reader, ``detail`` says what is wrong, and ``fix`` what to do.
+    ``code`` is one of ``checks.codes.PITFALLS``. Without an ``item`` it concerns the whole dataset
+    or the term ``target``; without an ``association``, the whole item. ``where`` is the place as a
+    person finds it, ``detail`` says what is wrong there, and ``fix`` what to do.
     """
 
     code: Id

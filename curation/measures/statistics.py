@@ -25,9 +25,7 @@ SAMPLE = 1000  # words among which different ones are counted, so that large and
 
 Counts = Callable[[str], int]
 Report = dict[str, Any]
-OptionTexts = Mapping[
-    str, Sequence[str]
-]  # by CAT id: each association's text, or what fills the BLANK
+Said = Mapping[str, Sequence[str]]  # by CAT what differs between its associations, in their order
 
 
 def statistics(
@@ -61,7 +59,7 @@ def statistics(
         not_checked["tokens"] = "no tokenizer was named: --tokenizer MODEL"
     if writers is None:
         not_checked["writers"] = "a gold file does not say who wrote its CATs"
-    option_texts = {cat.id: options(cat) for cat in cats}
+    said = {cat.id: options(cat) for cat in cats}
     return {
         "language": language,
         "kinds": {
@@ -74,11 +72,9 @@ def statistics(
             for kind in KINDS
         },
         "overall": cell(cats, units),
-        "gaps": [
-            row for kind in KINDS for row in _gaps(of_kind(cats, kind), option_texts, kind, units)
-        ],
-        "vocabulary": vocabulary(cats, option_texts, language=language, not_checked=not_checked),
-        "terms": terms(cats, option_texts, writers or {}),
+        "gaps": [row for kind in KINDS for row in _gaps(of_kind(cats, kind), said, kind, units)],
+        "vocabulary": vocabulary(cats, said, language=language, not_checked=not_checked),
+        "terms": terms(cats, said, writers or {}),
         "writers": writers and _writers(cats, writers),
         "not_checked": not_checked,
     }
@@ -143,7 +139,7 @@ def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> dict[str, Any]:
 
 
 def _gaps(
-    cats: Sequence[Cat], option_texts: OptionTexts, kind: str, units: Mapping[str, Counts]
+    cats: Sequence[Cat], said: Said, kind: str, units: Mapping[str, Counts]
 ) -> list[dict[str, Any]]:
     """How much longer one association is than another: a model that likes length follows it."""
     rows = []
@@ -151,7 +147,7 @@ def _gaps(
         sizes = {
             cat.id: {
                 a.gold: count(option)
-                for a, option in zip(cat.associations, option_texts[cat.id], strict=True)
+                for a, option in zip(cat.associations, said[cat.id], strict=True)
             }
             for cat in cats
         }
@@ -185,11 +181,7 @@ def _gap(differences: Sequence[tuple[Cat, int]]) -> dict[str, Any]:
 
 
 def vocabulary(
-    cats: Sequence[Cat],
-    option_texts: OptionTexts,
-    *,
-    language: str,
-    not_checked: dict[str, str] | None = None,
+    cats: Sequence[Cat], said: Said, *, language: str, not_checked: dict[str, str] | None = None
 ) -> list[dict[str, Any]] | None:
     """How many words the associations of each domain and label use, and how many different ones.
 
@@ -205,7 +197,7 @@ def vocabulary(
         for domain, own in by_domain(cats):
             found: dict[str, Counter[str]] = {gold: Counter() for gold in GOLDS}
             for cat in own:
-                for a, option in zip(cat.associations, option_texts[cat.id], strict=True):
+                for a, option in zip(cat.associations, said[cat.id], strict=True):
                     found[a.gold].update(words(option, language))
             for gold, counter in found.items():
                 rows.append(
@@ -251,7 +243,7 @@ def _log_choose(n: int, k: int) -> float:
 
 
 def terms(
-    cats: Sequence[Cat], option_texts: OptionTexts, writers: Mapping[str, str | None]
+    cats: Sequence[Cat], said: Said, writers: Mapping[str, str | None]
 ) -> list[dict[str, Any]]:
     """A row a term: its CATs, its writers, the commonest attribute of each label and its share.
 
@@ -269,7 +261,7 @@ def terms(
             "cats": len(own),
             **{kind: len(of_kind(own, kind)) for kind in KINDS},
             "writers": len({who for cat in own if (who := writers.get(cat.id))}) or None,
-            "attributes": _commonest(of_kind(own, "intrasentence"), option_texts),
+            "attributes": _commonest(of_kind(own, "intrasentence"), said),
         }
         for (domain, term), own in sorted(found.items(), key=lambda one: _place(one[1][0]))
     ]
@@ -279,11 +271,11 @@ def _place(cat: Cat) -> tuple[str, str, str]:
     return cat.domain, cat.target, cat.term
 
 
-def _commonest(cats: Sequence[Cat], option_texts: OptionTexts) -> dict[str, dict[str, Any]]:
+def _commonest(cats: Sequence[Cat], said: Said) -> dict[str, dict[str, Any]]:
     """By label the commonest attribute, how often it stands there and its share in percent."""
     found: dict[str, Counter[str]] = {gold: Counter() for gold in GOLDS}
     for cat in cats:
-        for a, option in zip(cat.associations, option_texts[cat.id], strict=True):
+        for a, option in zip(cat.associations, said[cat.id], strict=True):
             found[a.gold][same_text(option)] += 1
     told = {}
     for gold, counter in found.items():
