@@ -1,4 +1,4 @@
-"""The BLANK of an intrasentence context, and what fills it."""
+"""The BLANK of an intrasentence context, and the words that fill it."""
 
 import re
 import unicodedata
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from curation.records import Cat
 
 BLANK = "BLANK"
-END = re.compile(r"[\s.!?…。！？؟।]+$")  # what a sentence ends with
+END = re.compile(r"[\s.!?…。！？؟।]+$")  # the punctuation at the end of a sentence
 
 
 def options(cat: Cat) -> list[str]:
-    """What differs between a CAT's associations: what fills the BLANK, or the whole sentences."""
+    """The part in which a CAT's associations differ: the words in the BLANK, or whole sentences."""
     sentences = [a.sentence for a in cat.associations]
     if cat.kind == "intersentence":
         return sentences
@@ -19,11 +19,17 @@ def options(cat: Cat) -> list[str]:
 
 
 def attribute(context: str, sentence: str) -> tuple[int, int]:
-    """Where in a sentence the words stand that fill its context's first BLANK.
+    """The position in a sentence of the words that fill its context's first BLANK.
 
-    Capitals may differ, spaces, and forms of a character. Where the sentence does not reproduce
-    the context, the attribute is what lies between what both begin and end with; where the context
-    has no BLANK, there is none: (0, 0).
+    Case, spaces and Unicode forms may differ. If the sentence does not reproduce the context, the
+    attribute is the text between their common beginning and their common end.
+
+    Args:
+        context: the context with BLANK.
+        sentence: the whole sentence.
+
+    Returns:
+        Start and end of the words in the sentence; (0, 0) if the context has no BLANK.
 
     >>> attribute("The baker is BLANK.", "the baker is very kind.")
     (13, 22)
@@ -33,39 +39,39 @@ def attribute(context: str, sentence: str) -> tuple[int, int]:
     if exact := _between(context.split(BLANK), sentence):
         return exact
     folded, places = _fold(sentence)
-    found = _between([_fold(part)[0] for part in context.split(BLANK)], folded)
-    if found and all(places[at - 1 : at] != places[at : at + 1] for at in found):
-        return places[found[0]], places[found[1] - 1] + 1
-    return _guess(context, sentence)  # none, or one that parts what is a single character
+    span = _between([_fold(part)[0] for part in context.split(BLANK)], folded)
+    if span and all(places[at - 1 : at] != places[at : at + 1] for at in span):
+        return places[span[0]], places[span[1] - 1] + 1
+    return _guess(context, sentence)  # no match, or a match that would split a character
 
 
 def _between(parts: Sequence[str], sentence: str) -> tuple[int, int] | None:
-    """The first gap of a sentence that is these parts with words between; capitals may differ."""
+    """The position of the first gap in a sentence made of these parts, ignoring case; or None."""
     first, second, *others = [
         r"\s+".join(map(re.escape, re.split(r"\s+", part)))
         for part in (parts[0].lstrip(), *parts[1:-1], parts[-1].rstrip())
     ]
     begin = rf"\s*{first}\s*(?P<words>\S.*?)\s*{second}"
     alike = "".join(rf"(?P=words){part}" for part in others)
-    # Atomic: if the leftmost place of a part is of no use, none is; else this could take for ever.
+    # Atomic groups: without them, backtracking could take very long, and would find no more.
     unlike = "".join(rf"(?>.+?{part})" for part in others[:-1])
     unlike += "".join(rf".+?{part}" for part in others[-1:])
     for more in dict.fromkeys((alike, unlike)):
-        if found := re.fullmatch(rf"{begin}{more}\s*", sentence, re.IGNORECASE | re.DOTALL):
-            return found.span("words")
+        if match := re.fullmatch(rf"{begin}{more}\s*", sentence, re.IGNORECASE | re.DOTALL):
+            return match.span("words")
     return None
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """A text without capitals, widths and compatible forms, and where each character is from."""
+    """A text in lower case and NFKD, and the original position of each of its characters."""
     folded = [unicodedata.normalize("NFKD", char.casefold()).casefold() for char in text]
     return "".join(folded), [n for n, chars in enumerate(folded) for _ in chars]
 
 
 def _guess(context: str, sentence: str) -> tuple[int, int]:
-    """What lies between what both begin and end with, whole words, no spaces at its edges.
+    """The position of the text between the common beginning and end, in whole words.
 
-    Where both end with points, whatever these are, they are not of the attribute.
+    The text has no spaces at its edges. Punctuation at the end of both texts does not belong to it.
     """
     before, _, after = context.strip().partition(BLANK)
     bare = END.sub("", after)
@@ -89,13 +95,13 @@ def _inside_word(text: str, place: int) -> bool:
 
 
 def _same(left: str, right: str) -> int:
-    """How many characters two texts begin with alike, capitals aside."""
+    """The length of the common beginning of two texts, ignoring case."""
     alike = (a.casefold() == b.casefold() for a, b in zip(left, right, strict=False))
     return next((count for count, same in enumerate(alike) if not same), min(len(left), len(right)))
 
 
 def fill_all(context: str, words: str) -> tuple[str, list[int]]:
-    """A context with words in every BLANK, and where they stand; at 0 where it has none.
+    """A context with words in every BLANK, and their positions; [0] if it has no BLANK.
 
     >>> fill_all("BLANK bakers are BLANK.", "kind")
     ('kind bakers are kind.', [0, 16])

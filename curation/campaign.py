@@ -1,4 +1,4 @@
-"""A campaign's folder: its layout, its lock."""
+"""A campaign's folder: its layout and its lock."""
 
 import os
 import sys
@@ -24,51 +24,51 @@ class Campaign:
 
     @property
     def terms(self) -> Path:
-        """Folder of stage 1."""
+        """The folder of stage 1."""
         return self.root / "1-terms"
 
     @property
     def rounds(self) -> Path:
-        """Folder of stage 2."""
+        """The folder of stage 2."""
         return self.root / "2-rounds"
 
     @property
     def decisions(self) -> Path:
-        """Folder of stage 3."""
+        """The folder of stage 3."""
         return self.root / "3-decisions"
 
     @property
     def measures(self) -> Path:
-        """Folder of stage 4."""
+        """The folder of stage 4."""
         return self.root / "4-measures"
 
     @property
     def scores(self) -> Path:
-        """Folder of stage 5."""
+        """The folder of stage 5."""
         return self.root / "5-scores"
 
     @property
     def releases(self) -> Path:
-        """Folder of stage 7."""
+        """The folder of stage 7."""
         return self.root / "7-release"
 
     def round_names(self) -> list[str]:
-        """The rounds that have answers: raw ones, or items and labels made of them."""
+        """The names of the rounds that have answers: raw answers, or items made from them."""
         raw = (path.parents[1].name for path in self.rounds.glob("*/raw/*.jsonl"))
         made = (path.parent.name for path in self.rounds.glob("*/items.jsonl"))
         return sorted({*raw, *made})
 
     def relative(self, path: Path) -> str:
-        """A path as the manifests write it: from the campaign's folder on, if it is in there."""
+        """A path as in manifests: relative to the campaign's folder if it is inside it."""
         inside = path.is_relative_to(self.root)
         return (path.relative_to(self.root) if inside else path).as_posix()
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the campaign, so that no two commands write it at once.
+        """Lock the campaign, so that no other command writes to it at the same time.
 
         Raises:
-            CurationError: another command holds it; says which, and since when.
+            CurationError: another command has the lock; the message says which, and since when.
         """
         lock, holder = FileLock(self.root / ".lock"), self.root / ".lock-holder"
         try:
@@ -94,20 +94,22 @@ class Campaign:
 
 
 def open_campaign(root: Path) -> Campaign:
-    """Read a campaign's settings.
+    """Open a campaign's folder and read its settings.
 
     Raises:
-        CurationError: there is no campaign, or a setting is wrong; names the line and the fix.
+        CurationError: the folder has no campaign, or a setting is wrong; the message names the
+            line.
     """
     path = root / SETTINGS
     if not path.exists():
         raise CurationError(
-            f"{root.resolve()}: no {SETTINGS} here", "go to a campaign, or «curation init DIR»"
+            f"{root.resolve()}: no {SETTINGS} here",
+            "change to the folder of a campaign, or make one with «curation init DIR»",
         )
     return Campaign(root, read_settings(path))
 
 
-IGNORED = """# what people sent, as they sent it, stays on this machine
+IGNORED = """# raw answers stay on this machine
 2-rounds/*/raw/
 2-rounds/*/rejected.jsonl
 tasks/
@@ -118,10 +120,10 @@ tasks/
 
 
 def create_campaign(root: Path, settings: Settings) -> Campaign:
-    """Make a campaign's folder.
+    """Create a campaign's folder.
 
     Raises:
-        CurationError: there is a campaign already, or the folder cannot be written.
+        CurationError: the folder is a campaign already, or it cannot be written to.
     """
     if (root / SETTINGS).exists():
         raise CurationError(
@@ -137,6 +139,7 @@ def create_campaign(root: Path, settings: Settings) -> Campaign:
             file.write(settings_text(settings).encode())
     except (PermissionError, NotADirectoryError, FileExistsError) as error:
         raise CurationError(
-            f"{root}: cannot be written ({error.strerror})", "choose a folder of your own"
+            f"{root}: cannot be written to ({error.strerror})",
+            "choose a folder that you can write to",
         ) from None
     return Campaign(root, settings)

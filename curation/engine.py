@@ -1,4 +1,4 @@
-"""Run the same work over many shards: here, in several processes, or on a Ray cluster."""
+"""Run the same work on many shards: in this process, in several processes, or on a Ray cluster."""
 
 import importlib
 import logging
@@ -26,30 +26,30 @@ def map_shards(
     workers: int | None = None,
     tell: Callable[[int], None] | None = None,
 ) -> list[T]:
-    """What ``work`` makes of each shard, all of it together.
+    """Apply ``work`` to each shard, and return all results.
 
     Args:
-        work: see ``each_shard``, as for the other arguments.
-        shards: what to work on.
-        engine: «local» or «ray».
-        workers: how many shards at once.
-        tell: told the index of each shard as it ends, in any order.
+        work: as in ``each_shard``.
+        shards: the shards.
+        engine: "local" or "ray", as in ``each_shard``.
+        workers: how many shards are processed at once.
+        tell: called with the index of each shard when it is done, in any order.
 
     Returns:
         The results in the order of the shards.
 
     Raises:
-        CurationError: as ``each_shard``.
+        CurationError: as in ``each_shard``.
 
     >>> map_shards(len, ["a", "bcd"], workers=1)
     [1, 3]
     """
-    found = {}
+    results = {}
     for index, result in each_shard(work, shards, engine=engine, workers=workers):
-        found[index] = result
+        results[index] = result
         if tell:
             tell(index)
-    return [found[index] for index in range(len(shards))]
+    return [results[index] for index in range(len(shards))]
 
 
 def each_shard(
@@ -60,28 +60,28 @@ def each_shard(
     workers: int | None = None,
     gpus: float = 0,
 ) -> Iterator[tuple[int, T]]:
-    """What ``work`` makes of each shard, as it comes.
+    """Apply ``work`` to each shard, and yield each result when it is ready.
 
-    One shard, or one worker, is worked on in this process, whatever the engine.
+    If there is only one shard or one worker, the work runs in this process with either engine.
 
     Args:
-        work: takes a shard; it, the shards and the results must be picklable.
-        shards: what to work on.
-        engine: «local» for processes of this machine, «ray» for the Ray cluster at ``RAY_ADDRESS``,
-            or where none is named for one that is started here and ended again.
-        workers: how many shards at once; if not given as many as there are processors, on a
-            cluster of one's own as many as it takes.
-        gpus: how many each worker of Ray is given.
+        work: takes a shard; the function, the shards and the results must be picklable.
+        shards: the shards.
+        engine: "local" for processes of this machine. "ray" for the Ray cluster at ``RAY_ADDRESS``;
+            without this variable, a cluster is started on this machine and stopped at the end.
+        workers: how many shards are processed at once; by default one per processor, or as many as
+            the cluster at ``RAY_ADDRESS`` accepts.
+        gpus: the number of GPUs of each Ray worker.
 
     Yields:
-        The index of a shard and its result, in the order in which they end.
+        The index of a shard and its result, in the order in which the shards are done.
 
     Raises:
-        CurationError: a worker died, Ray is not there, or ``workers`` is no number of workers.
-        Exception: whatever ``work`` raised first, as it was; what is still running is ended.
+        CurationError: a worker died, Ray is not installed or reachable, or ``workers`` is below 1.
+        Exception: the first exception of ``work``; the other workers are stopped.
     """
     if workers is not None and workers < 1:
-        raise CurationError(f"{workers} workers can do nothing", "take 1 or more")
+        raise CurationError(f"{workers} workers: there must be at least one", "use 1 or more")
     if len(shards) < 2 or workers == 1:
         yield from ((index, work(shard)) for index, shard in enumerate(shards))
     elif engine == "ray":
@@ -98,7 +98,7 @@ def _in_processes(
 ) -> Iterator[tuple[int, T]]:
     workers = min(workers or os.cpu_count() or 1, len(shards))
     others = set(mp.active_children())
-    # Spawned, not forked: a fork beside threads, which the caller may have, can hang.
+    # Spawn instead of fork: a fork can hang if the caller has threads.
     pool = ProcessPoolExecutor(workers, mp_context=mp.get_context("spawn"))
     try:
         waiting = {pool.submit(work, shard): index for index, shard in enumerate(shards)}
@@ -108,7 +108,7 @@ def _in_processes(
                 yield index, _result(future)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(mp.active_children()) - others:  # what they do is of no use any more
+        for child in set(mp.active_children()) - others:  # their results are no longer needed
             child.terminate()
         raise
     finally:
@@ -124,7 +124,8 @@ def _result(future: "Future[T]") -> T:
 
 def _died() -> CurationError:
     return CurationError(
-        "a worker died, probably for want of memory", "use fewer workers, or smaller files"
+        "a worker process died, probably because memory ran out",
+        "use fewer workers, or smaller files",
     )
 
 
@@ -136,7 +137,7 @@ def _on_ray(
 ) -> Iterator[tuple[int, T]]:
     with _cluster(min(workers or os.cpu_count() or 1, len(shards))) as ray:
 
-        def run(shard: S) -> T:  # Ray takes plain functions only, no partial() or builtin
+        def run(shard: S) -> T:  # Ray accepts only plain functions, not partial() or builtins
             return work(shard)
 
         task = ray.remote(num_cpus=1, num_gpus=gpus)(run)
@@ -154,7 +155,7 @@ def _next(ray: Any, waiting: dict[Any, int]) -> Iterator[tuple[int, Any]]:
         try:
             result = ray.get(done)
         except ray.exceptions.RayTaskError as error:
-            raise error.cause from None  # what the work raised, not Ray's wrapping of it
+            raise error.cause from None  # the exception of the work, without Ray's wrapper
         except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError):
             raise _died() from None
         index = waiting.pop(done)
@@ -163,10 +164,10 @@ def _next(ray: Any, waiting: dict[Any, int]) -> Iterator[tuple[int, Any]]:
 
 @contextmanager
 def _cluster(workers: int) -> Iterator[Any]:
-    """Ray, connected; what was started for it is ended."""
+    """A connection to Ray; a cluster that was started for it is stopped at the end."""
     address = os.environ.get("RAY_ADDRESS", "local")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would call home
-    if address == "local":  # else it listens on all the machine's addresses
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # do not send usage statistics
+    if address == "local":  # do not listen on all addresses of the machine
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     try:
         ray: Any = importlib.import_module("ray")
@@ -182,7 +183,7 @@ def _cluster(workers: int) -> Iterator[Any]:
             num_cpus=workers,
             include_dashboard=False,
             _node_ip_address="127.0.0.1",
-            # Its processes find the same modules as this one.
+            # Ray's processes must find the same modules as this one.
             runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}},
             **quiet,
         )
@@ -191,7 +192,8 @@ def _cluster(workers: int) -> Iterator[Any]:
             ray.init(address=address, **quiet)
         except ConnectionError as error:
             raise CurationError(
-                f"no Ray cluster at {address}: {error}", "check RAY_ADDRESS, or unset it"
+                f"no Ray cluster at {address}: {error}",
+                "check RAY_ADDRESS, or unset it to use this machine",
             ) from None
     try:
         yield ray

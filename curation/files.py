@@ -1,6 +1,7 @@
-"""Read and write records and tables: schema check, atomic write, schemas.
+"""Read and write records and tables: schema checks, atomic writes, JSON Schemas.
 
-Reading names the file, the line and the field of what is wrong. Writing never shows half a file.
+Errors of reading name the file, the line and the field. A file that is being written is never
+visible half done.
 """
 
 import hashlib
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 R = TypeVar("R", bound=Record)
-CHUNK = 50_000  # lines parsed at once: keeps the memory of a large table flat
+CHUNK = 50_000  # lines to parse at once, to limit the memory for a large table
 
 
 class CurationError(Exception):
-    """What a person did or met that stops the work, and how to fix it."""
+    """An error that the user can fix: ``what`` is wrong, and the ``fix``."""
 
     def __init__(self, what: str, fix: str = "") -> None:
         super().__init__(what)
@@ -34,23 +35,23 @@ class CurationError(Exception):
         self.fix = fix
 
     def __reduce__(self) -> tuple[type["CurationError"], tuple[str, str]]:
-        return type(self), (self.what, self.fix)  # or the fix is lost between processes
+        return type(self), (self.what, self.fix)  # without this, pickling would lose the fix
 
 
 def shipped(*parts: str) -> Path:
-    """The path of something that comes with the package: ``schemas``, ``data`` and so on."""
+    """The path of a file that comes with the package, below ``schemas``, ``data`` and so on."""
     here = Path(__file__).parent
     root = here / "_shipped" if (here / "_shipped").is_dir() else here.parent
     return root.joinpath(*parts)
 
 
 def now() -> str:
-    """This moment as a ``Timestamp``."""
+    """The current time as a ``Timestamp``."""
     return timestamp(datetime.now(UTC))
 
 
 def timestamp(moment: datetime) -> str:
-    """A moment as a ``Timestamp``: UTC, milliseconds; without a zone it is taken as UTC.
+    """A time as a ``Timestamp``: in UTC, with milliseconds; without a zone it counts as UTC.
 
     >>> timestamp(datetime.fromisoformat("2026-03-14T10:22:05+02:00"))
     '2026-03-14T08:22:05.000Z'
@@ -63,26 +64,28 @@ def timestamp(moment: datetime) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """A file's bytes.
+    """The bytes of a file.
 
     Raises:
-        CurationError: the file is missing, a folder, or may not be read.
+        CurationError: the file is missing, is a folder, or may not be read.
     """
     try:
         return path.read_bytes()
     except FileNotFoundError:
         raise CurationError(f"{path}: no such file", "check the path") from None
     except IsADirectoryError:
-        raise CurationError(f"{path}: is a folder, not a file", "name the file in it") from None
+        raise CurationError(f"{path}: is a folder, not a file", "name a file in it") from None
     except PermissionError:
-        raise CurationError(f"{path}: may not be read", "give yourself the right to read") from None
+        raise CurationError(
+            f"{path}: may not be read", "give yourself permission to read it"
+        ) from None
 
 
 def read_text(path: Path) -> str:
-    """A file's text: UTF-8 with or without a byte order mark, or UTF-16 with one.
+    """The text of a file: UTF-8 with or without a byte order mark, or UTF-16 with one.
 
     Raises:
-        CurationError: it is empty, or in another encoding; names the line and the byte.
+        CurationError: the file is empty or in another encoding; the message names line and byte.
     """
     data = read_bytes(path)
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
@@ -91,7 +94,7 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         if wide:
             raise CurationError(
-                f"{path}: UTF-16 that ends or breaks at byte {error.start}",
+                f"{path}: invalid UTF-16 at byte {error.start}",
                 "it may have been cut off; save it as UTF-8 or fetch it again",
             ) from None
         line = data.count(b"\n", 0, error.start) + 1
@@ -105,29 +108,31 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file's content.
+    """The content of a JSON file.
 
     Raises:
-        CurationError: not JSON; names line and column, and says where it was cut off.
+        CurationError: the file is not JSON, or was cut off; the message names line and column.
     """
     text = read_text(path)
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         with suppress(ValueError, RecursionError):
-            content = json.loads(text)  # Python's own dialect, with NaN and Infinity
-            json.dumps(content, ensure_ascii=False).encode()  # half a character is no text
+            content = json.loads(text)  # Python also accepts NaN and Infinity
+            json.dumps(content, ensure_ascii=False).encode()  # refuses lone surrogates
             return content
         cut = error.pos >= len(text.rstrip())
         raise CurationError(
             f"{path} line {error.lineno} column {error.colno}: "
             + ("the file ends in the middle" if cut else f"not JSON ({error.msg})"),
-            "it was probably cut off: fetch it again" if cut else "fix the place or export again",
+            "it was probably cut off: fetch it again"
+            if cut
+            else "correct the file at this position, or export it again",
         ) from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
-    """A JSONL file in chunks: the number of the first line, and the lines."""
+    """The lines of a JSONL file in chunks, each with the number of its first line."""
     first, chunk = 1, []
     try:
         with path.open("rb") as file:
@@ -144,7 +149,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def count_lines(path: Path) -> int:
-    """How many lines, and so records, a JSONL file has."""
+    """The number of lines, and so of records, in a JSONL file."""
     with path.open("rb") as file:
         return sum(1 for _ in file)
 
@@ -158,11 +163,12 @@ def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> Cur
         field = ".".join(map(str, first["loc"]))
         if first["type"] == "json_invalid":
             return CurationError(
-                f"{where}: not a JSON record", "the line may be cut off; restore or remake the file"
+                f"{where}: not a JSON record",
+                "the line may be cut off; restore the file, or make it again",
             )
         return CurationError(
             f"{where}, field {field!r}: {first['msg']}",
-            f"see schemas/{schema_name(record)} for what a {record.__name__} holds",
+            f"see schemas/{schema_name(record)} for the fields of a {record.__name__}",
         )
     return None
 
@@ -170,11 +176,15 @@ def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> Cur
 def read_records(path: Path, record: type[R]) -> list[R]:
     """All records of a JSONL file, checked.
 
+    Args:
+        path: the file.
+        record: the type of its records.
+
     Raises:
-        CurationError: a line is no such record; names file, line and field.
+        CurationError: a line is not a valid record; the message names file, line and field.
     """
     adapter = TypeAdapter(list[record])  # type: ignore[valid-type]
-    found: list[R] = []
+    all_records: list[R] = []
     for first, lines in _lines(path):
         try:
             records = adapter.validate_json(b"[" + b",".join(lines) + b"]")
@@ -182,8 +192,8 @@ def read_records(path: Path, record: type[R]) -> list[R]:
             records = []
         if len(records) != len(lines) or not _one_a_line(lines):
             _raise_first_bad(path, first, lines, record)
-        found += records
-    return found
+        all_records += records
+    return all_records
 
 
 def _one_a_line(lines: list[bytes]) -> bool:
@@ -194,17 +204,23 @@ def _raise_first_bad(path: Path, first: int, lines: list[bytes], record: type[Re
     for number, line in enumerate(lines, first):
         if error := _bad_line(path, number, line, record):
             raise error
-    raise CurationError(f"{path} line {first}: not one record a line", "put each on its own line")
+    raise CurationError(
+        f"{path} line {first}: not one record per line", "write each record on its own line"
+    )
 
 
 def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
     """JSONL files of many small records as one table, checked as a whole.
 
+    Args:
+        paths: the files.
+        record: the type of their records.
+
     Returns:
-        One column a field, in the record's order; text columns that repeat are categories.
+        One column per field, in the record's order. Text columns, except ``id``, are categories.
 
     Raises:
-        CurationError: a line is no such record; names file, line and field.
+        CurationError: a line is not a valid record; the message names file, line and field.
     """
     import pandas as pd
 
@@ -214,13 +230,13 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
         if name in record.model_fields
     }
     names = checks.keys()
-    usual = {n: f.get_default() for n, f in record.model_fields.items()}
+    defaults = {n: f.get_default() for n, f in record.model_fields.items()}
     columns = {name: _Column(name, field.annotation) for name, field in record.model_fields.items()}
     for path, first, lines in ((p, *chunk) for p in paths for chunk in _lines(p)):
         values: dict[str, list[Any]] = {}
         try:
             rows = orjson.loads(b"[" + b",".join(lines) + b"]")
-            values = {n: [row.get(n, default) for row in rows] for n, default in usual.items()}
+            values = {n: [row.get(n, default) for row in rows] for n, default in defaults.items()}
             fits = len(rows) == len(lines) and _one_a_line(lines)
             fits = fits and all(row.keys() <= names for row in rows)
             for name, check in checks.items():
@@ -235,7 +251,7 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
 
 
 class _Column:
-    """A table's column as it grows: texts that repeat are kept once, and their codes."""
+    """A growing column of a table; each distinct text is stored once, with codes for the rows."""
 
     def __init__(self, name: str, annotation: Any) -> None:
         self.is_id = name == "id"
@@ -272,7 +288,7 @@ class _Column:
 
 
 def digest(path: Path) -> str | None:
-    """A file's sha256 in hex, or None where there is none."""
+    """The sha256 of a file in hex, or None if there is no file."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -281,13 +297,13 @@ def digest(path: Path) -> str | None:
 
 
 def beside(path: Path) -> Path:
-    """Where a file is written until it is whole; ``sweep`` knows the form of the name."""
+    """The temporary path of a file while it is written; ``sweep`` finds files with such names."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
 @contextmanager
 def staging(path: Path) -> Iterator[Any]:
-    """Write a file beside its place; what is not written whole is taken away."""
+    """Write a file under a temporary name; an incomplete file is deleted."""
     hidden = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -298,13 +314,13 @@ def staging(path: Path) -> Iterator[Any]:
     except BaseException as error:
         hidden.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            error.filename = str(path)  # not the hidden file, which nobody knows
+            error.filename = str(path)  # the user does not know the temporary file
         raise
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[Any]:
-    """Write a file that takes its place whole, or not at all."""
+    """Write a file that replaces the old one only when it is complete."""
     with staging(path) as file:
         yield file
     os.replace(beside(path), path)
@@ -312,7 +328,7 @@ def writing(path: Path) -> Iterator[Any]:
 
 
 def sync(folder: Path) -> None:
-    """Make the names in a folder outlast a power cut."""
+    """Make the file names in a folder survive a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -321,7 +337,7 @@ def sync(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Take away what a killed command left half written. Only under the campaign's lock."""
+    """Delete half-written files of a killed command. Call it only under the campaign's lock."""
     for path in folder.rglob(".*.tmp"):
         path.unlink(missing_ok=True)
 
@@ -332,7 +348,7 @@ def dump_line(record: Record) -> bytes:
 
 
 def dump_json(content: Any) -> bytes:
-    """Any plain content as JSON that a person can read; NaN and infinity become null."""
+    """Plain data as indented JSON; NaN and infinity become null."""
     return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS) + b"\n"
 
 
@@ -340,7 +356,7 @@ def dump_json(content: Any) -> bytes:
 
 
 def schema_name(record: type[Record]) -> str:
-    """The name of a record's file in ``schemas/``.
+    """The name of a record type's file in ``schemas/``.
 
     >>> from curation.records import CatAssociation
     >>> schema_name(CatAssociation)
@@ -350,7 +366,7 @@ def schema_name(record: type[Record]) -> str:
 
 
 def schema(record: type[Record]) -> bytes:
-    """A record's JSON Schema as it stands in ``schemas/``."""
+    """The JSON Schema of a record type, as in ``schemas/``."""
     content = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **record.model_json_schema(),

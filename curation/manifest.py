@@ -1,7 +1,7 @@
-"""A step's results come out together, and the folder's ``manifest.json`` says how they came about.
+"""Write a step's results together, and record in ``manifest.json`` how they were made.
 
-A step stages all its files beside their places, brings them out once they are all there and
-writes the manifest last: a step that dies leaves the last good result, or is seen to be unfinished
+A step writes all its files under temporary names, renames them when all are complete, and writes
+the manifest last. So a step that dies leaves the last good results, or is recognised as unfinished
 and runs again.
 """
 
@@ -31,7 +31,7 @@ MANIFEST = "manifest.json"
 
 
 class Results:
-    """What one step leaves in one folder, staged until all of it is there."""
+    """The results of one step in one folder, staged until all of them are complete."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,7 +53,7 @@ class Results:
         self.lines(name, [dump_json(content)])
 
     def commit(self) -> dict[str, str]:
-        """Bring all staged files out; returns the sha256 of each by name."""
+        """Move all staged files to their places; returns the sha256 of each by name."""
         outputs = {
             place.relative_to(self.folder).as_posix(): digest(beside(place)) or ""
             for place in self.staged
@@ -66,16 +66,16 @@ class Results:
         return outputs
 
     def discard(self) -> None:
-        """Take the staged files away."""
+        """Delete the staged files."""
         for place in self.staged:
             beside(place).unlink(missing_ok=True)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """A folder's manifest; an empty one where there is none yet.
+    """A folder's manifest; an empty manifest if there is no file yet.
 
     Raises:
-        CurationError: the file is there and is no manifest.
+        CurationError: the file is not a valid manifest.
     """
     path = folder / MANIFEST
     if not path.exists():
@@ -84,14 +84,18 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest.model_validate_json(read_bytes(path))
     except ValidationError as error:
         raise CurationError(
-            f"{path}: {error.errors()[0]['msg']}", "delete the file; the steps will run again"
+            f"{path}: not a valid manifest: {error.errors()[0]['msg']}",
+            "delete the file; the steps will run again",
         ) from None
 
 
 def is_current(
     folder: Path, step: str, *, algorithm: int, settings: dict[str, Any], inputs: dict[str, str]
 ) -> bool:
-    """Whether a step's last results stand: same inputs, settings, algorithm, and still there."""
+    """Whether a step's last results are still valid.
+
+    They are if inputs, settings and algorithm are the same and no result file was changed.
+    """
     run = read_manifest(folder).steps.get(step)
     return (
         run is not None
@@ -101,7 +105,7 @@ def is_current(
 
 
 def digests(paths: Mapping[str, Path]) -> dict[str, str]:
-    """The sha256 of each file, by the given names; of a missing file, the empty string."""
+    """The sha256 of each file by its given name; an empty text for a missing file."""
     return {name: digest(path) or "" for name, path in sorted(paths.items())}
 
 
@@ -114,15 +118,15 @@ def run_step(
     settings: dict[str, Any],
     inputs: dict[str, str],
 ) -> StepRun:
-    """Run a step: stage its results, bring them out, write the manifest last.
+    """Run a step: stage its results, move them to their places, and write the manifest last.
 
     Args:
-        folder: where its results lie.
-        step: its name in the manifest.
-        work: stages files and returns the counts in and out.
-        algorithm: the step's version; raised when its results change.
-        settings: every setting that it reads.
-        inputs: sha256 by name of everything that it reads.
+        folder: the folder of the results.
+        step: the step's name in the manifest.
+        work: stages files, and returns the counts in and out.
+        algorithm: the version of the step; it is raised when results change.
+        settings: every setting that the step reads.
+        inputs: the sha256 of every input, by name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     results = Results(folder)

@@ -1,11 +1,12 @@
-"""The whole data model on one screen.
+"""The whole data model in one file.
 
-Every line that the tool writes to disk is one of these records; ``schemas/`` holds their JSON
-Schemas, generated from here. Few and whole records (Term, Item, Decision, Cat) travel as models;
-many and small ones (Label, Score, Annotation) travel as pandas tables with the same columns.
+Every line that the tool writes to disk is one of these records. ``schemas/`` has their JSON
+Schemas, generated from this file. Records that are few (Term, Item, Decision, Cat) are passed as
+models. Records that are many and small (Label, Score, Annotation) are passed as pandas tables with
+the same columns.
 
-Ids are permanent: an id is given once, when a thing is first seen, and no later edit of its text
-changes it. Times are UTC strings of one width, so that they sort as text.
+Ids are permanent: an object gets its id when it is first seen, and later edits of its text do not
+change it. Times are UTC strings of equal length, so that they sort as text.
 """
 
 from typing import Annotated, Any, Literal, get_args
@@ -36,17 +37,17 @@ FLAGS: tuple[FlagName, ...] = get_args(FlagName)
 
 
 class Record(BaseModel):
-    """A frozen record that allows no unknown field and takes no text for a number."""
+    """A frozen record that refuses unknown fields, and text in place of a number."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Event(Record):
-    """One answer as its source sent it; lives in ``raw/`` and is never changed.
+    """One answer as its source sent it, in ``raw/``; it is never changed.
 
-    ``id`` is a digest of source and payload, so that a second delivery is recognised; ``position``
-    is the place in its file and orders answers that carry no time. What a person had erased keeps
-    its id and its place, and no more.
+    ``id`` is a digest of source and payload, so that a repeated delivery is recognised.
+    ``position`` is the position in its file; it orders answers without a time. An erased answer
+    keeps only its id and position.
     """
 
     id: Id
@@ -56,7 +57,7 @@ class Event(Record):
 
 
 class Count(Record):
-    """How many subjects state an object of a domain by one property, as Wikidata has it."""
+    """The number of subjects in Wikidata that state an object by one property of a domain."""
 
     domain: Id
     property: Property
@@ -65,11 +66,12 @@ class Count(Record):
 
 
 class Entity(Record):
-    """What Wikidata says of an item: one that may become a term, or what lies above such a one.
+    """Wikidata's facts about an item that may become a term, or about an ancestor of one.
 
-    ``labels`` has the languages asked for; ``parents`` is P279, ``classes`` P31; aliases,
-    demonyms (P1549) and the female (P2521) and male (P3321) form are in the campaign's language,
-    ``title`` is the item's article there. Of what is only a class, no more than its parents.
+    ``labels`` has the requested languages. ``parents`` is P279, ``classes`` is P31. Aliases,
+    demonyms (P1549) and the feminine (P2521) and masculine (P3321) forms are in the campaign's
+    language; ``title`` is the title of the item's article in it. An item that is only a class has
+    only its parents.
     """
 
     id: Qid
@@ -86,11 +88,11 @@ class Entity(Record):
 
 
 class Term(Record):
-    """A target term. Renaming changes ``text``, never ``id``; a family stays on one side.
+    """A target term. Renaming changes ``text``, never ``id``. A family is in one split.
 
-    ``names`` are other texts under which answers may name it: what it was called before, second
-    spellings of a word list, and what people merged into it. ``count`` is of statements, with those
-    of what was merged into it.
+    ``names`` has other texts that answers may use for it: older texts, second spellings of a word
+    list, and terms that were merged into it. ``count`` is the number of statements, including those
+    of terms that were merged into it.
     """
 
     id: Id
@@ -106,8 +108,10 @@ class Term(Record):
 
 
 class Association(Record):
-    """One of an item's three options: the whole sentence, what the writer meant by it, and the
-    gold label that came with it where the item was published before.
+    """One of an item's three options.
+
+    It has the whole sentence, the writer's intent, and the gold label of an item that was published
+    before.
     """
 
     id: Id
@@ -131,7 +135,7 @@ class Item(Record):
 
 
 class Shown(Record):
-    """One text that a task shows: under which opaque id, and what it is of ours."""
+    """One text that a task shows, under an opaque id; ``association`` is its real id."""
 
     id: Id
     text: Text
@@ -139,12 +143,13 @@ class Shown(Record):
 
 
 class Task(Record):
-    """What one task of a round asks. It stays with us: people see a part of it, never the intent.
+    """One task of a round. It stays in the campaign: people see only a part, and never the intent.
 
-    ``item`` and ``shown``, the associations in the order in which people see them, are those of
-    validation; ``choices`` the terms into which a review may merge. ``wanted`` is how many answers
-    are asked for to begin with; a ``full`` task always gets all that count, and agreement is
-    computed from these. ``barred`` is the pseudonym of who must not be served: the item's writer.
+    ``item`` and ``shown`` are for validation; ``shown`` has the associations in the order that
+    people see. ``choices`` has the terms into which a review may merge the term. ``wanted`` is the
+    number of answers that are requested first. A ``full`` task always gets all answers that count;
+    agreement is computed from these tasks. ``barred`` is the pseudonym of the person who must not
+    get the task: the item's writer.
     """
 
     id: Id
@@ -161,10 +166,11 @@ class Task(Record):
 
 
 class Round(Record):
-    """A round's ``round.json``: how it was planned, and where it stands.
+    """A round's ``round.json``: its plan and its state.
 
-    ``answers`` is how many a task gets in the end; with ``labels`` "needed" a task is asked for
-    fewer and topped up only where it is still open. ``server`` and ``project`` say where it runs.
+    ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
+    requested first, and more only if the decision is still open. ``server`` and ``project`` say
+    where the round runs.
     """
 
     name: Id
@@ -183,7 +189,7 @@ class Round(Record):
 
 
 class Review(Record):
-    """One reviewer's word on a term."""
+    """One reviewer's verdict on a term."""
 
     id: Id
     term: Id
@@ -197,7 +203,7 @@ class Review(Record):
 
 
 class Flag(Record):
-    """What a validator remarked on an item beside the labels."""
+    """A validator's remark on an item, in addition to the labels."""
 
     item: Id
     annotator: Id
@@ -206,7 +212,7 @@ class Flag(Record):
 
 
 class Answer(Record):
-    """One person's answer to one task, and under which reason code it fell, where it did."""
+    """One person's answer to one task; ``code`` is the reason code if it was refused."""
 
     task: Id
     annotator: Id
@@ -216,7 +222,7 @@ class Answer(Record):
 
 
 class Person(Record):
-    """Somebody who answered, under the pseudonym: which consent text, and how many answers."""
+    """A person who answered, under a pseudonym, with the consent and the number of answers."""
 
     id: Id
     consent: str | None = None
@@ -226,7 +232,7 @@ class Person(Record):
 
 
 class Standing(Record):
-    """A line of ``standing.jsonl``: what was decided of a person. The last word holds."""
+    """A line of ``standing.jsonl``: a decision about a person. The last decision applies."""
 
     person: Id
     action: Literal["exclude", "readmit", "withdraw", "erase"]
@@ -235,7 +241,7 @@ class Standing(Record):
 
 
 class Label(Record):
-    """One annotator's word on one association."""
+    """One annotator's label of one association."""
 
     id: Id
     item: Id
@@ -249,7 +255,7 @@ class Label(Record):
 
 
 class Verdict(Record):
-    """An association's gold label, or null, and its counted votes in the order of ``VALUES``."""
+    """An association's gold label (or null), and its counted votes in the order of ``VALUES``."""
 
     id: Id
     gold: Gold | None
@@ -257,7 +263,7 @@ class Verdict(Record):
 
 
 class Decision(Record):
-    """Whether an item is kept as a CAT, and if not, why not."""
+    """The decision whether an item is kept as a CAT, with the reason if not."""
 
     item: Id
     kept: bool
@@ -276,8 +282,9 @@ class CatAssociation(Record):
 class Cat(Record):
     """A kept Context Association Test, ready to publish.
 
-    ``tier`` is the fewest votes that one of its gold labels has (``rules.tier``): 3, 4 or 5; None
-    where not every association has five counted labels, and in files from before there were tiers.
+    ``tier`` is the smallest number of votes of its gold labels (``rules.tier``): 3, 4 or 5. It is
+    None if an association does not have five counted labels, and in files of versions without
+    tiers.
     """
 
     id: Id
@@ -293,7 +300,7 @@ class Cat(Record):
 
 
 class Annotation(Record):
-    """One row of a release's long table of annotations; ``tier`` is the CAT's."""
+    """One row of a release's table of annotations; ``tier`` is the tier of the CAT."""
 
     cat_id: Id
     association_id: Id
@@ -305,10 +312,10 @@ class Annotation(Record):
 
 
 class Score(Record):
-    """What one model gave one association under one rule; higher means likelier.
+    """The score that a model gave an association under a rule; higher means more likely.
 
-    ``asked`` is a digest of the text that was scored: an association whose words changed later is
-    scored again. It is empty where the text is not known.
+    ``asked`` is a digest of the scored text: an association whose words change later is scored
+    again. It is empty if the text is not known.
     """
 
     model: Id
@@ -338,7 +345,7 @@ class Pitfall(Record):
 
 
 class Rejection(Record):
-    """A record that a step refused: why, where it came from, and the record itself."""
+    """A record that a step refused, with the reason and its origin."""
 
     code: Literal[tuple(REASONS)]  # type: ignore[valid-type]
     detail: str
@@ -347,7 +354,7 @@ class Rejection(Record):
 
 
 class StepRun(Record):
-    """How one step's results came about; compared to tell whether it is up to date."""
+    """How one step's results were made; it shows whether they are up to date."""
 
     algorithm: int
     settings: dict[str, Any]
@@ -359,7 +366,7 @@ class StepRun(Record):
 
 
 class Manifest(Record):
-    """A folder's ``manifest.json``: every step that wrote here."""
+    """A folder's ``manifest.json``: every step that wrote into the folder."""
 
     steps: dict[str, StepRun]
 

@@ -1,4 +1,4 @@
-"""Pure rules that several stages need: identity, the decision, the checks of one item."""
+"""Pure rules that several stages need: ids, decisions and the checks of one item."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ ALIASES: dict[str, Value] = {
 
 
 def stable_id(prefix: str, *parts: str) -> str:
-    """A permanent id: the same parts always give the same id.
+    """A permanent id; the same parts always give the same id.
 
     >>> stable_id("term", "profession", "baker")
     'term-5917ec1f7047c9ae702f'
@@ -32,7 +32,7 @@ def stable_id(prefix: str, *parts: str) -> str:
 
 
 def read_label(text: str) -> Value | None:
-    """The label that a text names, or None. Aliases and case are forgiven.
+    """The label that a text names, or None. Aliases are accepted, and case is ignored.
 
     >>> read_label(" Anti_Stereotype."), read_label("meaningless"), read_label("bad")
     ('anti-stereotype', 'unrelated', None)
@@ -42,7 +42,7 @@ def read_label(text: str) -> Value | None:
 
 
 def same_text(text: str) -> str:
-    """The form under which two texts count as the same: case, form and spaces folded.
+    """The normalised form of a text; texts that differ only in case, form or spaces share it.
 
     >>> same_text("  The  Baker. ") == same_text("the baker.")
     True
@@ -51,19 +51,19 @@ def same_text(text: str) -> str:
 
 
 QUOTES = str.maketrans("’‘ʼ`´“”„", "'''''\"\"\"")
-"""Keyboards turn one apostrophe or quotation mark into the other."""
+"""Apostrophes and quotation marks that keyboards exchange for one another."""
 UNSEEN = str.maketrans(
     "", "", "\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
-"""What marks the direction of writing, or where a line may break, and is copied along unseen."""
+"""Invisible marks of the writing direction or of line breaks, which are copied with a text."""
 _ALIKE = str.maketrans({"ı": "i", **dict.fromkeys("-‐‑–", " ")})
 
 
 def _bare(text: str) -> str:
-    """A text without what differs between two ways to write a name.
+    """A text without the differences between ways to write a name.
 
-    That is marks over and under letters (accents, umlauts, vowel points), unseen characters,
-    the kind of apostrophe, hyphens for spaces, and the Turkish i without its dot.
+    These are marks on letters (accents, umlauts, vowel points), invisible characters, the kind of
+    apostrophe, hyphens instead of spaces, and the Turkish i without a dot.
     """
     decomposed = unicodedata.normalize("NFKD", same_text(text.translate(QUOTES)))
     seen = (c for c in decomposed if unicodedata.category(c) not in ("Mn", "Cf"))
@@ -71,11 +71,11 @@ def _bare(text: str) -> str:
 
 
 def spelling_key(text: str, *, accents: bool = False) -> str:
-    """The form under which two terms are spelling variants of one another.
+    """The normalised form of a term; spelling variants of a term share it.
 
     Args:
         text: a term.
-        accents: whether marks on Latin letters make another word, as they do in Spanish.
+        accents: whether marks on Latin letters make a different word, as in Spanish.
 
     >>> spelling_key("Film-Maker") == spelling_key("filmmaker")
     True
@@ -83,7 +83,7 @@ def spelling_key(text: str, *, accents: bool = False) -> str:
     True
     """
     decomposed = unicodedata.normalize("NFKD", text).casefold()
-    # Without its marks a word in Latin letters is a variant; in other scripts they make the word.
+    # Marks on Latin letters are spelling variants; in other scripts they are part of the word.
     bare = "".join(
         c for i, c in enumerate(decomposed) if accents or not ("\u0300" <= c <= "\u036f" and i > 0)
     )
@@ -94,7 +94,7 @@ def spelling_key(text: str, *, accents: bool = False) -> str:
 
 
 class Outcome(NamedTuple):
-    """What the votes say of an item: kept, or why not, and each association's gold label."""
+    """The decision on an item: kept or not, the reason if not, and its three gold labels."""
 
     kept: bool
     reason: str | None
@@ -108,20 +108,22 @@ def decide(
     of: int = 5,
     intents: Sequence[Gold | None] | None = None,
 ) -> Outcome:
-    """Decide one item: keep it where the golds are one of each (StereoSet, ACL §4.3, 3 of 5).
+    """Decide one item: keep it if its gold labels are one of each (StereoSet, ACL §4.3, 3 of 5).
 
-    An association's gold label is the one with at least ``needed`` of ``of`` votes; ``related``
-    takes a vote and is never gold. ``too_few_labels`` is the reason only where the missing labels
-    could still change whether the item is kept.
+    The gold label of an association is the label with at least ``needed`` of ``of`` votes. Votes
+    for ``related`` are counted, but ``related`` is never a gold label. The reason is
+    ``too_few_labels`` only if the missing labels could still change whether the item is kept.
 
     Args:
-        votes: counted votes of the three associations.
-        needed: votes that make a gold label; more than half of ``of``.
-        of: votes that an association can get.
-        intents: what the writer meant; where given, each gold must equal it (None equals all).
+        votes: the counted votes of the three associations.
+        needed: the number of votes that make a gold label; more than half of ``of``.
+        of: the number of votes that an association can get.
+        intents: the writer's intents; if given, each gold label must equal its intent (None
+            matches every label).
 
     Raises:
-        ValueError: ``needed`` is not a majority of ``of``, or an association has more than ``of``.
+        ValueError: ``needed`` is not a majority of ``of``, or an association has more than ``of``
+            votes.
 
     >>> decide([(3, 2, 0, 0), (1, 4, 0, 0), (0, 0, 5, 0)]).kept
     True
@@ -137,24 +139,24 @@ def decide(
     golds = tuple(
         next((g for g, n in zip(GOLDS, v, strict=False) if n >= needed), None) for v in votes
     )
-    # What each association can still become, once all its labels are in.
+    # The gold labels that each association can still get when all its labels are in.
     within_reach = [
         {gold} if gold else {g for g, n in zip(GOLDS, v, strict=False) if n + of - sum(v) >= needed}
         for gold, v in zip(golds, votes, strict=True)
     ]
     one_of_each = [
-        wanted
-        for wanted in permutations(GOLDS)
-        if all(g in reach for g, reach in zip(wanted, within_reach, strict=True))
+        assignment
+        for assignment in permutations(GOLDS)
+        if all(g in reach for g, reach in zip(assignment, within_reach, strict=True))
     ]
-    meant = [
-        wanted
-        for wanted in one_of_each
-        if intents is None or all(i in (None, g) for i, g in zip(intents, wanted, strict=True))
+    as_meant = [
+        assignment
+        for assignment in one_of_each
+        if intents is None or all(i in (None, g) for i, g in zip(intents, assignment, strict=True))
     ]
-    if meant and None not in golds:
+    if as_meant and None not in golds:
         return Outcome(True, None, golds)
-    if meant:
+    if as_meant:
         return Outcome(False, "too_few_labels", golds)
     if any(v[3] >= needed for v in votes):
         return Outcome(False, "majority_related", golds)
@@ -164,23 +166,23 @@ def decide(
 
 
 FULL = 5
-"""Labels of each association that a tier needs: the paper's five validators (ACL §4.3)."""
+"""The number of labels per association that a tier needs: five validators (ACL §4.3)."""
 TIERS = ("3", "4", "5", "unknown")
-"""The tiers that a CAT can have, as they are named where CATs are counted."""
+"""The names of the tiers in counts of CATs."""
 
 
 def tier(votes: Sequence[Votes], golds: Sequence[Gold]) -> int | None:
-    """The tier of a CAT: the fewest votes that one of its three gold labels has.
+    """The tier of a CAT: the smallest number of votes of its three gold labels.
 
-    StereoSet keeps CATs from three of five votes on; four or more is a stricter tier (ACL §4.3,
-    footnote 2).
+    StereoSet keeps CATs with at least three of five votes. Four or more is a stricter tier (ACL
+    §4.3, footnote 2).
 
     Args:
-        votes: counted votes of the associations.
+        votes: the counted votes of the associations.
         golds: their gold labels.
 
     Returns:
-        None unless each association has exactly five counted labels.
+        3, 4 or 5; None if an association does not have exactly five counted labels.
 
     >>> tier([(4, 1, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)], GOLDS)
     4
@@ -193,14 +195,14 @@ def tier(votes: Sequence[Votes], golds: Sequence[Gold]) -> int | None:
 
 
 def chance_of_agreement(votes: Sequence[int]) -> float:
-    """The chance that two votes on an association, drawn with replacement, are the same.
+    """The probability that two votes on an association, drawn with replacement, are the same.
 
     It is the sum of the squared shares of the labels. ACL Table 10 gives no formula for its
-    agreement by term; the mean of this over a term's stereotype associations, kinds pooled, fits
-    its figures best (docs/decisions.md, "Terms").
+    agreement by term. The mean of this value over a term's stereotype associations, both kinds
+    together, fits the table best (docs/decisions.md, "Terms").
 
     Args:
-        votes: how often each label was given; at least one was.
+        votes: how often each label was given; at least one vote.
 
     >>> round(chance_of_agreement([4, 1, 0, 0]), 2)  # (4/5)² + (1/5)²
     0.68
@@ -213,8 +215,9 @@ def chance_of_agreement(votes: Sequence[int]) -> float:
 
 
 class Flaw(NamedTuple):
-    """What is wrong with an item: a reason code, a sentence that names the text, and which
-    association it is of; None for the item.
+    """An error in an item: a reason code, a detail that quotes the text, and its place.
+
+    ``at`` is the index of the association; None for the context or the whole item.
     """
 
     code: str
@@ -223,14 +226,14 @@ class Flaw(NamedTuple):
 
 
 def _blank(context: str) -> tuple[str, str] | None:
-    """What stands before and after the first BLANK."""
+    """The text before and after the first BLANK, or None."""
     before, blank, after = context.partition("BLANK")
     return (before, after) if blank else None
 
 
 def _is_glue(char: str) -> bool:
-    # Scripts with two cases part words by spaces; in Japanese, Korean or Arabic a letter beside
-    # BLANK is right.
+    # Scripts with capital letters put spaces between words. In Japanese, Korean or Arabic a letter
+    # next to BLANK is correct.
     return char.isdigit() or char == "_" or char.lower() != char.upper()
 
 
@@ -245,20 +248,20 @@ def is_glued(context: str) -> bool:
 
 
 def names(context: str, target: str) -> bool:
-    """Whether a context names a target; a part of a word will do, marks and capitals may differ.
+    """Whether a context names a target, also inside a word; marks and case are ignored.
 
     >>> names("Some café owners sang.", "Cafe Owner"), names("The café-owner’s dog", "cafe owner's")
     (True, True)
     """
-    # The second look costs ten times the first, and is seldom needed.
+    # The second test costs ten times the first, and is rarely needed.
     return target.casefold() in context.casefold() or _bare(target) in _bare(context)
 
 
 def left(text: str) -> bool:
-    """Whether a text that nothing is filled into holds BLANK.
+    """Whether BLANK is left in a text that should be complete.
 
-    Not where every letter is a capital: there it may be the word. A script without capitals may
-    have letters beside it.
+    If all letters of the text are capitals, BLANK may be an ordinary word, and the result is False.
+    In a script without capitals, letters may touch BLANK.
 
     >>> left("The BLANK came in."), left("HIS FACE WENT BLANK."), left("The page is blank.")
     (True, False, False)
@@ -273,9 +276,9 @@ def left(text: str) -> bool:
 
 
 def filler(context: str, sentence: str) -> str | None:
-    """The words that fill the context's BLANK in a sentence, or None where it does not fit.
+    """The words that fill the context's BLANK in a sentence; None if the sentence does not fit.
 
-    The kind of apostrophe or quotation mark may differ, and what marks the direction of writing.
+    The kind of apostrophe or quotation mark and invisible marks may differ.
 
     >>> filler("The baker is BLANK.", "the baker is very kind.")
     'very kind'
@@ -285,25 +288,25 @@ def filler(context: str, sentence: str) -> str | None:
     parts = _blank(context)
     if parts is None:
         return None
-    found = _between(*parts, sentence)
-    if found is None:
-        found = _between(*(part.translate(UNSEEN) for part in (*parts, sentence)))
-    return found or None
+    words = _between(*parts, sentence)
+    if words is None:
+        words = _between(*(part.translate(UNSEEN) for part in (*parts, sentence)))
+    return words or None
 
 
 def _between(before: str, after: str, sentence: str) -> str | None:
-    """What a sentence has between two texts; None where it has these not at its ends."""
+    """The part of a sentence between two texts; None if it does not begin and end with them."""
     head, tail, text = same_text(before), same_text(after), same_text(sentence)
     head += " " if head and before[-1].isspace() else ""
     tail = " " + tail if tail and after[0].isspace() else tail
-    plain = text.translate(QUOTES)  # as long as the text
+    plain = text.translate(QUOTES)  # has the same length as the text
     if not plain.startswith(head.translate(QUOTES)) or not plain.endswith(tail.translate(QUOTES)):
         return None
     return text[len(head) : max(len(text) - len(tail), 0)].strip()
 
 
 def fill(context: str, words: str) -> str:
-    """The sentence that arises when words fill the BLANK; a context without one stays.
+    """The context with words in its first BLANK; a context without BLANK is returned unchanged.
 
     >>> fill("BLANK is what the baker is.", "kind")
     'Kind is what the baker is.'
@@ -317,10 +320,10 @@ def fill(context: str, words: str) -> str:
 
 
 def check_item(
-    kind: Kind, target: str, context: str, sentences: Sequence[str], **knobs: bool
+    kind: Kind, target: str, context: str, sentences: Sequence[str], **settings: bool
 ) -> Flaw | None:
-    """The first flaw of a newly written item, or None; ``flaws`` says what is looked for."""
-    return next(flaws(kind, (target,), context, sentences, **knobs), None)
+    """The first error in a newly written item, or None; see ``flaws``."""
+    return next(flaws(kind, (target,), context, sentences, **settings), None)
 
 
 def flaws(
@@ -332,15 +335,15 @@ def flaws(
     name_target: bool = True,
     blank_alone: bool = True,
 ) -> Iterator[Flaw]:
-    """All flaws of an item that are wrong in any dataset.
+    """All errors in an item that are wrong in any dataset.
 
     Args:
         kind: intrasentence or intersentence.
-        targets: the target term's text, and other names of it.
-        context: what the writer gave; intrasentence with BLANK.
+        targets: the target term's text, and its other names.
+        context: the context, for intrasentence with BLANK.
         sentences: the three associations as whole sentences.
-        name_target: the context must name the target; a part of a word will do, marks may differ.
-        blank_alone: BLANK must not touch a letter.
+        name_target: whether the context must name the target, as in ``names``.
+        blank_alone: whether BLANK must not touch a letter.
     """
     texts: list[tuple[int | None, str]] = [(None, context), *enumerate(sentences)]
     for at, text in texts:
@@ -350,7 +353,7 @@ def flaws(
     if kind == "intrasentence":
         blanks = context.count("BLANK")
         if not blanks:
-            yield Flaw("blank_missing", f"no BLANK in {context!r}")
+            yield Flaw("blank_missing", f"there is no BLANK in {context!r}")
         elif blanks > 1:
             yield Flaw("blank_twice", f"{blanks} BLANKs in {context!r}")
         if blank_alone and is_glued(context):
@@ -361,8 +364,8 @@ def flaws(
                 yield Flaw("template_not_reproduced", detail, at)
     for at, text in texts if kind == "intersentence" else texts[1:]:
         if left(text):
-            yield Flaw("blank_left", f"BLANK stands in {text!r}, where nothing fills it", at)
+            yield Flaw("blank_left", f"BLANK is left in {text!r}", at)
     if name_target and not any(names(context, target) for target in targets):
         yield Flaw("target_missing", f"{targets[0]!r} is not in {context!r}")
     if len({same_text(s) for s in sentences}) < len(sentences):
-        yield Flaw("same_text_twice", f"two of {list(sentences)} are the same")
+        yield Flaw("same_text_twice", f"two associations are the same: {list(sentences)}")

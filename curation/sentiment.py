@@ -1,24 +1,30 @@
-"""The sentiment of a text by VADER's lexicon, which is English."""
+"""The sentiment of a text by VADER's lexicon, for English texts."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from curation.words import INSTALL, NotCheckedError, base
 
-CLEAR = 0.05  # as VADER's authors recommend: at least so far from 0 is positive or negative
+CLEAR = 0.05  # scores at least this far from 0 are positive or negative, as VADER's authors advise
 
 
 def vader(texts: Iterable[str], *, language: str) -> list[float]:
     """VADER's compound score of each text (Hutto & Gilbert 2014).
 
-    From −1, most negative, to 1; 0 for a text without a word of its lexicon.
+    Args:
+        texts: the texts.
+        language: the language code of the texts.
+
+    Returns:
+        Scores from −1 (most negative) to 1; 0 for a text without words of the lexicon.
 
     Raises:
         NotCheckedError: the language is not English, or vaderSentiment is not installed.
     """
     if base(language) != "en":
         raise NotCheckedError(
-            f"VADER's lexicon is English, the texts are in «{language}»: give a classifier's scores"
+            f"VADER's lexicon is English, but the texts are in «{language}»: "
+            "use the scores of a classifier"
         )
     try:
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer

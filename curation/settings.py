@@ -1,4 +1,4 @@
-"""A campaign's settings (``campaign.toml``): what can be set, its defaults, reading and writing."""
+"""The settings of a campaign (``campaign.toml``): definitions, defaults, reading and writing."""
 
 import difflib
 import json
@@ -29,21 +29,19 @@ class Section(BaseModel):
 
 
 class CampaignSettings(Section):
-    """What is being built."""
+    """The benchmark."""
 
     id: Annotated[
         str,
         Field(
             pattern=r"^[0-9a-z-]{4,40}$",
-            description="permanent id; names the key under which people get their pseudonyms",
+            description="permanent id; it names the key that makes the pseudonyms",
         ),
     ]
-    name: Annotated[Name, Field(description="the benchmark's name, as it is published")] = (
-        "My benchmark"
-    )
+    name: Annotated[Name, Field(description="name of the benchmark, as published")] = "My benchmark"
     language: Annotated[LanguageCode, Field(description="language code of the texts")] = "en"
     seed: Annotated[
-        int, Field(ge=0, description="start of every random draw; same seed, same results")
+        int, Field(ge=0, description="seed of all random draws; same seed, same results")
     ] = 1
 
 
@@ -51,71 +49,75 @@ class TermSettings(Section):
     """Where target terms come from."""
 
     contact: Annotated[
-        str, Field(description="your mail address or page; Wikidata answers nobody without one")
+        str, Field(description="your e-mail address or web page, which Wikidata requires")
     ] = ""
     endpoint: Annotated[
         str, Field(min_length=1, description="query service: wdqs, qlever, or a URL")
     ] = "wdqs"
     fallbacks: Annotated[
         tuple[LanguageCode, ...],
-        Field(description="languages shown for what has no label in the campaign's, never taken"),
+        Field(description="languages whose labels are shown, but not used, if one is missing"),
     ] = ("en",)
     least: Annotated[
-        int, Field(ge=1, description="what fewer subjects state is counted and not looked up")
+        int, Field(ge=1, description="items stated by fewer subjects are counted but not looked up")
     ] = 5
     head: Annotated[
         Literal["auto", "last", "first", "none"],
-        Field(description="where a label's head word stands; auto: as known of the language"),
+        Field(description="position of a label's head word; auto: by language"),
     ] = "auto"
     generic: Annotated[
-        tuple[Qid, ...], Field(description="items too general for a term, such as Q5 (human)")
+        tuple[Qid, ...], Field(description="items too general to be a term, such as Q5 (human)")
     ] = ("Q5", "Q35120", "Q215627", "Q488383")
 
 
 class DomainSettings(Section):
-    """One kind of group: where its terms come from, and which are taken."""
+    """One kind of group: the sources of its terms, and which of them are kept."""
 
     properties: Annotated[
         tuple[Property, ...],
-        Field(description="Wikidata properties whose objects are terms; empty: not from Wikidata"),
+        Field(description="Wikidata properties whose objects become terms; empty: none"),
     ] = ()
     population: Annotated[
         tuple[Annotated[str, StringConstraints(pattern=r"^P[1-9]\d*=Q[1-9]\d*$")], ...],
-        Field(description='whose statements count, as "P27=Q252" (citizens of Indonesia)'),
+        Field(description='people whose statements count, as "P27=Q252" (citizens of Indonesia)'),
     ] = ()
     roots: Annotated[
-        tuple[Qid, ...], Field(description="a term lies under one of these items; empty: anywhere")
+        tuple[Qid, ...], Field(description="a term must be below one of these items; empty: any")
     ] = ()
     exclude: Annotated[
-        tuple[Qid, ...], Field(description="a term lies under none of these items")
+        tuple[Qid, ...], Field(description="a term must not be one of these items or below one")
     ] = ()
-    places: Annotated[bool, Field(description="let countries and other places in")] = False
+    places: Annotated[bool, Field(description="allow countries and other places")] = False
     form: Annotated[
         Literal["name", "demonym", "both"],
-        Field(description="of what has a demonym: its name (the place), the demonym, or both"),
+        Field(description="for an item with a demonym: its name (the place), the demonym, or both"),
     ] = "name"
-    gendered: Annotated[bool, Field(description="female and male forms are terms of their own")] = (
-        False
-    )
-    min_count: Annotated[int, Field(ge=0, description="statements that a term needs")] = 0
-    top: Annotated[int, Field(ge=0, description="take so many, the most frequent; 0: all")] = 0
+    gendered: Annotated[
+        bool, Field(description="feminine and masculine forms are separate terms")
+    ] = False
+    min_count: Annotated[int, Field(ge=0, description="number of statements that a term needs")] = 0
+    top: Annotated[int, Field(ge=0, description="keep this many, the most frequent; 0: all")] = 0
     coverage: Annotated[
         float,
-        Field(gt=0, le=1, description="take the most frequent that hold this share of statements"),
+        Field(
+            gt=0,
+            le=1,
+            description="keep the most frequent until they have this share of statements",
+        ),
     ] = 1.0
     merge: Annotated[
         Literal["all", "rare", "none"],
-        Field(description="which finer terms merge upward; all needs a known head, else as rare"),
+        Field(description="specific terms to merge; all needs a known head word, else as rare"),
     ] = "rare"
     words: Annotated[
         tuple[Annotated[str, StringConstraints(pattern=r"^[^/\\]+$")], ...],
-        Field(description="word lists, in 1-terms/ or shipped with the tool"),
+        Field(description="word lists, in 1-terms/ or included in the tool"),
     ] = ()
 
     @check_model(mode="after")
     def _counts_once(self) -> "DomainSettings":
         if len(set(self.properties)) < len(self.properties):
-            raise ValueError("a property is named twice")
+            raise ValueError("a property is given twice")
         return self
 
 
@@ -136,42 +138,43 @@ PAPER: dict[str, dict[str, Any]] = {
     },
     "religion": {"properties": ("P140",), "form": "both", "top": 12, "merge": "all"},
 }
-"""StereoSet's domains (ACL §4.1; Table 1: the numbers of terms). Nationality (P27) stands beside
-ethnic group (P172), for that is what its list of target terms holds.
+"""StereoSet's domains (ACL §4.1; Table 1: the numbers of terms).
+
+Race has nationality (P27) and ethnic group (P172), because StereoSet's target terms have both.
 """
 
 
 class RoundSettings(Section):
-    """What people are asked, and which answers are let in."""
+    """The tasks for people, and the answers that are accepted."""
 
-    items: Annotated[int, Field(ge=1, description="items of each kind written on a term")] = 5
-    reviewers: Annotated[int, Field(ge=1, description="people who review each term")] = 3
+    items: Annotated[int, Field(ge=1, description="items to write for each term, of each kind")] = 5
+    reviewers: Annotated[int, Field(ge=1, description="number of reviewers of each term")] = 3
     labels: Annotated[
         Literal["all", "needed"],
-        Field(description="all: every item gets all labels; needed: those that can still decide"),
+        Field(description="all: every item gets all labels; needed: only labels that can matter"),
     ] = "all"
     sample: Annotated[
         float,
-        Field(gt=0, le=1, description="with needed, share of items that get all labels anyway"),
+        Field(gt=0, le=1, description="with needed: share of items that get all labels anyway"),
     ] = 0.15
     per_person: Annotated[
-        int, Field(ge=0, description="answers that a person may give in a round; 0: no limit")
+        int, Field(ge=0, description="answers of a person in a round at most; 0: no limit")
     ] = 0
     per_term: Annotated[
-        int, Field(ge=0, description="answers that a person may give on a term in a round; 0: any")
+        int, Field(ge=0, description="answers of a person on a term in a round at most; 0: any")
     ] = 0
     consent: Annotated[
-        bool, Field(description="refuse answers of people who have not consented to the round")
+        bool, Field(description="refuse answers of people who have not consented")
     ] = True
     write_seconds: Annotated[
-        float, Field(ge=0, description="an item written in less time is refused")
+        float, Field(ge=0, description="an item written in fewer seconds is refused")
     ] = 10.0
     label_seconds: Annotated[
-        float, Field(ge=0, description="an answer of labels given in less time is refused")
+        float, Field(ge=0, description="labels given in fewer seconds are refused")
     ] = 3.0
     near: Annotated[
         float,
-        Field(gt=0, le=1, description="likeness at which an item repeats another on its term"),
+        Field(gt=0, le=1, description="similarity from which an item repeats another on its term"),
     ] = 0.95
     name_target: Annotated[
         bool, Field(description="refuse a context that does not name its target")
@@ -183,23 +186,21 @@ class RoundSettings(Section):
     pay_review: Annotated[float, Field(ge=0, description="pay for a review of a term")] = 0.0
     pay_write: Annotated[float, Field(ge=0, description="pay for an item")] = 0.0
     pay_label: Annotated[float, Field(ge=0, description="pay for one item's labels")] = 0.0
-    currency: Annotated[str, Field(description="what pay is counted in")] = "USD"
+    currency: Annotated[str, Field(description="currency of the pay")] = "USD"
 
 
 class DecisionSettings(Section):
-    """When an item becomes a CAT."""
+    """The rules by which an item becomes a CAT."""
 
-    needed: Annotated[
-        int, Field(ge=1, description="votes that make a label an association's gold label")
-    ] = 3
+    needed: Annotated[int, Field(ge=1, description="votes that a gold label needs")] = 3
     of: Annotated[
-        int, Field(ge=1, description="labels that count for an association; the first ones sent")
+        int, Field(ge=1, description="labels that count for an association: the first submitted")
     ] = 5
     count_writer: Annotated[
         bool, Field(description="the writer's intent counts as the first of these labels")
     ] = False
     match_intent: Annotated[
-        bool, Field(description="keep a CAT only where each gold label is what the writer meant")
+        bool, Field(description="keep a CAT only if each gold label is what the writer meant")
     ] = False
     count_repeats: Annotated[
         bool,
@@ -209,7 +210,7 @@ class DecisionSettings(Section):
         tuple[str, ...], Field(description="rounds whose labels count; empty: all of them")
     ] = ()
     leave_out: Annotated[
-        tuple[str, ...], Field(description="ids of items that shall not become CATs")
+        tuple[str, ...], Field(description="ids of items that must not become CATs")
     ] = ()
 
     @check_model(mode="after")
@@ -220,72 +221,72 @@ class DecisionSettings(Section):
 
 
 class AgreementSettings(Section):
-    """How agreement is reported."""
+    """The report of agreement."""
 
     measures: Annotated[
         tuple[Literal["alpha", "fleiss", "ac1"], ...],
         Field(min_length=1, description="agreement measures: alpha, fleiss, ac1"),
     ] = ("alpha", "fleiss", "ac1")
-    confidence: Annotated[float, Field(gt=0.5, lt=1, description="width of the intervals")] = 0.95
+    confidence: Annotated[float, Field(gt=0.5, lt=1, description="confidence of intervals")] = 0.95
 
     @check_model(mode="before")
     @classmethod
     def _without_resamples(cls, given: Any) -> Any:
-        """Campaigns of earlier versions say how often to resample; nothing is resampled now."""
+        """Ignore ``resamples``, a setting of earlier versions; nothing is resampled now."""
         if isinstance(given, dict):
             return {key: value for key, value in given.items() if key != "resamples"}
         return given
 
 
 class SplitSettings(Section):
-    """How CATs are divided."""
+    """The division into dev and test."""
 
-    dev: Annotated[
-        float, Field(gt=0, lt=1, description="share of each domain's terms that goes to dev")
-    ] = 0.25
+    dev: Annotated[float, Field(gt=0, lt=1, description="share of each domain's terms in dev")] = (
+        0.25
+    )
 
 
 class MeasureSettings(Section):
-    """How what was collected is measured."""
+    """The measures of the collected CATs."""
 
     tokenizer: Annotated[
-        str, Field(description="a model, on the hub or a folder, whose tokens are counted, too")
+        str, Field(description="model (hub or folder) whose tokens are counted too")
     ] = ""
     sentiment: Annotated[
-        str, Field(min_length=1, description="vader, or a classifier's name on the hub or folder")
+        str, Field(min_length=1, description="vader, or a classifier (hub or folder)")
     ] = "vader"
     classes: Annotated[
         Literal[2, 3],
-        Field(description="2: neutral counts as positive, as in the paper; 3: it is on its own"),
+        Field(description="2: neutral counts as positive, as in the paper; 3: neutral is separate"),
     ] = 2
     labels: Annotated[
         tuple[str, ...],
-        Field(description="what a classifier's outputs mean, where its own names do not say it"),
+        Field(description="meaning of a classifier's outputs, if their names do not tell it"),
     ] = ()
     reference: Annotated[
-        str, Field(min_length=1, description="wordfreq, or a file of curation measures count")
+        str, Field(min_length=1, description="wordfreq, or a file made by curation measures count")
     ] = "wordfreq"
     smoothing: Annotated[
-        float, Field(gt=0, description="what simple maths adds; higher favours commoner words")
+        float, Field(gt=0, description="smoothing of simple maths; higher favours common words")
     ] = 10.0
-    least: Annotated[int, Field(ge=1, description="CATs in which a keyword stands at least")] = 2
-    keywords: Annotated[int, Field(ge=1, description="keywords kept of each group")] = 100
+    least: Annotated[int, Field(ge=1, description="CATs in which a keyword must occur")] = 2
+    keywords: Annotated[int, Field(ge=1, description="keywords listed per group")] = 100
 
 
 class ReleaseSettings(Section):
-    """What is published."""
+    """The published release."""
 
-    version: Annotated[Version, Field(description="version, and name of the release's folder")] = (
-        "0.1.0"
-    )
+    version: Annotated[
+        Version, Field(description="version; also the name of the release's folder")
+    ] = "0.1.0"
     licence: Annotated[str, Field(description="licence of the published data")] = "CC BY-SA 4.0"
     accept: Annotated[
-        tuple[str, ...], Field(description="pitfalls that block a release, and shall not")
+        tuple[str, ...], Field(description="codes of pitfalls that must not block the release")
     ] = ()
 
 
 class Settings(Section):
-    """All of ``campaign.toml``."""
+    """The whole of ``campaign.toml``."""
 
     campaign: CampaignSettings
     terms: TermSettings = TermSettings()
@@ -302,13 +303,13 @@ class Settings(Section):
     @check_model(mode="before")
     @classmethod
     def _begin_from_the_paper(cls, given: Any) -> Any:
-        """A domain of the paper's name has the paper's values where it says nothing else."""
+        """Fill in the paper's values for domains that have a name of the paper's domains."""
         domains = given.get("domains") if isinstance(given, dict) else None
         if not isinstance(domains, dict):
             return given
         whole = {
-            name: {**PAPER.get(name, {}), **said} if isinstance(said, dict) else said
-            for name, said in domains.items()
+            name: {**PAPER.get(name, {}), **values} if isinstance(values, dict) else values
+            for name, values in domains.items()
         }
         return {**given, "domains": whole}
 
@@ -317,13 +318,14 @@ def read_settings(path: Path) -> Settings:
     """Read a ``campaign.toml``.
 
     Raises:
-        CurationError: it is no TOML, or a setting is unknown or out of range.
+        CurationError: the file is not TOML, or a setting is unknown or out of range; the message
+            names the line.
     """
     text = read_text(path)
     try:
         return Settings.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise CurationError(f"{path}: {error}", "see docs/settings.md for the form") from None
+        raise CurationError(f"{path}: {error}", "see docs/settings.md for the format") from None
     except ValidationError as error:
         first = error.errors()[0]
         keys = [str(key) for key in first["loc"] if key != "[key]"]
@@ -346,7 +348,7 @@ def _known(keys: list[str]) -> list[str]:
 
 
 def _line(text: str, keys: list[str]) -> str:
-    """Where a setting stands in the file, as « line N»."""
+    """The position of a setting in the file, as « line N»."""
     depth = 2 if keys[0] == "domains" else 1
     table, key, section = _plain(".".join(keys[:depth])), "".join(keys[depth : depth + 1]), ""
     for number, line in enumerate(text.splitlines(), 1):
@@ -368,13 +370,13 @@ def _is_key(line: str, key: str) -> bool:
 
 
 def new_id() -> str:
-    """A fresh campaign id."""
+    """A new campaign id."""
     return "c-" + secrets.token_hex(6)
 
 
 def settings_text(settings: Settings) -> str:
-    """A commented ``campaign.toml``: every setting with its value and its meaning."""
-    lines = ["# Settings of a curation campaign. docs/settings.md tells more of each.", ""]
+    """A ``campaign.toml`` with every setting, its value and a comment that explains it."""
+    lines = ["# Settings of a curation campaign. docs/settings.md describes each of them.", ""]
     explained: set[type] = set()
     for name in Settings.model_fields:
         value = getattr(settings, name)
@@ -385,9 +387,9 @@ def settings_text(settings: Settings) -> str:
             explained.add(kind)
             lines += [f"[{head}]" + (f"  # {(kind.__doc__ or '').strip()}" if new else "")]
             for key, field in kind.model_fields.items():
-                said = json.dumps(getattr(section, key), ensure_ascii=False)
+                text = json.dumps(getattr(section, key), ensure_ascii=False)
                 lines += [f"# {field.description}"] if new else []
-                lines += [f"{key} = {said}"]
+                lines += [f"{key} = {text}"]
             lines += [""]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""The interchange format: read and write what every StereoSet reader reads.
+"""The interchange format: read and write files in StereoSet's format.
 
 A dataset is ``{"version", "data": {"intrasentence": [...], "intersentence": [...]}}``, each item
 ``{id, target, bias_type, context, sentences: [{id, sentence, gold_label, labels: [{label,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One item of a file as it stands there, and its place."""
+    """One item of a file, unchanged, and its place in the file."""
 
     kind: Kind
     where: str
@@ -29,14 +29,14 @@ def read_entries(path: Path) -> list[Entry]:
     """The items of a StereoSet file, unchecked.
 
     Raises:
-        CurationError: not JSON, or not of this form; names the place.
+        CurationError: the file is not JSON or not in this format; the message names the place.
     """
     content = read_json(path)
     data = content.get("data") if isinstance(content, dict) else None
     if not isinstance(data, dict) or not set(KINDS) & set(data):
         raise CurationError(
             f"{path}: not a StereoSet file: no «data» with «intrasentence» or «intersentence»",
-            "see docs/formats.md for the form",
+            "see docs/formats.md for the format",
         )
     entries = []
     for kind in KINDS:
@@ -49,34 +49,34 @@ def read_entries(path: Path) -> list[Entry]:
                 raise CurationError(f"{where}: not an object", "see docs/formats.md")
             entries.append(Entry(kind, where, item))
     if not entries:
-        raise CurationError(f"{path}: holds no item", "check that it is the right file")
+        raise CurationError(f"{path}: contains no items", "check that it is the right file")
     return entries
 
 
 def votes(sentence: dict[str, Any]) -> Votes:
-    """The votes of a sentence by the labels that it carries.
+    """The votes of a sentence from its labels in the file.
 
-    All of a file's labels count, an annotator's second one too: they are what its gold labels
-    were decided by. A label outside the vocabulary is no vote.
+    All labels count, also an annotator's second one, because the file's gold labels are based on
+    all of them. A label outside the vocabulary is ignored.
     """
     labels = sentence.get("labels")
-    said = [
+    values = [
         read_label(str(label.get("label")))
         for label in (labels if isinstance(labels, list) else ())
         if isinstance(label, dict)
     ]
-    s, a, u, r = (said.count(value) for value in VALUES)
+    s, a, u, r = (values.count(value) for value in VALUES)
     return s, a, u, r
 
 
 def read_cats(path: Path) -> list[Cat]:
     """The CATs of a gold file: every item must have one association of each gold label.
 
-    Family and split are not in such a file: each target is its own family, and all is test. The
-    tier is what the item says of itself, as those of a release do, or else that of its labels.
+    Such a file has no families and splits: each target is its own family, and all CATs are test.
+    The tier is the item's field ``tier``, which releases have, or else comes from its labels.
 
     Raises:
-        CurationError: an item is no CAT, or an id stands twice; names place and id.
+        CurationError: an item is not a CAT, or an id occurs twice; the message names place and id.
     """
     cats: list[Cat] = []
     seen: dict[str, str] = {}
@@ -113,19 +113,19 @@ def read_cats(path: Path) -> list[Cat]:
         except (TypeError, AttributeError, ValueError):
             raise CurationError(
                 f"{place}: not a CAT with three sentences and their gold labels",
-                "a gold file holds validated CATs only; see docs/formats.md",
+                "use a gold file, which has only validated CATs; see docs/formats.md",
             ) from None
         if {a.gold for a in options} != set(GOLDS):
             raise CurationError(
                 f"{place}: the gold labels are not one stereotype, one anti-stereotype, "
                 "one unrelated",
-                "a gold file holds validated CATs only",
+                "use a gold file, which has only validated CATs",
             )
         for name in (cat.id, *(a.id for a in options)):
             if name in seen:
                 raise CurationError(
-                    f"{place}: the id {name} stands already in {seen[name]}",
-                    "ids must be unique in a gold file",
+                    f"{place}: the id {name} is already used in {seen[name]}",
+                    "make ids unique in the gold file",
                 )
             seen[name] = where
         cats.append(cat)
@@ -167,12 +167,12 @@ def _tier(item: dict[str, Any], options: Iterable[CatAssociation]) -> int | None
 def dataset(
     cats: Iterable[Cat], labels: Mapping[str, Iterable[tuple[str, str]]], *, version: str
 ) -> dict[str, Any]:
-    """CATs in StereoSet's form.
+    """The content of a file in StereoSet's format.
 
     Args:
-        cats: what to write, in this order.
-        labels: (annotator, value) of each association by its id.
-        version: written into the file.
+        cats: the CATs, in this order.
+        labels: the (annotator, value) pairs of each association, by its id.
+        version: the version to write into the file.
     """
     data: dict[str, list[dict[str, Any]]] = {kind: [] for kind in reversed(KINDS)}
     for cat in cats:
@@ -205,13 +205,13 @@ def read_predictions(path: Path) -> Iterator[tuple[str, Any]]:
     """The (id, score) pairs of a predictions file, unchecked.
 
     Raises:
-        CurationError: not JSON, or not of this form; names the place.
+        CurationError: the file is not JSON or not in this format; the message names the place.
     """
     content = read_json(path)
     if not isinstance(content, dict) or not set(KINDS) & set(content):
         raise CurationError(
             f"{path}: not predictions: no «intrasentence» or «intersentence» list",
-            "see docs/formats.md for the form",
+            "see docs/formats.md for the format",
         )
     for kind in KINDS:
         rows = content.get(kind) or []

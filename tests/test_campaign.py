@@ -1,4 +1,4 @@
-"""``campaign.toml`` is validated; the campaign's folder is made once and held by one command."""
+"""``campaign.toml`` is validated; a campaign's folder is made once and locked by one command."""
 
 import tomllib
 from pathlib import Path
@@ -20,7 +20,7 @@ from curation.settings import (
     settings_text,
 )
 
-# Lines 1 to 7; what a test adds stands from line 8 on.
+# Lines 1 to 7; what a test adds begins at line 8.
 HEAD = """[campaign]
 id = "c-1234"
 name = "n"
@@ -138,7 +138,7 @@ def test_a_missing_id(tmp_path: Path) -> None:
 def test_broken_toml(tmp_path: Path, text: str, says: str) -> None:
     error = wrong(tmp_path, HEAD + text)
     assert says in error.what
-    assert error.fix == "see docs/settings.md for the form"
+    assert error.fix == "see docs/settings.md for the format"
 
 
 def test_an_empty_file_and_another_encoding(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_domain_of_the_papers_name_begins_as_in_the_paper(tmp_path: Path) -> N
     path.write_text(HEAD + "[domains.profession]\ntop = 50\n[domains.gender]\n", "utf-8")
     domains = read_settings(path).domains
     assert list(domains) == ["a", "profession", "gender"]
-    # 120 professions in the paper, of P106; one value said otherwise, all others stay.
+    # 120 professions in the paper, of P106; one value is changed, all others stay.
     assert domains["profession"] == DomainSettings.model_validate(PAPER["profession"] | {"top": 50})
     assert domains["profession"].properties == ("P106",)
     assert domains["gender"].words == ("gender.csv",)
@@ -233,7 +233,7 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path, campaign: Campaign) -
     for place in (tmp_path / "file", tmp_path / "file" / "sub"):
         with pytest.raises(CurationError, match="cannot be written") as caught:
             create_campaign(place, campaign.settings)
-        assert caught.value.fix == "choose a folder of your own"
+        assert caught.value.fix == "choose a folder that you can write to"
 
 
 def test_the_lock_is_held_by_one(campaign: Campaign) -> None:

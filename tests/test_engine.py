@@ -1,4 +1,4 @@
-"""Shards are worked on alike here, in several processes, and on Ray; errors arrive as they were."""
+"""Work on shards in this process, in several processes and on Ray; errors arrive unchanged."""
 
 import math
 import os
@@ -21,8 +21,8 @@ def square(number: int) -> tuple[int, int]:
     return number * number, os.getpid()
 
 
-def squares(**knobs: Any) -> list[int]:
-    return [result for result, _ in map_shards(square, range(5), **knobs)]
+def squares(**options: Any) -> list[int]:
+    return [result for result, _ in map_shards(square, range(5), **options)]
 
 
 def fail_at_two(number: int) -> int:
@@ -49,27 +49,27 @@ def linger(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_results_come_in_the_order_of_the_shards_and_all_are_told(engine: Engine) -> None:
-    told: list[int] = []
-    found = map_shards(square, range(5), engine=engine, workers=2, tell=told.append)
+def test_results_come_in_the_order_of_the_shards_and_all_are_reported(engine: Engine) -> None:
+    reported: list[int] = []
+    found = map_shards(square, range(5), engine=engine, workers=2, tell=reported.append)
     assert [result for result, _ in found] == [0, 1, 4, 9, 16] == squares(workers=1)
-    assert sorted(told) == [0, 1, 2, 3, 4]
+    assert sorted(reported) == [0, 1, 2, 3, 4]
     assert os.getpid() not in {process for _, process in found}
     assert len({process for _, process in found}) == 2
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_shard_or_one_worker_stays_in_this_process(engine: Engine) -> None:
-    told: list[int] = []
-    assert map_shards(square, [3], engine=engine, tell=told.append) == [(9, os.getpid())]
+    reported: list[int] = []
+    assert map_shards(square, [3], engine=engine, tell=reported.append) == [(9, os.getpid())]
     assert {p for _, p in map_shards(square, range(3), engine=engine, workers=1)} == {os.getpid()}
-    assert told == [0]
+    assert reported == [0]
     assert map_shards(square, [], engine=engine) == []
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_arrives_with_its_mend(engine: Engine, workers: int) -> None:
+def test_an_error_arrives_with_its_fix(engine: Engine, workers: int) -> None:
     with pytest.raises(CurationError) as caught:
         map_shards(fail_at_two, range(4), engine=engine, workers=workers)
     assert type(caught.value) is CurationError
@@ -84,8 +84,8 @@ def test_any_other_error_arrives_as_it_is(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_dead_worker_is_said_to_be_dead(engine: Engine) -> None:
-    with pytest.raises(CurationError, match="a worker died") as caught:
+def test_a_dead_worker_is_reported_as_dead(engine: Engine) -> None:
+    with pytest.raises(CurationError, match="a worker process died") as caught:
         map_shards(die, range(2), engine=engine, workers=2)
     assert "fewer workers" in caught.value.fix
 
@@ -100,7 +100,7 @@ def test_after_an_error_nobody_waits_for_the_others(tmp_path: Path) -> None:
     assert time.monotonic() - start < 30
 
 
-def test_without_ray_the_mend_is_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_fix_is_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(CurationError, match="Ray is not installed") as caught:
         map_shards(square, range(2), engine="ray", workers=2)
@@ -128,6 +128,6 @@ def test_no_workers_is_refused(workers: int) -> None:
         squares(workers=workers)
 
 
-def test_an_error_keeps_its_mend_when_pickled() -> None:
+def test_an_error_keeps_its_fix_when_pickled() -> None:
     again = pickle.loads(pickle.dumps(CurationError("what", "fix")))
     assert (str(again), again.what, again.fix) == ("what", "what", "fix")

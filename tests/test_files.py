@@ -1,4 +1,4 @@
-"""Reading names file, line and field; writing never shows half a file."""
+"""Errors of reading name file, line and field; a half-written file is never visible."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_a_bad_field_is_named_with_file_and_line(
     with pytest.raises(CurationError) as caught:
         read(path)
     assert caught.value.what.startswith(f"{path} line 3, field '{field}': ")
-    assert caught.value.fix == "see schemas/label.schema.json for what a Label holds"
+    assert caught.value.fix == "see schemas/label.schema.json for the fields of a Label"
 
 
 def test_a_number_in_quotation_marks_is_named_too(tmp_path: Path) -> None:
@@ -88,14 +88,14 @@ def test_a_number_in_quotation_marks_is_named_too(tmp_path: Path) -> None:
 
 def test_a_field_with_a_default_may_be_missing_in_both_readers_or_in_none(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "labels.jsonl", [ROW, without("seconds")])
-    said = []
+    messages = []
     for read in (lambda: read_records(path, Label), lambda: read_table([path], Label)):
         try:
             assert len(read()) == 2  # type: ignore[arg-type]
-            said.append("")
+            messages.append("")
         except CurationError as error:
-            said.append(error.what)
-    assert said[0] == said[1]
+            messages.append(error.what)
+    assert messages[0] == messages[1]
 
 
 @pytest.mark.parametrize(

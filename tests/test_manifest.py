@@ -1,4 +1,4 @@
-"""A step's results come out together; the manifest says how they came about."""
+"""A step's results are written together; the manifest says how they were made."""
 
 import json
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_steps_share_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b'{"steps": {"a": 1}}', b'{"stages": {}}', b"\xff"])
-def test_a_damaged_manifest_is_an_error_with_a_mend(tmp_path: Path, data: bytes) -> None:
+def test_a_damaged_manifest_is_an_error_with_a_fix(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "manifest.json").write_bytes(data)
     with pytest.raises(CurationError, match=r"manifest.json: ") as caught:
         read_manifest(tmp_path)

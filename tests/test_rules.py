@@ -1,4 +1,4 @@
-"""The decision against a slow, plain oracle, and the checks of one item."""
+"""The decision, compared with a slow and plain version; the checks of one item."""
 
 from itertools import combinations_with_replacement, product
 
@@ -100,7 +100,7 @@ def test_the_order_of_the_associations_does_not_matter(
     assert (straight.kept, straight.reason) == (turned.kept, turned.reason)
 
 
-def test_a_clash_that_no_label_can_mend_is_no_lack_of_labels() -> None:
+def test_a_clash_that_no_label_can_resolve_is_not_a_lack_of_labels() -> None:
     # Two associations are stereotypes already; the third has one label of five.
     assert decide([(3, 0, 0, 0), (3, 1, 0, 0), (0, 0, 1, 0)]).reason == "two_of_a_kind"
     # 2 + 2 + 1: nothing can reach three any more, whatever the others lack.
@@ -184,7 +184,7 @@ def test_what_fills_a_blank() -> None:
     assert filler("a BLANK a", "a a") is None  # head and tail must not share a letter
 
 
-def test_blank_may_touch_letters_where_words_are_not_parted_by_spaces() -> None:
+def test_blank_may_touch_letters_where_words_are_not_split_by_spaces() -> None:
     assert check_item("intrasentence", "パン屋", "パン屋はBLANKです。", ["a", "b", "c"]) is not None
     sentences = ["パン屋は親切です。", "パン屋は意地悪です。", "パン屋は八進です。"]
     assert check_item("intrasentence", "パン屋", "パン屋はBLANKです。", sentences) is None

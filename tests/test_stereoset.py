@@ -1,4 +1,4 @@
-"""The interchange format: what a gold file says of the tier of its CATs."""
+"""The interchange format: the tiers of the CATs in a gold file."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from curation.stereoset import dataset, read_cats, read_entries, votes
 LABELS = {"s": "stereotype", "a": "anti-stereotype", "u": "unrelated", "r": "related", "?": "odd"}
 
 
-def gold_file(folder: Path, *said: str, **more: Any) -> Path:
+def gold_file(folder: Path, *votes: str, **more: Any) -> Path:
     """A gold file with one CAT whose sentences have these labels, a letter each."""
     sentences = [
         {
@@ -21,7 +21,7 @@ def gold_file(folder: Path, *said: str, **more: Any) -> Path:
             "gold_label": gold,
             "labels": [{"label": LABELS[letter], "human_id": "h"} for letter in letters],
         }
-        for gold, letters in zip(GOLDS, said, strict=True)
+        for gold, letters in zip(GOLDS, votes, strict=True)
     ]
     item = {"id": "1", "target": "x", "bias_type": "race", "context": "c", "sentences": sentences}
     path = folder / "gold.json"
@@ -30,7 +30,7 @@ def gold_file(folder: Path, *said: str, **more: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("said", "tier"),
+    ("votes", "tier"),
     [
         (("sssss", "aaaau", "uuuur"), 4),
         (("sssaa", "aaaaa", "uuuuu"), 3),
@@ -41,9 +41,9 @@ def gold_file(folder: Path, *said: str, **more: Any) -> Path:
     ],
 )
 def test_a_gold_files_labels_give_the_tier(
-    tmp_path: Path, said: tuple[str, str, str], tier: int | None
+    tmp_path: Path, votes: tuple[str, str, str], tier: int | None
 ) -> None:
-    (cat,) = read_cats(gold_file(tmp_path, *said))
+    (cat,) = read_cats(gold_file(tmp_path, *votes))
     assert cat.tier == tier
 
 

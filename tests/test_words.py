@@ -1,4 +1,4 @@
-"""Words are those of the language: of scripts with vowel signs, and as wordfreq lists them."""
+"""Words in many languages: scripts with vowel signs, and words as wordfreq lists them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The filter: which labels count, which items become CATs (StereoSet, ACL §4.3: 3 of 5)."""
+"""The filter: count labels, and decide which items become CATs (StereoSet, ACL §4.3: 3 of 5)."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -14,12 +14,14 @@ ALGORITHM = 2
 
 
 class Counted(NamedTuple):
-    """Which labels count.
+    """The counted labels.
 
-    ``labels`` is the table in order of submission with two more columns: ``code``, why the label
-    is not counted (empty where it is), and ``row``, its association's row in ``votes`` (three
-    rows an item, in order of the items). ``votes`` has shape (3 · items, 4), in the order of
-    ``VALUES``.
+    Attributes:
+        labels: the labels in order of submission, with two more columns. ``code`` says why a label
+            is not counted, and is empty for counted labels. ``row`` is the row of its association
+            in ``votes``.
+        votes: shape (3 · items, 4): three rows per item, in the order of the items; columns in the
+            order of ``VALUES``.
     """
 
     labels: pd.DataFrame
@@ -27,7 +29,7 @@ class Counted(NamedTuple):
 
 
 def in_order(labels: pd.DataFrame) -> pd.DataFrame:
-    """Labels in order of submission: by time, those without a time first and as they stand."""
+    """Labels in order of submission: those without a time first in their order, then by time."""
     times = labels["submitted_at"].astype(object).fillna("")
     order = np.argsort(times.to_numpy(dtype=str), kind="stable")
     return labels.iloc[order].reset_index(drop=True)
@@ -47,13 +49,13 @@ def count(
     Args:
         items: the items.
         labels: rows of ``records.Label`` on associations of these items.
-        of: labels that count.
-        count_writer: the writer's intent is the first of them.
-        count_repeats: count an annotator's second label on an association as well.
-        rounds: rounds whose labels count; empty: all.
+        of: how many labels count for an association.
+        count_writer: whether the writer's intent is the first of these labels.
+        count_repeats: whether an annotator's second label on an association counts too.
+        rounds: the rounds whose labels count; empty for all rounds.
 
     Returns:
-        The labels with their fate, and the votes of each association.
+        The labels, each with a code if it is not counted, and the votes of each association.
     """
     associations = [a.id for item in items for a in item.associations]
     labels = in_order(labels)
@@ -104,13 +106,13 @@ def judge(
     Args:
         items: the items.
         votes: shape (3 · items, 4), as from ``count``.
-        needed: votes that make a gold label.
-        of: labels that an association can get.
-        match_intent: each gold label must be what the writer meant, where that is known.
-        leave_out: ids of items that are not kept, whatever their labels say.
+        needed: the number of votes that make a gold label.
+        of: the number of labels that an association can get.
+        match_intent: whether each gold label must equal the writer's intent, if it is known.
+        leave_out: ids of items that are not kept, whatever their labels are.
 
     Returns:
-        One decision an item, in their order.
+        One decision per item, in the order of the items.
     """
     known: dict[tuple[object, ...], Outcome] = {}
     decisions = []
@@ -133,26 +135,29 @@ def judge(
 
 
 def tiers(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, int]:
-    """How many CATs there are of each kind and tier (ACL §4.3, footnote 2; ``rules.tier``).
+    """The number of CATs of each kind and tier (ACL §4.3, footnote 2; ``rules.tier``).
 
     Args:
         items: the items.
-        decisions: one an item, in their order.
+        decisions: one per item, in the same order.
 
     Returns:
-        Kept items by ``KIND_tier_N``, N being one of ``TIERS``.
+        The number of kept items by ``KIND_tier_N``, with N from ``TIERS``.
     """
     counts = {f"{kind}_tier_{n}": 0 for kind in KINDS for n in TIERS}
     for item, decision in zip(items, decisions, strict=True):
         if decision.kept:
             golds = [v.gold for v in decision.verdicts if v.gold]
-            found = tier([v.votes for v in decision.verdicts], golds)
-            counts[f"{item.kind}_tier_{found or 'unknown'}"] += 1
+            number = tier([v.votes for v in decision.verdicts], golds)
+            counts[f"{item.kind}_tier_{number or 'unknown'}"] += 1
     return counts
 
 
 class Repeats(NamedTuple):
-    """What the rule on repeated annotators touches."""
+    """The effect of the rule on repeated annotators.
+
+    ``labels`` repeat an annotator, on ``items`` items, and the rule costs ``lost`` CATs.
+    """
 
     labels: int
     items: int
@@ -169,9 +174,16 @@ def repeats(
     match_intent: bool = False,
     rounds: Sequence[str] = (),
 ) -> Repeats:
-    """What the rule on repeated annotators touches, whether or not it is in force.
+    """The effect of the rule on repeated annotators, whether or not the rule is in force.
 
-    Takes the settings of ``count`` and ``judge``.
+    Args:
+        items: the items.
+        labels: rows of ``records.Label`` on associations of these items.
+        needed: as in ``judge``.
+        of: as in ``count``.
+        count_writer: as in ``count``.
+        match_intent: as in ``judge``.
+        rounds: as in ``count``.
 
     Returns:
         How many labels repeat an annotator, on how many items, and how many CATs the rule costs.

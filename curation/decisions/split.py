@@ -1,4 +1,4 @@
-"""The split: whole terms, whole families, a quarter of each domain's terms to dev."""
+"""The split: whole families of terms, with a quarter of each domain's terms in dev."""
 
 import hashlib
 import math
@@ -13,20 +13,20 @@ ALGORITHM = 3
 
 
 def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[str, SplitName]:
-    """Put each term into dev or test.
+    """Assign each term to dev or test.
 
-    In each domain the number of dev terms is ``dev`` of its terms, rounded to the nearest (a half
-    goes up). Families go whole: they are drawn in an order that depends on the seed and on their
-    own name only, and each is taken while it fits; where that leaves a gap that one more family
-    would make smaller, it is taken too.
+    In each domain, ``dev`` times the number of its terms go to dev, rounded to the nearest number
+    (a half is rounded up). Families are never divided. They are drawn in an order that depends only
+    on the seed and on their names, and each is put into dev while it fits. If a gap remains, a
+    family that makes the gap smaller is put into dev too.
 
     Args:
         terms: the terms that have CATs, each with its family.
-        dev: share of each domain's terms.
-        seed: of the draw.
+        dev: the share of each domain's terms in dev.
+        seed: the seed of the draw.
 
     Returns:
-        The side of each term by its id.
+        The split of each term, by its id.
 
     >>> terms = [Term(id=w, text=w, domain="d", family=w) for w in "abcdefgh"]
     >>> sorted(assign(terms).values())
@@ -42,7 +42,7 @@ def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[s
     side: dict[str, SplitName] = {t.id: "test" for family in families.values() for t in family}
 
     def shortfall(family: Sequence[Term]) -> int:
-        """How much nearer to the wanted numbers the domains come by taking a family."""
+        """How much closer the domains get to the wanted numbers with this family in dev."""
         adds: dict[str, int] = defaultdict(int)
         for term in family:
             adds[term.domain] += 1
@@ -66,7 +66,7 @@ def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[s
 
 
 def wanted_terms(terms: int, dev: float) -> int:
-    """How many of a domain's terms go to dev: rounded to the nearest, a half up.
+    """The number of a domain's terms in dev, rounded to the nearest number, a half up.
 
     >>> [wanted_terms(n, 0.25) for n in (1, 2, 3, 40, 149)]
     [0, 1, 1, 10, 37]
@@ -90,10 +90,10 @@ def cats(
 
     Args:
         items: all items.
-        decisions: one an item.
+        decisions: one per item.
         terms: the campaign's terms.
-        dev: share of each domain's terms that goes to dev.
-        seed: of the draw.
+        dev: the share of each domain's terms in dev.
+        seed: the seed of the draw.
 
     Raises:
         KeyError: a kept item's term is not among the terms.
@@ -103,7 +103,7 @@ def cats(
     chosen = [item for item in items if item.id in kept]
     used = {item.term for item in chosen}
     side = assign((by_id[t] for t in sorted(used)), dev=dev, seed=seed)
-    found = []
+    made = []
     for item in chosen:
         term, verdicts = by_id[item.term], kept[item.id].verdicts
         golds = [v.gold for v in verdicts if v.gold is not None]
@@ -112,10 +112,10 @@ def cats(
             for association, gold in zip(item.associations, golds, strict=True)
         ]
         if any(association.intent for association in item.associations):
-            # Written items have them in the order of the form, which tells what was meant.
+            # Written items have the order of the form, which would reveal the writer's intent.
             options.sort(key=lambda option: option.id)
         a, b, c = options
-        found.append(
+        made.append(
             Cat(
                 id=item.id,
                 kind=item.kind,
@@ -129,16 +129,20 @@ def cats(
                 tier=tier([v.votes for v in verdicts], golds),
             )
         )
-    return found
+    return made
 
 
 def report(cats: Sequence[Cat], *, dev: float = 0.25) -> dict[str, Any]:
-    """What the split did, by domain: terms and CATs on each side, and why a share moved.
+    """The number of terms and CATs in dev and test by domain, and why a share is not exact.
+
+    Args:
+        cats: the CATs, each with its split.
+        dev: the share of each domain's terms that should be in dev.
 
     Returns:
         ``{"domains": {name: {"terms", "dev_terms", "wanted", "exact", "test_terms", "dev_cats",
-        "test_cats", "moved_by"}}, "families": [[texts]]}``; ``exact`` is the unrounded number
-        wanted, ``moved_by`` names "rounding", "families" or both.
+        "test_cats", "moved_by"}}, "families": [[texts]]}``. ``exact`` is the wanted number before
+        rounding. ``moved_by`` has "rounding", "families", both or neither.
     """
     domains: dict[str, Any] = {}
     for domain in sorted({cat.domain for cat in cats}):

@@ -289,7 +289,7 @@ class _Group:
 
     def report(self, removed: set[str], smoothing: float, least: int, top: int) -> dict[str, Any]:
         """The totals and keywords of the group."""
-        lacking = [word for word in self.counts if not self.reader.amounts.get(word)]
+        missing = [word for word in self.counts if not self.reader.amounts.get(word)]
         rows = [
             self._row(word, smoothing)
             for word, count in self.counts.items()
@@ -311,7 +311,7 @@ class _Group:
         return {
             "tokens": self.tokens,
             "words": len(self.counts),
-            "lacking": {"words": len(lacking), "tokens": sum(self.counts[w] for w in lacking)},
+            "lacking": {"words": len(missing), "tokens": sum(self.counts[w] for w in missing)},
             "candidates": len(rows),
             "keywords": listed,
         }

@@ -175,10 +175,10 @@ def _stereoset() -> Rates:
     return read_json(shipped("data", "rates", "stereoset_dev.json"))["counts"]  # type: ignore[no-any-return]
 
 
-def _of_cat(cat: Cat, found: Finding, where: str) -> Pitfall:
-    association = None if found.at is None else cat.associations[found.at].id
+def _of_cat(cat: Cat, finding: Finding, where: str) -> Pitfall:
+    association = None if finding.at is None else cat.associations[finding.at].id
     return pitfall(
-        found.code, where, found.detail, item=cat.id, association=association, target=cat.target
+        finding.code, where, finding.detail, item=cat.id, association=association, target=cat.target
     )
 
 
@@ -257,13 +257,13 @@ def _table(found: Iterable[Pitfall], cats: Sequence[Cat], why: Mapping[str, str]
     return rows
 
 
-def _unit(found: Pitfall, about: About) -> tuple[str, ...]:
+def _unit(hit: Pitfall, about: About) -> tuple[str, ...]:
     """The identity of the unit that a hit is in: the same for all hits in that unit."""
     if about.unit == "cat":
-        return (found.item or "",)
+        return (hit.item or "",)
     if about.unit == "option":
-        return (found.item or "", found.association or "")
-    return (found.where, found.detail) if about.unit == "domain" else (found.where,)
+        return (hit.item or "", hit.association or "")
+    return (hit.where, hit.detail) if about.unit == "domain" else (hit.where,)
 
 
 def _rate_of(code: str, kind: str) -> float | None:

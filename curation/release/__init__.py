@@ -1,1 +1,1 @@
-"""Stage 7: the published folder."""
+"""Stage 7: the release, a folder to publish."""

@@ -1,4 +1,4 @@
-"""A release: dev and test in StereoSet's form, the annotations, a README, checksums."""
+"""A release: dev and test in StereoSet's format, the annotations, a README and checksums."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,8 @@ def split_files(
     """The content of ``dev.json`` and ``test.json``.
 
     Args:
-        cats: the CATs, in the order in which they stand in the files.
-        annotations: rows of ``records.Annotation``; the counted ones go in.
+        cats: the CATs, in the order of the files.
+        annotations: rows of ``records.Annotation``; only the counted ones are included.
         version: the release's version.
     """
     labels: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -38,9 +38,9 @@ def split_files(
 
 
 def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
-    """The labels of the published CATs as a long table, one row a label.
+    """The labels of the published CATs as a long table with one row per label.
 
-    What a writer meant is not among them, also where it counted as a label.
+    Writers' intents are not included, even if they counted as labels.
 
     Args:
         cats: the published CATs.
@@ -68,19 +68,24 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def how_decided(settings: Mapping[str, Any]) -> str:
-    """How labels were counted, as a sentence; settings are those of ``[decisions]``."""
-    sentence = (
-        f"An association's gold label is the one that at least {settings['needed']} of its first "
-        f"{settings['of']} labels by distinct annotators give"
-    )
+    """A sentence that says how labels were counted.
+
+    Args:
+        settings: the settings in ``[decisions]``.
+    """
+    of = f"its first {settings['of']} labels by distinct annotators"
     if settings["count_repeats"]:
-        sentence = sentence.replace(" by distinct annotators", ", repeated annotators included,")
+        of = f"its first {settings['of']} labels, repeated annotators included"
+    sentences = [
+        "The gold label of an association is the label with at least "
+        f"{settings['needed']} votes among {of}."
+    ]
     if settings["count_writer"]:
-        sentence += ", the writer's intent, which is not published, being the first of them"
-    sentence += "; an item is a CAT where the three are one of each"
+        sentences.append("The first of them is the writer's intent, which is not published.")
+    condition = "its three gold labels are one of each"
     if settings["match_intent"]:
-        sentence += " and what the writer meant"
-    return sentence + "."
+        condition += " and are what the writer meant"
+    return " ".join([*sentences, f"An item is a CAT if {condition}."])
 
 
 def _known(accepted: Mapping[str, int]) -> list[str]:
@@ -102,18 +107,18 @@ def readme(
     decisions: str,
     accepted: Mapping[str, int],
 ) -> str:
-    """The release's README: what it is, how it came about, what is in it.
+    """The release's README: what the release is, what it contains and how it was made.
 
     Args:
         cats: the published CATs.
         annotations: the long table.
         name: the benchmark's name.
         version: the release's version.
-        language: language code.
-        licence: licence of the data.
+        language: the language code.
+        licence: the licence of the data.
         warning: the content warning.
-        decisions: how labels were counted, as a sentence.
-        accepted: known pitfalls that would have blocked the release, and how often they are there.
+        decisions: how labels were counted, as from ``how_decided``.
+        accepted: accepted pitfalls that would have blocked the release, and how often they occur.
     """
     tally = Counter((cat.domain, cat.kind, cat.split) for cat in cats)
     terms = Counter(
@@ -143,19 +148,19 @@ def readme(
         "",
         "## Files",
         "",
-        "- `dev.json`, `test.json`: StereoSet's format. The two share no target term; there is no",
-        "  training part, because a model trained on the test's like is no longer measured by it.",
+        "- `dev.json`, `test.json`: StereoSet's format. The two files share no target term. There",
+        "  is no training set: a test does not measure a model that was trained on similar texts.",
         f"- `annotations.csv`: {len(annotations)} labels by "
         f"{annotations['annotator'].nunique()} annotators under pseudonyms; `counted` says which",
-        "  of them made the gold label.",
+        "  labels decided the gold label.",
         "- `SHA256SUMS`: check with `sha256sum -c SHA256SUMS`.",
         "",
         "## How it was made",
         "",
         decisions,
         "",
-        "`tier` is the fewest votes that one of a CAT's three gold labels has. It is unknown where",
-        f"an association does not have exactly five counted labels. {', '.join(strict)}.",
+        "`tier` is the smallest number of votes of a CAT's three gold labels. It is unknown if an",
+        f"association does not have exactly five counted labels. {', '.join(strict)}.",
         "",
         *_known(accepted),
         f"Licence of the data: {licence}.",

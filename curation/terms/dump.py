@@ -248,14 +248,14 @@ class _Tree:
 
     def above(self, numbers: Iterable[int]) -> set[int]:
         """The numbers and all their ancestors, as ``facts.above``."""
-        found: set[int] = set()
+        seen: set[int] = set()
         waiting = list(numbers)
         while waiting:
             here = waiting.pop()
-            if here not in found:
-                found.add(here)
+            if here not in seen:
+                seen.add(here)
                 waiting += self.parents(here)
-        return found
+        return seen
 
 
 def _sum(parts: Iterable[Counter[int]]) -> Counter[int]:

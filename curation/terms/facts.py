@@ -73,14 +73,14 @@ def above(ids: Iterable[str], parents: Mapping[str, Sequence[str]]) -> set[str]:
     >>> sorted(above(["a"], {"a": ["b"], "b": ["a", "c"]}))
     ['a', 'b', 'c']
     """
-    found: set[str] = set()
+    seen: set[str] = set()
     waiting = list(ids)
     while waiting:
         here = waiting.pop()
-        if here not in found:
-            found.add(here)
+        if here not in seen:
+            seen.add(here)
             waiting += parents.get(here, ())
-    return found
+    return seen
 
 
 def in_order(counts: Iterable[Count], entities: Iterable[Entity]) -> Facts:

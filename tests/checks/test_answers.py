@@ -1,4 +1,4 @@
-"""What is said of an item as it comes in."""
+"""The pitfalls that are reported when an item comes in."""
 
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,13 @@ def item(*sentences: str, context: str = "The bakers came.", **changes: Any) -> 
     return whole.model_copy(update=changes)
 
 
-def told(one: Item, **knobs: Any) -> list[Pitfall]:
-    return list(pitfalls([one], **{"terms": TERMS, "language": "en"} | knobs))
+def reported(one: Item, **options: Any) -> list[Pitfall]:
+    return list(pitfalls([one], **{"terms": TERMS, "language": "en"} | options))
 
 
 def test_an_answer_gets_warnings_and_no_notes() -> None:
     bare = item("He was not up so early", "He got up late.", "Tin.")
-    found = told(bare)
+    found = reported(bare)
     assert [(one.code, one.association) for one in found] == [
         ("punctuation_missing", "a0"),
         ("punctuation_mixed", None),
@@ -42,12 +42,12 @@ def test_an_answer_gets_warnings_and_no_notes() -> None:
     }
     a, b, c = bare.associations
     named = a.model_copy(update={"intent": None, "published_gold": "stereotype"})
-    assert found == told(bare.model_copy(update={"associations": (named, b, c)}))
+    assert found == reported(bare.model_copy(update={"associations": (named, b, c)}))
 
 
 def test_its_words_are_checked_too() -> None:
     context, *words = "The baker is BLANK.", "gentle", "quickly", "intelligant"
-    found = told(item(*(context.replace("BLANK", word) for word in words), context=context))
+    found = reported(item(*(context.replace("BLANK", word) for word in words), context=context))
     assert [(one.code, one.association, one.detail) for one in found] == [
         ("misspelt_word", "a2", "'intelligant' for 'intelligent'?"),
         ("word_class_pair", None, "'quickly' (ADV) for 'gentle' (ADJ, VERB)"),
@@ -57,8 +57,8 @@ def test_its_words_are_checked_too() -> None:
 def test_in_another_language_what_cannot_be_checked_is_not_said() -> None:
     german = item("Er ist keine intelligant Frau.", "Er ist hier froh.", "Zinn schmilzt sofort.",
                   context="Der baker kam.")  # fmt: skip
-    assert [one.code for one in told(german, language="de")] == ["negation_one_sided"]
-    assert told(german, language="tlh") == []
+    assert [one.code for one in reported(german, language="de")] == ["negation_one_sided"]
+    assert reported(german, language="tlh") == []
 
 
 def test_without_the_packages_the_form_is_checked_all_the_same(
@@ -68,27 +68,27 @@ def test_without_the_packages_the_form_is_checked_all_the_same(
         raise ImportError
 
     monkeypatch.setattr(lexical, "_word_classes", missing)
-    found = told(item("He is intelligant", "He is late.", "Tin melts fast."))
+    found = reported(item("He is intelligant", "He is late.", "Tin melts fast."))
     assert [one.code for one in found] == ["punctuation_missing", "punctuation_mixed"]
 
 
 def test_a_term_may_be_named_by_what_it_was_called() -> None:
     sound = item("He rose.", "He slept.", "Tin melts.", context="The bread-maker came.")
-    assert [(one.code, one.severity) for one in told(sound)] == [("target_missing", "block")]
-    assert told(sound, name_target=False) == []
+    assert [(one.code, one.severity) for one in reported(sound)] == [("target_missing", "block")]
+    assert reported(sound, name_target=False) == []
     renamed = BAKER.model_copy(update={"names": ("bread-maker",)})
-    assert told(sound, terms={"t": renamed}) == []
+    assert reported(sound, terms={"t": renamed}) == []
 
 
 def test_a_team_s_own_words_count(tmp_path: Path) -> None:
     own = tmp_path / "words.csv"
     own.write_text("language,list,word\nen,public_figure,Zephyrina\n", "utf-8")
     figure = item("He met Zephyrina.", "He slept late.", "Tin melts fast.")
-    assert "public_figure" not in {one.code for one in told(figure)}
-    assert "public_figure" in {one.code for one in told(figure, own=own)}
+    assert "public_figure" not in {one.code for one in reported(figure)}
+    assert "public_figure" in {one.code for one in reported(figure, own=own)}
     own.write_text("language,list,word\nen,figures,Zephyrina\n", "utf-8")
     with pytest.raises(CurationError, match=r"words.csv line 2: no list is called 'figures'"):
-        told(figure, own=own)
+        reported(figure, own=own)
 
 
 def test_of_no_items_nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The table of pitfalls: one for code, documentation and StereoSet's rates."""
+"""Code, documentation and StereoSet's rates have the same table of pitfalls."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What repeats another item and what speaks of the task is refused; what people write is not."""
+"""Repeated items and texts about the task are refused; ordinary texts are accepted."""
 
 import csv
 import re

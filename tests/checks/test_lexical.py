@@ -1,4 +1,4 @@
-"""Each check of words has a hit and a near miss; what is not there is said to be missing."""
+"""Each check of words has a hit and a near miss; missing packages are named."""
 
 import builtins
 import sys
@@ -101,14 +101,14 @@ def test_a_near_miss(item: ItemTexts, code: str) -> None:
 def test_targets_are_looked_at_once_and_not_in_each_text() -> None:
     targets = [("race", "Norweigan"), ("race", "Eritrean"), ("profession", "software developer")]
     english = lexicon(WORDS, targets)[0]
-    told = [(target, code) for _, target, code, _ in check_targets(targets, english)]
-    assert told == [("Norweigan", "misspelt_target"), ("Norweigan", "rare_target")]
+    reported = [(target, code) for _, target, code, _ in check_targets(targets, english)]
+    assert reported == [("Norweigan", "misspelt_target"), ("Norweigan", "rare_target")]
     item = says("He is a norweigan.")
     assert "misspelt_word" in {c for c, _ in found(item)}
     assert "misspelt_word" not in {one.code for one in check(read(item, WORDS), english)}
 
 
-def test_a_word_of_the_context_is_told_once() -> None:
+def test_a_word_of_the_context_is_reported_once() -> None:
     item = fills("kind", "gruff", "octal", context="The talanted baker is BLANK.")
     spelt = [one for one in check(read(item, WORDS), ENGLISH) if one.code == "misspelt_word"]
     assert [(one.at, one.detail) for one in spelt] == [(None, "'talanted' for 'talented'?")]
@@ -138,8 +138,8 @@ def test_own_lists_serve_a_language_without_spaces(tmp_path: Path) -> None:
     made, why = lexicon(words, [])
     assert not {"violent_word", "public_figure"} & set(why)
     item = ItemTexts("intersentence", "d", "人", "人。", ("爆弾だ。", "信長だ。", "猫だ。"), GOLDS)
-    told = [(o.code, o.at) for o in check(read(item, words), made) if o.code in lexical.LISTED]
-    assert told == [("violent_word", 0), ("public_figure", 1)]
+    reported = [(o.code, o.at) for o in check(read(item, words), made) if o.code in lexical.LISTED]
+    assert reported == [("violent_word", 0), ("public_figure", 1)]
 
 
 @pytest.fixture
@@ -151,10 +151,10 @@ def missing(monkeypatch: pytest.MonkeyPatch) -> Any:
         for module in [m for m in sys.modules if m.split(".")[0] in names]:
             monkeypatch.delitem(sys.modules, module)
 
-        def refuse(name: str, *rest: Any, **knobs: Any) -> Any:
+        def refuse(name: str, *rest: Any, **options: Any) -> Any:
             if name.split(".")[0] in names:
                 raise ImportError(name)
-            return real(name, *rest, **knobs)
+            return real(name, *rest, **options)
 
         monkeypatch.setattr(builtins, "__import__", refuse)
         for name in names:
@@ -181,6 +181,6 @@ def test_a_package_that_is_missing_is_named(
     monkeypatch.setattr(lexical, "frequencies", words.frequencies.__wrapped__)
     made, why = lexicon(lists("en"), [("profession", "baker")])
     assert set(why) == set(codes)
-    assert all(pip in said and "pip install" in said for said in why.values())
+    assert all(pip in reason and "pip install" in reason for reason in why.values())
     for item in (says("He is talanted bullshit, Sarah."), fills("extremelyrich", "liar")):
         assert not {one.code for one in check(read(item, lists("en")), made)} & set(why)

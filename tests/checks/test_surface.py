@@ -32,8 +32,8 @@ def _asked(kind: Any, context: str, three: tuple[str, str, str], changes: Any) -
     return asked._replace(**changes)
 
 
-def codes(item: ItemTexts, language: str = "en", **knobs: Any) -> list[tuple[str, int | None]]:
-    return [(one.code, one.at) for one in check(read(item, lists(language)), **knobs)]
+def codes(item: ItemTexts, language: str = "en", **options: Any) -> list[tuple[str, int | None]]:
+    return [(one.code, one.at) for one in check(read(item, lists(language)), **options)]
 
 
 def test_sound_items_have_no_finding() -> None:
@@ -129,7 +129,7 @@ def test_a_near_miss(item: ItemTexts, code: str) -> None:
     assert code not in {found for found, _ in codes(item)}
 
 
-def test_what_a_sentence_has_from_its_context_is_told_once() -> None:
+def test_what_a_sentence_has_from_its_context_is_reported_once() -> None:
     doubled = [s.replace("The baker", "The the baker") for s in INTRA]
     assert codes(intra(*doubled, context="The the baker is BLANK.")) == [("word_doubled", None)]
 

@@ -105,7 +105,7 @@ def test_a_file_in_another_encoding(bring: Any, published: Json) -> None:
         ({"intrasentence": [{"id": "1", "score": 2}]}, "not a StereoSet file"),
         ({"data": {"intrasentence": {}}}, "data.intrasentence is not a list"),
         ({"data": {"intersentence": ["x"]}}, "data.intersentence[0]: not an object"),
-        ({"data": {"intersentence": []}}, "holds no item"),
+        ({"data": {"intersentence": []}}, "contains no items"),
     ],
 )
 def test_no_stereoset_file(bring: Any, content: Any, says: str) -> None:
@@ -428,7 +428,7 @@ def test_outside_of_a_campaign(forked: Any, tmp_path: Path, command: tuple[str, 
     assert (done.code, done.out) == (1, "")
     assert done.err == (
         f"error: {tmp_path}: no campaign.toml here\n"
-        "fix:   go to a campaign, or «curation init DIR»\n"
+        "fix:   change to the folder of a campaign, or make one with «curation init DIR»\n"
     )
     assert list(tmp_path.iterdir()) == []
 

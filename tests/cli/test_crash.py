@@ -366,7 +366,7 @@ def test_no_campaign_in_a_closed_folder(forked: Any, public: Path, command: str)
     yes = ["--yes"] if command == "init" else []
     done = forked(command, closed / "new", *yes, before=drop_rights)
     check_refused(done, closed / "new")
-    assert "choose a folder of your own" in done.err
+    assert "choose a folder that you can write to" in done.err
     assert list(closed.iterdir()) == []
 
 

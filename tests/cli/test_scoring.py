@@ -366,7 +366,7 @@ def test_a_failing_option_does_not_cost_the_scores_that_were_there(
         ("", "gold.json: is empty"),
         ("{", "gold.json line 1 column"),
         ('{"data": {}}', "gold.json: not a StereoSet file"),
-        ('{"data": {"intrasentence": []}}', "gold.json: holds no item"),
+        ('{"data": {"intrasentence": []}}', "gold.json: contains no items"),
     ],
 )
 def test_a_gold_file_without_cats_is_named(

@@ -13,8 +13,8 @@ def term(domain: str, text: str, family: str | None = None) -> Term:
     return Term(id=f"{domain}/{text}", text=text, domain=domain, family=family or text)
 
 
-def in_dev(terms: list[Term], **knobs: float) -> set[str]:
-    side = assign(terms, **knobs)  # type: ignore[arg-type]
+def in_dev(terms: list[Term], **options: float) -> set[str]:
+    side = assign(terms, **options)  # type: ignore[arg-type]
     return {t.id for t in terms if side[t.id] == "dev"}
 
 
@@ -33,7 +33,7 @@ families = st.lists(
 
 
 @given(families, st.integers(0, 5))
-def test_families_are_never_parted_and_no_share_is_missed_by_much(
+def test_families_are_never_split_and_no_share_is_missed_by_much(
     pairs: list[tuple[str, str]], seed: int
 ) -> None:
     terms = [term(domain, f"t{i}", family) for i, (domain, family) in enumerate(pairs)]

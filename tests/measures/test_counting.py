@@ -71,11 +71,11 @@ def test_no_word_looks_past_white_space(language: str, text: str) -> None:
     assert [word for found in words_of_each(chunks, language) for word in found] == whole
     tally = Tally()
     tally.add(text.replace("\0", " ").encode())
-    told = Counter[str]()
+    counts = Counter[str]()
     for chunk, many in tally.drain().items():
         for word in words(chunk.decode(), language):
-            told[word] += many
-    assert told == Counter(whole)
+            counts[word] += many
+    assert counts == Counter(whole)
 
 
 @given(st.lists(st.lists(st.binary(min_size=1, max_size=20), max_size=30), max_size=4))
@@ -119,12 +119,12 @@ FORMS = ["a.txt", "A.TXT.GZ", "a.jsonl", "a.jsonl.gz", "a.parquet"]
 @pytest.mark.usefixtures("finely_cut")
 def test_all_forms_give_the_same_however_they_are_cut(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, name)
-    told: list[int] = []
-    found = count([path], language="en", workers=1, tell=told.append)
+    progress: list[int] = []
+    found = count([path], language="en", workers=1, tell=progress.append)
     assert found.counts == dict(WANTED)
     assert list(found.counts.items()) == sorted(WANTED.items(), key=lambda one: (-one[1], one[0]))
     assert (found.tokens, found.lines) == (WANTED.total(), len(TEXTS))
-    assert sum(told) == path.stat().st_size
+    assert sum(progress) == path.stat().st_size
     (file,) = found.files
     assert (file["file"], file["bytes"], file["lines"]) == (name, path.stat().st_size, 5)
     assert len(file["sha256"]) == 64
@@ -181,7 +181,7 @@ def test_a_text_in_one_line_is_cut_at_spaces(tmp_path: Path, monkeypatch: Any) -
         count([path], language="en", workers=1)
 
 
-def test_a_language_without_spaces_is_parted_line_by_line(
+def test_a_language_without_spaces_is_split_line_by_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counting, "words", lambda text, _: [c for c in text if c.isalnum()])
@@ -191,7 +191,7 @@ def test_a_language_without_spaces_is_parted_line_by_line(
     assert found.lines == 2
 
 
-def test_a_language_that_nothing_parts_is_not_checked(tmp_path: Path) -> None:
+def test_a_language_that_nothing_splits_is_not_checked(tmp_path: Path) -> None:
     with pytest.raises(NotCheckedError, match="into words"):
         count([write(tmp_path, "a.txt")], language="th")
 

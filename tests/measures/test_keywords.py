@@ -71,7 +71,7 @@ def row(one: dict[str, Any], word: str) -> dict[str, Any]:
 
 
 def test_a_domain_by_hand() -> None:
-    # «xx» has no lemmas: words as they stand. The text of the domain:
+    # «xx» has no lemmas: word forms. The text of the domain:
     #   a baker is _ today | kind | rude                        4 + 1 + 1 words
     #   i met a baker | he was so kind | he was so rude         4 + 4 + 4
     # 18 words; «algebraic» and «snow is white» are unrelated and stay out.
@@ -106,13 +106,13 @@ def test_a_domain_by_hand() -> None:
 def test_labels_have_no_contexts_and_terms_are_as_domains() -> None:
     reference = held_against({"rest": 1000})
     found = keywords(CATS, language="xx", reference=reference, least=1)
-    said = {
+    by_label = {
         gold: {k["word"]: k["count"] for k in group(found, label=gold)["keywords"]}
         for gold in GOLDS
     }
-    assert said["stereotype"] == {"kind": 2, "he": 1, "was": 1, "so": 1}
-    assert said["anti-stereotype"] == {"rude": 2, "he": 1, "was": 1, "so": 1}
-    assert said["unrelated"] == {"algebraic": 1, "snow": 1, "is": 1, "white": 1}
+    assert by_label["stereotype"] == {"kind": 2, "he": 1, "was": 1, "so": 1}
+    assert by_label["anti-stereotype"] == {"rude": 2, "he": 1, "was": 1, "so": 1}
+    assert by_label["unrelated"] == {"algebraic": 1, "snow": 1, "is": 1, "white": 1}
     term, domain = group(found, by="term"), group(found, by="domain")
     assert (term["term"], term["target"]) == ("term-baker", "baker")
     assert term["keywords"] == domain["keywords"]

@@ -34,8 +34,8 @@ def cat(
     )  # fmt: skip
 
 
-def look(*cats: Cat, language: str = "en", **knobs: Any) -> Report:
-    return pitfalls(cats, language=language, **knobs)
+def look(*cats: Cat, language: str = "en", **options: Any) -> Report:
+    return pitfalls(cats, language=language, **options)
 
 
 def row(report: Report, code: str) -> Row:
@@ -53,7 +53,7 @@ AGAIN = cat(2, "The Baker  rowed over the lake.", tuple(a.sentence for a in ONE.
 OTHER = cat(3, "Nobody saw that baker dance.")
 
 
-def test_a_cat_that_stands_twice_is_told_once() -> None:
+def test_a_cat_that_occurs_twice_is_reported_once() -> None:
     assert hits(look(ONE, OTHER, AGAIN), "duplicate_item") == ["c2"]
     assert hits(look(ONE, OTHER), "duplicate_item") == []
     turned = AGAIN.model_copy(update={"associations": AGAIN.associations[::-1]})
@@ -61,7 +61,7 @@ def test_a_cat_that_stands_twice_is_told_once() -> None:
     assert hits(look(ONE, AGAIN.model_copy(update={"target": "baker man"})), "duplicate_item") == []
 
 
-def test_nearly_the_same_on_one_target_is_told_of_the_later() -> None:
+def test_a_near_duplicate_is_reported_for_the_later_cat() -> None:
     long = ("He was never up before the sun rose.", "He was up when the night had ended.")
     one = cat(1, "The baker rowed over the lake.", (*long, "Tin melts."))
     two = cat(
@@ -144,8 +144,8 @@ def test_which_other_cat_is_named() -> None:
         cat(n, text.format("it"), three, target=target)
         for n, (text, target) in enumerate(zip(texts, targets, strict=True))
     ]
-    told = [one.detail[-2:] for one in look(*cats).found if one.code == "same_template"]
-    assert told == ["c1", "c0", "c1"]
+    reported = [one.detail[-2:] for one in look(*cats).found if one.code == "same_template"]
+    assert reported == ["c1", "c0", "c1"]
 
 
 def test_the_most_alike_context_is_named_on_either_side() -> None:
@@ -180,8 +180,8 @@ def test_near_duplicates_are_those_of_the_imports() -> None:
         if near(before.setdefault(one.target, []), text, likeness=0.95) is not None:
             expected.append(one.id)
         before[one.target].append(text)
-    told = hits(look(*cats), "near_duplicate")
-    assert (len(told), set(told)) == (len(expected), set(expected))
+    reported = hits(look(*cats), "near_duplicate")
+    assert (len(reported), set(reported)) == (len(expected), set(expected))
     assert 0 < len(expected) < 60
 
 
@@ -210,7 +210,7 @@ def test_the_worst_cases_come_to_an_end(case: str, code: str, count: int) -> Non
 # --- what is uneven, and what leaks ---------------------------------------------------------------
 
 
-def test_uneven_counts_are_told_beyond_half_and_twice_the_median() -> None:
+def test_uneven_counts_are_reported_beyond_half_and_twice_the_median() -> None:
     sizes = {"baker": 2, "nurse": 4, "pilot": 4, "house": 8, "lion": 9, "cook": 1}
     cats = [
         cat(100 * n + k, target=target)
@@ -290,7 +290,7 @@ def test_what_a_language_cannot_have_checked_has_no_count() -> None:
     assert row(report, "space_doubled").why is None
 
 
-def test_every_finding_says_where_and_what_mends_it() -> None:
+def test_every_finding_has_a_place_and_a_fix() -> None:
     report = look(cat(1, "the  baker came"), where=lambda c: f"file line {c.id}")
     assert {one.where for one in report.found} == {"file line c1"}
     for one in report.found:
@@ -306,12 +306,12 @@ def test_no_cats_and_one_cat_are_reported() -> None:
     assert len(look(cat(1)).table) == len(PITFALLS)
 
 
-def test_progress_is_told() -> None:
-    told: list[tuple[str, int, int]] = []
-    look(cat(1), tell=lambda *what: told.append(what))
-    assert told[0] == ("texts", 0, 1)
-    assert ("texts", 1, 1) in told
-    assert told[-1] == ("dataset", 4, 4)
+def test_progress_is_reported() -> None:
+    reported: list[tuple[str, int, int]] = []
+    look(cat(1), tell=lambda *stage: reported.append(stage))
+    assert reported[0] == ("texts", 0, 1)
+    assert ("texts", 1, 1) in reported
+    assert reported[-1] == ("dataset", 4, 4)
 
 
 def test_a_wrong_list_of_ones_own_is_said(tmp_path: Path) -> None:
@@ -330,11 +330,11 @@ def test_places_are_drawn_by_seed() -> None:
 def test_the_table_is_shown_with_places_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     report = look(cat(1, "the  baker came."), cat(2, "The BLANK baker came."))
     show(report)
-    said = capsys.readouterr()
-    assert "space_doubled" in said.out
-    assert "Not found: " in said.out
-    assert WARNING not in said.out
-    assert "blank_left" in said.err
+    shown = capsys.readouterr()
+    assert "space_doubled" in shown.out
+    assert "Not found: " in shown.out
+    assert WARNING not in shown.out
+    assert "blank_left" in shown.err
     show(report, codes=["space_doubled", "blank_twice"])
     text = capsys.readouterr().out
     assert text.index(WARNING) < text.index("CAT c1: 'the  baker came.'")

@@ -151,7 +151,9 @@ def test_classes_begin_where_vaders_authors_say(value: float, name: str) -> None
 
 
 def test_another_language_is_not_checked() -> None:
-    with pytest.raises(NotCheckedError, match="VADER's lexicon is English, the texts are in «pt»"):
+    with pytest.raises(
+        NotCheckedError, match="VADER's lexicon is English, but the texts are in «pt»"
+    ):
         by_vader(some(1, target="baker"), language="pt")
 
 

@@ -1,4 +1,4 @@
-"""The published folder: whole, checked, readable, and silent about people."""
+"""The published folder: complete, checked, readable, and without personal data."""
 
 import csv
 import hashlib
@@ -96,10 +96,10 @@ def test_no_person_and_no_intent_is_in_a_release(example: Path, release: Path) -
 def test_every_reason_code_occurs_in_the_example(example: Path) -> None:
     refused = [*example.rglob("rejected.jsonl"), example / "1-terms/unreadable.jsonl"]
     found = {r.code for path in refused for r in read_records(path, Rejection)}
-    # What became of candidates stands in one table with the terms.
+    # The status of candidates is in the same table as the terms.
     with (example / "1-terms/candidates.csv").open(encoding="utf-8", newline="") as file:
         found |= {row["reason"] for row in csv.DictReader(file)} - {""}
-    # Two only happen on Label Studio (tests/rounds/test_forms.py), three are said of what a model
+    # Two only happen on Label Studio (tests/rounds/test_forms.py), three are for texts that a model
     # cannot score (tests/models).
     of_platforms = {"deleted", "edited_by_other"}
     of_models = {"too_long", "nothing_to_score", "not_finite"}

@@ -80,8 +80,8 @@ def test_rules_for_english_are_not_checked_in_another_language() -> None:
     reasons = {one.name: one.why for one in found if one.scores is None}
     assert reasons == {
         "OverlapLM": "its lists of pronouns and stop words are English, the texts are in «de»",
-        "SentimentLM": "VADER's lexicon is English, the texts are in «de»: "
-        "give a classifier's scores",
+        "SentimentLM": "VADER's lexicon is English, but the texts are in «de»: "
+        "use the scores of a classifier",
     }
     assert all(one.why == "" for one in found if one.scores is not None)
 

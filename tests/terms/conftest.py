@@ -1,4 +1,4 @@
-"""What the tests of stage 1 share: facts out of a small table, and what is chosen from them."""
+"""Fixtures for stage 1: facts from a small table, and the selection made from them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -91,7 +91,7 @@ def _choose(
     words: Sequence[str] | Mapping[str, str] = (),
     also: Mapping[str, Sequence[str]] | None = None,
     language: str = "en",
-    **knobs: Any,
+    **options: Any,
 ) -> Chosen:
     """Select from a table of facts.
 
@@ -102,14 +102,14 @@ def _choose(
         words: a word list, with families where given.
         also: second spellings of its words.
         language: the campaign's language.
-        knobs: settings of the domain, and of [terms].
+        options: settings of the domain, and of [terms].
     """
-    general = {name: knobs.pop(name) for name in GENERAL if name in knobs}
+    general = {name: options.pop(name) for name in GENERAL if name in options}
     items = met if isinstance(met, Mapping) else dict.fromkeys(met, ())
     listed = words if isinstance(words, Mapping) else dict.fromkeys(words, "")
     return Chosen(
         select(
-            {DOMAIN: DomainSettings(properties=("P106",), **knobs)},
+            {DOMAIN: DomainSettings(properties=("P106",), **options)},
             facts=table if isinstance(table, Facts) else _facts(table, code=language.lower()),
             words={
                 DOMAIN: [

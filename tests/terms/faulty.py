@@ -26,7 +26,7 @@ TRACE = (
 
 
 class Answer(NamedTuple):
-    """What a service sends: a status below 100 stands for no answer at all."""
+    """What a service sends: a status below 100 means no answer at all."""
 
     status: int = 200
     body: str = ""
@@ -54,7 +54,7 @@ class Seen(NamedTuple):
 
 Fault = Callable[[Seen], Answer | None]  # None: no fault this time
 
-# These stand in for a status: no answer in time; the connection is torn, before or in the answer.
+# These replace a status: no answer in time; the connection is torn, before or in the answer.
 SLOW, RESET, HALF = 1, 2, 3
 
 

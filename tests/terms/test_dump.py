@@ -1,4 +1,4 @@
-"""The dump is read as it is meant: every trap of its form, every way in which a file can be bad."""
+"""Reading the dump: every trap of its format, and every kind of bad file."""
 
 import bz2
 import gzip
@@ -31,7 +31,7 @@ def item(number: int, **value: Any) -> Json:
 
 
 def states(value: Any, rank: str = "normal", snaktype: str = "value") -> Json:
-    """A statement; a plain number stands for the item of that number."""
+    """A statement; a plain number means the item with that number."""
     snak: Json = {"snaktype": snaktype, "property": "P1", "datatype": "wikibase-item"}
     if snaktype == "value":
         value = item(value) if isinstance(value, int) else value
@@ -62,9 +62,9 @@ def dumped(entities: Sequence[Any]) -> bytes:
     return ("[\n" + ",\n".join(lines(entities)) + "\n]\n").encode()
 
 
-def run(paths: Path | Sequence[Path], *asks: FactRequest, **knobs: Any) -> Scanned:
+def run(paths: Path | Sequence[Path], *asks: FactRequest, **options: Any) -> Scanned:
     paths = [paths] if isinstance(paths, Path) else paths
-    return scan(paths, asks or [JOBS], **{**GERMAN, **knobs})
+    return scan(paths, asks or [JOBS], **{**GERMAN, **options})
 
 
 def counts(found: Scanned) -> dict[tuple[str, str, str], int]:
@@ -219,9 +219,9 @@ def test_counts_are_those_of_a_plain_reading(
 # --- what is looked up ----------------------------------------------------------------------
 
 
-def texts(**said: str) -> Json:
+def texts(**values: str) -> Json:
     return {
-        code.replace("_", "-"): {"language": code, "value": text} for code, text in said.items()
+        code.replace("_", "-"): {"language": code, "value": text} for code, text in values.items()
     }
 
 
@@ -366,24 +366,24 @@ def test_a_dump_in_pieces_gives_what_the_whole_gives(
         write(everything[30:], "c.json"),
         write(b"]\n", "d.json"),  # what splitting by lines may leave
     ]
-    told: list[int] = []
-    split = run(pieces, workers=workers, tell=told.append)
+    progress: list[int] = []
+    split = run(pieces, workers=workers, tell=progress.append)
     assert split.facts == whole.facts
     assert (split.lines, split.unreadable) == (whole.lines, 1) == (len(everything), 1)
     # «no json» is the 21st of all, so behind nine others the 12th of the second piece
     assert [r.where for r in split.rejections] == [f"{pieces[1]} line 12"]
     assert [r.where for r in whole.rejections] == [f"{pieces[0].parent / 'dump.json'} line 22"]
-    assert sorted(told) == sorted([path.stat().st_size for path in pieces] * 2)
+    assert sorted(progress) == sorted([path.stat().st_size for path in pieces] * 2)
 
 
-def test_the_reader_is_told_of_every_byte_of_both_readings(write: Callable[..., Path]) -> None:
+def test_progress_covers_every_byte_of_both_readings(write: Callable[..., Path]) -> None:
     noise = [entity(f"Q{n}", note=os.urandom(40_000).hex()) for n in range(1, 60)]
     for name, pack in (("a.json", bytes), ("a.json.gz", members), ("a.json.bz2", bz2.compress)):
         path = write(pack(dumped(noise)), name)
-        told: list[int] = []
-        run(path, tell=told.append)
-        assert sum(told) == 2 * path.stat().st_size
-        assert len(told) > 4
+        progress: list[int] = []
+        run(path, tell=progress.append)
+        assert sum(progress) == 2 * path.stat().st_size
+        assert len(progress) > 4
 
 
 # --- bad lines and bad files ----------------------------------------------------------------
@@ -415,7 +415,7 @@ def test_bad_lines_are_refused_with_their_number_and_the_others_read(
     assert (found.lines, found.unreadable) == (10, 6)
 
 
-def test_of_many_bad_lines_the_first_are_kept_and_all_are_told(
+def test_of_many_bad_lines_the_first_are_kept_and_all_are_reported(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dump, "KEPT", 10)
@@ -462,7 +462,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_file_is_named_with_its_mend(case: str, write: Callable[..., Path]) -> None:
+def test_a_bad_file_is_named_with_its_fix(case: str, write: Callable[..., Path]) -> None:
     name, content, what, fix = BAD[case]
     path = write(content, name)
     threads = threading.active_count()

@@ -1,4 +1,4 @@
-"""People's word in ``edits.csv``: how it is read, what it does, and what it may not say."""
+"""Manual edits in ``edits.csv``: reading, effects and errors."""
 
 from typing import Any
 
@@ -142,7 +142,7 @@ def test_add_of_what_is_there_keeps_it(choose: Any) -> None:
 
 
 def test_an_added_term_may_be_merged_into(choose: Any) -> None:
-    # Additions come first, wherever they stand.
+    # Additions come first, whatever their order in the file.
     found = choose(TABLE, edits=["baker,merge,food maker", "cook,merge,Q1", "food maker,add"])
     assert found.kept == {"food maker": 80, "clerk": 4}
 
@@ -335,7 +335,7 @@ def test_merging_into_what_is_dropped_is_an_error(choose: Any) -> None:
             choose(TABLE, edits=edits)
 
 
-def test_a_line_that_stands_twice_counts_once(choose: Any) -> None:
+def test_a_line_that_occurs_twice_counts_once(choose: Any) -> None:
     found = choose(TABLE, edits=["baker,merge,cook", "baker,merge,cook"])
     assert found.kept == {"cook": 80, "clerk": 4}
 

@@ -1,4 +1,4 @@
-"""A term's story: whom a name stands for, which items carry an older text, and all the rest."""
+"""The history of a term: its names, items with an older text, and all other fields."""
 
 from typing import Any
 
@@ -105,8 +105,8 @@ def tell(chosen: Any, facts: Any, text: str, **more: Any) -> dict[str, Any]:
 def test_the_story_of_a_kept_term(choose: Any, facts: Any) -> None:
     known, edits = facts(TABLE), [Edit(2, "d", "actor", family="stage"), Edit(3, "e", "actor")]
     chosen = choose(known, merge="all", edits=["actor,,,stage"])
-    told = tell(chosen, known, "actor", edits=edits, items=[item("i", "x", term="actor")])
-    assert told == {
+    history = tell(chosen, known, "actor", edits=edits, items=[item("i", "x", term="actor")])
+    assert history == {
         "term": "actor",
         "domain": "d",
         "id": new_id("d", "actor"),
@@ -144,21 +144,25 @@ def test_the_story_of_a_kept_term(choose: Any, facts: Any) -> None:
 
 def test_the_story_of_a_merged_term(choose: Any, facts: Any) -> None:
     known = facts(TABLE)
-    told = tell(choose(known, merge="all"), known, "film actor")
-    assert (told["status"], told["reason"], told["into"]) == ("merged", "too_fine", "actor")
-    assert told["meaning"] == REASONS["too_fine"]
-    assert told["detail"] == "a kind of actor"
-    assert (told["family"], told["relatives"]) == (None, [])
-    assert told["wikidata"][0]["kind_of"] == {"Q1": "actor"}
+    history = tell(choose(known, merge="all"), known, "film actor")
+    assert (history["status"], history["reason"], history["into"]) == (
+        "merged",
+        "too_fine",
+        "actor",
+    )
+    assert history["meaning"] == REASONS["too_fine"]
+    assert history["detail"] == "a kind of actor"
+    assert (history["family"], history["relatives"]) == (None, [])
+    assert history["wikidata"][0]["kind_of"] == {"Q1": "actor"}
 
 
 def test_the_story_of_a_dropped_term(choose: Any, facts: Any) -> None:
     known = facts(TABLE, unseen={"Q7": 2})
-    told = tell(choose(known, min_count=40, merge="none"), known, "pilot")
-    assert (told["status"], told["reason"]) == ("dropped", "too_rare")
-    assert told["detail"] == "20 statements; the domain requires 40"
-    told = tell(choose(known), known, "Q7")
-    assert told["wikidata"] == [{"id": "Q7", "counts": {"P106": 2}}]
+    history = tell(choose(known, min_count=40, merge="none"), known, "pilot")
+    assert (history["status"], history["reason"]) == ("dropped", "too_rare")
+    assert history["detail"] == "20 statements; the domain requires 40"
+    history = tell(choose(known), known, "Q7")
+    assert history["wikidata"] == [{"id": "Q7", "counts": {"P106": 2}}]
 
 
 def test_the_story_of_a_renamed_term_has_its_old_names_edits_and_items(
@@ -167,20 +171,20 @@ def test_the_story_of_a_renamed_term_has_its_old_names_edits_and_items(
     known, edits = facts(TABLE), [Edit(2, "d", "pilot", "rename", "flyer", note="others steer")]
     chosen = choose(known, edits=["pilot,rename,flyer,,others steer"])
     items = [item("one", "The pilot came."), item("two", "The flyer came.")]
-    told = tell(chosen, known, "flyer", edits=edits, items=items)
-    assert told["id"] == new_id("d", "pilot")
-    assert told["older_texts"] == ["pilot"]
-    assert told["edits"] == [
+    history = tell(chosen, known, "flyer", edits=edits, items=items)
+    assert history["id"] == new_id("d", "pilot")
+    assert history["older_texts"] == ["pilot"]
+    assert history["edits"] == [
         {"line": 2, "action": "rename", "into": "flyer", "note": "others steer"}
     ]
-    assert (told["items"], told["items_with_an_older_text"]) == (2, ["one"])
+    assert (history["items"], history["items_with_an_older_text"]) == (2, ["one"])
 
 
 def test_the_story_of_a_word_of_a_list_has_no_counts(choose: Any, facts: Any) -> None:
     known = facts(TABLE)
-    told = tell(choose(known, words=["nun"]), known, "nun")
-    assert (told["source"], told["count"], told["rolled_up"]) == ("words", None, None)
-    assert told["wikidata"] == []
+    history = tell(choose(known, words=["nun"]), known, "nun")
+    assert (history["source"], history["count"], history["rolled_up"]) == ("words", None, None)
+    assert history["wikidata"] == []
 
 
 def test_the_story_names_relatives_and_what_lies_above_by_the_nearest_label(
@@ -193,8 +197,8 @@ def test_the_story_names_relatives_and_what_lies_above_by_the_nearest_label(
         }
     )
     chosen = choose(known, form="both")
-    told = tell(chosen, known, "Veltlander", languages=("de", "en"))
-    assert (told["family"], told["relatives"]) == ("Veltland", ["Veltland"])
-    assert told["form"] == "demonym"
-    assert told["wikidata"][0]["instance_of"] == {"Q9": "Reich", "Q10": None}
-    assert told["wikidata"][0]["demonyms"] == ["Veltlander"]
+    history = tell(chosen, known, "Veltlander", languages=("de", "en"))
+    assert (history["family"], history["relatives"]) == ("Veltland", ["Veltland"])
+    assert history["form"] == "demonym"
+    assert history["wikidata"][0]["instance_of"] == {"Q9": "Reich", "Q10": None}
+    assert history["wikidata"][0]["demonyms"] == ["Veltlander"]

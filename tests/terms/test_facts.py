@@ -1,4 +1,4 @@
-"""Facts: languages by nearness, what lies above in a graph with circles, one order."""
+"""Facts: the order of languages, ancestors in a graph with circles, one order."""
 
 from typing import Any
 

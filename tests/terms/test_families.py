@@ -1,4 +1,4 @@
-"""Families: the terms that must be on one side of the split."""
+"""Families: groups of terms that must be in the same split."""
 
 import pytest
 
@@ -11,9 +11,9 @@ def term(text: str, domain: str = "d", **more: str) -> Term:
     return Term(id=new_id(domain, text), text=text, domain=domain, **more)
 
 
-def of(*texts: str, said: dict[str, str] | None = None, language: str = "en") -> dict[str, str]:
+def of(*texts: str, by_hand: dict[str, str] | None = None, language: str = "en") -> dict[str, str]:
     """The families of terms by text; people's are given by text as well."""
-    by_id = {new_id("d", text): family for text, family in (said or {}).items()}
+    by_id = {new_id("d", text): family for text, family in (by_hand or {}).items()}
     return {t.text: str(t.family) for t in families([*map(term, texts)], by_id, language=language)}
 
 
@@ -50,9 +50,9 @@ def test_peoples_word_wins_over_links_and_links_over_variants() -> None:
         Term(id="2", text="Veltlands", domain="race"),
         Term(id="3", text="Veltlander", domain="race", family="linked"),
     ]
-    found = {t.id: t.family for t in families(met, {"3": "said"})}
+    found = {t.id: t.family for t in families(met, {"3": "by_hand"})}
     # 2 is the plural of 1, and goes with it where a link or people take that.
-    assert found == {"1": "linked", "2": "linked", "3": "said"}
+    assert found == {"1": "linked", "2": "linked", "3": "by_hand"}
 
 
 def test_families_go_across_domains_and_the_order_is_by_domain_and_text() -> None:
@@ -67,12 +67,12 @@ def test_families_go_across_domains_and_the_order_is_by_domain_and_text() -> Non
 
 @pytest.mark.parametrize("edited", ["baker", "bakers", "Baker"])
 def test_an_edited_term_takes_its_variants_along(edited: str) -> None:
-    found = of("baker", "bakers", "Baker", "cook", said={edited: "food"})
+    found = of("baker", "bakers", "Baker", "cook", by_hand={edited: "food"})
     assert found == {"baker": "food", "bakers": "food", "Baker": "food", "cook": "cook"}
 
 
 def test_people_can_part_variants() -> None:
-    found = of("Pole", "pole", said={"Pole": "people", "pole": "stick"})
+    found = of("Pole", "pole", by_hand={"Pole": "people", "pole": "stick"})
     assert found == {"Pole": "people", "pole": "stick"}
 
 

@@ -1,4 +1,4 @@
-"""What is known of languages: head words, plurals, scripts, and labels that look vandalised."""
+"""Facts about languages: head words, plurals, scripts, and labels that look vandalised."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_where_the_head_word_stands(language: str, setting: str, head: str) -> N
 
 
 def test_only_languages_with_a_known_head_write_compounds() -> None:
-    # is_head looks at compounds only where it knows at which end the head stands.
+    # is_head looks at compounds only where it knows the position of the head.
     assert COMPOUNDS - {"xx"} <= set(HEADS)
 
 

@@ -1,4 +1,4 @@
-"""Which candidates are one term: same labels, variants, the too fine-grained; and thresholds."""
+"""Merging: same labels, variants and terms that are too specific; and thresholds."""
 
 import signal
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ FIVE = {
 
 
 @pytest.mark.parametrize(
-    ("knobs", "count", "why"),
+    ("options", "count", "why"),
     [
         ({}, 5, None),
         ({"min_count": 15}, 3, "the domain requires 15"),
@@ -122,9 +122,9 @@ FIVE = {
     ],
 )
 def test_thresholds_take_the_most_frequent(
-    choose: Any, knobs: dict[str, Any], count: int, why: str | None
+    choose: Any, options: dict[str, Any], count: int, why: str | None
 ) -> None:
-    found = choose(FIVE, **knobs)
+    found = choose(FIVE, **options)
     texts = [label for label, _ in FIVE.values()]
     assert list(found.kept) == texts[:count]
     assert [found.fates[text] for text in texts[count:]] == ["dropped too_rare"] * (5 - count)
@@ -259,7 +259,7 @@ def test_nothing_goes_up_in_what_is_too_general_or_out_of_place(choose: Any, gen
         "Q2": ("film actor", 5, ["Q1"]),
         "Q35120": ("entity", 0),
     }
-    knobs: dict[str, Any] = {
+    options: dict[str, Any] = {
         "root": {"roots": ["Q1"]},
         "generic": {"generic": ["Q1"]},
         "place": {"exclude": ["Q7"]},
@@ -268,7 +268,9 @@ def test_nothing_goes_up_in_what_is_too_general_or_out_of_place(choose: Any, gen
     if general == "place":
         table["Q1"] = ("actor", 9, [], {"classes": ["Q7"]})
         table["Q2"] = ("film actor", 5, ["Q1"])
-    found = choose(table, merge="all", edits=["film actor,keep"] * (general == "outside"), **knobs)
+    found = choose(
+        table, merge="all", edits=["film actor,keep"] * (general == "outside"), **options
+    )
     assert found.fates["actor"].startswith("dropped")
     if general == "place":  # what is a kind of the excluded is excluded as well
         assert found.fates["film actor"] == "dropped excluded_class"

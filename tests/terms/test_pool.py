@@ -1,4 +1,4 @@
-"""People's word where several candidates bear one text, share an item, or hand a text on."""
+"""Manual edits when several candidates have one text, share an item, or pass a text on."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""``curation terms query``: a campaign asks a real engine, breaks off, and goes on."""
+"""``curation terms query``: a campaign asks a real engine, is interrupted, and continues."""
 
 import json
 from collections.abc import Iterator

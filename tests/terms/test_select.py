@@ -1,4 +1,4 @@
-"""What becomes a term: what an item offers, what is wrong with it, permanent ids, and totals."""
+"""The selection of terms: an item's candidates, their checks, permanent ids, and totals."""
 
 import re
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ from curation.terms.select import first_name, select
 ENTITY = "Q35120"  # the top of all
 
 
-# --- where an item stands -------------------------------------------------------------------------
+# --- the place of an item in the hierarchy --------------------------------------------------------
 
-# Q1 is the domain's root; above it stands what people do.
+# Q1 is the domain's root; above it is what people do.
 ROOTED = {
     "Q1": ("occupation", 9, ["Q2"]),
     "Q2": ("activity", 8, [ENTITY]),
@@ -368,10 +368,10 @@ def test_answers_keep_a_term_through_thresholds_roots_and_odd_labels(choose: Any
         "Q7": ("film cook", 9, ["Q2"]),
         ENTITY: ("entity", 0),
     }
-    knobs = {"min_count": 100, "roots": ["Q8"], "merge": "all"}
-    assert choose(table, **knobs).kept == {}
+    options = {"min_count": 100, "roots": ["Q8"], "merge": "all"}
+    assert choose(table, **options).kept == {}
     names = {"baker": ["Q1"], "cook": ["Q2"], "Hahaha": ["Q3"], "human": ["Q5"], "film cook": []}
-    assert set(choose(table, **knobs, met=names).kept) == set(names)
+    assert set(choose(table, **options, met=names).kept) == set(names)
 
 
 def test_answers_keep_a_term_that_wikidata_knows_no_more(choose: Any) -> None:
@@ -394,8 +394,8 @@ def test_two_terms_of_one_item_stay_two_where_the_demonym_is_gone(choose: Any) -
     table = {"Q1": ("Veltland", 8, [], {"demonyms": ["Veltlander"]})}
     met = {"Veltland": ["Q1"], "Veltlander": ["Q1"]}
     assert set(choose(table, form="both", met=met).kept) == set(met)
-    for knobs in ({"form": "name"}, {"form": "demonym"}):
-        assert set(choose(table, met=met, **knobs).ids) == set(met)
+    for options in ({"form": "name"}, {"form": "demonym"}):
+        assert set(choose(table, met=met, **options).ids) == set(met)
     gone = {"Q1": ("Veltland", 8)}
     assert set(choose(gone, form="both", met=met).ids) == set(met)
 
@@ -430,7 +430,7 @@ rows = st.tuples(
     ),
 )
 tables = st.dictionaries(st.sampled_from(items), rows, max_size=5)
-knobs = st.fixed_dictionaries(
+options = st.fixed_dictionaries(
     {
         "min_count": st.integers(0, 9),
         "top": st.integers(0, 4),
@@ -459,12 +459,12 @@ def contradictions_named() -> Iterator[None]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(tables, knobs, words, edits)
+@given(tables, options, words, edits)
 def test_every_candidate_ends_in_one_way_that_can_be_told(
-    choose: Any, table: Any, knobs: Any, words: Any, edits: Any
+    choose: Any, table: Any, options: Any, words: Any, edits: Any
 ) -> None:
     with contradictions_named():
-        found = choose(table, met=words, words=words[:1], edits=edits, **knobs).selection
+        found = choose(table, met=words, words=words[:1], edits=edits, **options).selection
     for c in found.candidates:
         assert c.status in ("kept", "merged", "dropped")
         assert c.reason in REASONS if c.status != "kept" else c.reason in (None, "edited")
@@ -482,43 +482,43 @@ def test_every_candidate_ends_in_one_way_that_can_be_told(
 
 
 @settings(max_examples=400, deadline=None)
-@given(tables, knobs, st.randoms(use_true_random=False))
+@given(tables, options, st.randoms(use_true_random=False))
 def test_the_order_of_facts_does_not_count(
-    choose: Any, facts: Any, table: Any, knobs: Any, draw: Any
+    choose: Any, facts: Any, table: Any, options: Any, draw: Any
 ) -> None:
-    code = knobs["language"]
+    code = options["language"]
     one = facts(table, code=code)
     counts, entities = [*one.counts], [*one.entities]
     draw.shuffle(counts)
     draw.shuffle(entities)
-    found = [choose(f, **knobs).selection for f in (one, Facts(counts, entities))]
+    found = [choose(f, **options).selection for f in (one, Facts(counts, entities))]
     assert found[0].terms == found[1].terms
     seen = [[(c.text, c.item, c.status, c.reason, c.detail) for c in f.candidates] for f in found]
     assert seen[0] == seen[1]
 
 
 @settings(max_examples=400, deadline=None)
-@given(tables, knobs, edits)
+@given(tables, options, edits)
 def test_statements_are_moved_and_neither_lost_nor_made(
-    choose: Any, table: Any, knobs: Any, edits: Any
+    choose: Any, table: Any, options: Any, edits: Any
 ) -> None:
     plain = {
         item: (label, count, parents, {k: v for k, v in more.items() if k == "classes"})
         for item, (label, count, parents, more) in table.items()
     }
     with contradictions_named():
-        found = choose(plain, edits=edits, **knobs).selection
+        found = choose(plain, edits=edits, **options).selection
     # Of what went up nowhere each statement is counted once.
     ends = sum(c.rolled for c in found.candidates if c.into is None)
     assert ends == sum(count for _, count, *_ in table.values())
 
 
 @settings(max_examples=400, deadline=None)
-@given(tables, knobs, tables, knobs)
+@given(tables, options, tables, options)
 def test_what_answers_named_stays_under_its_id_whatever_comes(
-    choose: Any, table: Any, knobs: Any, other: Any, others: Any
+    choose: Any, table: Any, options: Any, other: Any, others: Any
 ) -> None:
-    before = choose(table, **knobs)
+    before = choose(table, **options)
     # What the import of answers on every term writes down: id, first text, items.
     met = {term.text: term.wikidata for term in before.selection.terms}
     after = choose(other, met=met, **others)

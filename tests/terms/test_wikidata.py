@@ -1,4 +1,4 @@
-"""Facts by query: from a real engine with data full of traps, through a network full of faults."""
+"""Facts by query: from a real engine with difficult data, over a faulty network."""
 
 import json
 import socket
@@ -85,11 +85,11 @@ OCCUPATIONS = FactRequest("profession", ("P106",))
 
 
 class Waits:
-    """Keeps how long it was asked to wait, and what was told, instead of waiting."""
+    """Records the requested waits and the messages, instead of waiting."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
-        self.told: list[str] = []
+        self.messages: list[str] = []
 
 
 Open = Callable[..., Service]
@@ -111,7 +111,7 @@ def open_service(tmp_path: Path, waits: Waits, monkeypatch: pytest.MonkeyPatch) 
             **{
                 "contact": CONTACT,
                 "cache": tmp_path / "cache",
-                "tell": waits.told.append,
+                "tell": waits.messages.append,
                 "pause": waits.seconds.append,
                 "timeout": (5, 30),
                 **more,
@@ -242,10 +242,10 @@ def test_nothing_counted_is_nothing_looked_up(engine: str, open_service: Open) -
     assert service.asked == 1
 
 
-def test_it_is_told_how_far_it_is(engine: str, open_service: Open) -> None:
-    told: list[tuple[str, int, int]] = []
-    look_up(open_service(engine), OCCUPATIONS, batch=3, tell=lambda *said: told.append(said))
-    assert told == [
+def test_progress_is_reported_by_stage(engine: str, open_service: Open) -> None:
+    progress: list[tuple[str, int, int]] = []
+    look_up(open_service(engine), OCCUPATIONS, batch=3, tell=lambda *stage: progress.append(stage))
+    assert progress == [
         ("counts", 0, 1),
         ("counts", 1, 1),
         ("details", 3, 6),  # Q10, Q11, Q12; with Q13 four are wanted, above them Q20 and Q100
@@ -266,7 +266,7 @@ def test_counting_is_in_the_one_form_that_is_answered_from_the_index() -> None:
     assert all(line.startswith("PREFIX ") for line in prefixes)
 
 
-def test_subjects_are_told_apart_only_where_they_may_match_twice() -> None:
+def test_subjects_are_counted_distinct_only_if_they_may_match_twice() -> None:
     once, twice = (("P27", ("Q1",)),), (("P27", ("Q1", "Q2")),)
     assert sparql.counts("P106", once).splitlines()[-1] == (
         "SELECT ?o (COUNT(?s) AS ?n) WHERE { VALUES ?p0 { wd:Q1 } ?s wdt:P27 ?p0 . "
@@ -351,7 +351,7 @@ def test_it_waits_as_long_as_it_is_asked_to(open_service: Open, waits: Waits) ->
     assert waits.seconds[0] == 120
     assert 85 < waits.seconds[1] <= 90
     assert waits.seconds[2:] == [60, 7]  # nobody knows when soon is
-    assert waits.told[0] == f"{service.host}: the service asks to wait 120 s"
+    assert waits.messages[0] == f"{service.host}: the service asks to wait 120 s"
     assert all(seen.at_once == 1 for seen in server.seen)
 
 
@@ -359,11 +359,11 @@ def test_without_a_time_it_waits_a_minute(open_service: Open, waits: Waits) -> N
     with faulty(busy(), then=GOOD) as server:
         open_service(server).select("SELECT")
     assert waits.seconds == [60]
-    assert "answered 429: «Too Many Requests»; asking again in 60 s" in waits.told[0]
+    assert "answered 429: «Too Many Requests»; asking again in 60 s" in waits.messages[0]
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "expected"),
     [
         (FAILED, "answered 500: «java.util.concurrent.TimeoutException: Query deadline is expired"),
         (CUT, "the answer was cut off: «java.util.concurrent.TimeoutException: Query deadline"),
@@ -378,14 +378,14 @@ def test_without_a_time_it_waits_a_minute(open_service: Open, waits: Waits) -> N
     ids=["500", "cut", "page", "slow", "reset", "half", "502", "not-sparql", "empty"],
 )
 def test_what_may_pass_is_tried_again(
-    open_service: Open, waits: Waits, tmp_path: Path, fault: Fault, told: str
+    open_service: Open, waits: Waits, tmp_path: Path, fault: Fault, expected: str
 ) -> None:
     with faulty(fault, fault, then=GOOD) as server:
         service = open_service(server, timeout=(5, 0.4))
         assert sparql.read_counts(service.select("SELECT")) == {"Q1": 7}
         assert len(server.seen) == 3
     assert waits.seconds == [5, 30]
-    assert all(told in said for said in waits.told)
+    assert all(expected in message for message in waits.messages)
     assert len(list((tmp_path / "cache").iterdir())) == 1  # only the good answer
 
 
@@ -474,7 +474,7 @@ def test_nobody_there(open_service: Open, waits: Waits) -> None:
     with pytest.raises(CurationError, match=f"{service.host}: no connection .*refused") as error:
         service.select("SELECT")
     assert waits.seconds == [2, 4, 8]
-    assert waits.told[0] == f"{service.host}: no connection; trying again in 2 s"
+    assert waits.messages[0] == f"{service.host}: no connection; trying again in 2 s"
     assert GOES_ON in error.value.fix
 
 

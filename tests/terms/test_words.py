@@ -1,4 +1,4 @@
-"""Word lists: tables and text files, their languages, and what is said where one is missing."""
+"""Word lists: tables and text files, their languages, and errors."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_a_row_without_word_or_language_names_its_line(bad: Row) -> None:
         words([row("girl"), bad])
 
 
-def test_second_spellings_are_parted_by_semicolons() -> None:
+def test_second_spellings_are_split_by_semicolons() -> None:
     found = words([row("Norwegian", also=" Norweigan;Norse  man ; "), row("Swedish", also="")])
     assert [w.also for w in found] == [("Norweigan", "Norse man"), ()]
 
