@@ -1,16 +1,24 @@
-# demo: install and run the example campaign from end to end.  test: install and pass the tests.
+# demo: install and run the example campaign from end to end.
+# quick: the tests of a minute.  test: all tests but those that need an environment of their own.
+# test-outside: those (Label Studio, Chromium, lm-eval and minicons, Ray, the wheel).
 PYTHON ?= python3
 VENV ?= .venv
 IN = $(VENV)/bin
 
-.PHONY: demo test check bench schemas browser
+.PHONY: demo quick test test-outside check bench schemas browser
 
 demo: $(VENV)/demo.ready
 	rm -rf curation-demo
 	$(IN)/curation demo curation-demo
 
-test: $(VENV)/test.ready browser
-	$(IN)/python -m pytest
+quick: $(VENV)/test.ready
+	$(IN)/python -m pytest -m "not outside and not models and not long"
+
+test: $(VENV)/test.ready
+	$(IN)/python -m pytest -m "not outside"
+
+test-outside: $(VENV)/test.ready browser
+	$(IN)/python -m pytest -m "outside"
 
 check: $(VENV)/test.ready
 	$(IN)/ruff format --check
@@ -40,9 +48,9 @@ $(VENV)/test.ready: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@ $(VENV)/demo.ready
 
-# The forms are tested in a real Chromium; Debian and Ubuntu bring it, elsewhere install it yourself.
+# The forms are tested in a real Chromium. On Debian and Ubuntu, root gets it here; else install it.
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || \
-	echo "no chromium here: the tests of forms are skipped; install it to run them" >&2
+	{ echo "no chromium here: install it, then try again" >&2; exit 1; }

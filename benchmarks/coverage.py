@@ -1,22 +1,22 @@
-"""Whether intervals hold what they promise, and tests and power tables too, by simulation.
+"""Measure by simulation how often intervals, tests and power tables hold.
 
-Datasets are drawn from models whose true figures are known; every interval is computed by the
-package's own code, and it is counted how often it holds the truth. The tables of
+Datasets are drawn from models whose true values are known. The package's own code computes every
+interval, and this script counts how often it contains the true value. The tables of
 docs/intervals.md come from here.
 
     python benchmarks/coverage.py                     all parts; about ten minutes on two cores
     python benchmarks/coverage.py scores --datasets 400
     python benchmarks/coverage.py --measure DIR       the spread of terms in real predictions
 
-The exit status is 1 where a share leaves its limits by more than the simulation's own error (two
+The exit status is 1 if a share is outside its limits by more than the simulation's own error (two
 standard errors), in a cell that the package does not flag.
 
-**CATs of a term.** A term's true lms and ss are drawn from beta distributions about the dataset's,
-whose variance is ``icc`` · p (1 − p): 0, where terms do not differ, or 0.0135, the most that four
-language models show on StereoSet (``--measure``). It has 21 to 32 CATs, as StereoSet's terms have
-of a kind. A CAT's two comparisons with the unrelated association have correlation 0.5 (measured:
-0.43 to 0.59), and ``with`` is the correlation of what it wins there with whether it prefers the
-stereotype (measured: −0.23 to 0.13).
+**CATs of a term.** A term's true lms and ss are drawn from beta distributions around the dataset's
+values. Their variance is ``icc`` · p (1 − p). icc is 0 if terms do not differ, or 0.0135, the
+largest value of four language models on StereoSet (``--measure``). A term has 21 to 32 CATs, as
+StereoSet's terms have per kind. A CAT's two comparisons with the unrelated association have
+correlation 0.5 (measured: 0.43 to 0.59). ``with`` is the correlation of the result of these
+comparisons with whether the CAT's stereotype is preferred (measured: −0.23 to 0.13).
 """
 
 import argparse
@@ -32,26 +32,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.scores.differences import compared
-from curation.scores.power import Spread, needed_terms, power_at
 from curation.stats.agreement import MEASURES, by_cat, contributions, interval
-from curation.stats.intervals import FEW_CATS, mean_interval, share_interval, t_test
-from curation.stats.metrics import cell, icat
+from curation.stats.intervals import FEW_CATS, mean_interval, share_interval
+from curation.stats.metrics import METRICS, cell, icat
+from curation.stats.power import Spread, needed_terms, power_at
+from curation.stats.tests import paired_tests, t_test
 
 Floats = NDArray[np.float64]
-Two = tuple[float, float]  # of one model and of another
+Two = tuple[float, float]  # values of two models
 TERMS = (5, 10, 20, 40, 80)
 LMS = (70.0, 85.0, 98.0)
 SS = (40.0, 45.0, 48.0, 49.5, 50.0, 50.5, 52.0, 55.0, 60.0)
 ICC = (0.0, 0.0135)
-WIDE = 0.147  # the icc of the ss of the authors' sentiment classifier, lms as above
+WIDE = 0.147  # icc of the ss of the authors' sentiment classifier; that of lms is as above
 ALIKE = 0.5  # correlation of a CAT's two comparisons with the unrelated association
 SIZES = (21, 32)  # CATs of a term and kind in StereoSet's development set
-FIGURES = ("lms", "ss", "icat")
 
 
 class Check(NamedTuple):
-    """One share of datasets, in per cent, with its limits; ``flagged`` ones may leave them."""
+    """A share of datasets, in per cent, and its limits; ``flagged`` shares may be outside."""
 
     part: str
     cell: str
@@ -65,7 +64,7 @@ class Check(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether it leaves its limits by more than two standard errors."""
+        """Whether the share is outside its limits by more than two standard errors."""
         p = min(max(self.share / 100, 0.001), 0.999)
         error = 200 * math.sqrt(p * (1 - p) / self.datasets)
         outside = self.share < self.low - error or self.share > self.high + error
@@ -76,7 +75,7 @@ class Check(NamedTuple):
 
 
 def chances(rng: np.random.Generator, percent: float, icc: float, shape: tuple[int, int]) -> Floats:
-    """The terms' true shares about a dataset's."""
+    """Draw the terms' true shares around a dataset's share."""
     p = percent / 100
     if icc == 0:
         return np.full(shape, p)
@@ -87,7 +86,7 @@ def won(
     rng: np.random.Generator, shape: tuple[int, int], *, lms: float, ss: float, icc: float,
     correlation: float = 0.0,
 ) -> tuple[Floats, Floats, NDArray[np.int64]]:  # fmt: skip
-    """Terms' lms and ss in percent, and their sizes; each of shape (datasets, terms)."""
+    """Draw terms' lms and ss in per cent, and their sizes; each of shape (datasets, terms)."""
     sizes = rng.integers(SIZES[0], SIZES[1] + 1, size=shape)
     p = chances(rng, lms, min(icc, ICC[1]), shape)
     q = chances(rng, ss, icc, shape)
@@ -103,12 +102,12 @@ def won(
     return 100 * (twos + ones / 2) / sizes, 100 * np.asarray(stereotypes) / sizes, sizes
 
 
-# --- figures of models ----------------------------------------------------------------------------
+# --- values of models ----------------------------------------------------------------------------
 
 
 def _held(found: Sequence[dict[str, Any]], truth: dict[str, float], **of: Any) -> list[Check]:
     checks = []
-    for figure in FIGURES:
+    for figure in METRICS:
         ends = np.array([one[f"{figure}_ci"] for one in found])
         inside = (ends[:, 0] <= truth[figure] + 1e-9) & (truth[figure] <= ends[:, 1] + 1e-9)
         width = float((ends[:, 1] - ends[:, 0]).mean())
@@ -139,7 +138,7 @@ def _scores(job: tuple[int, float, float, float, float], *, datasets: int) -> li
 
 
 def scores(datasets: int, pool: Executor) -> list[Check]:
-    """Intervals above a term."""
+    """Measure the intervals above a term."""
     jobs = [(k, lms, ss, icc, 0.0) for k in TERMS for lms in LMS for ss in SS for icc in ICC]
     jobs += [
         (k, 85.0, ss, ICC[1], r) for k in TERMS for ss in (45.0, 50.0, 55.0) for r in (-0.25, 0.25)
@@ -147,7 +146,7 @@ def scores(datasets: int, pool: Executor) -> list[Check]:
     jobs += [(k, 85.0, ss, WIDE, 0.0) for k in TERMS for ss in SS[:5]]
     found = list(pool.map(partial(_scores, datasets=datasets), jobs, chunksize=4))
     by_job = dict(zip(jobs, found, strict=True))
-    print("\n## Above a term: coverage in per cent, least and most over ss 40 to 60\n")
+    print("\n## Above a term: coverage in per cent, lowest and highest over ss 40 to 60\n")
     print(
         "| terms | true lms | lms | ss | icat | widths: lms, ss, icat |\n|---|---|---|---|---|---|"
     )
@@ -159,14 +158,14 @@ def scores(datasets: int, pool: Executor) -> list[Check]:
                 if job[:2] == (k, lms) and job[3] in ICC and not job[4]
                 for c in checks
             ]
-            shares = " | ".join(_range(own, figure) for figure in FIGURES)
+            shares = " | ".join(_range(own, figure) for figure in METRICS)
             print(f"| {k} | {lms:g} | {shares} | {_widths(own)} |")
     print("\n## icat by the true ss (true lms 85, terms that differ): coverage, mean width\n")
     print("| terms | " + " | ".join(f"{ss:g}" for ss in SS[:5]) + " |\n|---" * 1 + "|---" * 5 + "|")
     for k in TERMS:
         cells = [by_job[k, 85.0, ss, ICC[1], 0.0][2] for ss in SS[:5]]
         print(f"| {k} | " + " | ".join(f"{c.share:.1f}, {c.width:.1f}" for c in cells) + " |")
-    print("\n## Where lms and ss are correlated within CATs (lms 85, ss 45, 50, 55)\n")
+    print("\n## lms and ss correlated within CATs (lms 85, ss 45, 50, 55)\n")
     print("| terms | with −0.25: icat | with 0.25: icat |\n|---|---|---|")
     for k in TERMS:
         of = [
@@ -174,11 +173,11 @@ def scores(datasets: int, pool: Executor) -> list[Check]:
             for r in (-0.25, 0.25)
         ]
         print(f"| {k} | {_range(of[0], 'icat')} | {_range(of[1], 'icat')} |")
-    print("\n## Where terms differ far more in ss (icc 0.147, lms 85, ss 40 to 50)\n")
+    print("\n## Terms that differ far more in ss (icc 0.147, lms 85, ss 40 to 50)\n")
     print("| terms | lms | ss | icat | widths: lms, ss, icat |\n|---|---|---|---|---|")
     for k in TERMS:
         own = [c for ss in SS[:5] for c in by_job[k, 85.0, ss, WIDE, 0.0]]
-        print(f"| {k} | {' | '.join(_range(own, f) for f in FIGURES)} | {_widths(own)} |")
+        print(f"| {k} | {' | '.join(_range(own, f) for f in METRICS)} | {_widths(own)} |")
     return [check for checks in found for check in checks]
 
 
@@ -188,7 +187,7 @@ def _range(checks: Sequence[Check], figure: str) -> str:
 
 
 def _widths(checks: Sequence[Check]) -> str:
-    of = [np.mean([c.width for c in checks if c.figure == figure]) for figure in FIGURES]
+    of = [np.mean([c.width for c in checks if c.figure == figure]) for figure in METRICS]
     return ", ".join(f"{width:.1f}" for width in of)
 
 
@@ -206,15 +205,15 @@ def _term(job: tuple[int, float, float], *, datasets: int) -> list[Check]:
 
 
 def terms(datasets: int, pool: Executor) -> list[Check]:
-    """Intervals of a single term."""
+    """Measure the intervals of a single term."""
     jobs = [(cats, lms, ss) for cats in (10, 26, 43) for lms in LMS for ss in SS]
     found = list(pool.map(partial(_term, datasets=datasets), jobs))
-    print("\n## A single term: coverage, least and most over lms 70, 85, 98 and ss 40 to 60\n")
+    print("\n## A single term: coverage, lowest and highest over lms 70, 85, 98, ss 40 to 60\n")
     print("| CATs | lms | ss | icat | widths: lms, ss, icat |\n|---|---|---|---|---|")
     for cats in (10, 26, 43):
         own = [c for job, checks in zip(jobs, found, strict=True) if job[0] == cats for c in checks]
         flag = " (flagged)" if cats < FEW_CATS else ""
-        print(f"| {cats}{flag} | {' | '.join(_range(own, f) for f in FIGURES)} | {_widths(own)} |")
+        print(f"| {cats}{flag} | {' | '.join(_range(own, f) for f in METRICS)} | {_widths(own)} |")
     return [check for checks in found for check in checks]
 
 
@@ -224,18 +223,18 @@ def terms(datasets: int, pool: Executor) -> list[Check]:
 def _pair(
     rng: np.random.Generator, terms: int, datasets: int, *, lms: Two, ss: Two
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """Two models' lms and ss of terms: shape (datasets, terms, 4), and the sizes.
+    """Draw two models' lms and ss of terms, of shape (datasets, terms, 4), and the terms' sizes.
 
-    A third of a CAT's latent liking, and of a term's, is common to both models.
+    A third of a CAT's latent preference, and of a term's, is common to both models.
     """
     from scipy.special import ndtri
 
     sizes = rng.integers(SIZES[0], SIZES[1] + 1, size=(datasets, terms))
     there = np.arange(SIZES[1]) < sizes[:, :, None]
-    between = 0.022  # of the latent variance, which gives terms an icc of 0.0135
+    between = 0.022  # share of the latent variance; it gives terms an icc of 0.0135
 
     def latent() -> list[Floats]:
-        """Of each model, standard normal, of shape (datasets, terms, CATs)."""
+        """Draw an array for each model: standard normal, of shape (datasets, terms, CATs)."""
         parts = []
         for size, share in ((1, between), (SIZES[1], 1 - between)):
             shape = (3, datasets, terms, size)
@@ -261,7 +260,10 @@ APART = ((85.0, 98.0), (50.0, 50 * 85 / 98))  # lms and ss of two models of equa
 
 
 class Found(NamedTuple):
-    """Of one cell: its checks, and of icat how many p < 0.05 and datasets, not flagged, flagged."""
+    """The checks of a cell, and for icat the counts of p < 0.05 and of datasets.
+
+    The counts are pairs: differences that are not flagged, and those that are.
+    """
 
     checks: list[Check]
     hits: tuple[int, int]
@@ -271,15 +273,15 @@ class Found(NamedTuple):
 def _difference(job: tuple[int, Two, Two], *, datasets: int) -> Found:
     terms, lms, ss = job
     rng = np.random.default_rng([terms, *(int(10 * one) for one in (*lms, *ss))])
-    small: dict[str, list[bool]] = {figure: [] for figure in FIGURES}
-    unsure: dict[str, list[bool]] = {figure: [] for figure in FIGURES}
+    small: dict[str, list[bool]] = {figure: [] for figure in METRICS}
+    unsure: dict[str, list[bool]] = {figure: [] for figure in METRICS}
     left = datasets
     while left:
         step = min(left, 500)
         means, sizes = _pair(rng, terms, step, lms=lms, ss=ss)
         left -= step
         for n in range(step):
-            for row in compared(means[n], cats=int(sizes[n].sum())):
+            for row in paired_tests(means[n], cats=int(sizes[n].sum())):
                 small[row["figure"]].append(row["p"] < 0.05)
                 unsure[row["figure"]].append(row["unsure"])
     equal = {"lms": lms[0] == lms[1], "ss": ss[0] == ss[1], "icat": True}
@@ -290,7 +292,7 @@ def _difference(job: tuple[int, Two, Two], *, datasets: int) -> Found:
             "differences", name, figure, 100 * float(np.mean(small[figure])), 4, 6, datasets,
             flagged=2 * sum(unsure[figure]) > datasets,
         )
-        for figure in FIGURES if equal[figure]
+        for figure in METRICS if equal[figure]
     ]  # fmt: skip
     hit = np.array(small["icat"])
     return Found(
@@ -301,7 +303,7 @@ def _difference(job: tuple[int, Two, Two], *, datasets: int) -> Found:
 
 
 def differences(datasets: int, pool: Executor) -> list[Check]:
-    """Type I error of the tests between two models that are equal."""
+    """Measure the type I error of the tests between two equal models."""
     jobs: list[tuple[int, Two, Two]] = [
         (k, (lms, lms), ss) for k in TERMS for lms in LMS for ss in EQUAL
     ]
@@ -317,8 +319,8 @@ def differences(datasets: int, pool: Executor) -> list[Check]:
             both = [_range([c for of in own for c in of], figure) for figure in ("lms", "ss")]
             icats = [f"{of[-1].share:.1f}{'*' if of[-1].flagged else ''}" for of in own]
             print(f"| {k} | {lms:g} | {' | '.join(both + icats)} |")
-    print("\n## icat of these cells, and of lms 85, ss 50 beside lms 98, ss 43.4\n")
-    print("| terms | not flagged | flagged | lms and ss apart, all |\n|---|---|---|---|")
+    print("\n## icat of these cells, and of lms 85, ss 50 against lms 98, ss 43.4\n")
+    print("| terms | not flagged | flagged | lms and ss differ, all |\n|---|---|---|---|")
     for k in TERMS:
         own = [of for job, of in found.items() if job[0] == k]
         parts = [
@@ -332,15 +334,15 @@ def differences(datasets: int, pool: Executor) -> list[Check]:
 
 
 def power(datasets: int, pool: Executor) -> list[Check]:
-    """How often the paired test finds a difference with the terms that the power table asks for."""
+    """Measure how often the paired test detects a difference with the terms of the power table."""
     checks = []
-    print("\n## Power: terms asked for, the power that the table says, and simulated\n")
-    print("| difference | CATs a term | terms | says | simulated |\n|---|---|---|---|---|")
+    print("\n## Power: terms needed, power by the table and by simulation\n")
+    print("| difference | CATs per term | terms | table | simulated |\n|---|---|---|---|---|")
     for difference in (3.0, 6.0, 12.0):
         for cats in (1, 3, 5, 10, 20):
             rng = np.random.default_rng([int(difference), cats])
             sd, half = 8.0, 0.5 + difference / 200
-            # A CAT's difference is 100, 0 or −100: two coins, one for each model.
+            # A CAT's difference is 100, 0 or −100: one coin for each model.
             variance = 1e4 * 2 * half * (1 - half) - sd**2 / 2
             of = Spread(sd**2, variance, 1.0, difference, 2, 4)
             terms = needed_terms(of, difference, cats) or 0
@@ -363,10 +365,10 @@ def power(datasets: int, pool: Executor) -> list[Check]:
 
 
 def votes(rng: np.random.Generator, cats: int) -> NDArray[np.int64]:
-    """Five votes on each of three associations: shape (cats, 3, 4 classes).
+    """Draw five votes on each of three associations: shape (cats, 3, 4 classes).
 
-    The chance of the right class differs between associations (beta, mean 0.86), which gives the
-    agreement of StereoSet's development set: alpha 0.68 here, 0.67 there.
+    The probability of the right class differs between associations (beta, mean 0.86). This gives
+    the agreement of StereoSet's development set: alpha is 0.68 here and 0.67 there.
     """
     others = np.array([[0, 0.6, 0.35, 0.05], [0.6, 0, 0.35, 0.05], [0.45, 0.5, 0, 0.05]])
     right = rng.beta(3.44, 0.56, size=(cats, 3, 1))
@@ -379,7 +381,7 @@ def _units(counts: NDArray[np.int64]) -> Floats:
 
 
 def agreement(datasets: int, pool: Executor) -> list[Check]:
-    """Intervals of alpha, kappa and AC1."""
+    """Measure the intervals of alpha, kappa and AC1."""
     rng = np.random.default_rng(7)
     whole = _units(votes(rng, 400_000)).sum(axis=0, keepdims=True)
     truth = {name: float(measure(whole)[0]) for name, measure in MEASURES.items()}
@@ -404,7 +406,7 @@ def agreement(datasets: int, pool: Executor) -> list[Check]:
 
 
 def sentiment(datasets: int, pool: Executor) -> list[Check]:
-    """Intervals of a label's negative share, and of the difference between two labels."""
+    """Measure the intervals of a label's negative share, and of the difference of two labels."""
     checks = []
     print("\n## Sentiment: coverage, mean width; the other label is negative in 17 of 100\n")
     print("| terms | negative | icc | share | difference |\n|---|---|---|---|---|")
@@ -448,13 +450,13 @@ PARTS: dict[str, Callable[[int, Executor], list[Check]]] = {
 
 
 def measured_icc(folder: Path) -> dict[str, tuple[float, float]]:
-    """The icc of lms and of ss over terms, of each language model with published predictions.
+    """Compute the icc of lms and of ss over terms for each model with published predictions.
 
     Args:
-        folder: with StereoSet's labelled files and the authors' predictions for them.
+        folder: has StereoSet's labelled files and the authors' predictions for them.
     """
-    from curation.scores.power import spread
     from curation.stats.metrics import comparisons
+    from curation.stats.power import spread
     from curation.steps.source import read_gold
     from curation.stereoset import read_predictions
 
@@ -472,14 +474,16 @@ def measured_icc(folder: Path) -> dict[str, tuple[float, float]]:
 
 
 def main(arguments: Iterable[str]) -> int:
-    """Run the parts that are asked for; 1 where a check fails."""
+    """Run the requested parts; return 1 if a check fails, otherwise 0."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all if none is named")
+    parser.add_argument("parts", nargs="*", help=f"{', '.join(PARTS)}; default all")
     parser.add_argument(
-        "--datasets", type=int, default=1500, help="a cell; differences take 10,000"
+        "--datasets", type=int, default=1500, help="per cell; differences use at least 10,000"
     )
     parser.add_argument("--json", type=Path, help="also write every cell to this file")
-    parser.add_argument("--measure", type=Path, metavar="DIR", help="only measure real terms")
+    parser.add_argument(
+        "--measure", type=Path, metavar="DIR", help="only measure the icc of real terms"
+    )
     given = parser.parse_args(list(arguments))
     if given.measure:
         for name, (lms, ss) in measured_icc(given.measure).items():

@@ -1,11 +1,11 @@
-"""Speed and memory of reading a Wikidata dump, beside what only unpacks it.
+"""Measure the speed and memory of reading a Wikidata dump, and of programs that only unpack it.
 
-Writes a synthetic dump in the real shape (about 8.4 KB an entity: labels, descriptions, aliases
-and sitelinks in many languages, claims with qualifiers and references; 9 % state P106), in many
-gzip members, as the real one has. Measures, by turns and in processes of their own, two unpackers
-that count lines and ours, and takes the quietest of several passes. Prints one table; aims, on
-two cores: 0.6 of igzip's rate for each time we read the file, less CPU than zcat, under 300 MB
-whatever the size.
+Writes a synthetic dump in the real shape: about 8.4 KB per entity, with labels, descriptions,
+aliases and sitelinks in many languages, and claims with qualifiers and references; 9 % of the
+entities state P106. Like the real dump it has many gzip members. Measures two unpackers that count
+lines, and our reader, in turns and each in its own process, and takes the fastest of several
+passes. Prints one table. Targets on two cores: 0.6 of igzip's rate for each time that we read the
+file, less CPU than zcat, and under 300 MB for any size.
 
     python benchmarks/dump.py [--mb 1700] [--passes 3]
 """
@@ -34,7 +34,7 @@ LANGUAGES = re.findall(
     zh-hans
 """,
 )
-MEMBER = 1000  # entities a gzip member
+MEMBER = 1000  # entities per gzip member
 KB = 8.4
 
 
@@ -42,14 +42,14 @@ KB = 8.4
 
 
 def word(rng: random.Random) -> str:
-    """A made-up word; every fifth is escaped as the dump escapes what is not ASCII."""
+    """A made-up word; every fifth has escaped letters, as the dump escapes non-ASCII text."""
     if rng.random() < 0.2:
         return "".join(f"\\u04{rng.randrange(0x30, 0x50):02x}" for _ in range(rng.randrange(4, 9)))
     return "".join(rng.choices("aeiourstlnmkd", k=rng.randrange(4, 11)))
 
 
 def texts(pool: list[str], rng: random.Random, share: float, own: float) -> str:
-    """A map of languages to texts: mostly the first of the pool, as names are."""
+    """A map of languages to texts: mostly the first text of the pool, as with names."""
     return ",".join(
         f'"{code}":{{"language":"{code}","value":"{text}"}}'
         for code in LANGUAGES
@@ -67,7 +67,7 @@ def item(target: int) -> str:
 
 
 def statement(rng: random.Random, number: int, name: str, value: str) -> str:
-    """A statement with, often, a qualifier and a reference."""
+    """A statement, often with a qualifier and a reference."""
     mark = f"{rng.getrandbits(128):032x}"
     more = ""
     if rng.random() < 0.2:
@@ -120,7 +120,7 @@ def entity(rng: random.Random, number: int, words: list[str]) -> str:
             f'"datavalue":{{"value":"{rng.getrandbits(40)}","type":"string"}},"datatype":"string"'
         )
         claims[code] = [statement(rng, number, code, text)]
-    said = ",".join(f'"{code}":[{",".join(rows)}]' for code, rows in claims.items())
+    claimed = ",".join(f'"{code}":[{",".join(rows)}]' for code, rows in claims.items())
     aliases = ",".join(
         f'"{code}":[{{"language":"{code}","value":"{rng.choice(words)} {rng.choice(words)}"}}]'
         for code in rng.sample(LANGUAGES, rng.randrange(4))
@@ -132,7 +132,7 @@ def entity(rng: random.Random, number: int, words: list[str]) -> str:
     return (
         f'{{"type":"item","id":"Q{number}","labels":{{{texts(name, rng, 0.52, 0.3)}}},'
         f'"descriptions":{{{texts(about, rng, 0.36, 1)}}},"aliases":{{{aliases}}},'
-        f'"claims":{{{said}}},"sitelinks":{{{links}}},"lastrevid":{rng.getrandbits(31)}}}'
+        f'"claims":{{{claimed}}},"sitelinks":{{{links}}},"lastrevid":{rng.getrandbits(31)}}}'
     )
 
 
@@ -145,7 +145,7 @@ def member(first: int) -> bytes:
 
 
 def write(path: Path, mb: float) -> None:
-    """A dump of about so many MB of JSON."""
+    """Write a dump of about ``mb`` MB of JSON."""
     members = max(2, round(mb * 1000 / KB / MEMBER))
     with path.open("wb") as file, mp.get_context("spawn").Pool() as pool:
         for data in pool.imap(member, range(1, members * MEMBER, MEMBER)):
@@ -157,17 +157,17 @@ def write(path: Path, mb: float) -> None:
 
 
 def igzip(path: Path) -> None:
-    """The limit: unpacking as fast as anything does, and counting lines."""
+    """The limit: unpack as fast as possible, and count lines."""
     subprocess.run(f"igzip -dc {path} | wc -l", shell=True, check=True, capture_output=True)
 
 
 def zcat(path: Path) -> None:
-    """What everybody has."""
+    """The usual way: unpack with zcat, and count lines."""
     subprocess.run(f"zcat {path} | wc -l", shell=True, check=True, capture_output=True)
 
 
 def first(path: Path) -> None:
-    """Ours, the first reading: count objects, keep subclasses."""
+    """Ours, first reading only: count objects, keep subclasses."""
     from curation.terms.dump import count_objects
 
     counted = count_objects(path, _asks())
@@ -176,7 +176,7 @@ def first(path: Path) -> None:
 
 
 def whole(path: Path) -> None:
-    """Ours, both readings and all between and after."""
+    """Ours, the whole scan: both readings, and the work between and after them."""
     from curation.terms.dump import scan
     from curation.terms.facts import languages
 
@@ -185,18 +185,18 @@ def whole(path: Path) -> None:
 
 
 def _asks() -> list[Any]:
-    from curation.terms.facts import Ask
+    from curation.terms.facts import FactRequest
 
     here = (("P27", ("Q30", "Q252")),)
     return [
-        Ask("profession", ("P106",)),
-        Ask("race", ("P172",)),
-        Ask("religion", ("P140",), here),
+        FactRequest("profession", ("P106",)),
+        FactRequest("race", ("P172",)),
+        FactRequest("religion", ("P140",), here),
     ]
 
 
 class Cost(NamedTuple):
-    """Seconds on the clock and of the processors, and the most memory, in MB."""
+    """Wall-clock seconds, CPU seconds, and peak memory in MB."""
 
     wall: float
     cpu: float
@@ -204,7 +204,7 @@ class Cost(NamedTuple):
 
 
 def cost(work: Callable[[Path], None], path: Path) -> Cost:
-    """What a work costs, in a process of its own, which has its modules loaded already."""
+    """Measure a function in its own process, with its modules already loaded."""
     with mp.get_context("spawn").Pool(1) as pool:
         return pool.apply(_cost, (work, path))
 
@@ -223,7 +223,7 @@ def _cpu() -> float:
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
-WORKS: dict[str, tuple[Callable[[Path], None], int]] = {  # and how often each reads the file
+WORKS: dict[str, tuple[Callable[[Path], None], int]] = {  # with how often each reads the file
     "igzip -dc | wc -l": (igzip, 1),
     "zcat | wc -l": (zcat, 1),
     "ours, first reading": (first, 1),
@@ -236,20 +236,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--mb", type=float, default=1700, help="MB of JSON")
     parser.add_argument("--passes", type=int, default=3)
-    knobs = parser.parse_args()
+    options = parser.parse_args()
     if not shutil.which("igzip"):
         sys.exit("igzip is missing: apt-get install isal")
     with tempfile.TemporaryDirectory() as name:
         path, small = Path(name) / "dump.json.gz", Path(name) / "small.json.gz"
-        write(path, knobs.mb)
-        write(small, knobs.mb / 4)
+        write(path, options.mb)
+        write(small, options.mb / 4)
         size = int(subprocess.run(f"zcat {path} | wc -c", shell=True, check=True,
                                   capture_output=True).stdout) / 1e6  # fmt: skip
         packed = path.stat().st_size / 1e6
         print(f"{size:.0f} MB of JSON in {packed:.0f} MB of gzip, {os.cpu_count()} processors, "
-              f"quietest of {knobs.passes} passes\n")  # fmt: skip
+              f"fastest of {options.passes} passes\n")  # fmt: skip
         runs: dict[str, list[Cost]] = {name: [] for name in WORKS}
-        for _ in range(knobs.passes):  # by turns: what disturbs one disturbs all
+        for _ in range(options.passes):  # in turns, so that other load affects all of them
             for name, (work, _) in WORKS.items():
                 runs[name].append(cost(work, path))
         least = {

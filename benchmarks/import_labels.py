@@ -1,9 +1,9 @@
-"""Time of the way from raw answers to written labels: reading, interpreting, folding, writing.
+"""Measure the time from raw answers to written labels: read, interpret, fold, write.
 
-Makes an archive of 10,000 validation tasks with five answers each, 150,000 labels in all, as Label
-Studio sends them and as a table, and folds each into the bytes of ``labels.jsonl``; then delivers
-50 answers more, and all of them a second time. Aims: over 50,000 labels a second, a small delivery
-under 0.3 s.
+Makes an archive of 10,000 validation tasks with five answers each, 150,000 labels in all, once as
+Label Studio sends them and once as a table. Folds each archive into the bytes of
+``labels.jsonl``. Then delivers 50 more answers, and all answers a second time. Targets: over 50,000
+labels per second, and under 0.3 s for a small delivery.
 
     python benchmarks/import_labels.py [TASKS]
 """
@@ -38,7 +38,7 @@ def stamp(second: int, micro: str = "123456") -> str:
 
 
 def item_rows(tasks: int) -> list[dict[str, Any]]:
-    """What was written, as a table."""
+    """The written items, as a table."""
     return [
         {"item_id": f"item-{n:06d}", "annotator": "writer", "domain": "profession",
          "target": "baker", "context": f"The baker of house {n} came in.",
@@ -65,7 +65,7 @@ def planned(items: list[Item], rng: random.Random) -> dict[str, Task]:
 
 
 def annotations(tasks: dict[str, Task], rng: random.Random) -> Iterator[dict[str, Any]]:
-    """Five people's answers to each task, as they are pulled from Label Studio."""
+    """Five people's answers to each task, in the form of a pull from Label Studio."""
     number = 0
     for task in tasks.values():
         for person in rng.sample(range(PEOPLE), 5):
@@ -91,7 +91,7 @@ def annotations(tasks: dict[str, Task], rng: random.Random) -> Iterator[dict[str
 
 
 def table(tasks: dict[str, Task], rng: random.Random) -> Iterator[dict[str, Any]]:
-    """The same as a validators' table with an item's labels in one row."""
+    """The same answers as a validators' table, with an item's labels in one row."""
     number = 0
     for task in tasks.values():
         for person in rng.sample(range(PEOPLE), 5):
@@ -103,7 +103,7 @@ def table(tasks: dict[str, Task], rng: random.Random) -> Iterator[dict[str, Any]
 
 
 def folded(root: Path, rounds: list[str], tasks: dict[str, Task]) -> Folded:
-    """As the fold step does it."""
+    """Fold the rounds as the fold step does."""
 
     def said() -> Iterator[tuple[str, Said]]:
         for round in rounds:
@@ -121,7 +121,7 @@ def folded(root: Path, rounds: list[str], tasks: dict[str, Task]) -> Folded:
 
 
 def timed(what: str, labels: int, work: Callable[[], Any]) -> Any:
-    """Run and print seconds and labels a second, by the clock and by the processor."""
+    """Run ``work``; print wall-clock and CPU seconds, and labels per second by each."""
     clock, cpu = time.perf_counter(), time.process_time()
     result = work()
     clock, cpu = time.perf_counter() - clock, time.process_time() - cpu

@@ -1,9 +1,9 @@
-"""Time and memory of reading, filtering and agreement on a large table of labels.
+"""Measure the time and memory of reading, filtering and agreement on a large table of labels.
 
-Writes a synthetic campaign's items and labels (200,000 associations, five labels each) and runs,
-each in a process of its own, a plain pandas read and groupby of the same file, then our read and
-filter, then agreement with its intervals. Prints one table; aims: read and filter
-under 3 times pandas, under 2 GB, agreement under 30 s.
+Writes a synthetic campaign's items and labels (200,000 associations, five labels each). Runs three
+jobs, each in its own process: a plain pandas read and groupby of the same file, our read and
+filter, and agreement with its intervals. Prints one table. Targets: read and filter under 3 times
+the time of pandas and under 2 GB, agreement under 30 s.
 
     python benchmarks/labels.py [ASSOCIATIONS]
 """
@@ -24,7 +24,7 @@ GOLDS = ("stereotype", "anti-stereotype", "unrelated")
 
 
 def write(folder: Path, associations: int) -> None:
-    """Items and labels in the shape that a campaign has them, 85 % of labels as meant."""
+    """Write items and labels in the form of a campaign; 85 % of labels match the intent."""
     rng = random.Random(1)
     with (folder / "items.jsonl").open("w") as items, (folder / "labels.jsonl").open("w") as out:
         for n in range(associations // 3):
@@ -55,7 +55,7 @@ def write(folder: Path, associations: int) -> None:
 
 
 def plain_pandas(folder: Path) -> dict[str, float]:
-    """The peer: read the labels, count them by association and value."""
+    """For comparison: read the labels, count them by association and value."""
     import pandas as pd
 
     start = time.perf_counter()
@@ -108,7 +108,7 @@ def agreement(folder: Path) -> dict[str, float]:
 
 
 def apart(work: Callable[[Path], dict[str, float]], folder: Path) -> tuple[dict[str, float], float]:
-    """Run in a process of its own; returns times and peak memory in MB."""
+    """Run ``work`` in its own process; return times and peak memory in MB."""
     with mp.get_context("spawn").Pool(1) as pool:
         return pool.apply(_measured, (work, folder))
 

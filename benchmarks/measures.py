@@ -1,9 +1,10 @@
-"""Time of all measures, and of counting a corpus beside what counts but the number of words.
+"""Measure the time of all measures, and of counting the words of a corpus.
 
-20,000 made-up CATs of real words go through every measure. Then a text of English words as often
-as wordfreq has them (200 MB) is counted by two workers, as it is and packed; beside it ``zcat |
-wc -w`` in the C locale, of the same file in the same run, which unpacks and counts on two
-processors, too. Two workers of Ray must find the same. These figures are the best of three.
+20,000 made-up CATs of real words go through every measure. Then two workers count a text of
+English words, drawn with wordfreq's frequencies (200 MB), plain and compressed. For comparison,
+``zcat | wc -w`` in the C locale reads the same file in the same run; it also uses two processors,
+but counts only the total number of words. Two Ray workers must find the same counts. Times of the
+corpus are the best of three.
 
     python benchmarks/measures.py [MEGABYTES]
 """
@@ -27,7 +28,7 @@ LIMIT = 30  # seconds for all pitfalls
 
 
 def write(folder: Path, megabytes: int) -> tuple[Path, Path]:
-    """Lines of words, the first with a capital and the last with a point; plain and packed."""
+    """Write lines of words that begin with a capital and end with a point; plain and compressed."""
     from curation.words import frequencies
 
     shares = frequencies("en")
@@ -49,36 +50,36 @@ def write(folder: Path, megabytes: int) -> tuple[Path, Path]:
 
 
 def wc(path: Path) -> int:
-    """The peer: unpack, and count words without telling them apart."""
-    told = subprocess.run(
+    """For comparison: unpack, and count all words together."""
+    done = subprocess.run(
         f"zcat -f '{path}' | wc -w",
         shell=True,
         check=True,
         capture_output=True,
         env={**os.environ, "LC_ALL": "C"},
     )
-    return int(told.stdout)
+    return int(done.stdout)
 
 
-def ours(path: Path, **knobs: Any) -> Any:
-    """Each word and how often it stands there."""
+def ours(path: Path, **options: Any) -> Any:
+    """Count how often each word occurs."""
     from curation.measures.counting import count
 
-    return count([path], language="en", **({"workers": 2} | knobs))
+    return count([path], language="en", **({"workers": 2} | options))
 
 
-def best(work: Callable[..., Any], *args: Any, **knobs: Any) -> tuple[float, Any]:
-    """The shortest time of some runs, and what came out."""
+def best(work: Callable[..., Any], *args: Any, **options: Any) -> tuple[float, Any]:
+    """The shortest time of ``RUNS`` runs, and the result of the last."""
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()
-        found = work(*args, **knobs)
+        found = work(*args, **options)
         times.append(time.perf_counter() - start)
     return min(times), found
 
 
 def corpus(folder: Path, megabytes: int) -> list[tuple[str, float, float]]:
-    """Rows: what, seconds, and how many times as long as the peer."""
+    """Rows: what was run, seconds, and the ratio to the time of wc."""
     plain, packed = write(folder, megabytes)
     rows = []
     seen = None
@@ -87,7 +88,7 @@ def corpus(folder: Path, megabytes: int) -> list[tuple[str, float, float]]:
         rows.append((f"{path.name}: zcat -f | wc -w", peer, 1.0))
         seconds, found = best(ours, path)
         rows.append((f"{path.name}: count, two workers", seconds, seconds / peer))
-        # wc takes «it's» for one word, as we do, and «and/or» as well, which is two.
+        # Like wc we count «it's» as one word; wc also counts «and/or» as one, we count two.
         assert found.tokens >= number
         assert seen is None or found.counts == seen
         seen = found.counts
@@ -99,7 +100,7 @@ def corpus(folder: Path, megabytes: int) -> list[tuple[str, float, float]]:
 
 
 def made_up(count: int) -> list[Any]:
-    """CATs of real English words on 200 targets, as often as wordfreq has them, both kinds."""
+    """CATs of both kinds on 200 targets, of English words drawn with wordfreq's frequencies."""
     from curation.records import GOLDS, Cat, CatAssociation
     from curation.words import frequencies
 
@@ -110,14 +111,14 @@ def made_up(count: int) -> list[Any]:
     drawn = iter(rng.choice(listed, size=count * 40, p=chances / chances.sum()).tolist())
     targets = [word.capitalize() for word in listed[3000:3200]]
 
-    def said(size: int) -> str:
+    def drawn_words(size: int) -> str:
         return " ".join(next(drawn) for _ in range(size))
 
     cats = []
     for n in range(count):
         target, intra = targets[n % len(targets)], n % 2 == 0
-        context = f"The {target} {said(4)}{' BLANK' if intra else ''}."
-        texts = [said(1) if intra else f"{said(7).capitalize()}." for _ in GOLDS]
+        context = f"The {target} {drawn_words(4)}{' BLANK' if intra else ''}."
+        texts = [drawn_words(1) if intra else f"{drawn_words(7).capitalize()}." for _ in GOLDS]
         if intra:
             texts = [context.replace("BLANK", text) for text in texts]
         a, b, c = (
@@ -135,7 +136,7 @@ def made_up(count: int) -> list[Any]:
 
 
 def written(cats: list[Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The same as items that have come in, and their terms."""
+    """The same CATs as items that were imported, and their terms."""
     from curation.records import Association, Item, Term
 
     terms = {cat.term: Term(id=cat.term, text=cat.target, domain=cat.domain) for cat in cats}
@@ -152,7 +153,7 @@ def written(cats: list[Any]) -> tuple[list[Any], dict[str, Any]]:
 
 
 def measures(count: int) -> list[tuple[str, float]]:
-    """Rows: each measure of so many CATs, and its seconds; what it loads once is told apart."""
+    """Rows: each measure of ``count`` CATs, and its seconds; one-time loading has its own row."""
     from curation.checks import answers
     from curation.measures import keywords, pitfalls, sentiment, statistics
 
@@ -174,13 +175,15 @@ def measures(count: int) -> list[tuple[str, float]]:
     found = row("pitfalls", lambda: pitfalls.pitfalls(cats, language="en"))
     assert found.cats == count
     items, terms = written(cats)
-    told = row("items as they come in", lambda: list(answers.pitfalls(items, terms, language="en")))
-    assert told, "made-up words, and nothing is wrong with them?"
+    places = row(
+        "checks of imported items", lambda: list(answers.pitfalls(items, terms, language="en"))
+    )
+    assert places, "made-up words should have pitfalls"
     return rows
 
 
 def peak() -> float:
-    """The most memory that this process has held, in MB."""
+    """The peak memory of this process, in MB."""
     line = next(
         line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line
     )
@@ -197,7 +200,7 @@ def main() -> None:
         print(f"{what:52}{seconds:9.2f}{CATS / seconds:9.0f}")
     print(f"{'all of them':52}{sum(seconds for _, seconds in rows):9.2f}")
     over = dict(rows)["pitfalls"] > LIMIT
-    print(f"\nthe process took {peak():.0f} MB" + ("; * pitfalls took too long" if over else ""))
+    print(f"\npeak memory {peak():.0f} MB" + ("; * pitfalls took too long" if over else ""))
     with tempfile.TemporaryDirectory() as name:
         counted = corpus(Path(name), megabytes)
     print(f"\n{megabytes} MB of English words\n")

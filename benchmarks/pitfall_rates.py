@@ -1,10 +1,11 @@
-"""Writes ``data/rates/stereoset_dev.json``: how often StereoSet's development set has each pitfall.
+"""Write ``data/rates/stereoset_dev.json``: how often StereoSet's development set has each pitfall.
 
     python benchmarks/pitfall_rates.py dev_cats.jsonl FILE… > data/rates/stereoset_dev.json
 
-The first file has a CAT a line: id, bias_type, target, context, and a text by gold label; what has
-BLANK in its context is intrasentence, or came after what has. It does not tell in which order the
-associations stood, so ``order_leak`` is counted on the files after it, of StereoSet's own form.
+The first file has one CAT per line: id, bias_type, target, context, and a text for each gold label.
+Intersentence CATs come first: a CAT is intrasentence if it comes after the last context without
+BLANK. The file does not have the order of the associations, so ``order_leak`` is counted on the
+other files, which are in StereoSet's own form.
 """
 
 import json
@@ -19,9 +20,9 @@ from curation.stereoset import read_cats
 
 
 def cats(path: Path) -> list[Cat]:
-    """The CATs of a file with one a line: first those between sentences, then those within one."""
+    """The CATs of a file with one per line: first the intersentence, then the intrasentence."""
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    # Some contexts between sentences hold a BLANK by mistake, so it alone does not tell the kind.
+    # Some intersentence contexts have a BLANK by mistake, so BLANK alone does not give the kind.
     bare = [n for n, row in enumerate(rows) if "BLANK" not in row["context"]]
     last = bare[-1] if bare else -1
     return [
@@ -41,7 +42,7 @@ def _cat(row: dict[str, Any], kind: Kind) -> Cat:
 
 
 def rates(path: Path, ordered: list[Path]) -> dict[str, Any]:
-    """The content of the file of rates."""
+    """Compute the content of the file of rates."""
     found = counts(pitfalls(cats(path), language="en"))
     placed = [cat for file in ordered for cat in read_cats(file)]
     found["order_leak"] = counts(pitfalls(placed, language="en"))["order_leak"]

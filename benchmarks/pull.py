@@ -1,14 +1,14 @@
-"""Time of bringing answers in from Label Studio, beside its own export.
+"""Measure the time of pulling answers from Label Studio, and of its own export.
 
-On a Label Studio of its own, on this machine, it makes 10,000 tasks with five answers each, and
-then measures, in one run: the platform's own JSON export, our full pull with its archive and index,
-and our pull of 50 changed answers. Prints one table; aims: full pull no slower than the export, 50
-changes in under a second. What follows a pull is measured by import_labels.py.
+Starts a Label Studio on this machine and makes 10,000 tasks with five answers each. Then measures,
+in one run: the platform's own JSON export, our full pull with its archive and index, and our pull
+of 50 changed answers. Prints one table. Targets: the full pull is not slower than the export, and
+50 changes take less than a second. import_labels.py measures the work after a pull.
 
     python benchmarks/pull.py [TASKS]
 
-Label Studio is installed into an environment of its own at first use (about 1 GB), or taken from
-where CURATION_LABEL_STUDIO says.
+CURATION_LABEL_STUDIO names an installed Label Studio. Without it, Label Studio is installed into
+an environment of its own at first use (about 1 GB).
 """
 
 import random
@@ -34,7 +34,7 @@ LABELS = ("stereotype", "anti-stereotype", "unrelated")
 
 
 def result(rng: random.Random) -> list[dict[str, Any]]:
-    """What an answer holds, as the editor sends it."""
+    """The content of an answer, as the editor sends it."""
     marks = [
         {
             "id": f"{rng.getrandbits(40):010x}", "from_name": f"label_{n}", "to_name": f"text_{n}",
@@ -47,7 +47,7 @@ def result(rng: random.Random) -> list[dict[str, Any]]:
 
 
 def sign_up(url: str, link: str, number: int) -> None:
-    """An annotator's account."""
+    """Make an annotator's account."""
     person = requests.Session()
     person.get(link, timeout=60)
     form = {
@@ -58,7 +58,7 @@ def sign_up(url: str, link: str, number: int) -> None:
 
 
 def tasks(number: int) -> Iterator[Task]:
-    """Tasks of validation, made up."""
+    """Made-up validation tasks."""
     for n in range(number):
         one, two, three = (
             Shown(id=f"a-{n}-{k}", text=f"Sentence {k} of item {n}.", association=f"as-{n}-{k}")
@@ -96,7 +96,7 @@ def fill(server: client.LabelStudio, key: str, project: int, planned: list[Task]
 
 
 def export(url: str, key: str, project: int) -> tuple[float, float]:
-    """The peer: seconds and MB of the platform's own JSON export."""
+    """For comparison: seconds and MB of the platform's own JSON export."""
     start = time.perf_counter()
     answer = requests.get(
         f"{url}/api/projects/{project}/export", params={"exportType": "JSON"},
@@ -123,7 +123,7 @@ def pull(server: client.LabelStudio, project: int, folder: Path) -> tuple[float,
 
 
 def edit(url: str, key: str, project: int, number: int) -> None:
-    """Change one answer on each of so many tasks."""
+    """Change one answer on each of ``number`` tasks."""
     session = requests.Session()
     session.headers["Authorization"] = f"Token {key}"
     rng = random.Random(2)
@@ -138,7 +138,7 @@ def edit(url: str, key: str, project: int, number: int) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A free port."""
     with socket.socket() as end:
         end.bind(("127.0.0.1", 0))
         return int(end.getsockname()[1])
@@ -165,7 +165,7 @@ def main() -> None:
             theirs, size = export(instance.url, instance.key, project)
             ours, answers = pull(server, project, folder)
             assert answers == len(planned) * PEOPLE
-            # A pull looks a minute back from the last change: here that is the whole filling.
+            # A pull looks back one minute from the last change: here that covers all answers.
             time.sleep(OVERLAP.total_seconds() + 1)
             edit(instance.url, instance.key, project, 1)
             pull(server, project, folder)
@@ -174,8 +174,8 @@ def main() -> None:
             assert changed == EDITS
         finally:
             instance.stop()
-    print(f"{len(planned):,} tasks, {answers:,} answers, {size:.0f} MB as exported")
-    print(f"{'what':44}{'seconds':>9}{'of the export':>15}")
+    print(f"{len(planned):,} tasks, {answers:,} answers, {size:.0f} MB exported")
+    print(f"{'what':44}{'seconds':>9}{'ratio':>15}")
     print(f"{'JSON export of the platform':44}{theirs:9.1f}{1:15.2f}")
     print(f"{'our full pull, archived and indexed':44}{ours:9.1f}{ours / theirs:15.2f}")
     print(f"{f'our pull of {EDITS} changed answers':44}{few:9.2f}{few / theirs:15.3f}")

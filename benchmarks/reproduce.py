@@ -1,12 +1,14 @@
-"""Every table of the two StereoSet papers that public data allow, beside the printed values.
+"""Compute every table of the two StereoSet papers for which there is public data.
+
+Prints our values beside the printed ones, with the reason for each difference.
 
     python benchmarks/reproduce.py --data DIR
     python benchmarks/reproduce.py --data DIR --table 1 --table 7 --json rows.json
 
-DIR holds what this project calls real data: ``stereoset/dev_labelled.json.gz``, StereoSet's
-development set in its own form with all validators' labels, and ``stereoset/predictions/``, the
-authors' scores of single models. Nothing is fetched, and no model is run: rows that need a model
-from the hub, or the labels of the test set, say "not run" and why.
+DIR has the real data: ``stereoset/dev_labelled.json.gz``, StereoSet's development set in its own
+form with all validators' labels, and ``stereoset/predictions/``, the authors' scores of single
+models. Nothing is downloaded and no model is run. Rows that need a model from the hub, or the
+labels of the test set, say "not run" and why.
 """
 
 import argparse
@@ -26,12 +28,12 @@ from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
 from curation.records import KINDS, Cat
 from curation.scores.baselines import EXPECTED, baselines, measured
-from curation.scores.differences import FIGURES
 from curation.scores.printed import Printed, choose, targets
 from curation.scores.published import WHY, beside, by_split
 from curation.scores.runs import read_predictions_run
 from curation.scores.terms import published_agreement
 from curation.stats.artefacts import artefacts
+from curation.stats.metrics import METRICS
 from curation.stereoset import Entry, read_cats, read_entries
 
 DOMAINS = ("gender", "profession", "race", "religion")
@@ -56,7 +58,7 @@ NOT_RUN = "not run"
 
 
 class Row(NamedTuple):
-    """One printed value, or the three of a model, beside ours."""
+    """One printed value, or the three values of a model, and ours."""
 
     table: str
     row: str
@@ -87,12 +89,12 @@ class Data:
 
     @property
     def entries(self) -> list[Entry]:
-        """The same with the validators' labels."""
+        """The same CATs with the validators' labels."""
         return self._read[1]
 
     @property
     def predictions(self) -> list[Path]:
-        """The authors' predictions, a file per model."""
+        """The authors' predictions, one file per model."""
         return sorted((self.folder / "predictions").glob("predictions_*.json"))
 
 
@@ -122,7 +124,7 @@ def table_2(data: Data) -> Iterable[Row]:
 
 
 def table_3(data: Data) -> Iterable[Row]:
-    """How many of the printed keywords are among ours (Table 3 of either paper)."""
+    """How many of the printed keywords are also ours (Table 3 of either paper)."""
     report = keywords(data.cats, language="en", reference=wordfreq("en"))
     of = {group["domain"]: group["keywords"] for group in report["groups"]
           if group["by"] == "domain"}  # fmt: skip
@@ -135,7 +137,7 @@ def table_3(data: Data) -> Iterable[Row]:
 
 
 def terms(data: Data) -> Iterable[Row]:
-    """The terms of the whole data set beside those of dev (arXiv Table 9)."""
+    """The number of terms of the whole dataset, and of dev (arXiv Table 9)."""
     there = {(cat.domain, cat.target) for cat in data.cats}
     for domain in DOMAINS:
         own = [one for one in targets() if one.domain == domain and one.split]
@@ -165,7 +167,7 @@ def agreement_rows(data: Data) -> Iterable[Row]:
 
 
 def models(number: str) -> Callable[[Data], Iterable[Row]]:
-    """The rows of a table of models, of ACL and of arXiv."""
+    """The rows of a table of models, from ACL and from arXiv."""
 
     def rows(data: Data) -> Iterable[Row]:
         wanted = choose([f"acl {number}", f"arxiv {number}"])
@@ -173,13 +175,13 @@ def models(number: str) -> Callable[[Data], Iterable[Row]]:
         runs = [read_predictions_run(one) for one in named]
         splits = by_split(data.cats)
         pairs = beside(wanted, splits, runs, ties="official")
-        # The authors' predictions are of some domains; a whole is not computed from a part.
+        # The authors' predictions are of some domains only; a part does not give the whole.
         found = {_key(pair): pair for pair in pairs}
         stand_ins = _stand_ins(data) if number in ("4", "5") else {}
         for row in wanted:
             pair = found.get(_key(row._asdict()))
             if pair and "part" not in pair["why"]:
-                values = {name: pair["figures"][name]["value"] for name in FIGURES}
+                values = {name: pair["figures"][name]["value"] for name in METRICS}
                 yield _row(row, number, values, "; ".join(WHY[code] for code in pair["why"]))
             elif row.model in EXPECTED or (row.model in stand_ins and row.split == "dev"):
                 values, why = stand_ins[row.model]
@@ -196,7 +198,7 @@ def _key(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _stand_ins(data: Data) -> dict[str, tuple[dict[str, Any], str]]:
-    """The baselines on dev, both kinds pooled; the computed ones are the same on any CATs."""
+    """The baselines on dev, both kinds pooled; computed ones have the same values on any CATs."""
     found = {one["model"]: (one["overall"], "") for one in baselines(data.cats)}
     named = [one for one in artefacts(data.cats, language="en") if one.name == "SentimentLM"]
     for one in measured(data.cats, named):
@@ -211,7 +213,7 @@ def _why_not(row: Printed) -> str:
     if row.model == "Ensemble":
         return "needs three models from the hub; its weights are not printed"
     if row.model == "SentimentLM":
-        return "needs the authors' sentiment classifier, which cannot be had"
+        return "needs the authors' sentiment classifier, which is not available"
     needs = "needs the model from the hub"
     own_head = row.model.startswith("BERT")
     return needs if row.kind == "intrasentence" or own_head else f"{needs} and a trained head"
@@ -221,11 +223,11 @@ def _row(row: Printed, number: str, values: dict[str, Any] | None, why: str) -> 
     place = ", ".join(filter(None, (row.split, row.kind, row.domain, row.target)))
 
     def text(of: dict[str, Any]) -> str:
-        three = (of[name] for name in FIGURES)
+        three = (of[name] for name in METRICS)
         return "  ".join("–" if v is None else f"{v:.{row.digits}f}" for v in three)
 
     ours = text(values) if values else NOT_RUN
-    figure = "  ".join(FIGURES)
+    figure = "  ".join(METRICS)
     name = f"{row.source}: {row.model}, {place}"
     return Row(number, name, figure, text(row._asdict()), ours, why)
 
@@ -241,7 +243,7 @@ TABLES: dict[str, Callable[[Data], Iterable[Row]]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the tables that are asked for."""
+    """Print the requested tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--data", type=Path, required=True, metavar="DIR")
     parser.add_argument("--table", action="append", choices=TABLES, help="may be repeated")
@@ -251,7 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for number in given.table or TABLES:
         rows = list(TABLES[number](data))
         found += rows
-        heads = ["row", "figure", "printed", "ours", "why it differs"]
+        heads = ["row", "value", "printed", "ours", "why it differs"]
         title = {"9": "arXiv Table 9", "10": "ACL Table 10"}.get(number, f"Table {number}")
         console.table(title, heads, [list(row[1:]) for row in rows])
     run = [row for row in found if row.ours != NOT_RUN]

@@ -1,39 +1,43 @@
-"""Speed and memory of scoring CATs with language models, beside what others use for it.
+"""Measure the speed and memory of scoring CATs with language models, here and with other tools.
 
-Makes a model of GPT-2 small's and one of BERT base's shape, weights random and seeded, tokenizers
-trained on the CATs given, and scores a fixed random part of the CATs: ours and the peers by turns,
-each in a process of its own (peers in an environment of their own, made at the first run, about
-1 GB), the median of three passes; tokenisation counts, opening the model does not.
+Makes a model of the shape of GPT-2 small and one of the shape of BERT base, with seeded random
+weights and tokenizers trained on the given CATs. Then scores a fixed random part of the CATs with
+curation and with the other tools (peers), in turns and each in its own process. The peers have an
+environment of their own, which is made at the first run (about 1 GB). Times are the median of three
+passes; tokenisation counts, opening the model does not.
 
 =================== ================================== ==============================
-row                 ours                               beside
+row                 ours                               compared with
 =================== ================================== ==============================
 sentence            ll-bos, intrasentence              lm-eval and minicons, batch 32
-sentence-public     the same, by public calls only     lm-eval
+sentence-public     the same, public calls only        lm-eval
 conditional         conditional, intersentence         lm-eval and minicons, batch 32
 attribute           attribute-code, intrasentence      one at a time, as StereoSet
 pll                 pll, intrasentence                 minicons, batch 8
 nsp                 nsp, intersentence                 one at a time, as StereoSet
 =================== ================================== ==============================
 
-«of limit» is our rate beside the least that any exact scorer must compute, at the best rate at
-which these cores multiply matrices of the models' shapes (the better of torch's and oneDNN's): each
-CAT's own prefix tree, or for masked models its different rows, through all linear layers and the
-attention (2 FLOPs a multiplication and addition), the vocabulary where it is read. We may compute
-less, where CATs begin alike; «tokens» are those that we put in for a CAT, «least» the limit's.
+The columns:
 
-«differs» is the greatest relative difference between our scores and the peer's; «MB» the most
-memory of each process, weights that are mapped from their file included; the last column says
-whether our layers went through oneDNN. Aims are what was reached
-on a machine where oneDNN was 2.2 times as fast as torch's own library; the first line says how it
-is here. Figures from a busy machine are noise: a row then bears a star, and «by CPU», the ratio of
-processor seconds, says more than that of the clock.
+* «limit/s» is the rate of the smallest computation that any exact scorer needs, at the best rate at
+  which these cores multiply matrices of the models' shapes (the better of torch and oneDNN). For
+  each CAT that is its prefix tree, or for masked models its different rows, through all linear
+  layers and the attention (2 FLOPs per multiplication and addition), with the vocabulary only where
+  it is read. «of limit» is our rate as a share of it. We may compute less if CATs begin alike.
+* «tokens» is the number of tokens that we give the model for a CAT, «least» that of the limit.
+* «differs» is the largest relative difference between our scores and the peer's.
+* «MB» is the peak memory of each process, including weights that are mapped from their file.
+* «by CPU» is the ratio of CPU seconds. Times on a busy machine are noise: the row then has a star,
+  and «by CPU» says more than «ratio».
+* «aim» is the ratio that was reached on a machine where oneDNN was 2.2 times as fast as torch's own
+  library; the first line of the output has that factor for this machine.
+* The last column says whether our layers used oneDNN.
 
     python benchmarks/scoring.py [FILE] [--cats 100] [--rows sentence,pll] [--passes 3] [--quick]
 
 FILE is JSON lines with ``id, bias_type, target, context, stereotype, anti-stereotype, unrelated``,
-a BLANK in the context of intrasentence CATs; default StereoSet's development set, where it lies in
-``../shared/realdata``.
+with a BLANK in the context of intrasentence CATs. The default is StereoSet's development set, if it
+is in ``../shared/realdata``.
 """
 
 import argparse
@@ -56,7 +60,7 @@ ROOT = Path(__file__).parents[1]
 REAL = ROOT.parent / "shared" / "realdata" / "stereoset" / "dev_cats.jsonl"
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
 BLANK = "BLANK"
-BUSY = 0.1  # of the cores, by others, that makes figures noise
+BUSY = 0.1  # share of the cores that other programs use, from which on times are noise
 SHARDS = {"pll": 32, "nsp": 32}  # CATs scored in one go, as «curation scores models» does
 SHARD = 128
 WIDTH, DEPTH = 768, 12
@@ -64,14 +68,17 @@ VOCABULARY = {"causal": 50_257, "masked": 30_522}
 
 
 class Cat(NamedTuple):
-    """A CAT's context, and what is asked of each of its three associations."""
+    """A CAT's context, and the scoring requests of its three associations."""
 
     context: str
     asks: list[ScoringRequest]
 
 
 class Row(NamedTuple):
-    """A row: our rule, the model's family, the kind, peers with the aimed ratio, part of --cats."""
+    """A row: our rule, the model's family, the kind, peers with the ratio aimed at.
+
+    ``part`` is the share of --cats that this row scores.
+    """
 
     rule: str
     family: str
@@ -99,24 +106,24 @@ ROWS = {
 
 
 def read(path: Path) -> dict[str, list[Cat]]:
-    """CATs by kind."""
+    """Read CATs by kind."""
     from curation.records import Cat as Record
     from curation.records import CatAssociation
     from curation.scores.asking import questions
 
     found: dict[str, list[Cat]] = {"intrasentence": [], "intersentence": []}
     for line in path.read_text("utf-8").splitlines():
-        told = json.loads(line)
-        kind = "intrasentence" if BLANK in told["context"] else "intersentence"
-        if told["context"].count(BLANK) > 1:  # StereoSet's code reads these otherwise
+        row = json.loads(line)
+        kind = "intrasentence" if BLANK in row["context"] else "intersentence"
+        if row["context"].count(BLANK) > 1:  # StereoSet's code reads these differently
             continue
         options = tuple(
-            CatAssociation(id=f"{told['id']}-{gold}", sentence=told[gold], gold=gold)
+            CatAssociation(id=f"{row['id']}-{gold}", sentence=row[gold], gold=gold)
             for gold in GOLDS
         )
         record = Record(
-            id=told["id"], kind=kind, domain=told["bias_type"], term=told["target"],
-            target=told["target"], family=told["target"], split="dev", context=told["context"],
+            id=row["id"], kind=kind, domain=row["bias_type"], term=row["target"],
+            target=row["target"], family=row["target"], split="dev", context=row["context"],
             associations=options,
         )  # fmt: skip
         asks = [question.ask for question in questions(record)]
@@ -125,7 +132,7 @@ def read(path: Path) -> dict[str, list[Cat]]:
 
 
 def make_models(folder: Path, texts: Sequence[str]) -> dict[str, Path]:
-    """The two models' folders."""
+    """Make the two models; return their folders."""
     import torch
     from transformers import BertConfig, BertForPreTraining, GPT2Config, GPT2LMHeadModel
 
@@ -193,7 +200,7 @@ def _word_pieces(texts: Sequence[str]) -> Any:
 
 
 def open_ours(request: dict[str, Any]) -> Callable[[list[Any]], list[float]]:
-    """Our scorer of a request, or with «rates» how fast this machine multiplies."""
+    """Our scorer for a request; for «rates», the function that measures this machine."""
     import torch
 
     torch.set_num_threads(request["threads"])
@@ -201,9 +208,9 @@ def open_ours(request: dict[str, Any]) -> Callable[[list[Any]], list[float]]:
         return rates
     rule = request["rule"]
     if rule == "nsp":
-        from curation.models import nsp
+        from curation.models import nsp, nsp_heads
 
-        head = nsp.load_next_sentence(request["model"])
+        head = nsp_heads.load_next_sentence(request["model"])
 
         about = head.about
 
@@ -237,7 +244,7 @@ def open_ours(request: dict[str, Any]) -> Callable[[list[Any]], list[float]]:
 
 
 def rates(shapes: list[list[int]]) -> list[float]:
-    """FLOPs a second of matrix products (rows, in, out), and how much faster oneDNN is."""
+    """FLOPs per second of matrix products (rows, in, out), and the speed-up by oneDNN."""
     import torch
 
     from curation.models.faster import PackedLinear
@@ -246,7 +253,7 @@ def rates(shapes: list[list[int]]) -> list[float]:
     for rows, width, out in shapes:
         x, layer = torch.randn(rows, width), torch.nn.Linear(width, out)
         ways = [layer]
-        with suppress(AttributeError, RuntimeError):  # not every torch has the operation
+        with suppress(AttributeError, RuntimeError):  # some versions of torch lack the operation
             ways.append(PackedLinear(layer.weight.detach(), layer.bias.detach()))
         with torch.inference_mode():
             found = [2 * rows * width * out / _least(way, x) for way in ways]
@@ -268,7 +275,7 @@ def _least(layer: Any, x: Any) -> float:
 
 
 class Work(NamedTuple):
-    """FLOPs that no exact scorer can save, the tokens of that, and the tokens that we put in."""
+    """The FLOPs that any exact scorer needs, their tokens, and the tokens that we compute."""
 
     flops: float
     tokens: int
@@ -276,7 +283,7 @@ class Work(NamedTuple):
 
 
 def work(row: Row, folder: Path, cats: Sequence[Cat]) -> Work:
-    """What a row's CATs take, each for itself."""
+    """The work of a row's CATs, each CAT by itself."""
     if row.rule == "nsp":
         return _work_of_pairs(folder, cats)
     recorder = Recorder(folder, row.family)
@@ -297,7 +304,7 @@ def work(row: Row, folder: Path, cats: Sequence[Cat]) -> Work:
 
 
 class Recorder:
-    """Stands in for a ``Runner``: keeps the texts, gives nothing."""
+    """Takes the place of a ``Runner``: keeps the texts, computes nothing."""
 
     def __init__(self, folder: Path, family: str) -> None:
         from transformers import AutoTokenizer
@@ -309,7 +316,7 @@ class Recorder:
         self.texts: list[Any] = []
 
     def log_probs(self, texts: Sequence[Any], _tell: Any = None) -> list[Any]:
-        """Zeros, as many as are read."""
+        """One zero for each read."""
         import numpy as np
 
         self.texts += texts
@@ -317,12 +324,12 @@ class Recorder:
 
 
 def _least_tokens(texts: Sequence[Any], *, tree: bool) -> tuple[list[int], int]:
-    """How many tokens each different token sees, and at how many positions something is read."""
+    """How many tokens each distinct token sees, and at how many positions something is read."""
     seen: dict[tuple[Any, ...], int] = {}
     reads = set()
     for text in texts:
         ids = tuple(text.ids)
-        if tree:  # a token is what leads to it, and the last ones are put in only to be read
+        if tree:  # a token is its prefix; tokens after the last read need no computation
             for place in range(max((place for place, _ in text.reads), default=-1) + 1):
                 seen[ids[: place + 1]] = place + 1
             reads |= {ids[: place + 1] for place, _ in text.reads}
@@ -346,7 +353,7 @@ def _work_of_pairs(folder: Path, cats: Sequence[Cat]) -> Work:
 
 
 def _body(seen: Sequence[int]) -> float:
-    """Twelve layers: four square projections and two of four widths, and the attention."""
+    """FLOPs of twelve layers: four square projections, two of four widths, and the attention."""
     return DEPTH * (2.0 * 12 * WIDTH**2 * len(seen) + 4.0 * WIDTH * sum(seen))
 
 
@@ -359,7 +366,7 @@ def _head(family: str) -> float:
 
 
 def peer_items(peer: str, cats: Sequence[Cat]) -> list[Any]:
-    """A peer's items, in the order of our asks."""
+    """A peer's items, in the order of our requests."""
     asks = [(cat, ask) for cat in cats for ask in cat.asks]
     if peer == "lm-eval":
         return [("" if a.kind == "intrasentence" else a.context, a.sentence) for _, a in asks]
@@ -371,7 +378,7 @@ def peer_items(peer: str, cats: Sequence[Cat]) -> list[Any]:
 
 
 def busy() -> float:
-    """The part of the cores that is at work now, measured for a second; 0 where none can tell."""
+    """The share of the cores in use, measured for a second; 0 if it cannot be measured."""
 
     def ticks() -> tuple[int, int]:
         numbers = [int(n) for n in Path("/proc/stat").read_text("ascii").split("\n")[0].split()[1:]]
@@ -386,7 +393,7 @@ def busy() -> float:
 
 
 class Measured(NamedTuple):
-    """Seconds of the median pass, on the clock and of processors, scores, most memory in MB."""
+    """Wall-clock and CPU seconds of the median pass, scores, and peak memory in MB."""
 
     seconds: float
     cpu: float
@@ -397,7 +404,7 @@ class Measured(NamedTuple):
 def by_turns(
     workers: dict[str, Any], items: dict[str, list[Any]], passes: int
 ) -> dict[str, Measured]:
-    """Every worker's measures; one works while the others wait."""
+    """Measure every worker; one works while the others wait."""
     answers: dict[str, list[Any]] = {name: [] for name in workers}
     for turn in range(passes + 1):
         for name, worker in workers.items():
@@ -414,22 +421,24 @@ def by_turns(
     }
 
 
-def measure(name: str, row: Row, folder: Path, cats: Sequence[Cat], knobs: Any, rate: float) -> str:
-    """A row's lines of the table."""
+def measure(
+    name: str, row: Row, folder: Path, cats: Sequence[Cat], options: Any, rate: float
+) -> str:
+    """Measure a row; return its lines of the table."""
     from support.peers import Worker, peers
 
     asks = [ask for cat in cats for ask in cat.asks]
     items = {"ours": [list(ask) for ask in asks]}
     with ExitStack() as stack:
-        ours = Worker([sys.executable, __file__, "--serve"], threads=knobs.threads)
+        ours = Worker([sys.executable, __file__, "--serve"], threads=options.threads)
         workers = {"ours": stack.enter_context(ours)}
         linear = ours.open("ours", folder, rule=row.rule, private=row.private)["linear"]
         for peer in row.peers:
-            workers[peer] = stack.enter_context(peers(threads=knobs.threads))
+            workers[peer] = stack.enter_context(peers(threads=options.threads))
             workers[peer].open(peer, folder)
             items[peer] = peer_items(peer, cats)
         before = busy()  # all workers wait
-        found = by_turns(workers, items, knobs.passes)
+        found = by_turns(workers, items, options.passes)
         noise = max(before, busy()) > BUSY
     todo = work(row, folder, cats)
     mine = found["ours"]
@@ -451,7 +460,7 @@ def measure(name: str, row: Row, folder: Path, cats: Sequence[Cat], knobs: Any, 
 
 
 HEAD = (
-    f"{'row':17}{'beside':21}{'CATs':>5}{'CATs/s':>8}{'peer/s':>8}{'ratio':>7}{'by CPU':>8}"
+    f"{'row':17}{'compared with':21}{'CATs':>5}{'CATs/s':>8}{'peer/s':>8}{'ratio':>7}{'by CPU':>8}"
     f"{'aim':>6}{'limit/s':>8}{'of limit':>9}{'tokens':>8}{'least':>8}"
     f"{'MB':>8}{'peer MB':>8}{'differs':>9}  our linear layers"
 )
@@ -461,44 +470,46 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("file", nargs="?", type=Path, default=REAL)
-    parser.add_argument("--cats", type=int, default=100, help="of a row; slow rows take a part")
+    parser.add_argument(
+        "--cats", type=int, default=100, help="per row; slow rows use a part of them"
+    )
     parser.add_argument("--rows", default=",".join(ROWS), help="separated by commas")
     parser.add_argument("--passes", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="10 CATs, one pass")
-    parser.add_argument("--models", type=Path, help="keep the models here; a folder")
-    knobs = parser.parse_args()
-    if knobs.quick:
-        knobs.cats, knobs.passes = 10, 1
-    if not knobs.file.is_file():
-        sys.exit(f"{knobs.file} is not there: name a file of CATs")
-    cats = read(knobs.file)
-    wanted = knobs.rows.split(",")
+    parser.add_argument("--models", type=Path, help="the folder to keep the models in")
+    options = parser.parse_args()
+    if options.quick:
+        options.cats, options.passes = 10, 1
+    if not options.file.is_file():
+        sys.exit(f"{options.file} does not exist: name a file of CATs")
+    cats = read(options.file)
+    wanted = options.rows.split(",")
     if "nsp" in wanted and not importlib.util.find_spec("curation.models.nsp"):
         wanted.remove("nsp")
     with tempfile.TemporaryDirectory() as name:
-        root = knobs.models or Path(name)
+        root = options.models or Path(name)
         texts = [ask.text for of_kind in cats.values() for cat in of_kind for ask in cat.asks]
         folders = {family: root / family for family in VOCABULARY}
         if not all((folder / "config.json").exists() for folder in folders.values()):
             folders = make_models(root, texts)
-        rate, gain = machine(knobs.threads)
+        rate, gain = machine(options.threads)
         print(
-            f"{knobs.threads} threads, median of {knobs.passes}; matrices at {rate / 1e9:.0f} "
-            f"GFLOP/s, oneDNN at {gain:.2f} of torch's own\n\n{HEAD}",
+            f"{options.threads} threads, median of {options.passes}; matrices at {rate / 1e9:.0f} "
+            f"GFLOP/s, oneDNN {gain:.2f} times as fast as torch's own library\n\n{HEAD}",
             flush=True,
         )
         for chosen in wanted:
             row = ROWS[chosen]
-            size = max(3, round(knobs.cats * row.part))
+            size = max(3, round(options.cats * row.part))
             drawn = random.Random(1).sample(cats[row.kind], min(size, len(cats[row.kind])))
             drawn.sort(key=lambda cat: cat.context)  # as «curation scores models» does
-            print(measure(chosen, row, folders[row.family], drawn, knobs, rate), flush=True)
-    print("* the machine was busy with something else: noise")
+            print(measure(chosen, row, folders[row.family], drawn, options, rate), flush=True)
+    print("* other programs used the machine: these times are noise")
 
 
 def machine(threads: int) -> tuple[float, float]:
-    """The best rate of matrix products in FLOPs a second, and oneDNN's gain over torch's own."""
+    """The best rate of matrix products in FLOPs per second, and oneDNN's speed-up over torch."""
     from support.peers import Worker
 
     shapes = [

@@ -7,11 +7,14 @@ human_id}]}]}``. Predictions are ``{"intrasentence": [{id, score}], "intersenten
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files import CurationError, read_json
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
 from curation.rules import Votes, read_label, stable_id, tier
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Entry(NamedTuple):
@@ -127,6 +130,31 @@ def read_cats(path: Path) -> list[Cat]:
             seen[name] = where
         cats.append(cat)
     return cats
+
+
+def association_table(cats: Iterable[Cat]) -> "pd.DataFrame":
+    """CATs as a pandas table, one row per association.
+
+    Returns:
+        The columns cat and association (ids), kind, domain, target, family, split, tier (missing if
+        the votes are not known), context, sentence (the filled sentence, or the association without
+        its context for intersentence CATs) and gold.
+    """
+    import pandas as pd
+
+    columns = [
+        *("cat", "association", "kind", "domain", "target", "family", "split", "tier"),
+        *("context", "sentence", "gold"),
+    ]
+    rows = [
+        (
+            *(cat.id, a.id, cat.kind, cat.domain, cat.target, cat.family, cat.split, cat.tier),
+            *(cat.context, a.sentence, a.gold),
+        )
+        for cat in cats
+        for a in cat.associations
+    ]
+    return pd.DataFrame(rows, columns=columns).astype({"tier": "Int64"})
 
 
 def _tier(item: dict[str, Any], options: Iterable[CatAssociation]) -> int | None:

@@ -1,6 +1,6 @@
-"""Words of a text, their lemmas and how frequent they are, by language.
+"""The words of a text, their lemmas and their frequencies, by language.
 
-What a language needs and has not says so (``NotCheckedError``): no figure is ever made up for it.
+If a language lacks what is needed, ``NotCheckedError`` says so; no value is made up.
 """
 
 import math
@@ -14,30 +14,30 @@ INSTALL = "pip install 'curation[language]'"
 
 
 def _marks() -> str:
-    """Accents, vowel signs and the like as part of a class; regular expressions name none."""
-    found: list[list[int]] = []
-    for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)):  # no other plane has any
+    """Accents, vowel signs and other marks as part of a character class; ``re`` has none."""
+    ranges: list[list[int]] = []
+    for code in (*range(0x300, 0x20000), *range(0xE0100, 0xE01F0)):  # other planes have no marks
         if unicodedata.category(chr(code)) in {"Mn", "Mc", "Me"}:
-            if found and found[-1][1] == code - 1:
-                found[-1][1] = code
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
             else:
-                found.append([code, code])
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in found)
+                ranges.append([code, code])
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
-# Letters and digits with their marks; joiners (Persian, Hindi) between them.
+# Letters and digits with their marks, and joiners (Persian, Hindi) between them.
 _RUN = rf"[^\W_]+(?:(?:[{_marks()}]|[\u200c\u200d]+(?=[^\W_]))+[^\W_]*)*"
-# Inside words: apostrophes, the Catalan point, and the quotation marks of Hebrew short forms.
+# Inside words: apostrophes, the Catalan point, and the quotation marks of Hebrew abbreviations.
 WORD = re.compile(rf"""{_RUN}(?:(?:['’·]|(?<=[א-ת])["״](?=[א-ת])){_RUN})*""")
 LISTED_AS = {"bs": "sh", "hr": "sh", "no": "nb", "sr": "sh", "tl": "fil"}
 """Languages that wordfreq lists under another code."""
 UNSPACED = {"bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh"}
-"""Languages whose words no space parts."""
-_DOTLESS = {"az", "tr"}  # I is the capital of ı, and İ of i
+"""Languages without spaces between words."""
+_DOTLESS = {"az", "tr"}  # languages in which I is the capital of ı, and İ of i
 
 
 class NotCheckedError(Exception):
-    """A measure cannot be taken here; the message says why, and what would help."""
+    """A measure cannot be computed; the message says why, and what would help."""
 
 
 def base(language: str) -> str:
@@ -50,12 +50,12 @@ def base(language: str) -> str:
 
 
 def words(text: str, language: str) -> list[str]:
-    """The words of a text, in small letters and their usual form, in order.
+    """The words of a text, in order, in lower case and in one Unicode form (NFC).
 
-    A word is letters and digits with their marks, and apostrophes inside; a hyphen parts words.
+    A word is letters and digits with their marks, and apostrophes inside. A hyphen separates words.
 
     Raises:
-        NotCheckedError: no space parts this language's words, and what parts them is not there.
+        NotCheckedError: the language has no spaces between words, and no splitter is installed.
 
     >>> words("The film-maker's café isn't open.", "en")
     ['the', 'film', "maker's", 'café', "isn't", 'open']
@@ -64,55 +64,58 @@ def words(text: str, language: str) -> list[str]:
     """
     plain = _plain(text, language)
     if base(language) in UNSPACED:
-        return _parted(plain, base(language))
+        return _split(plain, base(language))
     return WORD.findall(plain)
 
 
 def words_of_each(chunks: Sequence[str], language: str) -> Iterator[list[str]]:
-    """The words of each of many texts, as ``words`` has them, but faster.
+    """The words of each text, as from ``words``, but faster.
 
     Args:
         chunks: texts without line breaks.
-        language: one that spaces part.
+        language: a language with spaces between words.
+
+    Raises:
+        ValueError: the language has no spaces between words.
 
     >>> list(words_of_each(["Café!", "isn’t", "—"], "en"))
     [['café'], ["isn't"], []]
     """
     if base(language) in UNSPACED:
-        raise ValueError(f"no space parts {language}")
-    # No rule of these forms looks past a line break, so all are brought to theirs in one go.
+        raise ValueError(f"{language} has no spaces between words")
+    # No rule of normalisation looks past a line break, so all texts are normalised at once.
     for plain in _plain("\n".join(chunks), language).split("\n") if chunks else ():
         yield [plain] if plain.isalnum() else WORD.findall(plain)
 
 
 def _plain(text: str, language: str) -> str:
-    """Small letters, one form of each character, one apostrophe, no soft hyphens."""
+    """The text in lower case and NFC, with one kind of apostrophe and without soft hyphens."""
     text = unicodedata.normalize("NFC", text).replace("’", "'").replace("\xad", "")
     if base(language) in _DOTLESS:
         text = text.replace("I", "ı").replace("İ", "i")
     return text.lower()
 
 
-def _parted(text: str, language: str) -> list[str]:
-    """Words of a language without spaces, as wordfreq parts them."""
+def _split(text: str, language: str) -> list[str]:
+    """The words of a text without spaces, as wordfreq splits it."""
     if language not in {"ja", "zh"}:
-        raise NotCheckedError(f"nothing here parts «{language}» into words")
+        raise NotCheckedError(f"texts in «{language}» cannot be split into words")
     try:
         from wordfreq.tokens import tokenize
 
         return list(tokenize(text, language))
-    # Chinese needs jieba, Japanese MeCab; its failures are runtime errors.
+    # Chinese needs jieba. Japanese needs MeCab, which fails with runtime errors.
     except (ImportError, OSError, RuntimeError) as error:
         raise NotCheckedError(
-            f"wordfreq cannot part «{language}» into words ({str(error).strip() or 'no reason'}): "
+            f"wordfreq cannot split «{language}» into words ({str(error).strip() or 'no reason'}): "
             f"{INSTALL} 'wordfreq[cjk]'"
         ) from None
 
 
 def lemma(word: str, language: str) -> str:
-    """A word's dictionary form, in small letters; of a language that simplemma lacks, the word.
+    """A word's lemma in lower case; the word itself if simplemma lacks the language.
 
-    An English word loses its possessive 's first, and a name of people its plural s.
+    An English word first loses its possessive 's, and a name of people its plural s.
 
     >>> lemma("bakers", "en"), lemma("baker's", "en"), lemma("norwegians", "en")
     ('baker', 'baker', 'norwegian')
@@ -127,17 +130,17 @@ def _lemma(word: str, language: str) -> str:
     look = _lemmatizer(language)
     if look is None:
         return word
-    found = look(word, language).lower()
-    if language == "en" and found == word and word.endswith("s"):
-        # simplemma knows Norwegians, and norwegians only as a form of nothing.
+    result = look(word, language).lower()
+    if language == "en" and result == word and word.endswith("s"):
+        # simplemma knows the plural of "Norwegian" only with its capital letter.
         single = look(word.capitalize(), language).lower()
         return single if f"{single}s" == word else word
-    return found
+    return result
 
 
 @cache
 def _lemmatizer(language: str) -> Callable[[str, str], str] | None:
-    """What looks lemmas up: simplemma, if it is installed and knows the language."""
+    """Simplemma's function that looks lemmas up, or None if it lacks the language."""
     try:
         from simplemma import lemmatize
 
@@ -148,7 +151,7 @@ def _lemmatizer(language: str) -> Callable[[str, str], str] | None:
 
 
 def has_lemmas(language: str) -> bool:
-    """Whether lemmas of this language are known, and simplemma is installed."""
+    """Whether simplemma is installed and knows this language."""
     return _lemmatizer(base(language)) is not None
 
 
@@ -156,13 +159,13 @@ def listed(language: str) -> str:
     """The code under which wordfreq lists a language.
 
     Raises:
-        NotCheckedError: wordfreq is not installed, or has no list of it.
+        NotCheckedError: wordfreq is not installed, or does not list this language.
     """
     try:
         from wordfreq import available_languages
     except ImportError:
         raise NotCheckedError(f"the package wordfreq is not installed: {INSTALL}") from None
-    # Left to itself wordfreq takes the nearest language that it has, and so Dutch for Afrikaans.
+    # By default wordfreq takes the nearest language that it has, for example Dutch for Afrikaans.
     code = LISTED_AS.get(base(language), base(language))
     if code not in available_languages("best"):
         raise NotCheckedError(f"wordfreq has no list of word frequencies for «{language}»")
@@ -170,18 +173,18 @@ def listed(language: str) -> str:
 
 
 class Shares(Mapping[str, float]):
-    """Of words their share of all words; a word is found however it is spelt.
+    """Each word's share of all words; words are found in the spelling of texts too.
 
     wordfreq writes ß as ss, Serbian in Latin letters, Arabic without vowel signs and Chinese
-    simplified: looked up as they stand in a text, such words would seem never to be written.
+    simplified. Without a conversion, such words of a text would not be found.
     """
 
     def __init__(self, shares: Mapping[str, float], spelt: Callable[[str], str]) -> None:
         self._shares, self.spelt = shares, spelt
 
     def __getitem__(self, word: str) -> float:
-        found = self._shares.get(word)
-        return self._shares[self.spelt(word)] if found is None else found
+        share = self._shares.get(word)
+        return self._shares[self.spelt(word)] if share is None else share
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._shares)
@@ -190,20 +193,25 @@ class Shares(Mapping[str, float]):
         return len(self._shares)
 
     def items(self) -> ItemsView[str, float]:
-        """Words as they are listed, and their shares."""
-        return self._shares.items()  # many at once, without a look at each
+        """The words in wordfreq's spelling, with their shares."""
+        return self._shares.items()  # faster than Mapping's own, which looks each word up
 
     def values(self) -> ValuesView[float]:
-        """The shares alone."""
+        """The shares."""
         return self._shares.values()
+
+    @property
+    def listed(self) -> Mapping[str, float]:
+        """The shares of words in the spelling of the list; quicker if a language has only one."""
+        return self._shares
 
 
 @cache
 def frequencies(language: str) -> Shares:
-    """Of every word that wordfreq lists, its share of all words.
+    """The share of all words, for every word that wordfreq lists.
 
     Raises:
-        NotCheckedError: as ``listed``.
+        NotCheckedError: wordfreq is not installed, or does not list this language.
 
     >>> frequencies("de")["straße"] == frequencies("de")["strasse"] > 0
     True
@@ -217,26 +225,26 @@ def frequencies(language: str) -> Shares:
 
 
 def _spelling(code: Any) -> Callable[[str], str]:
-    """How wordfreq writes words of a language, but for what is restored for the lemmas."""
+    """A function that converts a word to wordfreq's spelling, with ``_RESTORED`` applied."""
     from wordfreq.preprocess import preprocess_text
 
     restored = _RESTORED.get(code, str)
     if code == "zh":
         try:
             from wordfreq.chinese import simplify_chinese
-        except ImportError:  # without jieba no text is parted into words either
+        except ImportError:  # without jieba, texts are not split into words either
             return str
         return lambda word: str(simplify_chinese(preprocess_text(word, code)))
     return lambda word: restored(preprocess_text(word, code))
 
 
 def _final(word: str) -> str:
-    """A Greek word with the sigma that ends words."""
+    """A Greek word with the final form of sigma at its end."""
     return f"{word[:-1]}ς" if word.endswith("σ") else word
 
 
 def _sharp(word: str) -> str:
-    """A German word with ß for ss, where simplemma knows a word that is written so."""
+    """A German word with ß for ss, if simplemma knows this spelling."""
     if "ss" in word and _lemmatizer("de"):
         from simplemma import is_known
 
@@ -245,12 +253,12 @@ def _sharp(word: str) -> str:
     return word
 
 
-# wordfreq writes words as if in capitals; no lemma is found of the Greek ones and many German ones.
+# wordfreq folds case like capitals do, so simplemma finds no lemma of Greek and many German words.
 _RESTORED: dict[str, Callable[[str], str]] = {"de": _sharp, "el": _final}
 
 
 def zipf(share: float) -> float:
-    """A share of all words on the Zipf scale: the logarithm to base 10 of a share of a billion.
+    """A word's share of all words on the Zipf scale: log10 of its count per billion words.
 
     >>> round(zipf(1e-6), 6)
     3.0

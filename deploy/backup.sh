@@ -1,6 +1,7 @@
 #!/bin/sh
-# Back both servers up into a folder of the day: ./backup.sh [FOLDER]
-# Databases and data folders, checked and with checksums; older than KEEP_DAYS (30) are deleted.
+# Back up both servers: ./backup.sh [FOLDER]
+# Writes databases and data folders to FOLDER/DATE (default: backups/DATE), checks the databases and
+# writes checksums. Backups older than KEEP_DAYS (30) are deleted.
 set -eu
 umask 077
 home=${1:-$(dirname "$0")/backups}
@@ -8,7 +9,7 @@ mkdir -p "$home"
 home=$(cd "$home" && pwd)
 cd "$(dirname "$0")"
 today=$(date -u +%Y-%m-%dT%H%M%SZ)
-made=$home/.$today # gets its name at the end, so that no half backup bears one
+made=$home/.$today # renamed at the end, so an incomplete backup never has a backup's name
 mkdir "$made"
 trap 'rm -rf "$made"' EXIT
 for role in writers validators; do

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Bring a server back from a backup, or try out whether it could be:
-#   ./restore.sh try writers|validators BACKUP     restores beside, counts, leaves all as it was
-#   ./restore.sh now writers|validators BACKUP     replaces what is there
+# Test a backup of a server, or restore the server from it:
+#   ./restore.sh try writers|validators BACKUP   restores into a temporary database only
+#   ./restore.sh now writers|validators BACKUP   replaces the server's database and data folder
 set -eu
 case ${1-}/${2-}/${3-} in
 try/writers/?* | try/validators/?* | now/writers/?* | now/validators/?*) ;;
@@ -10,13 +10,13 @@ try/writers/?* | try/validators/?* | now/writers/?* | now/validators/?*) ;;
 	exit 2
 	;;
 esac
-what=$1 role=$2 backup=$(cd "$3" && pwd)
+mode=$1 role=$2 backup=$(cd "$3" && pwd)
 cd "$(dirname "$0")"
 (cd "$backup" && sha256sum --quiet --check SHA256SUMS)
 
 in_database() { docker compose exec -T "$role-db" "$@"; }
 
-fill() { # the dump into an empty database of this name
+fill() { # restores the dump into a new database of this name
 	in_database createdb --username=labelstudio "$1"
 	in_database pg_restore --username=labelstudio --no-owner --exit-on-error --dbname="$1" \
 		<"$backup/$role.dump"
@@ -30,25 +30,26 @@ count() {
 			|| (SELECT count(*) FROM htx_user) || ' accounts'"
 }
 
-if [ "$what" = try ]; then
+if [ "$mode" = try ]; then
 	in_database dropdb --username=labelstudio --if-exists trial
 	fill trial
 	echo "in the backup: $(count trial)"
 	in_database dropdb --username=labelstudio trial
-	echo "there now:     $(count labelstudio)"
+	echo "on the server: $(count labelstudio)"
 	exit
 fi
 
 docker compose stop "$role"
 in_database dropdb --username=labelstudio --if-exists --force labelstudio
 fill labelstudio
-# Answers given since the backup are in the campaign's archive under numbers that this database
-# knows nothing of. New ones get others, or two answers would pass for one.
+# The campaign's archive can contain answers that were sent after the backup. This database does not
+# know their numbers and would use them again, so that two answers would look like one. New answers
+# therefore get much higher numbers.
 in_database psql --username=labelstudio --dbname=labelstudio --quiet --tuples-only --command="
-	SELECT 'annotations begin at '
+	SELECT 'new annotations get numbers above '
 		|| setval(pg_get_serial_sequence('task_completion', 'id'), GREATEST(
 			(SELECT max(id) FROM task_completion), extract(epoch FROM now())::int - 1700000000))"
 docker compose run --rm -T --no-deps --user 0 --entrypoint tar "$role" \
 	-C /label-studio/data -xpf - <"$backup/$role.tar"
 docker compose start "$role"
-echo "brought back: $(count labelstudio)"
+echo "restored: $(count labelstudio)"

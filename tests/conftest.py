@@ -1,48 +1,41 @@
 """What the tests share: keys in a folder of their own, the command line, campaigns."""
 
 import hashlib
-import importlib
 import json
 import os
-import pkgutil
 import re
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import time
-import traceback
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 # Workers of tests share the cores: threads of torch in each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
+from filelock import FileLock
 
-import curation
 from curation.campaign import Campaign, create_campaign
-from curation.checks.lexical import lexicon
-from curation.checks.lists import lists
-from curation.measures.keywords import wordfreq
 from curation.settings import CampaignSettings, Settings, new_id
+from support import commands, selection
+from support.peers import Worker
+from support.peers import peers as open_peers
 
 ROOT = Path(__file__).parents[1]
 SEGMENT = re.compile(rb"\d{8}T\d{12}(-[0-9a-f]{12}\.jsonl)")
 
 
-class Ran(NamedTuple):
-    """How a command ended; a negative code is the signal that killed it."""
-
-    code: int
-    out: str
-    err: str
+Run = Callable[..., commands.Ran]
 
 
-Run = Callable[..., Ran]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    selection.mark(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    with selection.watched(item):
+        return (yield)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -56,81 +49,34 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_power_cuts() -> Iterator[None]:
+    """``fsync`` returns at once: what it does, a power cut alone would show.
+
+    ``test_files.py`` holds that it is called, and when.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def cli() -> Run:
     """``python -m curation ...`` in a process of its own."""
-
-    def run(*args: str | Path, cwd: Path | None = None, **env: str) -> Ran:
-        done = subprocess.run(
-            [sys.executable, "-m", "curation", *map(str, args)],
-            capture_output=True,
-            cwd=cwd,
-            encoding="utf-8",
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", **env},
-            check=False,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
-
-    return run
+    return commands.in_a_new_process
 
 
 @pytest.fixture(scope="session")
 def forked() -> Run:
-    """The same in a fork of this process: quick, and ``before`` can be done to it first.
-
-    With ``seconds`` it is killed after so long.
-    """
-    for module in pkgutil.walk_packages(curation.__path__, "curation."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
-    wordfreq("en").by_lemma  # noqa: B018  # what takes long to load, a fork then has, too
-    lexicon(lists("en"), [])
-
-    def run(
-        *args: str | Path,
-        before: Callable[[], object] | None = None,
-        seconds: float | None = None,
-    ) -> Ran:
-        reader, writer = os.pipe()  # no file: a full disk must not swallow the message
-        with tempfile.TemporaryFile() as out, open(reader, encoding="utf-8") as err:  # noqa: PTH123
-            with warnings.catch_warnings():  # Python 3.12 warns of forks beside threads
-                warnings.simplefilter("ignore", DeprecationWarning)
-                child = os.fork()
-            if child == 0:
-                os.dup2(out.fileno(), 1)
-                os.dup2(writer, 2)
-                _become(["curation", *map(str, args)], before)
-            os.close(writer)
-            if seconds is not None:
-                time.sleep(seconds)
-                os.kill(child, signal.SIGKILL)
-            said = err.read()
-            _, status = os.waitpid(child, 0)
-            out.seek(0)
-            return Ran(os.waitstatus_to_exitcode(status), out.read().decode(), said)
-
-    return run
+    """The same in this process, or in a fork of it: ``support.commands.run``."""
+    return commands.run
 
 
-def _become(argv: list[str], before: Callable[[], object] | None) -> NoReturn:
-    code = 70
-    try:
-        sys.argv = argv
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        try:
-            if before:
-                before()
-            curation.cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(bool(end.code))
-        except BaseException:
-            traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(code)
+@pytest.fixture(scope="session")
+def peers() -> Iterator[Worker]:
+    """A process that has lm-eval and minicons, in an environment of its own."""
+    with open_peers() as worker:
+        yield worker
 
 
 def _fresh(folder: Path) -> Campaign:
@@ -150,12 +96,42 @@ def example_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def example(cli: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example campaign, finished. Copy it before changing anything."""
-    folder = tmp_path_factory.mktemp("example") / "campaign"
-    done = cli("demo", folder)
-    assert done.code == 0, done.err
+def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A folder that all workers of a run share. Write to it under a lock."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "shared"
+    folder.mkdir(exist_ok=True)
     return folder
+
+
+class Demo(NamedTuple):
+    """The folder in which ``curation demo`` ran, and how it ended."""
+
+    folder: Path
+    done: commands.Ran
+
+
+@pytest.fixture(scope="session")
+def demo(cli: Run, shared: Path, keys: Path) -> Demo:
+    """``curation demo``, once for all workers, in a window of 120 columns."""
+    folder, said = shared / "demo", shared / "demo.json"
+    with FileLock(shared / "demo.lock"):
+        if not said.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            env = {"COLUMNS": "120", "CURATION_KEYS": str(folder / "keys")}
+            said.write_text(json.dumps(cli("demo", cwd=folder, **env)), "utf-8")
+    for key in (folder / "keys").glob("*.key"):
+        shutil.copy2(key, keys)
+    return Demo(folder, commands.Ran(*json.loads(said.read_text("utf-8"))))
+
+
+@pytest.fixture(scope="session")
+def example(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example campaign, finished. Copy it before changing anything."""
+    assert demo.done.code == 0, demo.done.err
+    folder = tmp_path_factory.mktemp("example") / "campaign"
+    return Path(shutil.copytree(demo.folder / "curation-demo", folder))
 
 
 @pytest.fixture

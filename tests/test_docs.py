@@ -1,10 +1,8 @@
 """The documentation is true: what it names exists, and what exists is named."""
 
 import json
-import os
 import re
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import metadata
@@ -361,17 +359,10 @@ def plain(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.split("\n") if line.strip(" ─")]
 
 
-def test_the_demo_scores_as_the_readme_says(tmp_path: Path) -> None:
+def test_the_demo_scores_as_the_readme_says(demo: Any) -> None:
     shown = plain(next(b for b in blocks(README) if b.startswith("$ curation scores predictions")))
-    done = subprocess.run(
-        [sys.executable, "-m", "curation", "demo"],
-        cwd=tmp_path,
-        env={**os.environ, "CURATION_KEYS": str(tmp_path / "keys"), "COLUMNS": "120"},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    lines = plain(done.stdout)
+    assert demo.done.code == 0, demo.done.err
+    lines = plain(demo.done.out)
     start = lines.index(shown[0])
     assert lines[start : start + len(shown)] == shown
     # What follows is of tiny models, whose figures may differ between processors.

@@ -1,6 +1,5 @@
 """Shards are worked on alike here, in several processes, and on Ray; errors arrive as they were."""
 
-import importlib.util
 import math
 import os
 import pickle
@@ -13,7 +12,7 @@ import pytest
 from curation.engine import Engine, map_shards
 from curation.files import CurationError
 
-RAY = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
+RAY = pytest.mark.ray
 ENGINES = ["local", pytest.param("ray", marks=RAY)]
 
 

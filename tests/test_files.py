@@ -1,6 +1,7 @@
 """Reading names file, line and field; writing never shows half a file."""
 
 import json
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,24 @@ def test_a_first_writing_that_fails_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         _die_writing(tmp_path / "a.txt")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_on_the_disk_before_it_takes_its_place_and_its_name_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, replace = tmp_path / "a.txt", os.replace
+    done: list[int | str] = []
+
+    def put(source: Path, target: Path) -> None:
+        assert source.read_bytes() == b"whole"
+        done.append("replaced")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append(os.fstat(handle).st_ino))
+    monkeypatch.setattr(os, "replace", put)
+    with writing(path) as file:
+        file.write(b"whole")
+    assert done == [path.stat().st_ino, "replaced", tmp_path.stat().st_ino]
 
 
 def test_sweeping_takes_half_files_away_and_nothing_else(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ ABOVE = {"steps", "cli", "__main__"}
 MAY_REACH_OUT = {
     "curation.terms.wikidata": "Wikidata's query services",
     "curation.rounds.platforms.label_studio.connection": "Label Studio",
-    "curation.models.endpoint.client": "models behind a completions endpoint",
+    "curation.models.endpoint.connection": "models behind a completions endpoint",
 }
 NETWORK = {
     *("requests", "urllib", "urllib3", "http", "socket", "httpx", "aiohttp"),

@@ -35,6 +35,7 @@ def test_the_wheel_carries_what_the_tool_needs(wheel: Path) -> None:
     assert not [name for name in names if name.startswith("tests/")]
 
 
+@pytest.mark.environment
 def test_a_pipeline_runs_from_the_wheel_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
     home = tmp_path / "venv"
     venv.create(home, with_pip=True)

@@ -1,10 +1,9 @@
-"""Scores by other people's code, for tests and benchmarks; runs in an environment of its own.
+"""Compute scores with other tools, for tests and benchmarks; runs in an environment of its own.
 
-Reads one JSON request a line from standard input, answers each with one JSON line. An object opens
-a model: ``{"peer": ..., "model": FOLDER, "threads": 2}``; a list has items to score with it, and
-its answer their values in natural logarithms, the seconds that took on the clock and of the
-processors (tokenisation and all, not the opening), and the most memory of the process so far, in
-MB:
+Reads one JSON request per line from standard input and answers each with one JSON line. An object
+opens a model: ``{"peer": ..., "model": FOLDER, "threads": 2}``. A list has items to score with the
+open model. Its answer has the values in natural logarithms, the wall-clock and CPU seconds
+(including tokenisation, not the opening), and the peak memory of the process so far, in MB:
 
 ========================= ========================= ==================================
 peer                      an item                   what is computed
@@ -18,8 +17,8 @@ stereoset-attribute       [context, words]          one [MASK] at a time
 stereoset-nsp             [context, text]           one pair at a time
 ========================= ========================= ==================================
 
-The last two do plainly what StereoSet's ``eval_discriminative_models.py`` does: its own code needs
-transformers 2.
+The last two are a simple version of StereoSet's ``eval_discriminative_models.py``, because its own
+code needs transformers 2.
 """
 
 import json
@@ -38,7 +37,7 @@ BLANK = "BLANK"
 
 
 def lm_eval(model: str) -> Score:
-    """A text after the BOS token, or after its context, joined to it by one space."""
+    """Score a text after the BOS token, or after its context and one space."""
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
@@ -55,7 +54,7 @@ def lm_eval(model: str) -> Score:
 
 
 def minicons(model: str, *, conditional: bool = False) -> Score:
-    """A text after the BOS token, or after its context."""
+    """Score a text after the BOS token, or after its context."""
     from minicons.scorer import IncrementalLMScorer
 
     scorer = IncrementalLMScorer(model, "cpu")
@@ -74,12 +73,14 @@ def minicons(model: str, *, conditional: bool = False) -> Score:
 
 
 def minicons_pll(model: str, *, metric: str = "original") -> Score:
-    """Every token masked, one at a time or with the rest of its word."""
+    """Score a text with every token masked, alone or with the rest of its word."""
     from minicons.scorer import MaskedLMScorer
     from transformers import PreTrainedTokenizerBase
 
-    # What transformers 5 calls it; minicons 0.3.39 still asks for it by the old name.
-    PreTrainedTokenizerBase.batch_encode_plus = lambda self, *args, **told: self(*args, **told)
+    # transformers 5 renamed this method; minicons 0.3.39 still uses the old name.
+    PreTrainedTokenizerBase.batch_encode_plus = lambda self, *args, **options: self(
+        *args, **options
+    )
     scorer = MaskedLMScorer(model, "cpu")
 
     def score(items: list[Any]) -> list[float]:
@@ -107,9 +108,9 @@ def stereoset_attribute(model: str) -> Score:
             pieces = tokenizer.encode(words, add_special_tokens=False)
             values = []
             for k, piece in enumerate(pieces):
-                told = tokenizer.decode(pieces[:k]) if k else ""
-                # The next piece goes on with the word that came before: no space between.
-                filled = context.replace(BLANK, told + tokenizer.mask_token)
+                earlier = tokenizer.decode(pieces[:k]) if k else ""
+                # The next piece continues the word of the earlier pieces: no space between.
+                filled = context.replace(BLANK, earlier + tokenizer.mask_token)
                 ids = tokenizer(filled, return_tensors="pt")
                 place = int((ids["input_ids"][0] == tokenizer.mask_token_id).nonzero()[0])
                 odds = network(**ids).logits.softmax(-1)
@@ -148,7 +149,7 @@ PEERS: dict[str, Callable[[str], Score]] = {
 
 
 def parts(items: list[Any], size: int) -> Iterator[list[Any]]:
-    """Some items at a time."""
+    """Yield the items in lists of at most ``size``."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
@@ -159,20 +160,20 @@ def total(values: Any) -> float:
 
 
 def peak() -> float:
-    """The most memory of this process so far, in MB; where /proc tells, without its parent's.
+    """The peak memory of this process so far, in MB; if there is /proc, without its parent's.
 
-    The kernel counts as ``ru_maxrss`` also what the parent held when it started this process.
+    The kernel's ``ru_maxrss`` includes the memory that the parent had when it started this process.
     """
     status = Path("/proc/self/status")
     if status.exists():
-        told = re.search(r"VmHWM:\s*(\d+) kB", status.read_text("ascii"))
-        if told:
-            return int(told[1]) / 1024
+        line = re.search(r"VmHWM:\s*(\d+) kB", status.read_text("ascii"))
+        if line:
+            return int(line[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def serve(open_: Callable[[dict[str, Any]], Score]) -> None:
-    """Answer requests until there are none; what others print goes to standard error."""
+    """Answer requests until there are none; other output goes to standard error."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     score: Score | None = None
@@ -194,7 +195,7 @@ def serve(open_: Callable[[dict[str, Any]], Score]) -> None:
 
 
 def open_peer(request: dict[str, Any]) -> Score:
-    """The peer of a request, its model opened."""
+    """Open the model of a request; return its peer's scorer."""
     import torch
 
     torch.set_num_threads(request["threads"])

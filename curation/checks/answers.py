@@ -1,4 +1,4 @@
-"""Every check of one item, made of items as they come in."""
+"""The checks of single items, applied as answers come in."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,8 +10,8 @@ from curation.checks.lists import lists
 from curation.records import Gold, Item, Pitfall, Term
 
 ALGORITHM = 3
-SAID = ("block", "warn")
-"""The severities that are worth a line beside the answers; notes are for whole datasets."""
+REPORTED = ("block", "warn")
+"""The severities reported as answers come in; notes are only useful for a whole dataset."""
 
 
 def pitfalls(
@@ -24,52 +24,56 @@ def pitfalls(
     blank_alone: bool = True,
     tell: Callable[[], None] = lambda: None,
 ) -> Iterator[Pitfall]:
-    """What is wrong with items that were let in, in their order; of each what comes first.
+    """The pitfalls of accepted items, in the order of the items.
 
-    Text about the task is not looked for: newly written items with such are refused before.
+    Text about the task is not checked here: the import refuses newly written items that have it.
 
     Args:
         items: the items.
-        terms: the terms, by id; of every item its own among them.
+        terms: the terms by id; every item's term must be included.
         language: language code of the texts.
-        own: word lists of the team, with the columns of ``data/words/pitfalls.csv``.
+        own: the team's own word lists, with the columns of ``data/words/pitfalls.csv``.
         name_target: as in ``rules.flaws``.
         blank_alone: as in ``rules.flaws``.
         tell: called after each item.
 
     Raises:
-        CurationError: ``own`` cannot be read; names the line.
+        CurationError: ``own`` cannot be read; the message names the line.
     """
     words = lists(language, own)
     if not items:
-        return  # what is known of words takes long to load
+        return  # loading the lexicon takes long
     targets = dict.fromkeys((term.domain, term.text) for term in terms.values())
     lexicon, why = lexical.lexicon(words, targets)
     why |= surface.unchecked(words)
     for item in items:
         term = terms[item.term]
-        what = surface.read(_asked(item, term), words)
-        found = surface.check(what, name_target=name_target, blank_alone=blank_alone)
-        for one in (*found, *lexical.check(what, lexicon)):
-            if PITFALLS[one.code].severity in SAID and one.code not in why:
-                at = None if one.at is None else item.associations[one.at].id
+        parsed = surface.read(_texts(item, term), words)
+        findings = surface.check(parsed, name_target=name_target, blank_alone=blank_alone)
+        for finding in (*findings, *lexical.check(parsed, lexicon)):
+            code = finding.code
+            if PITFALLS[code].severity in REPORTED and code not in why:
+                at = None if finding.at is None else item.associations[finding.at].id
                 where = f"item {item.id}"
                 yield pitfall(
-                    one.code, where, one.detail, item=item.id, association=at, target=term.text
+                    code, where, finding.detail, item=item.id, association=at, target=term.text
                 )
         tell()
 
 
-def _asked(item: Item, term: Term) -> surface.Asked:
-    """An item as the checks take it, with what its associations are meant to be."""
+def _texts(item: Item, term: Term) -> surface.ItemTexts:
+    """The texts of an item with its writer's intents, or its published gold labels."""
     a, b, c = item.associations
-    return surface.Asked(
+    return surface.ItemTexts(
         item.kind,
         term.domain,
         term.text,
         item.context,
         (a.sentence, b.sentence, c.sentence),
-        tuple(one.intent or _gold(one.published_gold) for one in item.associations),
+        tuple(
+            association.intent or _gold(association.published_gold)
+            for association in item.associations
+        ),
         term.names,
     )
 

@@ -1,9 +1,12 @@
-"""Known pitfalls of such data: every code, how bad it is, what it means and what fixes it.
+"""Known pitfalls of such data: each code's severity, its meaning and its fix.
 
-The severities: ``block`` is wrong in any dataset and stops a release, so it is for what is certain
-whatever packages are installed, ``warn`` should be fixed or
-be known, ``note`` is worth a look, and so is every check of which less than half the hits are
-right (docs/measures.md has the precision of each).
+The severities:
+
+- ``block``: wrong in any dataset; it stops a release. These checks are certain and do not depend on
+  which packages are installed.
+- ``warn``: fix it, or at least know about it.
+- ``note``: worth a look. Checks of which less than half of the hits are right are notes too
+  (docs/measures.md has the precision of each).
 """
 
 from typing import Literal, NamedTuple
@@ -14,10 +17,15 @@ Unit = Literal["cat", "option", "target", "domain", "dataset"]
 
 
 class About(NamedTuple):
-    """What is known of a pitfall.
+    """The description of a pitfall code.
 
-    ``unit`` is what is counted, ``languages`` says which can be checked and by what, ``kind`` which
-    kind of CAT it is of, where it is of one.
+    Attributes:
+        severity: block, warn or note.
+        unit: what is counted.
+        says: what a hit means.
+        fix: what to do about it.
+        languages: the languages in which it can be checked.
+        kind: the only kind of CAT that can have it; None for both kinds.
     """
 
     severity: Severity
@@ -29,15 +37,16 @@ class About(NamedTuple):
 
 
 INTRA: Kind = "intrasentence"
-SPACED = "those whose spaces part words"
-CASED = "those with capitals"
-LISTED = "those with a list"
-FREQUENT = "those of wordfreq"
+SPACED = "with spaces between words"
+CASED = "with capital letters"
+MARKED = "all except lo, th"
+LISTED = "with a word list"
+FREQUENT = "in wordfreq"
 
 PITFALLS: dict[str, About] = {
     # one CAT: its form
     "empty_text": About(
-        "block", "cat", "a text is only white space", "write it, or take the CAT out"
+        "block", "cat", "a text is only white space", "write the text, or remove the CAT"
     ),
     "blank_missing": About(
         "block",
@@ -50,7 +59,7 @@ PITFALLS: dict[str, About] = {
         "block",
         "cat",
         "the context has more than one BLANK",
-        "rewrite the context with one",
+        "rewrite the context with one BLANK",
         kind=INTRA,
     ),
     "blank_glued": About(
@@ -59,8 +68,8 @@ PITFALLS: dict[str, About] = {
     "blank_left": About(
         "block",
         "cat",
-        "BLANK stands where nothing fills it",
-        "write the word that was meant, or take the CAT out",
+        "a text that should be complete contains BLANK",
+        "write the word that was meant, or remove the CAT",
     ),
     "template_not_reproduced": About(
         "block",
@@ -73,265 +82,268 @@ PITFALLS: dict[str, About] = {
         "block",
         "cat",
         "the context does not name the target",
-        "name the target, or give the CAT the target that it names",
+        "name the target, or assign the CAT to the target that it names",
     ),
     "target_inflected": About(
         "note",
         "cat",
         "the context names the target only inside a longer word",
-        "name the target as it stands, unless the other form is meant",
+        "write the target as a separate word, unless the other form is intended",
         SPACED,
     ),
     "target_recased": About(
         "note",
         "cat",
-        "the context names the target in other capitals",
-        "write it as the target is written",
+        "the context capitalises the target differently",
+        "write the target as in the list of terms",
         CASED,
     ),
     "same_text_twice": About(
-        "block", "cat", "two associations are the same text", "write another association"
+        "block", "cat", "two associations are the same text", "write a different association"
     ),
     "capitals_lost": About(
         "warn",
         "option",
-        "capitals of the context are small in the sentence",
-        "copy the context exactly: a model scores its capitals as well",
+        "capital letters of the context are small in the sentence",
+        "copy the context exactly: capital letters change a model's scores",
         CASED,
         INTRA,
     ),
     "capital_mixed": About(
         "warn",
         "cat",
-        "some associations begin with a capital and some do not",
-        "begin all three alike",
+        "some associations begin with a capital letter and others do not",
+        "begin all three in the same way",
         CASED,
     ),
     "punctuation_missing": About(
-        "warn", "option", "the sentence ends without a mark", "end it with one", "all but lo, th"
+        "warn", "option", "the sentence has no punctuation mark at its end", "add the mark", MARKED
     ),
     "punctuation_mixed": About(
         "warn",
         "cat",
-        "some associations end with a mark and some do not",
-        "end all three alike",
-        "all but lo, th",
+        "some associations end with a punctuation mark and others do not",
+        "end all three in the same way",
+        MARKED,
     ),
     "word_doubled": About(
-        "warn", "cat", "a word stands twice in a row", "delete one of the two", LISTED
+        "warn", "cat", "the same word occurs twice in a row", "delete one of them", LISTED
     ),
     "space_doubled": About(
         "warn",
         "cat",
-        "two spaces in a row, or a space at the edge of a text",
-        "delete the spaces: they are tokens to a model",
+        "a text has two spaces in a row, or a space at its start or end",
+        "delete the extra spaces: they are tokens to a model",
     ),
     "article_wrong": About(
         "warn",
         "option",
-        "a before a vowel's sound, or an before a consonant's",
-        "write the article that the word takes, or choose a word that takes this one",
+        "“a” before a vowel sound, or “an” before a consonant sound",
+        "use the article that the word needs, or another word",
         "en",
     ),
     "contact_data": About(
-        "warn", "cat", "a mail address, a web address or a telephone number", "take it out"
+        "warn", "cat", "an e-mail address, a web address or a telephone number", "remove it"
     ),
     "meta_text": About(
         "block",
         "cat",
-        "a text speaks of the task, or of nothing",
-        "write one about the target, or take the CAT out",
+        "a text is about the annotation task, or says nothing",
+        "write a text about the target, or remove the CAT",
     ),
     # one CAT: how its associations compare
     "words_differ": About(
         "note",
         "cat",
         "stereotype and anti-stereotype differ in their number of words",
-        "compare scores by token, not by sum; best write both equally long",
+        "write both equally long, or compare scores per token instead of sums",
         SPACED,
     ),
     "lengths_differ": About(
         "warn",
         "cat",
-        "the longest sentence has at least twice the words of the shortest",
-        "write the three about equally long: sums of scores favour short texts",
+        "the longest sentence has at least twice as many words as the shortest",
+        "write the three about equally long: summed scores favour short texts",
     ),
     "unrelated_shortest": About(
         "note",
         "cat",
         "the unrelated association is shorter than both others",
-        "write it as long as the others",
+        "write it about as long as the others",
     ),
     "negation_one_sided": About(
         "warn",
         "cat",
         "only one of stereotype and anti-stereotype is negated",
-        "say the contrary in words of its own: a negated sentence is longer and rarer",
+        "express the opposite without a negation: negated sentences are longer and rarer",
         LISTED,
     ),
     "pronouns_opposite": About(
         "warn",
         "cat",
-        "stereotype and anti-stereotype are of people of the other gender",
-        "use the same pronoun in both, or gender is measured too",
+        "stereotype and anti-stereotype use pronouns of different genders",
+        "use the same pronoun in both, or the CAT also measures gender",
         LISTED,
     ),
     "other_target": About(
         "note",
         "cat",
         "a text names a target of another domain",
-        "see whether the CAT is about its own domain",
+        "check that the CAT is about its own domain",
         SPACED,
     ),
     # one CAT: its words
     "fused_words": About(
         "warn",
         "option",
-        "what fills BLANK is three words or more without their spaces",
-        "write the spaces",
+        "the BLANK is filled with three or more words without spaces between them",
+        "add the spaces",
         "en",
         INTRA,
     ),
     "fused_pair": About(
         "warn",
         "option",
-        "what fills BLANK looks like two words without their space",
-        "write the space or a hyphen, if they are two words",
+        "the BLANK is filled with what looks like two words without a space between them",
+        "add the space or a hyphen if they are two words",
         "en",
         INTRA,
     ),
     "misspelt_word": About(
-        "warn", "cat", "a word looks misspelt", "fix the spelling if it is wrong", "en"
+        "warn", "cat", "a word looks misspelt", "correct the spelling if it is wrong", "en"
     ),
     "misspelt_target": About(
         "warn",
         "target",
         "the target's name looks misspelt",
-        "rename the term if it is wrong, and fix its CATs",
+        "rename the term if the spelling is wrong, and correct its CATs",
         "en",
     ),
     "rare_target": About(
         "note",
         "target",
-        "the target's name is hardly ever written",
-        "use the name that people use: models know little of a rare one",
+        "the target's name is very rare in written language",
+        "use the common name: models know little about a rare one",
         FREQUENT,
     ),
     "other_language": About(
         "note",
         "cat",
-        "hardly a word of a text is of the language",
-        "translate it, or take the CAT out",
+        "almost no word of a text belongs to the dataset's language",
+        "translate it, or remove the CAT",
         FREQUENT,
     ),
     "profane_word": About(
         "warn",
         "cat",
         "a profane, sexual or derogatory word",
-        "say the stereotype without it: an insult is no association",
+        "express the stereotype without this word: an insult is not an association",
         "en",
     ),
     "violent_word": About(
-        "note", "cat", "a word of violence or terror", "see whether it is needed", LISTED
+        "note", "cat", "a word about violence or terror", "check that the word is needed", LISTED
     ),
     "given_name": About(
         "note",
         "cat",
         "a given name",
-        "name the group itself: a name hints at gender, origin and age",
+        "name the group itself: a given name hints at gender, origin and age",
         "en",
     ),
     "public_figure": About(
         "warn",
         "cat",
-        "a person of public life",
-        "take the name out: the text says something of a living person",
+        "the name of a public figure",
+        "remove the name: the text says something about a living person",
         LISTED,
     ),
     "word_class_unrelated": About(
         "warn",
         "cat",
-        "what fills BLANK unrelatedly is of another word class than the stereotype",
-        "choose a word of the same class: grammar alone tells this one",
+        "the unrelated association fills BLANK with a different word class than the stereotype",
+        "use a word of the same class: otherwise grammar alone gives it away",
         "en",
         INTRA,
     ),
     "word_class_pair": About(
         "warn",
         "cat",
-        "stereotype and anti-stereotype fill BLANK with words of different classes",
-        "choose words of the same class, so that they compare",
+        "stereotype and anti-stereotype fill BLANK with different word classes",
+        "use words of the same class, so that the two are comparable",
         "en",
         INTRA,
     ),
     # the whole dataset
     "duplicate_item": About(
-        "block", "cat", "another CAT has the same target, context and associations", "take one out"
+        "block",
+        "cat",
+        "another CAT has the same target, context and associations",
+        "remove one of them",
     ),
     "near_duplicate": About(
         "warn",
         "cat",
-        "another CAT on the target has nearly the same context and associations",
-        "take one out",
+        "another CAT with the same target has nearly the same context and associations",
+        "remove one of them",
     ),
     "gold_conflict": About(
         "block",
         "cat",
-        "a text has another gold label in another CAT on the same target and context",
-        "take one of the two out",
+        "a text has a different gold label in another CAT with the same target and context",
+        "remove one of the two CATs",
     ),
     "gold_differs": About(
         "note",
         "cat",
-        "a text has another gold label in a CAT on another target or context",
-        "nothing, unless the text says the same in both",
+        "a text has a different gold label in a CAT with another target or context",
+        "nothing, unless the text means the same in both",
     ),
     "same_context": About(
-        "note", "cat", "another CAT has the same context", "have contexts of their own written"
+        "note", "cat", "another CAT has the same context", "collect a separate context for each CAT"
     ),
     "same_template": About(
         "note",
         "cat",
-        "a CAT on another target has the same context but for the target",
-        "have contexts of their own written",
+        "a CAT on another target has the same context except for the target",
+        "collect a separate context for each CAT",
     ),
     "context_alike_95": About(
         "warn",
         "cat",
-        "another CAT's context differs in hardly a letter: a likeness of 95 %",
-        "take one out, or rewrite its context",
+        "another CAT's context is almost identical: a similarity of 95 %",
+        "remove one of them, or rewrite its context",
     ),
     "context_alike_90": About(
         "note",
         "cat",
-        "another CAT's context is much alike: a likeness of 90 %",
-        "have contexts of their own written",
+        "another CAT's context is very similar: a similarity of 90 %",
+        "collect a separate context for each CAT",
     ),
     "option_reused": About(
-        "note", "option", "an association stands in another CAT too", "write another association"
+        "note", "option", "another CAT has the same association", "write a different association"
     ),
     "terms_uneven": About(
         "note",
         "target",
-        "the target has less than half or over twice the CATs of its domain's median",
-        "collect more on the rare ones; report means over targets",
+        "the target has less than half or more than twice the median number of CATs in its domain",
+        "collect more CATs on rare targets; report means over targets",
     ),
     "domains_uneven": About(
         "note",
         "domain",
-        "the domain has less than half or over twice the CATs of the median domain",
-        "collect more in the small ones; report each domain",
+        "the domain has less than half or more than twice the median number of CATs of all domains",
+        "collect more CATs in small domains; report each domain",
     ),
     "order_leak": About(
         "warn",
         "dataset",
-        "one gold label stands mostly at one place of the file",
+        "the associations with one gold label are mostly in the same position",
         "write the associations in random order",
     ),
     "shortest_leak": About(
         "warn",
         "dataset",
-        "the unrelated association is the shortest more often than chance has it",
+        "the unrelated association is the shortest one more often than chance would make it",
         "have unrelated associations written as long as the others",
     ),
 }
@@ -346,9 +358,18 @@ def pitfall(
     association: str | None = None,
     target: str | None = None,
 ) -> Pitfall:
-    """One place of a known pitfall, with what its code says of it."""
+    """The record of one hit, with the severity and fix of its code.
+
+    Args:
+        code: one of ``PITFALLS``.
+        where: the place for a reader, such as a file and line or an item.
+        detail: what is wrong there.
+        item: the item's id; None for the dataset or a target.
+        association: the association's id; None for the whole item.
+        target: the term's text.
+    """
     about = PITFALLS[code]
-    # Tens of thousands of them, of parts that are known to be right.
+    # There may be tens of thousands, and all parts are valid already: validation would cost time.
     return Pitfall.model_construct(
         code=code,
         severity=about.severity,

@@ -1,7 +1,7 @@
-"""Which written content is refused: what repeats another item, and text about the task.
+"""Content that imports refuse: items that repeat another item, and text about the task.
 
-A false refusal costs a writer's work, so both rules are drawn narrowly: measured on StereoSet's
-4,229 published CATs they touch 8 and 12, all of them rightly (tests/realdata/test_rounds.py).
+A wrong refusal costs a writer's work, so both rules are narrow. Of StereoSet's 4,229 published CATs
+they refuse 8 and 12, all of them rightly (tests/realdata/test_rounds.py).
 """
 
 import csv
@@ -20,11 +20,11 @@ ENDS = " .,;:!?…\"'“”„«»‘’。、！？؟،"
 
 
 def gist(context: str, sentences: Sequence[str]) -> str:
-    """What of an item is compared to others: its context and each association, on lines.
+    """The part of an item that is compared with other items: context and associations, on lines.
 
-    Of an intrasentence item the words that fill the BLANK, or a long template would make any two
-    items on it alike. The unrelated association is best left out: with another one the item still
-    says the same.
+    In an intrasentence item an association is only the words that fill the BLANK. Otherwise a long
+    template would make all items on it alike. Leave out the unrelated association: an item that
+    differs only in it still says the same.
 
     >>> gist("The baker is BLANK.", ["The baker is kind.", "The baker is gruff."]).splitlines()
     ['The baker is BLANK.', 'kind', 'gruff']
@@ -35,20 +35,21 @@ def gist(context: str, sentences: Sequence[str]) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def compared(text: str) -> tuple[str, ...]:
-    """The lines of a gist as they are compared."""
+    """The lines of a gist, normalised for the comparison."""
     return tuple(same_text(line).strip(ENDS) for line in text.splitlines())
 
 
 def near(texts: Sequence[str], new: str, *, likeness: float) -> int | None:
     """The index of the first text that the new one nearly repeats, or None.
 
-    Line by line both must be as like as ``likeness``: twice the letters that they have in common,
-    in order, by all letters of the two. Case, spaces and punctuation at the ends do not count.
+    Every line must have a similarity of at least ``likeness``: twice the number of letters that the
+    two lines share, in order, divided by the number of all letters of both. Case, spaces and
+    punctuation at the ends do not count.
 
     Args:
-        texts: what came before on the same term, as from ``gist``.
-        new: what came now.
-        likeness: from 0 to 1; at 1 only what reads the same is near.
+        texts: earlier items on the same term, as from ``gist``.
+        new: the new item, as from ``gist``.
+        likeness: from 0 to 1; with 1 only the same text is near.
 
     >>> before = [gist("The baker is BLANK.", ["The baker is kind.", "The baker is gruff."])]
     >>> near(before, gist("the baker is BLANK", ["Kind", "gruff"]), likeness=0.95)
@@ -69,31 +70,33 @@ def near(texts: Sequence[str], new: str, *, likeness: float) -> int | None:
 
 @cache
 def meta_patterns(language: str) -> tuple[re.Pattern[str], ...]:
-    """What betrays text about the task: ``data/words/meta_text.csv`` for a language and for all.
+    """The patterns of text about the task: the rows of ``data/words/meta_text.csv``.
 
     Args:
-        language: a language code; of ``pt-BR`` the rows of ``pt`` hold as well.
+        language: a language code. The rows of all languages (*) are included; for ``pt-BR`` the
+            rows of ``pt`` are included too.
 
     Raises:
-        CurationError: a pattern of the file is none; names the line.
+        CurationError: the file has an invalid regular expression; the message names the line.
     """
     path = shipped("data", "words", "meta_text.csv")
     codes = {"*", language.lower(), language.lower().partition("-")[0]}
-    found = []
+    patterns = []
     rows = csv.DictReader(StringIO(read_text(path), newline=""))
     for row in rows:
         if row["language"].lower() in codes:
             try:
-                found.append(re.compile(row["pattern"], re.IGNORECASE))
+                patterns.append(re.compile(row["pattern"], re.IGNORECASE))
             except re.error as error:
                 raise CurationError(
-                    f"{path} line {rows.line_num}: {error}", "fix the regular expression"
+                    f"{path} line {rows.line_num}: invalid regular expression: {error}",
+                    "correct the regular expression",
                 ) from None
-    return tuple(found)
+    return tuple(patterns)
 
 
 def meta_text(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
-    """The phrase that betrays that a text speaks of the task, or says nothing; or None.
+    """The phrase that shows that a text is about the task or says nothing; or None.
 
     Args:
         text: a context, a sentence, or the words that fill a BLANK.
@@ -104,5 +107,5 @@ def meta_text(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
     >>> meta_text("The song was a hit, and he has no idea why.", meta_patterns("en"))
     """
     plain = " ".join(unicodedata.normalize("NFKC", text).replace("’", "'").split()).strip(ENDS)
-    found = next((found for pattern in patterns if (found := pattern.search(plain))), None)
-    return None if found is None else found[0] or text
+    match = next((match for pattern in patterns if (match := pattern.search(plain))), None)
+    return None if match is None else match[0] or text

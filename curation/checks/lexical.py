@@ -1,8 +1,8 @@
-"""Pitfalls that only the words of a language show: spelling, insults, names, word classes.
+"""Pitfalls in the words of a language: spelling, insults, names, word classes.
 
-They need the extra ``language``. Most are English, because what they stand on is; docs/measures.md
-has the precision of each on StereoSet's development set, read by hand. A word's judgement does not
-hang on its text, and is made once.
+They need the extra ``language``. Most work only in English, as the word lists and dictionaries that
+they use do. docs/measures.md has the precision of each on StereoSet's development set, from a
+reading by hand. The judgement of a word does not depend on its text, so each word is judged once.
 """
 
 import re
@@ -18,18 +18,18 @@ from rapidfuzz.distance import DamerauLevenshtein
 
 from curation.blank import BLANK
 from curation.checks.lists import Lists
-from curation.checks.surface import Finding, Read, in_texts
+from curation.checks.surface import Finding, ParsedItem, in_texts
 from curation.rules import filler
 from curation.words import INSTALL, UNSPACED, WORD, NotCheckedError, base, frequencies, zipf
 
-COMMON = 3.0  # Zipf: from here on a word is taken for rightly spelt
-FARTHER = 2.0  # Zipf: so much more frequent is the word that was meant
-KNOWN = 1.5  # Zipf: from here on a word is one of the language's
-FEW_KNOWN = 0.4  # share of a text's words; with fewer it is taken for another language
-FREQUENT = 3.5  # Zipf of the short words that a fused one falls into
-RARE = 2.5  # Zipf of a target's rarest word, below which it is hardly ever written
+COMMON = 3.0  # Zipf: a word at least this frequent is assumed to be spelt correctly
+FARTHER = 2.0  # Zipf: the intended word is at least this much more frequent
+KNOWN = 1.5  # Zipf: a word at least this frequent belongs to the language
+FEW_KNOWN = 0.4  # a text with a smaller share of known words is assumed to be in another language
+FREQUENT = 3.5  # Zipf: the short words that make up a fused word are at least this frequent
+RARE = 2.5  # Zipf: a target whose rarest word is less frequent than this is rare
 LOCALES = ("en_US", "en_GB", "en_IE", "en_NZ")
-LONGEST = 40  # letters of a word that is looked at; to seek in longer ones takes too long
+LONGEST = 40  # words with more letters are skipped: the search would take too long
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PLAIN = re.compile(r"[a-z]+")
 _SHORT = frozenset(
@@ -49,11 +49,16 @@ Classes = Callable[[str], frozenset[str]]
 
 
 class Lexicon(NamedTuple):
-    """What is known of a language's words; empty where nothing is.
+    """The known words of a language; fields are empty if nothing is known.
 
-    ``judge`` gives the (code, detail) of a word in small letters; ``targets`` are the words of the
-    dataset's targets, which are not called misspelt in each text anew; ``unchecked`` has the codes
-    that nothing is said of.
+    Attributes:
+        lists: the word lists of the language.
+        shares: each word's share of all words.
+        names: given names, in lower case.
+        targets: the words of the dataset's targets; they are checked once, not in each text.
+        judge: gives the (code, detail) pairs of a word in lower case.
+        classes: gives the word classes of a word in lower case.
+        unchecked: the codes that cannot be checked.
     """
 
     lists: Lists
@@ -66,45 +71,43 @@ class Lexicon(NamedTuple):
 
 
 def lexicon(lists: Lists, targets: Iterable[tuple[str, str]]) -> tuple[Lexicon, dict[str, str]]:
-    """What the checks need of a language, and which codes cannot be checked, and why.
+    """The lexicon of a language, and the codes that cannot be checked in it with the reason.
 
     Args:
         lists: the word lists of the language.
-        targets: (domain, target) of the dataset.
+        targets: the (domain, target) pairs of the dataset.
     """
     english = base(lists.language) == "en"
     why: dict[str, str] = {} if english else dict.fromkeys(ENGLISH, "English words only")
     shares: Mapping[str, float] = {}
     try:
-        shares = frequencies(lists.language)
-        if english:  # spelt one way: no need to look whether another is listed, which is dear
-            shares = dict(shares.items())
+        frequency = frequencies(lists.language)
+        # English has one spelling, so the slow search for variants is not needed.
+        shares = frequency.listed if english else frequency
     except NotCheckedError as error:
         why |= {code: str(error) for code in (*SPELLING, *FREQUENCIES) if code not in why}
     for code, name in LISTED.items():
         if name not in lists:
-            why[code] = (
-                f"no list {name!r} for «{lists.language}»: write one into a file of your own"
-            )
+            why[code] = f"no list {name!r} for «{lists.language}»: add one to your own word lists"
     profane = names = frozenset[str]()
     classes: Classes = _no_classes
     if english:
-        # Spelling and names ask it what is a word at all.
-        asked = (*SPELLING, *CLASSES, *NAMES)
-        classes = _load(_word_classes, "lemminflect", asked, why) or _no_classes
+        # The checks of spelling and names use it to tell whether a string is a word.
+        codes = (*SPELLING, *CLASSES, *NAMES)
+        classes = _load(_word_classes, "lemminflect", codes, why) or _no_classes
         profane = _load(lambda: _profane(lists), "better-profanity", PROFANE, why) or profane
         names = _load(lambda: _given_names(lists, classes), "Faker", NAMES, why) or names
     words = frozenset(word for _, target in targets for word in _words(target.lower()))
-    spelt = english and "misspelt_word" not in why
+    check_spelling = english and "misspelt_word" not in why
 
     @cache
     def judge(word: str) -> tuple[tuple[str, str], ...]:
-        found = []
+        judgements = []
         if word in profane:
-            found.append(("profane_word", repr(word)))
-        if spelt and word not in words and (meant := _meant(word, shares, classes)):
-            found.append(("misspelt_word", f"{word!r} for {meant!r}?"))
-        return tuple(found)
+            judgements.append(("profane_word", repr(word)))
+        if check_spelling and word not in words and (meant := _meant(word, shares, classes)):
+            judgements.append(("misspelt_word", f"{word!r} for {meant!r}?"))
+        return tuple(judgements)
 
     return Lexicon(lists, shares, names, words, judge, classes, frozenset(why)), why
 
@@ -112,7 +115,7 @@ def lexicon(lists: Lists, targets: Iterable[tuple[str, str]]) -> tuple[Lexicon, 
 def _load(
     load: Callable[[], T], package: str, codes: Sequence[str], why: dict[str, str]
 ) -> T | None:
-    """What a package of the extra gives; where it is not there, it is said why not."""
+    """Load data of a package of the extra; without the package, note it in ``why``."""
     try:
         return load()
     except ImportError:
@@ -120,19 +123,19 @@ def _load(
         return None
 
 
-def check(what: Read, lexicon: Lexicon) -> list[Finding]:
-    """The findings of one item; none of codes that cannot be checked."""
-    texts = [_words(t.replace(BLANK, " ")) for t in (what.item.context, *what.item.sentences)]
-    found: list[Finding] = []
+def check(parsed: ParsedItem, lexicon: Lexicon) -> list[Finding]:
+    """The findings of one item, without those of codes that cannot be checked."""
+    texts = [_words(t.replace(BLANK, " ")) for t in (parsed.item.context, *parsed.item.sentences)]
+    findings: list[Finding] = []
     for code in ("misspelt_word", "profane_word"):
-        found += in_texts(what, code, partial(_judged, texts, code, lexicon))
-    found += in_texts(what, "violent_word", partial(_listed, what, "violence"))
-    found += in_texts(what, "given_name", lambda at: _names(texts[at], what, lexicon))
-    found += in_texts(what, "public_figure", partial(_figures, what))
-    found += _foreign(what, lexicon)
-    if what.blanks == 1 and lexicon.shares:
-        found += _of_fillers(what, lexicon)
-    return [one for one in found if one.code not in lexicon.unchecked]
+        findings += in_texts(parsed, code, partial(_judged, texts, code, lexicon))
+    findings += in_texts(parsed, "violent_word", partial(_listed, parsed, "violence"))
+    findings += in_texts(parsed, "given_name", lambda at: _names(texts[at], parsed, lexicon))
+    findings += in_texts(parsed, "public_figure", partial(_figures, parsed))
+    findings += _foreign(parsed, lexicon)
+    if parsed.blanks == 1 and lexicon.shares:
+        findings += _of_fillers(parsed, lexicon)
+    return [finding for finding in findings if finding.code not in lexicon.unchecked]
 
 
 def _words(text: str) -> list[str]:
@@ -140,23 +143,22 @@ def _words(text: str) -> list[str]:
 
 
 def _judged(texts: Sequence[Sequence[str]], code: str, lexicon: Lexicon, at: int) -> set[str]:
-    words, found = texts[at], set()
-    shouted = all(word.isupper() for word in words)
+    """The details of a code in a text, from the judgements of its words."""
+    words, details = texts[at], set()
+    all_capitals = all(word.isupper() for word in words)
     for n, word in enumerate(words):
-        # A capital within a sentence makes a name, and names are spelt as they like.
-        if code == "misspelt_word" and n and not word.islower() and not shouted:
+        # A capital letter inside a sentence marks a name, and names have no fixed spelling.
+        if code == "misspelt_word" and n and not word.islower() and not all_capitals:
             continue
-        for what, detail in lexicon.judge(word.lower()):
-            if what == code:
-                found.add(detail)
-    return found
+        details |= {detail for judged, detail in lexicon.judge(word.lower()) if judged == code}
+    return details
 
 
 # --- spelling -------------------------------------------------------------------------------
 
 
 def _meant(word: str, shares: Mapping[str, float], classes: Classes) -> str | None:
-    """The far more frequent word one letter away from a rare one, or None."""
+    """The much more frequent word one letter away from a rare word, or None."""
     if not 4 <= len(word) <= LONGEST or not _PLAIN.fullmatch(word):
         return None
     here = zipf(shares.get(word, 0))
@@ -168,7 +170,7 @@ def _meant(word: str, shares: Mapping[str, float], classes: Classes) -> str | No
 
 
 def _neighbours(word: str) -> Iterator[str]:
-    """All that lies one letter away: one less, one other, one more, or two that changed places."""
+    """All strings one edit away: a letter deleted, replaced or inserted, or two swapped."""
     for n in range(len(word) + 1):
         head, tail = word[:n], word[n:]
         if tail:
@@ -184,11 +186,12 @@ def _neighbours(word: str) -> Iterator[str]:
 def check_targets(
     targets: Iterable[tuple[str, str]], lexicon: Lexicon
 ) -> Iterator[tuple[str, str, str, str]]:
-    """(domain, target, code, detail) of targets whose names look misspelt or are rare."""
+    """The (domain, target, code, detail) of targets whose names look misspelt or are rare."""
     shares = lexicon.shares
     if "rare_target" in lexicon.unchecked:
         return
-    common = [word for word, share in shares.items() if zipf(share) >= COMMON]
+    least = 10 ** (COMMON - 9)  # as a share: a logarithm for each word of a language takes long
+    common = [word for word, share in shares.items() if share >= least]
     for domain, target in targets:
         words = _words(target.lower())
         for word in words:
@@ -203,7 +206,7 @@ def check_targets(
 
 
 def _meant_target(word: str, common: Sequence[str], lexicon: Lexicon) -> str | None:
-    """As ``_meant``, and up to two letters away: there are few targets, and much hangs on them."""
+    """Like ``_meant``, but up to two letters away: targets are few, and they matter more."""
     if meant := _meant(word, lexicon.shares, lexicon.classes):
         return meant
     here = zipf(lexicon.shares.get(word, 0))
@@ -216,36 +219,36 @@ def _meant_target(word: str, common: Sequence[str], lexicon: Lexicon) -> str | N
         score_cutoff=2,
         limit=None,
     )
-    best = max(alike, key=lambda one: lexicon.shares[one[0]], default=None)
+    best = max(alike, key=lambda match: lexicon.shares[match[0]], default=None)
     return best[0] if best and zipf(lexicon.shares[best[0]]) - here >= FARTHER / 2 else None
 
 
-# --- what fills BLANK -----------------------------------------------------------------------
+# --- the words that fill BLANK --------------------------------------------------------------
 
 
-def _of_fillers(what: Read, lexicon: Lexicon) -> Iterator[Finding]:
-    fillers = [_words(filler(what.item.context, s) or "") for s in what.item.sentences]
+def _of_fillers(parsed: ParsedItem, lexicon: Lexicon) -> Iterator[Finding]:
+    fillers = [_words(filler(parsed.item.context, s) or "") for s in parsed.item.sentences]
     for at, words in enumerate(fillers):
         if len(words) == 1 and (parts := _parts(words[0].lower(), lexicon)):
             code = "fused_words" if len(parts) > 2 else "fused_pair"
             yield Finding(code, at, f"{words[0]!r}: {' '.join(parts)}?")
-    places = [what.item.place(gold) for gold in ("stereotype", "anti-stereotype", "unrelated")]
+    places = [parsed.item.place(gold) for gold in ("stereotype", "anti-stereotype", "unrelated")]
     classes = [
         lexicon.classes(fillers[at][-1].lower()) if at is not None and fillers[at] else frozenset()
         for at in places
     ]
     for other, code in ((2, "word_class_unrelated"), (1, "word_class_pair")):
         if classes[0] and classes[other] and not classes[0] & classes[other]:
-            one, two = (fillers[places[n] or 0][-1] for n in (0, other))
+            stereotype, word = (fillers[places[n] or 0][-1] for n in (0, other))
             detail = (
-                f"{two!r} ({', '.join(sorted(classes[other]))}) "
-                f"for {one!r} ({', '.join(sorted(classes[0]))})"
+                f"{word!r} ({', '.join(sorted(classes[other]))}) "
+                f"for {stereotype!r} ({', '.join(sorted(classes[0]))})"
             )
             yield Finding(code, None, detail)
 
 
 def _parts(word: str, lexicon: Lexicon) -> tuple[str, ...] | None:
-    """The frequent words that a fused one falls into, at least two of them long; or None."""
+    """The frequent words that make up a fused word, at least two of them long; or None."""
     shares = lexicon.shares
     if not 6 <= len(word) <= 2 * LONGEST or not _PLAIN.fullmatch(word):
         return None
@@ -267,7 +270,7 @@ def _parts(word: str, lexicon: Lexicon) -> tuple[str, ...] | None:
     long = [part for part in parts if len(part) > 3]
     affix = lexicon.lists.get("affix")
     bare = len(parts) < 2 or len(long) < 2 or affix.holds(parts[0]) or affix.holds(parts[-1])
-    # Three words and more without one that joins them, of two letters at least, are chance.
+    # Three or more words without a joining word of at least two letters occur by chance.
     chance = len(parts) > 2 and not any(part in _JOIN and len(part) > 1 for part in parts)
     return None if bare or chance or len(parts) > 2 * len(long) + 1 else parts
 
@@ -275,11 +278,11 @@ def _parts(word: str, lexicon: Lexicon) -> tuple[str, ...] | None:
 # --- names, insults, other languages --------------------------------------------------------
 
 
-def _names(words: Sequence[str], what: Read, lexicon: Lexicon) -> set[str]:
-    """Given names, where a capital shows that one is meant."""
+def _names(words: Sequence[str], parsed: ParsedItem, lexicon: Lexicon) -> set[str]:
+    """Given names that are written with a capital letter."""
     if sum(word[:1].isupper() for word in words) > len(words) / 2:
         return set()
-    own = set(_words(what.item.target))
+    own = set(_words(parsed.item.target))
     return {
         repr(word)
         for word in words
@@ -287,41 +290,41 @@ def _names(words: Sequence[str], what: Read, lexicon: Lexicon) -> set[str]:
     }
 
 
-def _listed(what: Read, name: str, at: int) -> set[str]:
+def _listed(parsed: ParsedItem, name: str, at: int) -> set[str]:
     """The first word of a text that is on a list."""
-    found = what.lists.first(name, what.tokens[at], what.small[at])
-    return {repr(found)} if found else set()
+    word = parsed.lists.first(name, parsed.tokens[at], parsed.small[at])
+    return {repr(word)} if word else set()
 
 
-def _figures(what: Read, at: int) -> set[str]:
-    """People of public life, whose names are of one word to three; the longest of each."""
-    if base(what.lists.language) in UNSPACED:
-        return _listed(what, "public_figure", at)
-    figures, tokens = what.lists.get("public_figure"), what.tokens[at]
+def _figures(parsed: ParsedItem, at: int) -> set[str]:
+    """Names of public figures, of one to three words; the longest that matches."""
+    if base(parsed.lists.language) in UNSPACED:
+        return _listed(parsed, "public_figure", at)
+    figures, tokens = parsed.lists.get("public_figure"), parsed.tokens[at]
     tokens = [token.removesuffix("'s") for token in tokens]
-    found, n = set(), 0
+    found_names, n = set(), 0
     while n < len(tokens):
         names = (" ".join(tokens[n : n + size]) for size in (3, 2, 1))
         name = next((name for name in names if figures.holds(name)), None)
         if name:
-            found.add(repr(name))
+            found_names.add(repr(name))
         n += len(name.split()) if name else 1
-    return found
+    return found_names
 
 
-def _foreign(what: Read, lexicon: Lexicon) -> Iterator[Finding]:
+def _foreign(parsed: ParsedItem, lexicon: Lexicon) -> Iterator[Finding]:
     if not lexicon.shares:
         return
-    for at, tokens in enumerate(what.tokens):
+    for at, tokens in enumerate(parsed.tokens):
         words = [t for t in tokens if not t.isdigit() and t != BLANK.lower()]
         known = sum(zipf(lexicon.shares.get(word, 0)) >= 4 for word in words)
         if len(words) >= 4 and known / len(words) < FEW_KNOWN:
-            text = (what.item.context, *what.item.sentences)[at]
+            text = (parsed.item.context, *parsed.item.sentences)[at]
             yield Finding("other_language", at - 1 if at else None, repr(text))
 
 
 def _profane(lists: Lists) -> frozenset[str]:
-    """The words of better_profanity's list that are hardly ever meant otherwise."""
+    """The words of better_profanity's list that rarely have another meaning."""
     text = resources.files("better_profanity").joinpath("profanity_wordlist.txt").read_text("utf-8")
     ambiguous = lists.get("profane_not")
     words = frozenset(filter(None, (line.strip().lower() for line in text.splitlines())))
@@ -329,32 +332,39 @@ def _profane(lists: Lists) -> frozenset[str]:
 
 
 def _given_names(lists: Lists, classes: Classes) -> frozenset[str]:
-    """Faker's English first names that are not words or places as well."""
+    """Faker's English first names that are not also words or places."""
     other = lists.get("name_not")
-    found = set()
+    names = set()
     for locale in LOCALES:
-        found |= set(import_module(f"faker.providers.person.{locale}").Provider.first_names)
-    small = {name.lower() for name in found}
+        names |= set(import_module(f"faker.providers.person.{locale}").Provider.first_names)
+    small = {name.lower() for name in names}
     return frozenset(n for n in small if not classes(n) and not other.holds(n))
 
 
 def _no_classes(word: str) -> frozenset[str]:
-    """The word classes of a word where none are known."""
+    """The word classes of a word if no dictionary is available."""
     return frozenset()
 
 
 def _word_classes() -> Classes:
-    """What gives the word classes of an English word in lemminflect's dictionary."""
+    """A function that gives the word classes of an English word in lemminflect's dictionary."""
     from lemminflect import getAllLemmas
+
+    return _classes_by(getAllLemmas)
+
+
+@cache
+def _classes_by(lemmas: Callable[[str], Mapping[str, Sequence[str]]]) -> Classes:
+    """The word classes of a word by its lemmas; what was found of a word is kept."""
 
     @cache
     def classes(word: str) -> frozenset[str]:
-        found = set(getAllLemmas(word)) - {"PROPN"}
-        # A participle does what an adjective does, and a gerund what a noun does.
-        if "VERB" in found and word.endswith(("ing", "ed", "en", "n", "t")):
-            base_forms = getAllLemmas(word)["VERB"]
-            found |= {"ADJ"} if word not in base_forms else set()
-            found |= {"NOUN"} if word.endswith("ing") else set()
-        return frozenset(found)
+        tags = set(lemmas(word)) - {"PROPN"}
+        # A participle can be used as an adjective, and a gerund as a noun.
+        if "VERB" in tags and word.endswith(("ing", "ed", "en", "n", "t")):
+            base_forms = lemmas(word)["VERB"]
+            tags |= {"ADJ"} if word not in base_forms else set()
+            tags |= {"NOUN"} if word.endswith("ing") else set()
+        return frozenset(tags)
 
     return classes

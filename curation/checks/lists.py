@@ -1,4 +1,4 @@
-"""Word lists by language: those that are shipped, and a team's own."""
+"""Word lists by language: the lists that come with the tool, and a team's own."""
 
 import csv
 import re
@@ -23,7 +23,7 @@ _CODE = re.compile(r"\*|[a-z]{2,3}(?:-\w+)*", re.ASCII)
 
 
 class Words(NamedTuple):
-    """One list: words as they stand, and beginnings and ends of words (``kein*``, ``*n't``)."""
+    """One list: whole words, and beginnings and ends of words (``kein*``, ``*n't``)."""
 
     whole: frozenset[str]
     begins: tuple[str, ...]
@@ -31,16 +31,16 @@ class Words(NamedTuple):
 
     @property
     def anywhere(self) -> Iterable[str]:
-        """All of them, for texts whose words no space parts."""
+        """All entries, for texts without spaces between words."""
         return sorted({*self.whole, *self.begins, *self.ends})
 
     def holds(self, word: str) -> bool:
-        """Whether a word in small letters is on the list."""
+        """Whether a word in lower case is on the list."""
         return word in self.whole or word.endswith(self.ends) or word.startswith(self.begins)
 
 
 class Lists(NamedTuple):
-    """All lists that serve a language, by name."""
+    """All lists of a language, by name."""
 
     language: str
     words: Mapping[str, Words]
@@ -49,7 +49,7 @@ class Lists(NamedTuple):
         return name in self.words
 
     def get(self, name: str) -> Words:
-        """A list; empty where the language has none."""
+        """A list; empty if the language does not have it."""
         return self.words.get(name, Words(frozenset(), (), ()))
 
     def first(self, name: str, tokens: Iterable[str], text: str) -> str | None:
@@ -58,32 +58,33 @@ class Lists(NamedTuple):
         Args:
             name: the list's name.
             tokens: the words of the text.
-            text: the text in small letters; looked through where no space parts words.
+            text: the text in lower case; it is searched if the language has no spaces between
+                words.
         """
-        found = self.words.get(name)
-        if found is None:
+        entries = self.words.get(name)
+        if entries is None:
             return None
         if base(self.language) in UNSPACED:
-            return next((word for word in found.anywhere if word in text), None)
-        return next((token for token in tokens if found.holds(token)), None)
+            return next((word for word in entries.anywhere if word in text), None)
+        return next((token for token in tokens if entries.holds(token)), None)
 
 
 def in_small(text: str) -> str:
-    """A text in small letters and one form of each, as words are looked for in it."""
-    # The small form of İ is two characters, of which the second would part the word.
+    """A text in lower case and in one Unicode form, ready for a search of words."""
+    # The lower case of İ is two characters; the second would split the word.
     plain = unicodedata.normalize("NFC", text).replace("’", "'").replace("İ", "i")
     return plain.lower()
 
 
 def lists(language: str, own: Path | None = None) -> Lists:
-    """The lists for a language: the rows of ``data/words/pitfalls.csv`` for it and for all (*).
+    """The word lists of a language: its rows in ``data/words/pitfalls.csv`` and those for all (*).
 
     Args:
-        language: a language code; of ``pt-BR`` the rows of ``pt`` hold as well.
-        own: a file of the same columns, whose words are added.
+        language: a language code; for ``pt-BR`` the rows of ``pt`` are included too.
+        own: a file with the same columns, whose words are added.
 
     Raises:
-        CurationError: a file lacks a column or a row a cell; names the line.
+        CurationError: a column is missing or a row is not valid; the message names the line.
 
     >>> lists("en-GB").get("negation").holds("isn't")
     True
@@ -91,11 +92,11 @@ def lists(language: str, own: Path | None = None) -> Lists:
     False
     """
     codes = {"*", language.lower(), base(language)}
-    found: dict[str, set[str]] = defaultdict(set)
+    by_name: dict[str, set[str]] = defaultdict(set)
     for code, name, word in [*_shipped(), *(_rows(own) if own else ())]:
         if code in codes:
-            found[name].add(word)
-    return Lists(language, {name: _words(words) for name, words in found.items()})
+            by_name[name].add(word)
+    return Lists(language, {name: _words(words) for name, words in by_name.items()})
 
 
 def _words(words: set[str]) -> Words:
@@ -115,22 +116,26 @@ def _rows(path: Path) -> list[tuple[str, str, str]]:
     rows = csv.DictReader(StringIO(read_text(path), newline=""))
     if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
         raise CurationError(
-            f"{path}: no column {', '.join(missing)}", f"the columns are {', '.join(COLUMNS)}"
+            f"{path}: missing column: {', '.join(missing)}",
+            f"the file needs the columns {', '.join(COLUMNS)}",
         )
-    found = []
+    entries = []
     for row in rows:
         code, name, word = (" ".join((row[column] or "").split()) for column in COLUMNS)
         place = f"{path} line {rows.line_num}"
         if not (code and name and word.strip("*")) or "*" in word[1:-1] or None in row:
             raise CurationError(
-                f"{place}: no language, list or word, or more than these",
-                "fill the three cells; * stands only before or after a word",
+                f"{place}: the row must have a language, a list and a word, and nothing else",
+                "fill in the three cells; * is allowed only before or after a word",
             )
         if name not in NAMES:
             raise CurationError(
-                f"{place}: no list {name!r}", f"they are {', '.join(sorted(NAMES))}"
+                f"{place}: no list is called {name!r}", f"use one of {', '.join(sorted(NAMES))}"
             )
         if not _CODE.fullmatch(code.lower()):
-            raise CurationError(f"{place}: {code!r} is no language code", "write de, pt-BR or *")
-        found.append((code.lower(), name, in_small(word)))
-    return found
+            raise CurationError(
+                f"{place}: {code!r} is not a language code",
+                "write a code such as de or pt-BR, or *",
+            )
+        entries.append((code.lower(), name, in_small(word)))
+    return entries

@@ -1,7 +1,8 @@
-"""Checks of one item's form: what is wrong with its texts, and how its associations compare.
+"""Checks of one item's form: errors in its texts, and differences between its associations.
 
-Nothing here needs more than the base install. A check that needs a word list is made where the
-language has one (``data/words/pitfalls.csv``, or a team's own); ``unchecked`` names the others.
+These checks need only the base install. A check that reads a word list runs only if the language
+has that list (``data/words/pitfalls.csv``, or a team's own). ``unchecked`` names the checks that do
+not run.
 """
 
 import re
@@ -18,23 +19,23 @@ from curation.rules import filler, flaws, left, same_text
 from curation.words import UNSPACED, WORD, base
 
 UNMARKED = {"lo", "th"}
-"""Languages whose sentences end without a mark."""
+"""Languages whose sentences end without a punctuation mark."""
 JOINING = UNSPACED | {"ar", "fa", "he", "ko", "ku", "ps", "sd", "ug", "ur"}
-"""Languages that join articles or particles to a word: that it stands whole says nothing."""
+"""Languages that join articles or particles to a word: a target inside a longer word is normal."""
 UNCASED = {
     *("am", "ar", "as", "bn", "bo", "ckb", "dv", "dz", "fa", "gu", "he", "hi", "ja", "km", "kn"),
     *("ko", "lo", "ml", "mr", "my", "ne", "or", "pa", "ps", "sd", "si", "ta", "te", "th", "ti"),
     *("ug", "ur", "yi", "yue", "zh"),
 }
-"""Languages whose letters have no capitals."""
+"""Languages without capital letters."""
 MARKS = frozenset(".!?…‽。．！？؟۔।॥።፧;։།။។:")
 CLOSERS = "\"'“”„«»‹›‘’)]}」』）*~ \t\r\n"
-MANY = 2  # times the shortest sentence, from which on lengths differ too much
-DIGITS = 9  # of a telephone number at least; two years have eight
+MANY = 2  # lengths differ too much from this ratio of longest to shortest sentence
+DIGITS = 9  # the fewest digits of a telephone number; two years have eight
 _SMALL_LEFT = re.compile(r"(?<!\w)THE blank (?=\w)|_{3,}")
 _SPACES = re.compile(r"[^\S\n]{2,}|^\s|\s$")
 _CONTACT = re.compile(
-    # Begun inside a long word, the search for its end would be made once for each letter.
+    # Without the lookbehind, the search would start again at each letter of a long word.
     r"(?P<mail>(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+)"
     r"|(?P<web>https?://\S+|www\.\w\S+|(?<![\w-])[\w-]+\.(?:com|org|net|edu|gov|info|io)\b)"
     r"|(?P<telephone>(?<![\w.])\+?\(?\d[\d ()./-]{7,}\d(?![\w]))"
@@ -43,15 +44,18 @@ _ARTICLE = re.compile(r"(?<![\w'’.-])([Aa]n?)\s+([^\W\d_][\w'’]*)")
 
 
 class Finding(NamedTuple):
-    """A pitfall: its code, which association (None: the item), and what is wrong there."""
+    """A hit: its code, the index of the association (None: the item), and what is wrong there."""
 
     code: str
     at: int | None
     detail: str
 
 
-class Asked(NamedTuple):
-    """The item that is checked, with what its associations are or are meant to be."""
+class ItemTexts(NamedTuple):
+    """The texts of an item to check, and the gold labels (or intents) of its associations.
+
+    ``also`` has other names of the target: what it was called when the item was written.
+    """
 
     kind: Kind
     domain: str
@@ -59,19 +63,21 @@ class Asked(NamedTuple):
     context: str
     sentences: tuple[str, str, str]
     golds: tuple[Gold | None, ...] = (None, None, None)
-    also: tuple[
-        str, ...
-    ] = ()  # other names of the target: what it was called when this was written
+    also: tuple[str, ...] = ()
 
     def place(self, gold: Gold) -> int | None:
-        """Which association is the stereotype, anti-stereotype or unrelated one."""
+        """The index of the association with a gold label, or None."""
         return self.golds.index(gold) if gold in self.golds else None
 
 
-class Read(NamedTuple):
-    """An item with its texts read once for all checks; ``tokens`` are of small letters."""
+class ParsedItem(NamedTuple):
+    """An item whose texts are split into words once for all checks.
 
-    item: Asked
+    ``small`` and ``tokens`` are in lower case: the context first, then the three associations.
+    ``blanks`` is the number of BLANKs in an intrasentence context, else 0.
+    """
+
+    item: ItemTexts
     lists: Lists
     blanks: int
     small: tuple[str, ...]
@@ -79,66 +85,66 @@ class Read(NamedTuple):
 
     @property
     def pair(self) -> tuple[int, int] | None:
-        """The stereotype's place and the anti-stereotype's, where both are known."""
-        one, other = self.item.place("stereotype"), self.item.place("anti-stereotype")
-        return None if one is None or other is None else (one, other)
+        """The indices of the stereotype and the anti-stereotype, if both are known."""
+        stereotype, anti = self.item.place("stereotype"), self.item.place("anti-stereotype")
+        return None if stereotype is None or anti is None else (stereotype, anti)
 
 
-def read(item: Asked, lists: Lists) -> Read:
-    """Read the texts of an item: the context first, then its associations."""
+def read(item: ItemTexts, lists: Lists) -> ParsedItem:
+    """Split the texts of an item into words: the context first, then its associations."""
     small = tuple(map(in_small, (item.context, *item.sentences)))
     blanks = item.context.count(BLANK) if item.kind == "intrasentence" else 0
-    return Read(item, lists, blanks, small, tuple(WORD.findall(text) for text in small))
+    return ParsedItem(item, lists, blanks, small, tuple(WORD.findall(text) for text in small))
 
 
 def check(
-    what: Read,
+    parsed: ParsedItem,
     *,
     meta: Sequence[re.Pattern[str]] = (),
     name_target: bool = True,
     blank_alone: bool = True,
 ) -> list[Finding]:
-    """What is wrong with an item's form.
+    """The pitfalls of an item's form.
 
     Args:
-        what: the item, as ``read`` reads it with the word lists of its language.
-        meta: what betrays text about the task, as from ``content.meta_patterns``.
+        parsed: the item, as from ``read`` with the word lists of its language.
+        meta: the patterns of text about the task, as from ``content.meta_patterns``.
         name_target: the context must name the target.
         blank_alone: BLANK must not touch a letter.
 
     >>> from curation.checks.lists import lists
     >>> texts = ("The baker is kind.", "The baker is unkind.", "the baker is a a pie.")
-    >>> item = Asked("intrasentence", "profession", "baker", "The baker is BLANK.", texts)
-    >>> [(found.code, found.at) for found in check(read(item, lists("en")))]
+    >>> item = ItemTexts("intrasentence", "profession", "baker", "The baker is BLANK.", texts)
+    >>> [(finding.code, finding.at) for finding in check(read(item, lists("en")))]
     [('capitals_lost', 2), ('capital_mixed', None), ('word_doubled', 2)]
     """
-    found = list(_broken(what, name_target, blank_alone))
-    for one in CHECKS:
-        found += one(what)
+    findings = list(_broken(parsed, name_target, blank_alone))
+    for run_check in CHECKS:
+        findings += run_check(parsed)
     if meta:
-        found += _meta(what, meta)
-    return found
+        findings += _meta(parsed, meta)
+    return findings
 
 
 def unchecked(lists: Lists) -> dict[str, str]:
-    """The codes of this module that cannot be checked in a language, and why not."""
+    """The codes of this module that cannot be checked in a language, with the reason."""
     language = base(lists.language)
     why = {
-        code: f"no list {name!r} for «{lists.language}»: write one into a file of your own"
+        code: f"no list {name!r} for «{lists.language}»: add one to your own word lists"
         for code, names in NEEDS.items()
         for name in names
         if name not in lists
     }
     if language in UNMARKED:
-        said = f"sentences in «{lists.language}» end without a mark"
-        why |= dict.fromkeys(("punctuation_missing", "punctuation_mixed"), said)
+        reason = f"sentences in «{lists.language}» end without a punctuation mark"
+        why |= dict.fromkeys(("punctuation_missing", "punctuation_mixed"), reason)
     if language in UNSPACED:
-        said = f"no space parts words in «{lists.language}»"
-        why |= dict.fromkeys(("words_differ", "other_target", "word_doubled"), said)
+        reason = f"«{lists.language}» has no spaces between words"
+        why |= dict.fromkeys(("words_differ", "other_target", "word_doubled"), reason)
     if language in UNCASED:
-        said = f"«{lists.language}» has no capitals"
+        reason = f"«{lists.language}» has no capital letters"
         codes = (code for code, about in PITFALLS.items() if about.languages == CASED)
-        why |= dict.fromkeys(codes, said)
+        why |= dict.fromkeys(codes, reason)
     if language in JOINING:
         why["target_inflected"] = f"«{lists.language}» joins articles or particles to words"
     if language != "en":
@@ -151,15 +157,15 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "pronouns_opposite": ("pronoun_female", "pronoun_male"),
     "word_doubled": ("doubled_right",),
 }
-"""The lists without which a check cannot be made."""
+"""The word lists that a check needs."""
 
 
-def _broken(what: Read, name_target: bool, blank_alone: bool) -> Iterator[Finding]:
-    """What is wrong in any dataset."""
-    item = what.item
-    knobs = {"name_target": name_target, "blank_alone": blank_alone}
-    called = (item.target, *item.also)
-    for code, detail, at in flaws(item.kind, called, item.context, item.sentences, **knobs):
+def _broken(parsed: ParsedItem, name_target: bool, blank_alone: bool) -> Iterator[Finding]:
+    """The pitfalls that are wrong in any dataset."""
+    item = parsed.item
+    settings = {"name_target": name_target, "blank_alone": blank_alone}
+    names = (item.target, *item.also)
+    for code, detail, at in flaws(item.kind, names, item.context, item.sentences, **settings):
         yield Finding(code, at, detail)
     for at, text in enumerate((item.context, *item.sentences)):
         written = at or item.kind == "intersentence"
@@ -167,32 +173,33 @@ def _broken(what: Read, name_target: bool, blank_alone: bool) -> Iterator[Findin
             yield Finding("blank_left", at - 1 if at else None, f"a blank is left in {text!r}")
 
 
-def _meta(what: Read, patterns: Sequence[re.Pattern[str]]) -> Iterator[Finding]:
-    item = what.item
+def _meta(parsed: ParsedItem, patterns: Sequence[re.Pattern[str]]) -> Iterator[Finding]:
+    item = parsed.item
     for at, text in enumerate((item.context, *item.sentences)):
-        words = filler(item.context, text) if at and what.blanks else None
+        words = filler(item.context, text) if at and parsed.blanks else None
         if phrase := meta_text(words or text, patterns):
             yield Finding("meta_text", at - 1 if at else None, f"{phrase!r} in {text!r}")
 
 
-def _target(what: Read) -> Iterator[Finding]:
-    """The target is named in another form than its own."""
-    item, target = what.item, what.item.target
+def _target(parsed: ParsedItem) -> Iterator[Finding]:
+    """Contexts that name the target in another form."""
+    item, target = parsed.item, parsed.item.target
     if target in item.context and _whole(target, item.context):
         return
     small, context = same_text(target), same_text(item.context)
     if small not in context:
         return
     if not _whole(small, context):
-        if base(what.lists.language) not in JOINING:
+        if base(parsed.lists.language) not in JOINING:
             detail = f"{target!r} is part of a longer word in {item.context!r}"
             yield Finding("target_inflected", None, detail)
     elif target not in item.context and target[:1].upper() + target[1:] not in item.context:
-        yield Finding("target_recased", None, f"{target!r} in other capitals: {item.context!r}")
+        detail = f"{target!r} is capitalised differently in {item.context!r}"
+        yield Finding("target_recased", None, detail)
 
 
 def _whole(word: str, text: str) -> bool:
-    """Whether a word stands in a text with no letter beside it, once at least."""
+    """Whether a word occurs in a text at least once as a separate word."""
     start = text.find(word)
     while start >= 0:
         end = start + len(word)
@@ -202,12 +209,12 @@ def _whole(word: str, text: str) -> bool:
     return False
 
 
-def _capitals(what: Read) -> Iterator[Finding]:
-    """A sentence has small letters where its context has capitals; what fills BLANK aside."""
-    if what.blanks != 1:
+def _capitals(parsed: ParsedItem) -> Iterator[Finding]:
+    """Sentences in which the context's capital letters are small; the BLANK's words are ignored."""
+    if parsed.blanks != 1:
         return
-    before, after = (" ".join(part.split()) for part in what.item.context.split(BLANK))
-    for at, sentence in enumerate(what.item.sentences):
+    before, after = (" ".join(part.split()) for part in parsed.item.context.split(BLANK))
+    for at, sentence in enumerate(parsed.item.sentences):
         text = " ".join(sentence.split())
         pairs = [(before, text[: len(before)]), (after, text[max(len(text) - len(after), 0) :])]
         lost = [
@@ -221,18 +228,18 @@ def _capitals(what: Read) -> Iterator[Finding]:
             yield Finding("capitals_lost", at, "; ".join(lost))
 
 
-def _capital(what: Read) -> Iterator[Finding]:
-    firsts = [next(filter(str.isalnum, text), "") for text in what.item.sentences]
+def _capital(parsed: ParsedItem) -> Iterator[Finding]:
+    firsts = [next(filter(str.isalnum, text), "") for text in parsed.item.sentences]
     capital = {first.isupper() for first in firsts if first.lower() != first.upper()}
     if len(capital) > 1:
         yield Finding("capital_mixed", None, f"they begin with {', '.join(firsts)}")
 
 
-def _punctuation(what: Read) -> Iterator[Finding]:
-    if base(what.lists.language) in UNMARKED:
+def _punctuation(parsed: ParsedItem) -> Iterator[Finding]:
+    if base(parsed.lists.language) in UNMARKED:
         return
-    bare = [not MARKS & {text.rstrip(CLOSERS)[-1:]} for text in what.item.sentences]
-    for at, sentence in enumerate(what.item.sentences):
+    bare = [not MARKS & {text.rstrip(CLOSERS)[-1:]} for text in parsed.item.sentences]
+    for at, sentence in enumerate(parsed.item.sentences):
         if bare[at]:
             yield Finding("punctuation_missing", at, f"…{sentence[-30:]!r}")
     if len(set(bare)) > 1:
@@ -240,66 +247,73 @@ def _punctuation(what: Read) -> Iterator[Finding]:
         yield Finding("punctuation_mixed", None, f"{count} of {len(bare)} end with a mark")
 
 
-def in_texts(what: Read, code: str, look: Callable[[int], set[str]]) -> Iterator[Finding]:
-    """Findings of single texts; what a sentence has from its context is named once."""
-    ours = look(0)
-    for at in range(len(what.small)):
-        found = look(at) if at else ours
-        told = found - ours if at and what.item.kind == "intrasentence" else found
-        for detail in sorted(told):
+def in_texts(parsed: ParsedItem, code: str, look: Callable[[int], set[str]]) -> Iterator[Finding]:
+    """The findings of each text; a sentence does not repeat those of its context.
+
+    Args:
+        parsed: the item.
+        code: the code of the findings.
+        look: gives the details found in a text; 0 is the context, 1 to 3 the associations.
+    """
+    of_context = look(0)
+    for at in range(len(parsed.small)):
+        details = look(at) if at else of_context
+        if at and parsed.item.kind == "intrasentence":
+            details = details - of_context
+        for detail in sorted(details):
             yield Finding(code, at - 1 if at else None, detail)
 
 
-def _doubled(what: Read) -> Iterator[Finding]:
-    if "doubled_right" not in what.lists or base(what.lists.language) in UNSPACED:
+def _doubled(parsed: ParsedItem) -> Iterator[Finding]:
+    if "doubled_right" not in parsed.lists or base(parsed.lists.language) in UNSPACED:
         return
-    right = what.lists.get("doubled_right").whole
+    right = parsed.lists.get("doubled_right").whole
 
     def look(at: int) -> set[str]:
-        twice = {a for a, b in pairwise(what.tokens[at]) if a == b and not a.isdigit()}
-        return {f"{a} {a}" for a in twice - right if f"{a} {a}" in what.small[at]}
+        twice = {a for a, b in pairwise(parsed.tokens[at]) if a == b and not a.isdigit()}
+        return {f"{a} {a}" for a in twice - right if f"{a} {a}" in parsed.small[at]}
 
-    yield from in_texts(what, "word_doubled", look)
+    yield from in_texts(parsed, "word_doubled", look)
 
 
-def _spaces(what: Read) -> Iterator[Finding]:
-    for at, text in enumerate((what.item.context, *what.item.sentences)):
+def _spaces(parsed: ParsedItem) -> Iterator[Finding]:
+    for at, text in enumerate((parsed.item.context, *parsed.item.sentences)):
         if "  " in text or text != text.strip():
-            found = _SPACES.search(text)
-            where = text[max(found.start() - 15, 0) : found.end() + 15] if found else text
+            match = _SPACES.search(text)
+            where = text[max(match.start() - 15, 0) : match.end() + 15] if match else text
             yield Finding("space_doubled", at - 1 if at else None, repr(where))
 
 
-def _contact(what: Read) -> Iterator[Finding]:
-    texts = (what.item.context, *what.item.sentences)
+def _contact(parsed: ParsedItem) -> Iterator[Finding]:
+    texts = (parsed.item.context, *parsed.item.sentences)
 
     def look(at: int) -> set[str]:
-        # No address without one of these, and the search is dear.
+        # The full search is slow, and every address has one of these.
         if not re.search(r"[@:/]|www|\.\w|\d", texts[at]):
             return set()
         return {
-            f"{found.lastgroup}: {found[0]}"
-            for found in _CONTACT.finditer(texts[at])
-            if found.lastgroup != "telephone" or sum(map(str.isdigit, found[0])) >= DIGITS
+            f"{match.lastgroup}: {match[0]}"
+            for match in _CONTACT.finditer(texts[at])
+            if match.lastgroup != "telephone" or sum(map(str.isdigit, match[0])) >= DIGITS
         }
 
-    yield from in_texts(what, "contact_data", look)
+    yield from in_texts(parsed, "contact_data", look)
 
 
-def _articles(what: Read) -> Iterator[Finding]:
-    if base(what.lists.language) != "en":
+def _articles(parsed: ParsedItem) -> Iterator[Finding]:
+    if base(parsed.lists.language) != "en":
         return
-    for at, sentence in enumerate(what.item.sentences):
+    for at, sentence in enumerate(parsed.item.sentences):
         for article, word in _ARTICLE.findall(sentence):
-            wanted = _article(word, sentence, what.lists)
-            if wanted and wanted != article.lower():
+            right = _article(word, sentence, parsed.lists)
+            if right and right != article.lower():
                 yield Finding("article_wrong", at, f"{article} {word}")
 
 
 def _article(word: str, text: str, lists: Lists) -> str:
-    """The English article before a word: ``a`` or ``an``; empty where both are heard."""
+    """The English article before a word: ``a`` or ``an``; empty if both are in use."""
     small = word.lower().replace("’", "'")
-    # Capitals alone are spelled out or not: who knows?
+    # A word in capitals may be an abbreviation that is read letter by letter.
     if (word.isupper() and text != text.upper()) or len(small) == 1:
         return ""
     if lists.get("an_either").holds(small):
@@ -309,54 +323,56 @@ def _article(word: str, text: str, lists: Lists) -> str:
     return "an" if lists.get("an_before").holds(small) or not small[0].isascii() else "a"
 
 
-def _lengths(what: Read) -> Iterator[Finding]:
-    """Lengths in words, of Japanese and its like in characters."""
-    unspaced = base(what.lists.language) in UNSPACED
-    parts = what.small if unspaced else what.tokens
+def _lengths(parsed: ParsedItem) -> Iterator[Finding]:
+    """Differences in length: in words, or in characters if words have no spaces between them."""
+    unspaced = base(parsed.lists.language) in UNSPACED
+    parts = parsed.small if unspaced else parsed.tokens
     lengths = [len(part) for part in parts[1:]]
     if max(lengths) >= MANY * min(lengths):
         yield Finding("lengths_differ", None, f"lengths {', '.join(map(str, lengths))}")
-    if what.pair and not unspaced:
-        one, other = (lengths[at] for at in what.pair)
-        if one != other:
-            yield Finding("words_differ", None, f"{one} and {other} words")
-    unrelated = what.item.place("unrelated")
+    if parsed.pair and not unspaced:
+        stereotype, anti = (lengths[at] for at in parsed.pair)
+        if stereotype != anti:
+            yield Finding("words_differ", None, f"{stereotype} and {anti} words")
+    unrelated = parsed.item.place("unrelated")
     if unrelated is not None and all(
         n > lengths[unrelated] for at, n in enumerate(lengths) if at != unrelated
     ):
-        detail = f"unrelated {lengths[unrelated]}, of {', '.join(map(str, lengths))}"
+        detail = f"length {lengths[unrelated]}; all three: {', '.join(map(str, lengths))}"
         yield Finding("unrelated_shortest", None, detail)
 
 
-def _negation(what: Read) -> Iterator[Finding]:
-    if what.pair is None or "negation" not in what.lists:
+def _negation(parsed: ParsedItem) -> Iterator[Finding]:
+    if parsed.pair is None or "negation" not in parsed.lists:
         return
-    found = [
-        what.lists.first("negation", what.tokens[at + 1], what.small[at + 1]) for at in what.pair
-    ]
-    if (found[0] is None) != (found[1] is None):
-        which = "stereotype" if found[0] else "anti-stereotype"
-        yield Finding("negation_one_sided", None, f"{found[0] or found[1]!r} in the {which} alone")
+    stereotype, anti = (
+        parsed.lists.first("negation", parsed.tokens[at + 1], parsed.small[at + 1])
+        for at in parsed.pair
+    )
+    if (stereotype is None) != (anti is None):
+        which = "stereotype" if stereotype else "anti-stereotype"
+        yield Finding("negation_one_sided", None, f"{stereotype or anti!r} only in the {which}")
 
 
-def _pronouns(what: Read) -> Iterator[Finding]:
-    lists = what.lists
-    domain = same_text(what.item.domain)
-    if what.pair is None or domain in lists.get("gender_domain").whole:
+def _pronouns(parsed: ParsedItem) -> Iterator[Finding]:
+    lists = parsed.lists
+    domain = same_text(parsed.item.domain)
+    if parsed.pair is None or domain in lists.get("gender_domain").whole:
         return
     if any(name not in lists for name in NEEDS["pronouns_opposite"]):
         return
-    said = []
-    for at in what.pair:
-        tokens, text = what.tokens[at + 1], what.small[at + 1]
+    pronouns = []
+    for at in parsed.pair:
+        tokens, text = parsed.tokens[at + 1], parsed.small[at + 1]
         female, male = (lists.first(name, tokens, text) for name in NEEDS["pronouns_opposite"])
-        said.append(None if (female is None) == (male is None) else (female or male, bool(female)))
-    one, other = said
-    if one and other and one[1] != other[1]:
-        yield Finding("pronouns_opposite", None, f"{one[0]!r} against {other[0]!r}")
+        clear = (female is None) != (male is None)
+        pronouns.append((female or male, bool(female)) if clear else None)
+    stereotype, anti = pronouns
+    if stereotype and anti and stereotype[1] != anti[1]:
+        yield Finding("pronouns_opposite", None, f"{stereotype[0]!r} and {anti[0]!r}")
 
 
-CHECKS: tuple[Callable[[Read], Iterator[Finding]], ...] = (
+CHECKS: tuple[Callable[[ParsedItem], Iterator[Finding]], ...] = (
     *(_target, _capitals, _capital, _punctuation, _doubled, _spaces, _articles, _contact),
     *(_lengths, _negation, _pronouns),
 )

@@ -7,8 +7,8 @@ import typer
 
 from curation.cli import console, training_sentiment
 from curation.cli import keywords as showing
-from curation.cli.gold import GoldFiles, Tier, write_json
 from curation.cli.options import FILE, Json, Language, Where
+from curation.cli.score_options import GoldFiles, Tier, write_json
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS
 from curation.rules import TIERS

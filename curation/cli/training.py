@@ -11,9 +11,9 @@ import typer
 from curation.cli import console
 from curation.cli.options import FILE_OR_FOLDER
 from curation.files import CurationError
-from curation.models.train.settings import PAPER, Tell, Told, Training
+from curation.models.train.settings import PAPER, NextSentenceSettings, Progress, Tell
 
-_LINES = 50  # lines about the loss, in all
+_LINES = 50  # lines about the loss in the whole training
 
 
 class Precision(StrEnum):
@@ -26,41 +26,42 @@ class Precision(StrEnum):
 
 
 class Optimizer(StrEnum):
-    """What changes the weights."""
+    """The optimizer."""
 
     adamw = "adamw"
     bertadam = "bertadam"
 
 
 # Options of both training commands.
-Model = Annotated[str, typer.Argument(help="The model to begin from: a hub name or a folder.")]
-Out = Annotated[Path, typer.Option("--out", help="Folder of the trained model.", metavar="DIR")]
+Model = Annotated[str, typer.Argument(help="Model to start from: a name on the hub or a folder.")]
+Out = Annotated[Path, typer.Option("--out", help="Folder for the trained model.", metavar="DIR")]
 Accumulate = Annotated[
-    int, typer.Option(min=1, help="Run each batch in this many parts, to need less memory.")
+    int, typer.Option(min=1, help="Split each batch into this many parts, to use less memory.")
 ]
-Rate = Annotated[float, typer.Option(min=0.0, help="The highest learning rate.")]
+Rate = Annotated[float, typer.Option(min=0.0, help="Highest learning rate.")]
 Warmup = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Steps until the learning rate is at its highest; default a tenth of all, "
-        "within 50 and 500.",
+        help="Steps until the learning rate is highest. Default: a tenth of all steps, but at "
+        "least 50 and at most 500.",
         show_default=False,
     ),
 ]
-Epochs = Annotated[int, typer.Option(min=1, help="How many times to go through the corpus.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Number of passes through the corpus.")]
 InPrecision = Annotated[
-    Precision, typer.Option(help="auto: mixed 16-bit precision on a GPU, float32 elsewhere.")
+    Precision, typer.Option(help="auto is mixed 16-bit precision on a GPU and float32 elsewhere.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
 CheckpointEvery = Annotated[int, typer.Option(min=1, help="Steps between checkpoints.")]
-Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1 …")]
-Revision = Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")]
+Device = Annotated[str, typer.Option(help="Device: auto, cpu, cuda, cuda:1 …")]
+Revision = Annotated[str, typer.Option(help="Branch, tag or commit on the hub.")]
 Trust = Annotated[
     bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
 ]
 Restart = Annotated[
-    bool, typer.Option("--restart", help="Delete what an earlier run left in DIR, and begin again.")
+    bool,
+    typer.Option("--restart", help="Delete an earlier training in DIR and start from scratch."),
 ]
 
 
@@ -70,21 +71,21 @@ def train_nsp(
         list[Path],
         typer.Option(
             "--corpus",
-            help="Articles: .txt (a sentence a line, an empty line between articles), .jsonl "
-            '({"text": …} or {"sentences": […]}), either also .gz or .bz2, .parquet, or a folder '
-            "of these or of WikiExtractor's output (AA/wiki_00 …); may be repeated.",
+            help="Articles: .txt (a sentence per line, an empty line between articles), .jsonl "
+            '({"text": …} or {"sentences": […]}), both also as .gz or .bz2, .parquet, or a folder '
+            "with such files or with WikiExtractor's output (AA/wiki_00 …). Can be repeated.",
             **FILE_OR_FOLDER,
         ),
     ],
     out: Out,
     running_text: Annotated[
         bool,
-        typer.Option("--running-text", help="Lines of .txt are running text: split sentences."),
+        typer.Option("--running-text", help="The lines of .txt are running text: split them."),
     ] = False,
     field: Annotated[
-        str, typer.Option(help="Name of the text in .jsonl, and of its column in .parquet.")
+        str, typer.Option(help="Name of the field with the text in .jsonl and .parquet.")
     ] = "text",
-    length: Annotated[int, typer.Option(min=8, help="The most tokens of a pair.")] = 256,
+    length: Annotated[int, typer.Option(min=8, help="Maximum number of tokens in a pair.")] = 256,
     batch: Annotated[int, typer.Option(min=1, help="Pairs in one step.")] = 80,
     accumulate: Accumulate = 1,
     lr: Rate = 1e-5,
@@ -95,26 +96,28 @@ def train_nsp(
         typer.Option(
             min=0.0,
             max=0.9,
-            help="Share of the articles to test on; no effect with --test-pairs.",
+            help="Share of the articles to test on. Has no effect with --test-pairs.",
         ),
     ] = 0.05,
     test_pairs: Annotated[
         int | None,
         typer.Option(
-            min=2, help="Test on exactly this many pairs (paper: 3500000).", show_default=False
+            min=2,
+            help="Test on exactly this many pairs (in the paper 3500000).",
+            show_default=False,
         ),
     ] = None,
     limit: Annotated[
         int | None,
         typer.Option(
             min=2,
-            help="The most pairs of an epoch (paper: 9500000), and without --test-pairs the most "
-            "to test on.",
+            help="Maximum number of pairs in an epoch (in the paper 9500000) and, without "
+            "--test-pairs, in the test.",
             show_default=False,
         ),
     ] = None,
     optimizer: Annotated[
-        Optimizer, typer.Option(help="bertadam is the paper's; adamw has bias correction.")
+        Optimizer, typer.Option(help="bertadam is the paper's optimizer; adamw corrects the bias.")
     ] = Optimizer.adamw,
     freeze: Annotated[bool, typer.Option("--freeze", help="Train the head only.")] = False,
     precision: InPrecision = Precision.auto,
@@ -127,9 +130,9 @@ def train_nsp(
 ) -> None:
     """Train a next-sentence head, and the model below it, for the rule nsp.
 
-    Length, batch, learning rate and epochs have the paper's values by default. If a run was
-    stopped, give the same command again: it continues from the last checkpoint. Afterwards use DIR
-    as MODEL in «curation scores models».
+    The defaults of length, batch, learning rate and epochs are the paper's values. If a training
+    was stopped, run the same command again: it continues from the last checkpoint. Afterwards, use
+    DIR as MODEL in «curation scores models».
     """
     from curation.models.train.corpus import read_corpus
 
@@ -142,12 +145,13 @@ def train_nsp(
         )
     console.note(
         f"{articles.articles} articles, {articles.sentences} sentences; left out: "
-        f"{articles.single} articles of fewer than two sentences, {articles.repeated} repeated ones"
+        f"{articles.single} articles with fewer than two sentences, {articles.repeated} repeated "
+        "articles"
     )
     with models_extra():
         from curation.models.train.next_sentence import train
 
-    wanted = Training(
+    settings = NextSentenceSettings(
         model=model,
         revision=revision or None,
         length=length,
@@ -168,16 +172,16 @@ def train_nsp(
         trust_remote_code=trust_remote_code,
     )
     with shown(epochs) as tell:
-        report = train(wanted, articles, out, restart=restart, tell=tell)
+        report = train(settings, articles, out, restart=restart, tell=tell)
     console.say(
         f"held-out accuracy {report['held_out_accuracy']:.1f} % on {report['pairs_held_out']} "
-        f"pairs (the paper's heads: {PAPER[0]} to {PAPER[1]} %); trained model in {out}"
+        f"pairs (the paper's heads: {PAPER[0]} to {PAPER[1]} %); the trained model is in {out}"
     )
 
 
 @contextmanager
 def models_extra() -> Iterator[None]:
-    """Wrap an import that needs the extra ``models``: if it is missing, the error says so."""
+    """Wrap an import that needs the extra ``models``; the error says how to install it."""
     try:
         yield
     except ImportError as error:
@@ -188,26 +192,26 @@ def models_extra() -> Iterator[None]:
 
 @contextmanager
 def shown(epochs: int) -> Iterator[Tell]:
-    """Show the progress of a training of so many epochs: a bar, and lines."""
+    """Show the progress of a training with this many epochs: a bar, and lines."""
     losses: list[float] = []
     with console.counted("training") as bar:
 
-        def tell(told: Told) -> None:
-            if told.accuracy is not None:
+        def tell(progress: Progress) -> None:
+            if progress.accuracy is not None:
                 console.note(
-                    f"epoch {told.epoch} of {epochs}: loss {told.loss:.4f}, "
-                    f"held-out accuracy {told.accuracy:.1f} %"
+                    f"epoch {progress.epoch} of {epochs}: loss {progress.loss:.4f}, "
+                    f"held-out accuracy {progress.accuracy:.1f} %"
                 )
-            elif told.loss is None:
-                bar.begin(told.step, told.steps)
-                if told.step:
-                    console.note(f"continues at step {told.step} of {told.steps}")
+            elif progress.loss is None:
+                bar.begin(progress.step, progress.steps)
+                if progress.step:
+                    console.note(f"continuing at step {progress.step} of {progress.steps}")
             else:
                 bar.advance()
-                losses.append(told.loss)
-                if told.step % max(told.steps // _LINES, 1) == 0:
+                losses.append(progress.loss)
+                if progress.step % max(progress.steps // _LINES, 1) == 0:
                     mean = sum(losses) / len(losses)
-                    console.note(f"step {told.step} of {told.steps}: loss {mean:.4f}")
+                    console.note(f"step {progress.step} of {progress.steps}: loss {mean:.4f}")
                     losses.clear()
 
         yield tell

@@ -1,4 +1,4 @@
-"""``curation measures train-sentiment``: fine-tune a classifier of sentiment."""
+"""``curation measures train-sentiment``: fine-tune a sentiment classifier."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +25,7 @@ from curation.cli.training import (
     models_extra,
     shown,
 )
-from curation.models.train.settings import SentimentTraining
+from curation.models.train.settings import SentimentSettings
 
 
 def train_sentiment(
@@ -34,10 +34,10 @@ def train_sentiment(
         list[Path],
         typer.Option(
             "--reviews",
-            help="Reviews: .jsonl, .csv or .tsv, also .gz or .bz2, with a column text, review or "
-            "sentence and one of label or sentiment (negative, neutral, positive; 0, 1) or of "
-            "stars or rating (1 to 5); or a folder such as aclImdb, with pos and neg of text files "
-            "in it or in its train; may be repeated.",
+            help="Reviews: .jsonl, .csv or .tsv, also as .gz or .bz2, with a column text, review "
+            "or sentence, and a column label or sentiment (negative, neutral, positive; 0, 1) or "
+            "stars or rating (1 to 5). Or a folder such as aclImdb, with folders pos and neg of "
+            "text files, directly or in train. Can be repeated.",
             **FILE_OR_FOLDER,
         ),
     ],
@@ -46,8 +46,8 @@ def train_sentiment(
         list[Path] | None,
         typer.Option(
             "--test",
-            help="Reviews to test on, in any form of --reviews; default the test folder beside the "
-            "train folder of --reviews, if there is one; may be repeated.",
+            help="Reviews to test on, in any format of --reviews. Default: the folder test next to "
+            "the folder train of --reviews, if there is one. Can be repeated.",
             show_default=False,
             **FILE_OR_FOLDER,
         ),
@@ -57,12 +57,12 @@ def train_sentiment(
         typer.Option(
             min=2,
             max=3,
-            help="2: negative and positive; neutral reviews are left out. 3: neutral is a class.",
+            help="2: negative and positive, without neutral reviews. 3: neutral is a class, too.",
         ),
     ] = 2,
     length: Annotated[
         int,
-        typer.Option(min=8, help="The most tokens of a review; longer ones are cut at the end."),
+        typer.Option(min=8, help="Maximum number of tokens; longer reviews are cut off."),
     ] = 256,
     batch: Annotated[int, typer.Option(min=1, help="Reviews in one step.")] = 32,
     accumulate: Accumulate = 1,
@@ -72,13 +72,15 @@ def train_sentiment(
     held_out: Annotated[
         float,
         typer.Option(
-            min=0.0, max=0.9, help="Share of each class to test on; no effect with a test set."
+            min=0.0, max=0.9, help="Share of each class to test on. Has no effect with a test set."
         ),
     ] = 0.1,
     limit: Annotated[
         int | None,
         typer.Option(
-            min=2, help="The most reviews of an epoch, and to test on.", show_default=False
+            min=2,
+            help="Maximum number of reviews in an epoch, and in the test.",
+            show_default=False,
         ),
     ] = None,
     precision: InPrecision = Precision.auto,
@@ -89,13 +91,14 @@ def train_sentiment(
     trust_remote_code: Trust = False,
     restart: Restart = False,
 ) -> None:
-    """Fine-tune a classifier of sentiment on reviews, as the paper did with BERT.
+    """Fine-tune a sentiment classifier on reviews, as the paper did with BERT.
 
-    Length, batch, learning rate and epochs have the paper's values by default. The paper takes the
-    Large Movie Review data, 92 % right on its test set: --reviews aclImdb. For other languages give
-    reviews in the language of the sentences that you want to classify. If a run was stopped, give
-    the same command again: it continues from the last checkpoint. Afterwards use DIR as --model in
-    «curation measures sentiment»; transformers opens it as well.
+    The defaults of length, batch, learning rate and epochs are the paper's values. The paper uses
+    the Large Movie Review data (--reviews aclImdb), with an accuracy of 92 % on its test set. For
+    other languages, give reviews in the language of the sentences that you want to classify. If a
+    training was stopped, run the same command again: it continues from the last checkpoint.
+    Afterwards, use DIR as --model in «curation measures sentiment». You can also open it with
+    transformers.
     """
     from curation.models.train.review_files import has_test
     from curation.models.train.reviews import Reviews, read_reviews
@@ -118,7 +121,7 @@ def train_sentiment(
     with models_extra():
         from curation.models.train.sentiment import train
 
-    wanted = SentimentTraining(
+    settings = SentimentSettings(
         model=model,
         revision=revision or None,
         length=length,
@@ -137,10 +140,11 @@ def train_sentiment(
         classes=classes,
     )
     with shown(epochs) as tell:
-        report = train(wanted, corpus, out, restart=restart, tell=tell)
-    what = "held-out accuracy" if held is None else "accuracy on the test set"
+        report = train(settings, corpus, out, restart=restart, tell=tell)
+    measure = "held-out accuracy" if held is None else "accuracy on the test set"
     console.say(
-        f"{what} {report['held_out_accuracy']:.1f} % on {report['reviews_held_out']} reviews (the "
-        f"paper's classifier on its test set: {report['paper_held_out_accuracy']:.0f} %; always "
-        f"the commonest class: {report['commonest_class_held_out']:.1f} %); trained model in {out}"
+        f"{measure} {report['held_out_accuracy']:.1f} % on {report['reviews_held_out']} reviews "
+        f"(the paper's classifier on its test set: {report['paper_held_out_accuracy']:.0f} %; "
+        f"always the commonest class: {report['commonest_class_held_out']:.1f} %); the trained "
+        f"model is in {out}"
     )

@@ -10,7 +10,7 @@ import pandas as pd
 from curation.decisions.filter import Counted
 from curation.records import GOLDS, VALUES, Decision, Item, Term
 from curation.rules import chance_of_agreement
-from curation.stats.agreement import MEASURES, Counts, by_cat, contributions, figure, interval
+from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, contributions, interval
 
 ALGORITHM = 2
 _FEW_CATS = 10  # with fewer an interval was not measured to hold (docs/intervals.md)
@@ -125,7 +125,7 @@ def measured(
                     continue
                 units = by_cat(contributions(part), of.frame["item"].to_numpy()[chosen])
                 for measure in measures:
-                    value = figure(measure, part)
+                    value = coefficient(measure, part)
                     rows.append(
                         {
                             "by": by,

@@ -1,8 +1,8 @@
-"""How often each word stands in a corpus of the user's own.
+"""The number of times that each word occurs in a corpus of the user's own.
 
-What stands between white space is counted first, as bytes, since that is quick; words are made of
-what is distinct only. That gives the same counts because no rule of what a word is looks past white
-space. Texts of a language that is not parted by spaces are parted one after another, slowly.
+The strings between white space are counted first, as bytes, because that is fast. Only the distinct
+ones are split into words. The counts are the same, because no rule of words looks past white space.
+Texts of a language without spaces between words are split line by line, which is slow.
 """
 
 import gzip
@@ -26,21 +26,21 @@ from curation.measures.tallying import Tally
 from curation.words import UNSPACED, base, words, words_of_each
 
 ALGORITHM = 2
-DISTINCT = 2 << 20  # chunks that may wait to be made words; about 200 bytes each
+DISTINCT = 2 << 20  # how many chunks may wait to be split into words; about 200 bytes each
 _AGAIN = "count the corpus again: curation measures count"
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Words of a corpus and how often each stands there.
+    """The words of a corpus with their counts.
 
     Attributes:
-        language: of the texts.
-        counts: of each word, by falling count, then by the alphabet.
-        tokens: all words, each as often as it stands there.
-        lines: of text files their lines, of others their records or rows.
-        files: name, sha256, size in bytes and lines of each.
-        versions: of what decided what a word is.
+        language: the language of the texts.
+        counts: each word's count, by descending count, then by the alphabet.
+        tokens: the number of all words.
+        lines: the number of lines of text files, and of records or rows of other files.
+        files: the name, sha256, size in bytes and lines of each file.
+        versions: the versions of the software that splits texts into words.
     """
 
     language: str
@@ -51,8 +51,8 @@ class Counts:
     versions: dict[str, str | int]
 
 
-class _Found(NamedTuple):
-    """What one shard has."""
+class _ShardCounts(NamedTuple):
+    """The words and the number of lines of one shard."""
 
     counts: Counter[str]
     lines: int
@@ -72,46 +72,48 @@ def count(
     Memory grows with the number of distinct words, not with the text: about 150 bytes each.
 
     Args:
-        paths: ``.txt``, ``.jsonl``, either packed by gzip as ``.gz``, or ``.parquet``.
-        language: of the texts; words are those of ``curation.words``.
-        engine: «local» or «ray», where every machine must see the files under the same path.
-        workers: how many at once; as many as there are processors if not given.
-        field: where the text of a JSON record or a row of Parquet stands.
-        tell: told how many bytes of the files were read since it was last told.
+        paths: ``.txt`` or ``.jsonl`` files, also compressed as ``.gz``, or ``.parquet`` files.
+        language: the language of the texts; words are those of ``curation.words``.
+        engine: "local" or "ray". On Ray every machine must see the files under the same path.
+        workers: how many run at once; by default one per processor.
+        field: the field of a JSON record, or the column of a Parquet file, that has the text.
+        tell: called with the number of bytes read since the last call.
 
     Raises:
-        CurationError: a file cannot be read, or holds no text; names file and line.
-        NotCheckedError: nothing here parts this language into words.
+        CurationError: a file cannot be read, or has no text; the message names file and line.
+        NotCheckedError: the language's texts cannot be split into words.
     """
     words("a", language)  # fails now, and not in every worker
     if workers is not None and workers < 1:
-        raise CurationError(f"{workers} workers can do nothing", "take 1 or more")
+        raise CurationError(f"{workers} workers: there must be at least one", "use 1 or more")
     if not paths:
-        raise CurationError("no file to count", "name one or more")
+        raise CurationError("no file to count", "name at least one file")
     parts = shards(paths, language=language, field=field, workers=workers or os.cpu_count() or 1)
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     lines, tokens = [0] * len(paths), [0] * len(paths)
-    with ThreadPoolExecutor(1) as pool:  # beside the workers: they never see a whole file
+    with ThreadPoolExecutor(1) as pool:  # not in the workers: they never read a whole file
         digests = pool.map(digest, paths)
         for index, part in each_shard(_count_shard, parts, engine=engine, workers=workers):
-            found.update(part.counts)
+            totals.update(part.counts)
             lines[parts[index].file] += part.lines
             tokens[parts[index].file] += part.counts.total()
             if tell:
                 tell(parts[index].size)
         files = [
-            {"file": path.name, "sha256": hexed, "bytes": path.stat().st_size, "lines": many}
-            for path, hexed, many in zip(paths, digests, lines, strict=True)
+            {"file": path.name, "sha256": sha256, "bytes": path.stat().st_size, "lines": number}
+            for path, sha256, number in zip(paths, digests, lines, strict=True)
         ]
     for path, total in zip(paths, tokens, strict=True):
         if not total:
-            raise CurationError(f"{path}: holds no word", "leave the file out, or fetch it again")
-    order = sorted(sorted(found), key=found.__getitem__, reverse=True)
-    counts = {word: found[word] for word in order}
+            raise CurationError(
+                f"{path}: contains no words", "leave the file out, or fetch it again"
+            )
+    order = sorted(sorted(totals), key=totals.__getitem__, reverse=True)
+    counts = {word: totals[word] for word in order}
     return Counts(base(language), counts, sum(tokens), sum(lines), files, _versions(language))
 
 
-def _count_shard(shard: Shard) -> _Found:
+def _count_shard(shard: Shard) -> _ShardCounts:
     """The words of a shard."""
     counts: Counter[str] = Counter()
     total = 0
@@ -120,7 +122,7 @@ def _count_shard(shard: Shard) -> _Found:
             total += lines
             for line in _decoded(block, shard).split("\n"):
                 counts.update(words(line, shard.language))
-        return _Found(counts, total)
+        return _ShardCounts(counts, total)
     tally = Tally()
     for block, lines in blocks(shard):
         total += lines
@@ -128,17 +130,19 @@ def _count_shard(shard: Shard) -> _Found:
         if len(tally) > DISTINCT:
             _fold(tally, counts, shard)
     _fold(tally, counts, shard)
-    return _Found(counts, total)
+    return _ShardCounts(counts, total)
 
 
 def _fold(tally: Tally, counts: Counter[str], shard: Shard) -> None:
-    """Make words of the chunks that wait."""
+    """Split the waiting chunks into words and add them to the counts."""
     chunks = tally.drain()
     texts = _decoded(b"\n".join(chunks), shard).split("\n")
     get = counts.get
-    for found, many in zip(words_of_each(texts, shard.language), chunks.values(), strict=False):
-        for word in found:
-            counts[word] = get(word, 0) + many
+    for in_chunk, number in zip(
+        words_of_each(texts, shard.language), chunks.values(), strict=False
+    ):
+        for word in in_chunk:
+            counts[word] = get(word, 0) + number
 
 
 def _decoded(data: bytes, shard: Shard) -> str:
@@ -149,22 +153,22 @@ def _decoded(data: bytes, shard: Shard) -> str:
 
 
 def _versions(language: str) -> dict[str, str | int]:
-    """What decides what a word is."""
-    found: dict[str, str | int] = {"counting": ALGORITHM, "unicode": unicodedata.unidata_version}
+    """The versions of the software that splits texts into words."""
+    versions: dict[str, str | int] = {"counting": ALGORITHM, "unicode": unicodedata.unidata_version}
     if base(language) in UNSPACED:
         for package in ("wordfreq", "jieba" if base(language) == "zh" else "mecab-python3"):
             try:
-                found[package] = version(package)
+                versions[package] = version(package)
             except PackageNotFoundError:
                 continue
-    return found
+    return versions
 
 
 # --- the file -----------------------------------------------------------------------------------
 
 
 def write_counts(path: Path, counts: Counts) -> None:
-    """Write counts as a table, packed by gzip where the name ends in ``.gz``.
+    """Write counts as a table, compressed if the name ends in ``.gz``.
 
     The same counts give the same bytes.
     """
@@ -176,22 +180,22 @@ def write_counts(path: Path, counts: Counts) -> None:
         "files": counts.files,
         "versions": counts.versions,
     }
-    rows = "".join(f"{word}\t{many}\n" for word, many in counts.counts.items())
+    rows = "".join(f"{word}\t{number}\n" for word, number in counts.counts.items())
     data = b"# " + orjson.dumps(head) + b"\n" + rows.encode("utf-8")
     with writing(path) as file:
         file.write(gzip.compress(data, 6, mtime=0) if path.name.endswith(".gz") else data)
 
 
 def read_counts(path: Path, *, language: str | None = None) -> Counts:
-    """Read what ``write_counts`` wrote.
+    """Read a table that ``write_counts`` wrote.
 
     Args:
-        path: the table, packed or not.
-        language: that it must be of.
+        path: the table, compressed or not.
+        language: the language that it must have.
 
     Raises:
-        CurationError: it is no such table, damaged, of another language, or of an older version
-            of this tool that counted otherwise; names the line.
+        CurationError: the file is not such a table, is damaged, is of another language, or comes
+            from a version of this tool that counts differently; the message names the line.
     """
     data = read_bytes(path)
     try:
@@ -202,24 +206,28 @@ def read_counts(path: Path, *, language: str | None = None) -> Counts:
         )
         listed, rules = head["words"], counts.versions.get("counting")
     except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error):
-        raise CurationError(f"{path}: is no table of counted words, or damaged", _AGAIN) from None
+        raise CurationError(
+            f"{path}: not a table of counted words, or the table is damaged", _AGAIN
+        ) from None
     if rules != ALGORITHM:
-        raise CurationError(f"{path}: was counted by another version of this tool", _AGAIN)
+        raise CurationError(
+            f"{path}: written by another version of this tool, which counts differently", _AGAIN
+        )
     if language is not None and base(language) != counts.language:
         raise CurationError(
-            f"{path}: counts words of «{counts.language}», not of «{base(language)}»",
+            f"{path}: has counts of «{counts.language}», not of «{base(language)}»",
             "count a corpus in the language of the texts",
         )
     for number, line in enumerate(lines[1:-1], 2):
-        word, _, many = line.partition("\t")
-        if not word or not many.isdecimal() or many == "0" or word in counts.counts:
-            raise CurationError(f"{path} line {number}: no word and its count", _AGAIN)
-        counts.counts[word] = int(many)
-    told = (listed, counts.tokens)
-    if (have := (len(counts.counts), sum(counts.counts.values()))) != told or not listed:
+        word, _, times = line.partition("\t")
+        if not word or not times.isdecimal() or times == "0" or word in counts.counts:
+            raise CurationError(f"{path} line {number}: not a new word with its count", _AGAIN)
+        counts.counts[word] = int(times)
+    expected = (listed, counts.tokens)
+    if (actual := (len(counts.counts), sum(counts.counts.values()))) != expected or not listed:
         raise CurationError(
-            f"{path}: line 1 tells of {told[0]} words, {told[1]} in all; there are {have[0]}, "
-            f"{have[1]} in all: it was cut off or changed",
+            f"{path}: cut off or changed: line 1 announces {expected[0]} words with a total of "
+            f"{expected[1]}, but there are {actual[0]} with a total of {actual[1]}",
             _AGAIN,
         )
     return counts

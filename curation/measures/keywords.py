@@ -1,6 +1,6 @@
-"""Words that are much more frequent in what was written than in a language at large.
+"""Keywords: words that are much more frequent in the collected texts than in the language at large.
 
-StereoSet's Table 3 lists 16 of each domain (ACL §4.4, arXiv §5), by simple maths (Kilgarriff 2009)
+StereoSet's Table 3 lists 16 per domain (ACL §4.4, arXiv §5), by simple maths (Kilgarriff 2009)
 against TenTen, a web corpus of 10 billion words (Jakubíček et al. 2013).
 """
 
@@ -25,16 +25,16 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Reference:
-    """How frequent words are in a language at large.
+    """The frequencies of words in a language at large.
 
     Attributes:
-        name: «wordfreq», or the name of a corpus that was counted.
-        language: of the words.
-        amounts: of each word its count, or its share of all words.
-        total: what the amounts are of: the number of all words, or 1.
+        name: "wordfreq", or the name of a counted corpus.
+        language: the language of the words.
+        amounts: each word's count, or its share of all words.
+        total: the sum of the amounts: the number of all words, or 1.
         counted: whether the amounts are counts, so that the size of the corpus is known.
-        versions: of what made it.
-        spelt: how it spells a word of a text.
+        versions: the versions of the tools that made it.
+        spelt: converts a word of a text to the reference's spelling.
     """
 
     name: str
@@ -46,50 +46,54 @@ class Reference:
     spelt: Callable[[str], str] = str
 
     def key(self, word: str) -> str:
-        """Under what a word counts here: the lemma of what it is spelt as."""
+        """The lemma of a word in the reference's spelling; words with the same key count as one."""
         return lemma(self.spelt(word), self.language)
 
     @cached_property
     def by_lemma(self) -> Mapping[str, float]:
-        """The amounts of all forms of each lemma together."""
-        found: dict[str, float] = defaultdict(float)
+        """Each lemma's amount: the sum over all its forms."""
+        amounts: dict[str, float] = defaultdict(float)
         for word, amount in self.amounts.items():
-            found[lemma(word, self.language)] += amount
-        return dict(found)
+            amounts[lemma(word, self.language)] += amount
+        return dict(amounts)
 
     @cached_property
     def least(self) -> float:
-        """The smallest share of all words that it has."""
+        """The smallest share of all words in the reference."""
         return min(self.amounts.values()) / self.total
 
 
 @cache
 def wordfreq(language: str) -> Reference:
-    """What the package wordfreq knows of a language, from several corpora together.
+    """The reference of the package wordfreq, from several corpora together.
 
     Raises:
-        NotCheckedError: it is not installed, has no list of this language, or one that texts
-            cannot be held against.
+        NotCheckedError: wordfreq is not installed, does not list this language, or splits its words
+            in a way that texts cannot be compared with.
     """
     amounts = frequencies(language)
     if base(language) == "ko":
         raise NotCheckedError(
-            "wordfreq parts Korean words from their particles, and spaces do not: count a corpus, "
-            "curation measures count"
+            "wordfreq splits particles from Korean words, but the texts cannot be split so: "
+            "count a corpus with curation measures count"
         )
     versions = {"wordfreq": version("wordfreq")}
     return Reference("wordfreq", base(language), amounts, 1.0, False, versions, amounts.spelt)
 
 
 def counted(counts: Counts, *, name: str) -> Reference:
-    """A reference of a corpus that was counted (``counting.count``)."""
+    """The reference of a counted corpus (``counting.count``)."""
     return Reference(
         name, counts.language, counts.counts, float(counts.tokens), True, counts.versions
     )
 
 
 class _Text(NamedTuple):
-    """A text of a CAT: its label, or None for the context; what is counted of it; an example."""
+    """A text of a CAT.
+
+    ``label`` is None for the context, ``words`` has the (word, lemma) pairs to count, and ``whole``
+    is the text to show as an example.
+    """
 
     cat: str
     label: Gold | None
@@ -101,7 +105,7 @@ class _Text(NamedTuple):
 
 
 def simple_maths(focus: float, reference: float, *, smoothing: float) -> float:
-    """Kilgarriff's keyness (2009): (f + N) / (r + N), of frequencies per million words.
+    """Kilgarriff's keyness (2009): (f + N) / (r + N), from frequencies per million words.
 
     >>> simple_maths(90, 0, smoothing=10), simple_maths(90, 40, smoothing=10)
     (10.0, 2.0)
@@ -112,13 +116,13 @@ def simple_maths(focus: float, reference: float, *, smoothing: float) -> float:
 def log_likelihood(count: float, tokens: float, other: float, others: float) -> float:
     """G² of a word in two corpora (Dunning 1993), over all four cells of the table.
 
-    Rayson & Garside (2000) sum the two cells of the word only; for rare words that is the same.
+    Rayson & Garside (2000) sum only the word's two cells, which is the same for rare words.
 
     Args:
-        count: of the word in one corpus.
-        tokens: all words of that corpus.
-        other: of the word in the other corpus.
-        others: all words of that corpus.
+        count: the word's count in one corpus.
+        tokens: the number of all words in that corpus.
+        other: the word's count in the other corpus.
+        others: the number of all words in the other corpus.
 
     >>> round(log_likelihood(10, 100, 10, 1000), 4), log_likelihood(1, 10, 10, 100)
     (22.9078, 0.0)
@@ -134,7 +138,7 @@ def log_likelihood(count: float, tokens: float, other: float, others: float) -> 
 
 
 def known_shares(count: float, tokens: float, share: float) -> float:
-    """G² of a word against a share of all words that is taken as known: goodness of fit.
+    """G² of a word against a known share of all words (goodness of fit).
 
     >>> round(known_shares(10, 100, 0.01), 4)
     28.8959
@@ -160,50 +164,50 @@ def keywords(
     least: int = 2,
     top: int = 100,
 ) -> dict[str, Any]:
-    """The keywords of each domain, of each label in it, and of each term.
+    """The keywords of each domain, of each label in a domain, and of each term.
 
-    A domain's or term's text is its contexts, and what stereotypes and anti-stereotypes say; of
-    intrasentence CATs that is what fills the BLANK, so that no text counts twice. A label's text is
-    what its associations say, without contexts.
+    The text of a domain or term is its contexts, stereotypes and anti-stereotypes. The text of a
+    label is its associations, without contexts. In intrasentence CATs the text of an association is
+    only what fills the BLANK, so no text counts twice.
 
     Args:
         cats: the CATs.
-        language: of their texts.
-        reference: of the same language.
-        terms: all target terms, with those that have no CATs.
+        language: the language of their texts.
+        reference: a reference in the same language.
+        terms: all target terms, including those without CATs.
         smoothing: N of ``simple_maths``, per million words.
-        least: in how many CATs a keyword stands at least.
-        top: how many of each statistic are listed.
+        least: the smallest number of CATs in which a keyword must occur.
+        top: how many keywords to list by each statistic.
 
     Returns:
-        The report, as it is written to keywords.json (docs/formats.md).
+        The report, as written to keywords.json (docs/formats.md).
 
     Raises:
-        NotCheckedError: nothing here parts this language into words.
-        CurationError: the reference is of another language.
+        NotCheckedError: the language's texts cannot be split into words.
+        CurationError: the reference is in another language.
     """
     if base(reference.language) != base(language):
         raise CurationError(
-            f"the reference {reference.name} is of «{reference.language}», the texts are of "
+            f"the reference {reference.name} is in «{reference.language}», but the texts are in "
             f"«{base(language)}»",
-            "take a reference in the language of the texts",
+            "use a reference in the language of the texts",
         )
     reader = _Reader(language, reference)
-    everyone = [*((t.id, t.text, t.domain, t.names) for t in terms)]
-    everyone += [(cat.term, cat.target, cat.domain, ()) for cat in cats]
-    targets = {term: (text, domain) for term, text, domain, _ in everyone}
+    all_terms = [*((t.id, t.text, t.domain, t.names) for t in terms)]
+    all_terms += [(cat.term, cat.target, cat.domain, ()) for cat in cats]
+    targets = {term: (text, domain) for term, text, domain, _ in all_terms}
     removed: dict[str, set[str]] = defaultdict(set)
-    for _, text, domain, names in everyone:
+    for _, text, domain, names in all_terms:
         removed[domain] |= reader.forms((text, *names))
-    said = {cat.id: reader.texts(cat) for cat in cats}
+    texts_of = {cat.id: reader.texts(cat) for cat in cats}
     groups: list[dict[str, Any]] = []
 
     def add(by: str, domain: str, of: Collection[Cat], **which: Any) -> None:
-        wanted = [which["label"]] if "label" in which else [None, *GOLDS[:2]]
-        texts = [text for cat in of for text in said[cat.id] if text.label in wanted]
-        found = _Group(reader, texts).report(removed[domain], smoothing, least, top)
+        labels = [which["label"]] if "label" in which else [None, *GOLDS[:2]]
+        texts = [text for cat in of for text in texts_of[cat.id] if text.label in labels]
+        report = _Group(reader, texts).report(removed[domain], smoothing, least, top)
         head = {"by": by, "domain": domain, "label": None, "term": None, "target": None} | which
-        groups.append(head | {"cats": len({text.cat for text in texts})} | found)
+        groups.append(head | {"cats": len({text.cat for text in texts})} | report)
 
     for domain in sorted(removed):
         add("domain", domain, [cat for cat in cats if cat.domain == domain])
@@ -213,7 +217,7 @@ def keywords(
     by_term: dict[str, list[Cat]] = defaultdict(list)
     for cat in cats:
         by_term[cat.term].append(cat)
-    for term, (text, domain) in sorted(targets.items(), key=lambda one: (one[1][1], one[0])):
+    for term, (text, domain) in sorted(targets.items(), key=lambda item: (item[1][1], item[0])):
         add("term", domain, by_term[term], term=term, target=text)
     return {
         "language": base(language),
@@ -236,7 +240,7 @@ def keywords(
 
 
 class _Reader:
-    """Texts as words and lemmas, and what the reference has of these."""
+    """Splits texts into words and lemmas as the reference does."""
 
     def __init__(self, language: str, reference: Reference) -> None:
         self.language, self.reference = language, reference
@@ -244,7 +248,7 @@ class _Reader:
         self._elides = base(language) != "en"
 
     def texts(self, cat: Cat) -> list[_Text]:
-        """The texts of a CAT: its context, and what its associations say."""
+        """The texts of a CAT: its context, and its associations (or what fills the BLANK)."""
         context = self._words(cat.context.replace(BLANK, " "))
         return [_Text(cat.id, None, context, cat.context)] + [
             _Text(cat.id, association.gold, self._words(option), association.sentence)
@@ -252,24 +256,24 @@ class _Reader:
         ]
 
     def _words(self, text: str) -> list[tuple[str, str]]:
-        """Words and their lemmas; l'heure is two words where the reference has it as two."""
-        known, found = self.reference.amounts, []
+        """Words and their lemmas; l'heure is two words if the reference has it as two."""
+        known, all_words = self.reference.amounts, []
         for word in words(text, self.language):
             parts = word.split("'") if self._elides else [word]
             apart = word not in known and all(part in known for part in parts)
-            found += parts if apart else [word]
-        return [(word, self.reference.key(word)) for word in found]
+            all_words += parts if apart else [word]
+        return [(word, self.reference.key(word)) for word in all_words]
 
     def forms(self, names: Iterable[str]) -> set[str]:
-        """The words of names, their lemmas, and English words with the s of many."""
+        """The words of names, their lemmas, and in English both with a plural s."""
         own = {word for name in names for word in words(name, self.language)}
         own |= {lemma(word, self.language) for word in own} | set(map(self.reference.key, own))
-        # Names of peoples are often such as no list of lemmas has.
+        # The lists of lemmas lack many names of peoples, so the plural is made here.
         return own | {f"{word}s" for word in own if base(self.language) == "en"}
 
 
 class _Group:
-    """Texts that are counted together."""
+    """The counts of a group of texts."""
 
     def __init__(self, reader: _Reader, texts: Sequence[_Text]) -> None:
         self.reader = reader
@@ -277,14 +281,14 @@ class _Group:
         self.forms: dict[str, set[str]] = defaultdict(set)
         self.where: dict[str, dict[str, _Text]] = defaultdict(dict)
         for text in texts:
-            for word, one in text.words:
-                self.counts[one] += 1
-                self.forms[one].add(word)
-                self.where[one].setdefault(text.cat, text)
+            for word, key in text.words:
+                self.counts[key] += 1
+                self.forms[key].add(word)
+                self.where[key].setdefault(text.cat, text)
         self.tokens = self.counts.total()
 
     def report(self, removed: set[str], smoothing: float, least: int, top: int) -> dict[str, Any]:
-        """Totals and keywords."""
+        """The totals and keywords of the group."""
         lacking = [word for word in self.counts if not self.reader.amounts.get(word)]
         rows = [
             self._row(word, smoothing)
@@ -301,9 +305,9 @@ class _Group:
         rows.sort(key=lambda row: int(row["rank"]))
         listed = [row for row in rows if min(row["rank"], row["log_likelihood_rank"]) <= top]
         for row in listed:
-            found = list(self.where[row["word"]].values())
+            texts = list(self.where[row["word"]].values())[:EXAMPLES]
             row["forms"] = sorted(self.forms[row["word"]])
-            row["examples"] = [{"cat": one.cat, "text": one.whole} for one in found[:EXAMPLES]]
+            row["examples"] = [{"cat": text.cat, "text": text.whole} for text in texts]
         return {
             "tokens": self.tokens,
             "words": len(self.counts),
@@ -321,7 +325,7 @@ class _Group:
         focus, other = (_MILLION * count / self.tokens, _MILLION * amount / reference.total)
         if reference.counted:
             likelihood = log_likelihood(count, self.tokens, amount, reference.total)
-        else:  # a word that is not listed is rarer than all that are: G² is at least this
+        else:  # a word that is not listed is rarer than every listed one: G² is at least this
             likelihood = known_shares(count, self.tokens, amount or reference.least)
         return {
             "word": word,
@@ -335,5 +339,5 @@ class _Group:
 
 
 def _may_be_keyword(word: str) -> bool:
-    """Figures are no keywords: wordfreq knows no single ones."""
+    """Words with digits are not keywords, because wordfreq has no single numbers."""
     return not any(char.isdigit() for char in word)

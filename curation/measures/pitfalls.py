@@ -1,8 +1,8 @@
-"""Which known pitfalls a dataset falls into, beside StereoSet's own development set.
+"""The known pitfalls of a dataset, compared with the rates of StereoSet's own development set.
 
-The checks of one item stand in ``checks.surface`` and, where they need more than its form, in
-``checks.lexical``; those of the whole dataset in ``measures.repeats``. What cannot be checked in
-a language has no count, and says why.
+``checks.surface`` checks the form of single items, ``checks.lexical`` their words, and
+``measures.repeats`` the whole dataset. A check that does not work in a language has no count; its
+row says why.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from curation.checks import lexical
 from curation.checks.codes import PITFALLS, About, pitfall
 from curation.checks.content import meta_patterns
 from curation.checks.lists import lists
-from curation.checks.surface import Asked, Finding, check, read, unchecked
+from curation.checks.surface import Finding, ItemTexts, check, read, unchecked
 from curation.files import read_json, shipped
 from curation.measures import repeats
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity
@@ -32,10 +32,18 @@ Rates = Mapping[str, Mapping[str, Sequence[int]]]
 class Row:
     """How often a pitfall was found.
 
-    ``count`` is of units and ``of`` how many there are; both, and ``rate``, are None where it was
-    not checked, and ``why`` says why. ``places`` counts every place, several of which can lie in
-    one unit. ``stereoset`` is the rate of StereoSet's development set, with the kinds of CAT in the
-    proportion that they have here; ``kinds`` has count, of and StereoSet's rate by kind.
+    Attributes:
+        code: the code of the pitfall.
+        severity: block, warn or note.
+        unit: what is counted, such as "cat" or "option".
+        count: the number of units with a hit; None if the check did not run.
+        of: the number of all units; None if the check did not run.
+        rate: count divided by of; None if the check did not run or there are no units.
+        stereoset: the rate of StereoSet's development set, weighted by the kinds of CAT in this
+            dataset.
+        places: the number of hits; one unit can have several.
+        why: why the check did not run, or None.
+        kinds: count, of and StereoSet's rate for each kind.
     """
 
     code: str
@@ -52,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found, place by place, and how often, by code in the order of ``PITFALLS``."""
+    """All hits, and a table with one row per code in the order of ``PITFALLS``."""
 
     language: str
     cats: int
@@ -60,7 +68,7 @@ class Report:
     table: list[Row]
 
     def blocking(self, accept: Iterable[str] = ()) -> list[str]:
-        """The codes that were found and stop a release, without those that a team accepts."""
+        """The codes that were found and stop a release, except those in ``accept``."""
         return [
             row.code
             for row in self.table
@@ -78,19 +86,19 @@ def pitfalls(
     off: Mapping[str, str] | None = None,
     tell: Tell = lambda stage, done, total: None,
 ) -> Report:
-    """Look for every pitfall of ``codes.PITFALLS``.
+    """Check a dataset for every pitfall of ``codes.PITFALLS``.
 
     Args:
         cats: the dataset, in the order of its file.
         language: language code of the texts.
-        where: a CAT's place as a person finds it; by default its id.
-        own: word lists of the team, with the columns of ``data/words/pitfalls.csv``.
-        names: other names of a target, by its term's id; a context may name it by these.
-        off: pitfalls that are not looked for, and why.
-        tell: called with stage, done and total as the work goes on.
+        where: gives a CAT's place for a reader; by default its id.
+        own: the team's own word lists, with the columns of ``data/words/pitfalls.csv``.
+        names: other names of a target, by its term's id; a context may use them.
+        off: pitfalls that are not checked, with the reason.
+        tell: called with stage, done and total to report progress.
 
     Raises:
-        CurationError: ``own`` cannot be read; names the line.
+        CurationError: ``own`` cannot be read; the message names the line.
     """
     place = where or (lambda cat: f"CAT {cat.id}")
     words = lists(language, own)
@@ -103,18 +111,18 @@ def pitfalls(
     for n, cat in enumerate(cats):
         if n % 500 == 0:
             tell("texts", n, len(cats))
-        item = asked(cat)._replace(also=(names or {}).get(cat.term, ()))
-        what = read(item, words)
-        seen = check(what, meta=meta)
-        seen += lexical.check(what, lexicon)
+        item = _texts(cat)._replace(also=(names or {}).get(cat.term, ()))
+        parsed = read(item, words)
+        findings = check(parsed, meta=meta)
+        findings += lexical.check(parsed, lexicon)
         if "other_target" not in why:
-            seen += _other_targets(cat, what.tokens, others)
-        found += (_of_cat(cat, one, place(cat)) for one in seen if one.code not in why)
+            findings += _other_targets(cat, parsed.tokens, others)
+        found += (_of_cat(cat, hit, place(cat)) for hit in findings if hit.code not in why)
     tell("texts", len(cats), len(cats))
     for n, check_whole in enumerate(repeats.CHECKS):
         tell("dataset", n, len(repeats.CHECKS))
-        for at, one in check_whole(cats):
-            found.append(_of_cat(cats[at], one, place(cats[at])))
+        for at, finding in check_whole(cats):
+            found.append(_of_cat(cats[at], finding, place(cats[at])))
     for domain, target, code, detail in [
         *repeats.uneven_terms(cats),
         *lexical.check_targets(targets, lexicon),
@@ -126,22 +134,32 @@ def pitfalls(
     return Report(language, len(cats), found, _table(found, cats, why))
 
 
-def asked(cat: Cat) -> Asked:
-    """A CAT as the checks of one item take it."""
+def _texts(cat: Cat) -> ItemTexts:
+    """The texts of a CAT with its gold labels."""
     a, b, c = cat.associations
     sentences = (a.sentence, b.sentence, c.sentence)
     golds = (a.gold, b.gold, c.gold)
-    return Asked(cat.kind, cat.domain, cat.target, cat.context, sentences, golds)
+    return ItemTexts(cat.kind, cat.domain, cat.target, cat.context, sentences, golds)
 
 
 def sample(report: Report, code: str, count: int, *, seed: int = 0) -> list[Pitfall]:
-    """Places of a pitfall, drawn at random; the same seed draws the same. 0 gives all of them."""
-    found = [one for one in report.found if one.code == code]
-    return Random(seed).sample(found, count) if 0 < count < len(found) else found  # noqa: S311
+    """A random sample of a pitfall's hits.
+
+    Args:
+        report: the report of ``pitfalls``.
+        code: the code of the pitfall.
+        count: the size of the sample; 0 gives all hits.
+        seed: the seed of the sample; the same seed gives the same sample.
+    """
+    hits = [hit for hit in report.found if hit.code == code]
+    return Random(seed).sample(hits, count) if 0 < count < len(hits) else hits  # noqa: S311
 
 
 def counts(report: Report) -> dict[str, dict[str, list[int]]]:
-    """Count and number of units by code and kind, as ``data/rates`` holds them; checked ones."""
+    """Count and number of units by code and kind, in the form of ``data/rates``.
+
+    Codes that were not checked are left out.
+    """
     return {
         row.code: {
             "all": [row.count, row.of],
@@ -165,12 +183,12 @@ def _of_cat(cat: Cat, found: Finding, where: str) -> Pitfall:
 
 
 def _names(targets: Iterable[tuple[str, str]]) -> dict[str, list[tuple[list[str], str, str]]]:
-    """The words of every target with its domain and name, by the first of them."""
-    found: dict[str, list[tuple[list[str], str, str]]] = {}
+    """Every target as (words, domain, target), grouped by its first word."""
+    names: dict[str, list[tuple[list[str], str, str]]] = {}
     for domain, target in targets:
         if tokens := repeats.tokens(target):
-            found.setdefault(tokens[0], []).append((tokens, domain, target))
-    return found
+            names.setdefault(tokens[0], []).append((tokens, domain, target))
+    return names
 
 
 def _other_targets(
@@ -178,21 +196,21 @@ def _other_targets(
     texts: Sequence[Sequence[str]],
     names: Mapping[str, list[tuple[list[str], str, str]]],
 ) -> list[Finding]:
-    """The first target of another domain that each text names; what the context names, once."""
-    found: list[Finding] = []
-    said: set[str] = set()
+    """The targets of other domains that the texts name, each once per CAT."""
+    findings: list[Finding] = []
+    reported: set[str] = set()
     own = repeats.tokens(cat.target)
     for at, tokens in enumerate(texts):
         for n, token in enumerate(tokens):
             for name, domain, target in names.get(token, ()):
-                # A target within the own one, or of both domains, is its own.
-                foreign = domain != cat.domain and target not in said
+                # A target that is part of the CAT's own, or also in its domain, does not count.
+                foreign = domain != cat.domain and target not in reported
                 if foreign and tokens[n : n + len(name)] == name and not set(name) <= set(own):
-                    said.add(target)
+                    reported.add(target)
                     if not any(d == cat.domain and t == name for t, d, _ in names[token]):
-                        detail = f"{target!r} is a target of {domain!r}"
-                        found.append(Finding("other_target", at - 1 if at else None, detail))
-    return found
+                        detail = f"{target!r} is a target of the domain {domain!r}"
+                        findings.append(Finding("other_target", at - 1 if at else None, detail))
+    return findings
 
 
 # --- the table ------------------------------------------------------------------------------
@@ -202,9 +220,9 @@ def _table(found: Iterable[Pitfall], cats: Sequence[Cat], why: Mapping[str, str]
     kind_of = {cat.id: cat.kind for cat in cats}
     units: dict[str, set[tuple[str, ...]]] = {code: set() for code in PITFALLS}
     places = Counter[str]()
-    for one in found:
-        places[one.code] += 1
-        units[one.code].add(_unit(one, PITFALLS[one.code]))
+    for hit in found:
+        places[hit.code] += 1
+        units[hit.code].add(_unit(hit, PITFALLS[hit.code]))
     of_kind = Counter(cat.kind for cat in cats)
     whole = {
         "target": len({(cat.domain, cat.target) for cat in cats}),
@@ -240,7 +258,7 @@ def _table(found: Iterable[Pitfall], cats: Sequence[Cat], why: Mapping[str, str]
 
 
 def _unit(found: Pitfall, about: About) -> tuple[str, ...]:
-    """What a finding is counted as: the same of two findings in one unit."""
+    """The identity of the unit that a hit is in: the same for all hits in that unit."""
     if about.unit == "cat":
         return (found.item or "",)
     if about.unit == "option":
@@ -254,7 +272,7 @@ def _rate_of(code: str, kind: str) -> float | None:
 
 
 def _standard(code: str, kinds: Mapping[Kind, tuple[int, int, float | None]]) -> float | None:
-    """StereoSet's rate with the kinds weighted as here; where there are none, its rate of all."""
+    """StereoSet's rate, weighted by this dataset's kinds; without kinds, its rate of all CATs."""
     rates = [(of, rate) for _, of, rate in kinds.values() if rate is not None]
     if not rates:
         return _rate_of(code, "all")

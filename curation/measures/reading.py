@@ -1,7 +1,7 @@
-"""Files of a corpus, cut into shards and read as blocks of text.
+"""The files of a corpus, cut into shards and read as blocks of text.
 
-A shard is a range of bytes of a plain file, every nth block of a packed one, or row groups of a
-Parquet file: so several workers share a large file, whatever its form.
+A shard is a range of bytes of a plain file, every nth block of a compressed file, or some row
+groups of a Parquet file. So several workers can share a large file of any form.
 """
 
 import os
@@ -18,13 +18,13 @@ from isal import igzip, isal_zlib
 from curation.files import CurationError, read_bytes
 from curation.words import UNSPACED, base
 
-BLOCK = 1 << 21  # bytes read at once: more fall out of the processor's cache
-LARGEST = 256 << 20  # bytes of a shard: a bar should move, and a worker may be late
-LEAST = 4 << 20  # bytes that are worth a worker
-LONGEST = 64 << 20  # bytes that may stand without a place to cut
+BLOCK = 1 << 21  # bytes to read at once: more would not fit into the processor's cache
+LARGEST = 256 << 20  # bytes of a shard at most, so that progress shows and no worker is last
+LEAST = 4 << 20  # bytes of a shard at least; less is not worth a worker
+LONGEST = 64 << 20  # bytes that a file may have without a place to cut
 FORMS = ".txt, .jsonl (either also .gz) or .parquet"
 _SPACE = b" \t\r\x0b\x0c"
-_BOM = b"\xef\xbb\xbf"  # some programs begin UTF-8 with it
+_BOM = b"\xef\xbb\xbf"  # some programs write it at the start of UTF-8 files
 _FETCH = "it may have been cut off; fetch it again"
 
 
@@ -33,19 +33,19 @@ class Shard:
     """A part of a corpus that one worker counts.
 
     Attributes:
-        file: the number of the file among those given.
-        name: what the user calls the file.
-        path: the whole path, so that workers elsewhere find it.
-        form: «txt», «jsonl» or «parquet».
-        packed: by gzip.
-        field: of JSON or Parquet, where the text stands.
-        language: of the texts.
-        size: in bytes of the file, for progress.
-        start: of a plain file, the first byte.
-        end: of a plain file, the byte after the last.
-        part: of a packed file the first block that is read, and of Parquet the first row group.
-        parts: every so many blocks or row groups one is read.
-        last: whether the end of the file is this one's.
+        file: the index of the file in the list of files.
+        name: the file's name as the user gave it.
+        path: the absolute path, so that workers elsewhere find it.
+        form: "txt", "jsonl" or "parquet".
+        packed: whether the file is compressed with gzip.
+        field: the field (JSON) or column (Parquet) that has the text.
+        language: the language of the texts.
+        size: the shard's size in bytes, for progress.
+        start: the first byte of the shard (plain files).
+        end: the byte after the shard's last (plain files).
+        part: the first block (compressed files) or row group (Parquet) to read.
+        parts: the step from one block or row group to the next.
+        last: whether the shard includes the end of the file.
     """
 
     file: int
@@ -70,26 +70,28 @@ def shards(paths: Sequence[Path], *, language: str, field: str, workers: int) ->
     """Cut files so that all workers have something to do.
 
     Raises:
-        CurationError: a file is of no known form, empty, missing or given twice.
+        CurationError: a file has an unknown type, is empty or missing, or is given twice.
     """
     sizes = [_size(path) for path in paths]
     for place, path in enumerate(paths):
         if any(path.samefile(other) for other in paths[:place]):
             raise CurationError(f"{path}: is given twice", "name each file once")
     share = min(max(-(-sum(sizes) // workers), LEAST), LARGEST)
-    found: list[Shard] = []
+    all_shards: list[Shard] = []
     for number, (path, size) in enumerate(zip(paths, sizes, strict=True)):
         name = path.name.lower()
         packed, form = name.endswith(".gz"), name.removesuffix(".gz").rpartition(".")[2]
         if form not in {"txt", "jsonl", "parquet"} or (packed and form == "parquet"):
             raise CurationError(
-                f"{path}: neither text, JSON lines nor Parquet by its name", f"name it {FORMS}"
+                f"{path}: cannot tell the type of the file from its name",
+                f"rename it so that it ends in {FORMS}",
             )
         whole = Shard(
             number, str(path), str(path.resolve()), form, packed, field, language, size, end=size
         )
-        found += _ranges(whole, share) if form != "parquet" and not packed else _turns(whole, share)
-    return found
+        cut = _ranges if form != "parquet" and not packed else _turns
+        all_shards += cut(whole, share)
+    return all_shards
 
 
 def _size(path: Path) -> int:
@@ -97,7 +99,7 @@ def _size(path: Path) -> int:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
     except OSError:
-        read_bytes(path)  # says it better
+        read_bytes(path)  # raises a CurationError that explains the problem
         raise
     if not size:
         raise CurationError(f"{path}: is empty", _FETCH)
@@ -105,7 +107,7 @@ def _size(path: Path) -> int:
 
 
 def _ranges(whole: Shard, share: int) -> Iterator[Shard]:
-    """Ranges of bytes, cut at the ends of lines, or where lines are very long at a space."""
+    """Ranges of bytes, cut at line ends, or at a space if lines are very long."""
     at = 0
     with Path(whole.path).open("rb") as file:
         while at < whole.size:
@@ -129,7 +131,7 @@ def _next_cut(file: Any, at: int, whole: Shard) -> int:
 
 
 def _turns(whole: Shard, share: int) -> Iterator[Shard]:
-    """Packed text is unpacked by each worker, which is cheap, and counted by them in turn."""
+    """Shards whose workers each decompress the whole file, which is cheap, and take turns."""
     groups = _row_groups(whole) if whole.form == "parquet" else 4
     parts = max(min(-(-whole.size // share), groups), 1)
     for part in range(parts):
@@ -146,14 +148,14 @@ def _by_spaces(shard: Shard) -> bool:
 
 
 def _bytes(several: bytes) -> list[bytes]:
-    return [bytes([one]) for one in several]
+    return [bytes([byte]) for byte in several]
 
 
 def _check_length(text: bytes, shard: Shard) -> None:
     if len(text) > LONGEST:
         raise CurationError(
-            f"{shard.name}: over {LONGEST >> 20} MiB without the end of a line",
-            "is this text? If so, break its lines",
+            f"{shard.name}: more than {LONGEST >> 20} MiB without a line break",
+            "check that the file is text, and add line breaks",
         )
 
 
@@ -161,10 +163,13 @@ def _check_length(text: bytes, shard: Shard) -> None:
 
 
 def blocks(shard: Shard) -> Iterator[tuple[bytes, int]]:
-    """A shard's text in blocks that end where words end, and how many lines or records each has.
+    """The text of a shard in blocks that end where a word ends, each with its number of lines.
+
+    Lines are records in JSON files, and rows in Parquet files.
 
     Raises:
-        CurationError: the file is damaged, gone, or not what its name says; names the line.
+        CurationError: the file is damaged or missing, or has another type than its name says; the
+            message names the line.
     """
     if shard.form == "parquet":
         yield from _from_parquet(shard)
@@ -178,7 +183,7 @@ def blocks(shard: Shard) -> Iterator[tuple[bytes, int]]:
             first = number == shard.start == 0
             yield read(block.removeprefix(_BOM) if first else block)
     if shard.form == "txt" and shard.last and not block.endswith(b"\n"):
-        yield b"", 1  # a line, too, though nothing ends it
+        yield b"", 1  # the last line, which has no line break
 
 
 def _plain(block: bytes) -> tuple[bytes, int]:
@@ -190,8 +195,8 @@ def _records(shard: Shard) -> Any:
 
     def read(block: bytes) -> tuple[bytes, int]:
         try:
-            values = [one.value for one in lines.decode_lines(block)]
-            # A line break within a text is white space as any other.
+            values = [row.value for row in lines.decode_lines(block)]
+            # A line break inside a text is ordinary white space.
             return "\n".join(values).replace("\0", " ").encode(), len(values)
         except (msgspec.DecodeError, UnicodeError):
             fault(shard)
@@ -204,7 +209,7 @@ def _row(shard: Shard) -> Any:
 
 
 def _cut_blocks(shard: Shard) -> Iterator[bytes]:
-    """Blocks that end with a line, or where lines are very long before a space."""
+    """Blocks that end at a line end, or at a space if lines are very long."""
     rest, left = b"", shard.end - shard.start
     with opened(shard) as file:
         if not shard.packed:
@@ -225,29 +230,33 @@ def _cut_blocks(shard: Shard) -> Iterator[bytes]:
 
 @contextmanager
 def opened(shard: Shard) -> Iterator[Any]:
-    """A shard's file, unpacked; what can go wrong is said."""
+    """Open a shard's file, and decompress it if needed.
+
+    Raises:
+        CurationError: the file is missing or damaged.
+    """
     try:
         with Path(shard.path).open("rb", buffering=0) as file:
             yield igzip.open(file) if shard.packed else file  # type: ignore[no-untyped-call]
     except FileNotFoundError:
         raise CurationError(
-            f"{shard.name}: is not there (any more)",
-            "on Ray, every machine must see the file under this path",
+            f"{shard.name}: no such file (any more)",
+            "check the path; on Ray, every machine must see the file under the same path",
         ) from None
     except (igzip.BadGzipFile, isal_zlib.error, EOFError, zlib.error) as error:  # type: ignore[misc]
         raise CurationError(
-            f"{shard.name}: cannot be unpacked: {error}", "fetch the file again"
+            f"{shard.name}: cannot be decompressed: {error}", "fetch the file again"
         ) from None
 
 
 def fault(shard: Shard) -> NoReturn:
-    """Say which line is no text, or no record: the first of the file, whoever found one."""
+    """Raise an error that names the first line of the file that is not valid."""
     row = _row(shard)
     with opened(shard) as file:
         for number, line in enumerate(file if shard.packed else _lines(file), 1):
             where = f"{shard.name} line {number}"
             if b"\0" in line:
-                raise CurationError(f"{where}: no text", f"name {FORMS}, in UTF-8")
+                raise CurationError(f"{where}: not text", f"name files of type {FORMS}, in UTF-8")
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
@@ -262,13 +271,13 @@ def fault(shard: Shard) -> NoReturn:
                 except msgspec.ValidationError as error:
                     raise CurationError(
                         f"{where}: no text in the field {shard.field!r}: {error}",
-                        "say with --field where the text stands",
+                        "name the field of the text with --field",
                     ) from None
                 except (msgspec.DecodeError, UnicodeError) as error:
                     raise CurationError(
-                        f"{where}: not JSON: {error}", "write one record a line"
+                        f"{where}: not JSON: {error}", "write one record per line"
                     ) from None
-    raise CurationError(f"{shard.name}: changed while it was read", "count it again")
+    raise CurationError(f"{shard.name}: changed while it was read", "count the corpus again")
 
 
 def _lines(file: Any) -> Iterator[bytes]:
@@ -295,13 +304,13 @@ def _row_groups(whole: Shard) -> int:
 
 
 def _parquet(shard: Shard) -> tuple[Any, Any]:
-    """An open file, in which the field is text, and pyarrow."""
+    """An open Parquet file whose column is text, and pyarrow."""
     try:
         import pyarrow as arrow
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise CurationError(
-            f"{shard.name}: Parquet is read by pyarrow, which is not installed",
+            f"{shard.name}: Parquet files need pyarrow, which is not installed",
             "pip install 'curation[parquet]'",
         ) from None
     try:
@@ -313,12 +322,12 @@ def _parquet(shard: Shard) -> tuple[Any, Any]:
         raise _damaged(shard, error) from None
     kinds: dict[str, Any] = {field.name: field.type for field in file.schema_arrow}
     kind = kinds.get(shard.field)
-    kind = getattr(kind, "value_type", kind)  # of a column that keeps each value once
+    kind = getattr(kind, "value_type", kind)  # a dictionary column stores each value once
     if kind not in {arrow.string(), arrow.large_string(), arrow.string_view()}:
-        what = f"is {kind}, not text" if kind else "is not there"
+        problem = f"is {kind}, not text" if kind else "does not exist"
         raise CurationError(
-            f"{shard.name}: the column {shard.field!r} {what}",
-            f"say with --field where the text stands: {', '.join(kinds)}",
+            f"{shard.name}: the column {shard.field!r} {problem}",
+            f"name the column of the text with --field: {', '.join(kinds)}",
         )
     return file, arrow
 

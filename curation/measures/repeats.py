@@ -1,4 +1,4 @@
-"""Pitfalls that only a whole dataset shows: what repeats, what is uneven, what leaks the gold."""
+"""Pitfalls of a whole dataset: repetitions, uneven counts, and leaks of the gold label."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -16,15 +16,16 @@ from curation.records import GOLDS, KINDS, Cat
 from curation.rules import same_text
 from curation.words import WORD
 
-Found = Iterator[tuple[int, Finding]]
-ALIKE = 90  # % of likeness from which on contexts are told
-REPEATS = 0.95  # likeness of what repeats another, as imports have it by default
-FAR = 2  # times or parts of the median, beyond which counts are uneven
+Findings = Iterator[tuple[int, Finding]]
+"""The index of a CAT, and a finding in it."""
+ALIKE = 90  # %: contexts with at least this similarity are reported
+REPEATS = 0.95  # the similarity of near duplicates, the same as the default of imports
+FAR = 2  # counts are uneven above this multiple of the median, or below the median divided by it
 _BLOCK = 512  # contexts compared at once
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a text in small letters, as the checks of one item read them."""
+    """The words of a text in lower case, split as in the checks of one item."""
     return WORD.findall(in_small(text))
 
 
@@ -33,19 +34,19 @@ def _key(text: str) -> str:
 
 
 def _groups(keys: Sequence[object]) -> list[list[int]]:
-    """The places of what stands more than once."""
-    found: dict[object, list[int]] = defaultdict(list)
+    """The indices of each key that occurs more than once."""
+    places_of: dict[object, list[int]] = defaultdict(list)
     for at, key in enumerate(keys):
-        found[key].append(at)
-    return [places for places in found.values() if len(places) > 1]
+        places_of[key].append(at)
+    return [places for places in places_of.values() if len(places) > 1]
 
 
 def _name(cat: Cat) -> str:
     return f"CAT {cat.id}"
 
 
-def duplicates(cats: Sequence[Cat]) -> Found:
-    """CATs of the same target, context and associations; the first of them is not told."""
+def duplicates(cats: Sequence[Cat]) -> Findings:
+    """CATs with the same target, context and associations; the first of them is not reported."""
     keys = [
         (
             *(cat.kind, cat.domain, same_text(cat.target), same_text(cat.context)),
@@ -55,15 +56,15 @@ def duplicates(cats: Sequence[Cat]) -> Found:
     ]
     for first, *others in _groups(keys):
         for at in others:
-            yield at, Finding("duplicate_item", None, f"the same as {_name(cats[first])}")
+            yield at, Finding("duplicate_item", None, f"identical to {_name(cats[first])}")
 
 
-def contexts(cats: Sequence[Cat]) -> Found:
-    """CATs of the same context; of much the same; and of the same but for the target."""
+def contexts(cats: Sequence[Cat]) -> Findings:
+    """CATs whose contexts are the same, similar, or the same except for the target."""
     keys = [_key(cat.context) for cat in cats]
     for places in _groups(list(zip((cat.kind for cat in cats), keys, strict=True))):
         for at, other in zip(places, [places[1], *places], strict=False):
-            yield at, Finding("same_context", None, f"the context of {_name(cats[other])}")
+            yield at, Finding("same_context", None, f"same context as {_name(cats[other])}")
     targets = [same_text(cat.target) for cat in cats]
     templates = [
         (cat.kind, key.replace(target, "\0"))
@@ -76,33 +77,36 @@ def contexts(cats: Sequence[Cat]) -> Found:
             continue
         for at in places:
             unlike = second if targets[at] == targets[first] else first
-            detail = f"but for the target the context of {_name(cats[unlike])}"
+            detail = f"except for the target, same context as {_name(cats[unlike])}"
             yield at, Finding("same_template", None, detail)
     yield from _alike(cats, keys)
 
 
-def _alike(cats: Sequence[Cat], keys: Sequence[str]) -> Found:
-    """CATs whose context is much like another: the most alike of the others is named."""
-    standing: dict[str, list[int]] = defaultdict(list)
+def _alike(cats: Sequence[Cat], keys: Sequence[str]) -> Findings:
+    """CATs whose context is similar to another; the finding names the most similar one."""
+    places_of: dict[str, list[int]] = defaultdict(list)
     for at, key in enumerate(keys):
-        standing[key].append(at)
-    texts = sorted(standing, key=len)
+        places_of[key].append(at)
+    texts = sorted(places_of, key=len)
     for key, other, likeness in zip(texts, *_nearest(texts), strict=True):
         if not likeness:
             continue
-        for at in standing[key]:
-            detail = (
-                f"{int(likeness)} % like the context of {_name(cats[standing[texts[other]][0]])}"
-            )
+        name = _name(cats[places_of[texts[other]][0]])
+        detail = f"similarity of {int(likeness)} % to the context of {name}"
+        for at in places_of[key]:
             yield at, Finding("context_alike_90", None, detail)
             if likeness >= 100 * REPEATS:
                 yield at, Finding("context_alike_95", None, detail)
 
 
 def _nearest(texts: Sequence[str]) -> tuple[list[int], list[float]]:
-    """Of each text, given from short to long, which other is most like it, and how much in percent.
+    """The most similar other text of each text, and the similarity in percent.
 
-    Twice the letters in common, in order, by all letters of the two; 0 below ``ALIKE``.
+    The similarity is twice the number of letters that the two share, in order, divided by the
+    number of all letters of both. It is 0 if it is below ``ALIKE``.
+
+    Args:
+        texts: different texts, sorted from short to long.
     """
     lengths = np.array([len(text) for text in texts])
     best = np.zeros(len(texts), np.float32)
@@ -115,7 +119,7 @@ def _nearest(texts: Sequence[str]) -> tuple[list[int], list[float]]:
 
     for start in range(0, len(texts), _BLOCK):
         block = texts[start : start + _BLOCK]
-        # A longer text could not be so much alike even if it held the other whole.
+        # A text longer than this would be too different even if it contained the other.
         longest = len(block[-1]) * (200 - ALIKE) / ALIKE
         end = int(np.searchsorted(lengths, longest, "right"))
         likeness = process.cdist(
@@ -127,28 +131,28 @@ def _nearest(texts: Sequence[str]) -> tuple[list[int], list[float]]:
     return whom.tolist(), best.tolist()
 
 
-def near_duplicates(cats: Sequence[Cat]) -> Found:
-    """CATs that nearly repeat one before them on the same target, as ``content.near`` has it."""
-    homes: dict[tuple[str, ...], list[int]] = defaultdict(list)
+def near_duplicates(cats: Sequence[Cat]) -> Findings:
+    """CATs that nearly repeat an earlier one on the same target, as in ``content.near``."""
+    by_target: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for at, cat in enumerate(cats):
-        homes[cat.kind, cat.domain, cat.target].append(at)
-    for places in homes.values():
-        told = [
+        by_target[cat.kind, cat.domain, cat.target].append(at)
+    for places in by_target.values():
+        pairs = [
             [a.sentence for gold in GOLDS[:2] for a in cats[at].associations if a.gold == gold]
             for at in places
         ]
         lines = [
-            compared(gist(cats[at].context, texts)) for at, texts in zip(places, told, strict=True)
+            compared(gist(cats[at].context, pair)) for at, pair in zip(places, pairs, strict=True)
         ]
         for start in range(0, len(places), _BLOCK):
             end = min(start + _BLOCK, len(places))
-            alike = np.tri(end - start, end, start - 1, dtype=bool)  # those before it
+            alike = np.tri(end - start, end, start - 1, dtype=bool)  # only earlier CATs
             for column in zip(*lines[:end], strict=True):
                 if alike.any():
                     alike &= _much_alike(column[start:], column)
             for n in np.flatnonzero(alike.any(1)).tolist():
                 first = places[int(alike[n].argmax())]
-                detail = f"nearly the same as {_name(cats[first])}"
+                detail = f"nearly identical to {_name(cats[first])}"
                 yield places[start + n], Finding("near_duplicate", None, detail)
 
 
@@ -158,25 +162,25 @@ def _much_alike(some: Sequence[str], others: Sequence[str]) -> NDArray[np.bool_]
     return np.asarray(likeness >= cutoff)
 
 
-def associations(cats: Sequence[Cat]) -> Found:
-    """Associations that stand in several CATs, and those whose gold labels differ.
+def associations(cats: Sequence[Cat]) -> Findings:
+    """Associations that occur in several CATs, and those with different gold labels.
 
-    Between sentences a text may well mean another thing after another context: then it differs, and
-    is in no conflict.
+    An intersentence association can mean something else after another context. Then it counts as
+    ``gold_differs``, not as ``gold_conflict``.
     """
-    homes = [
+    homes = [  # texts with the same home must have the same gold label
         (cat.domain, cat.target, _key(cat.context) if cat.kind == "intersentence" else "")
         for cat in cats
     ]
     places = [(at, n) for at in range(len(cats)) for n in range(3)]
     texts = [(cats[at].kind, _key(cats[at].associations[n].sentence)) for at, n in places]
     for group in _groups(texts):
-        here = [places[one] for one in group]
+        here = [places[n] for n in group]
         first = here[0][0]
         second = next((at for at, _ in here if at != first), None)
         if second is None:
             continue
-        # The first ones are enough: there can be as many as CATs.
+        # Two of each are enough to name another CAT, and there can be as many as CATs.
         inside: dict[tuple[object, str], list[int]] = defaultdict(list)
         anywhere: dict[str, list[int]] = defaultdict(list)
         for at, n in here:
@@ -188,18 +192,18 @@ def associations(cats: Sequence[Cat]) -> Found:
         for at, n in here:
             mine = cats[at].associations[n]
             other = _name(cats[second if at == first else first])
-            yield at, Finding("option_reused", n, f"{mine.sentence!r} as in {other}")
+            yield at, Finding("option_reused", n, f"{mine.sentence!r} is also in {other}")
             golds = [gold for gold in GOLDS if gold != mine.gold]
             same = [(o, gold) for gold in golds for o in inside[homes[at], gold] if o != at]
             apart = [(o, gold) for gold in golds for o in anywhere[gold] if homes[o] != homes[at]]
-            for code, found in (("gold_conflict", same), ("gold_differs", apart)):
-                if found:
-                    o, gold = min(found)
+            for code, labelled in (("gold_conflict", same), ("gold_differs", apart)):
+                if labelled:
+                    o, gold = min(labelled)
                     detail = f"{mine.gold} here, {gold} in {_name(cats[o])}"
                     yield at, Finding(code, n, f"{mine.sentence!r} is {detail}")
 
 
-CHECKS: tuple[Callable[[Sequence[Cat]], Found], ...] = (
+CHECKS: tuple[Callable[[Sequence[Cat]], Findings], ...] = (
     duplicates,
     contexts,
     near_duplicates,
@@ -208,7 +212,7 @@ CHECKS: tuple[Callable[[Sequence[Cat]], Found], ...] = (
 
 
 def uneven_terms(cats: Sequence[Cat]) -> Iterator[tuple[str, str, str, str]]:
-    """(domain, target, code, detail) of targets with far fewer or more CATs than is usual."""
+    """The (domain, target, code, detail) of targets with far fewer or more CATs than usual."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for cat in cats:
         counts[cat.domain][cat.target] += 1
@@ -221,7 +225,7 @@ def uneven_terms(cats: Sequence[Cat]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def uneven_domains(cats: Sequence[Cat]) -> Iterator[tuple[str, str]]:
-    """(code, detail) of domains with far fewer or more CATs than is usual."""
+    """The (code, detail) of domains with far fewer or more CATs than usual."""
     counts = Counter(cat.domain for cat in cats)
     for domain, count in counts.items():
         middle = median(counts.values())
@@ -231,14 +235,14 @@ def uneven_domains(cats: Sequence[Cat]) -> Iterator[tuple[str, str]]:
 
 
 def leaks(cats: Sequence[Cat]) -> Iterator[tuple[str, str]]:
-    """(code, detail) of what tells the gold label without the text being read."""
+    """The (code, detail) of patterns that give away the gold label without reading the text."""
     for gold in GOLDS:
         places = Counter(
             at for cat in cats for at, a in enumerate(cat.associations) if a.gold == gold
         )
         for at, count in places.most_common(1):
             if _at_least(count, len(cats)) > 1 / 2:
-                detail = f"the {gold} stands at place {at + 1} in {count} of {len(cats)} CATs"
+                detail = f"the {gold} is at position {at + 1} in {count} of {len(cats)} CATs"
                 yield "order_leak", detail
     for kind in KINDS:
         lengths = [
@@ -253,7 +257,7 @@ def leaks(cats: Sequence[Cat]) -> Iterator[tuple[str, str]]:
 
 
 def _at_least(count: int, of: int, z: float = 1.96) -> float:
-    """The lower bound of a share by Wilson's interval (Wilson 1927), of 95 %."""
+    """The lower bound of a share's 95 % interval by Wilson (1927)."""
     if not of:
         return 0.0
     share = count / of

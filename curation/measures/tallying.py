@@ -1,8 +1,8 @@
-"""What stands between white space in a text, counted: most of it by sorting numbers.
+"""Counts of the strings between white space in a text, mostly by sorting numbers.
 
-A dictionary takes some hundred nanoseconds a word, most of them waiting for memory. Here a word of
-up to eight bytes is a number, and one of up to sixteen is two; numpy sorts and counts those several
-times faster. Only longer ones go through a dictionary.
+A dictionary needs about a hundred nanoseconds per word, mostly to wait for memory. Here a word of
+up to eight bytes is one number, and a word of up to sixteen bytes is two. numpy sorts and counts
+these several times faster. Only longer words use a dictionary.
 """
 
 from collections import Counter
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 _Keys = NDArray[np.uint64]
 _Counts = NDArray[np.int64]
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(9)], np.uint64)
-_LAST = 0x20  # this byte and those below are white space or control characters, and part words
-_PENDING = 1 << 22  # numbers that may wait to be brought together: 24 bytes each
+_LAST = 0x20  # bytes up to this one are white space or control characters, and separate words
+_PENDING = 1 << 22  # how many numbers may wait to be merged: 24 bytes each
 
 
 class _Numbers(NamedTuple):
-    """Distinct chunks as their first eight bytes and their next, and how often each came."""
+    """Distinct chunks as their first and next eight bytes, and how often each occurred."""
 
     low: _Keys
     high: _Keys
@@ -27,7 +27,7 @@ class _Numbers(NamedTuple):
 
 
 class Tally:
-    """How often each chunk came: bytes of a text between white space or control characters."""
+    """Counts of chunks: the bytes of a text between white space or control characters."""
 
     def __init__(self) -> None:
         self._numbers: list[_Numbers] = []
@@ -35,8 +35,8 @@ class Tally:
         self._longer: Counter[bytes] = Counter()
 
     def add(self, block: bytes) -> None:
-        """Count a text's chunks. It must hold no NUL, and end where a chunk ends."""
-        text = block + bytes([_LAST]) * 16  # so that sixteen bytes can be read from any place
+        """Count the chunks of a text. The text must not contain NUL, and must end a chunk."""
+        text = block + bytes([_LAST]) * 16  # so that sixteen bytes can be read at any position
         ends = np.flatnonzero(np.frombuffer(text, np.uint8, len(block) + 1) <= _LAST)
         starts = np.empty_like(ends)
         starts[0] = 0
@@ -46,7 +46,7 @@ class Tally:
 
         tiny = np.flatnonzero((sizes > 0) & (sizes <= 4))
         four: _Keys = np.ndarray((len(block) + 9,), "<u4", text, 0, (1,))
-        # Half of all words; numbers of half the length are sorted in half the time.
+        # Half of all words are this short, and numbers of half the length sort in half the time.
         self._keep_low(four[starts[tiny]] & _MASKS.astype(np.uint32)[sizes[tiny]])
         short = np.flatnonzero((sizes > 4) & (sizes <= 8))
         self._keep_low(at_every_byte[starts[short]] & _MASKS[sizes[short]])
@@ -73,32 +73,32 @@ class Tally:
             self._join()
 
     def _join(self) -> None:
-        """Bring together what several blocks have."""
+        """Merge the counts of several blocks."""
         if self._numbers:
             parts = zip(*self._numbers, strict=True)
             self._numbers = [_grouped(*(np.concatenate(part) for part in parts))]
             self._pending = len(self._numbers[0].counts)
 
     def __len__(self) -> int:
-        """At most so many distinct chunks wait here."""
+        """An upper bound of the number of distinct chunks."""
         return self._pending + len(self._longer)
 
     def drain(self) -> dict[bytes, int]:
-        """Each chunk and how often it came; afterwards the tally is empty."""
+        """Each chunk and how often it occurred; afterwards the tally is empty."""
         self._join()
-        found = dict(self._longer)
+        totals = dict(self._longer)
         for low, high, counts in self._numbers:
             both = np.empty((len(low), 2), "<u8")
             both[:, 0], both[:, 1] = low, high
-            # numpy's byte strings leave off the NULs that fill them up.
+            # numpy's byte strings drop the NULs that pad them.
             chunks = both.view("S16").ravel().tolist()
-            found.update(zip(chunks, counts.tolist(), strict=True))
+            totals.update(zip(chunks, counts.tolist(), strict=True))
         self.__init__()  # type: ignore[misc]
-        return found
+        return totals
 
 
 def _grouped(low: _Keys, high: _Keys, counts: _Counts) -> _Numbers:
-    """The same pairs of numbers brought together."""
+    """Merge equal pairs of numbers."""
     with np.errstate(over="ignore"):
         mixed = low * np.uint64(0x9E3779B97F4A7C15) ^ high * np.uint64(0xC2B2AE3D27D4EB4F)
         mixed ^= mixed >> np.uint64(29)
@@ -106,14 +106,14 @@ def _grouped(low: _Keys, high: _Keys, counts: _Counts) -> _Numbers:
     mixed, low, high, counts = mixed[order], low[order], high[order], counts[order]
     alike = mixed[1:] == mixed[:-1]
     same = (low[1:] == low[:-1]) & (high[1:] == high[:-1])
-    if not np.array_equal(alike, same):  # two pairs became one number: sort by the pairs themselves
+    if not np.array_equal(alike, same):  # two pairs have one hash: sort by the pairs themselves
         order = np.lexsort((high, low))
         low, high, counts = low[order], high[order], counts[order]
     return _runs(low, high, counts)
 
 
 def _runs(low: _Keys, high: _Keys, counts: _Counts) -> _Numbers:
-    """Equal neighbours brought together."""
+    """Merge equal neighbours."""
     if not len(low):
         return _Numbers(low, high, counts)
     changes = (low[1:] != low[:-1]) | (high[1:] != high[:-1])

@@ -10,7 +10,13 @@ from curation.models.tokens import Tokens, start_token, surround, tokenize
 
 
 class Sum(NamedTuple):
-    """A score to be: texts whose reads are added, the last ``less`` taken away, over ``by``."""
+    """How a score is computed: a sum over texts, divided by ``by``.
+
+    Attributes:
+        texts: the texts; the log-probabilities read from each are added up.
+        less: the number of texts at the end that are subtracted instead.
+        by: the divisor.
+    """
 
     texts: list[Text]
     less: int = 0
@@ -18,48 +24,50 @@ class Sum(NamedTuple):
 
 
 def score(
-    runner: Runner, rule: str, asks: Sequence[ScoringRequest], *, tell: Tell = lambda _: None
+    runner: Runner, rule: str, requests: Sequence[ScoringRequest], *, tell: Tell = lambda _: None
 ) -> list[Scored]:
     """Scores of associations under a rule, in natural logarithms.
 
     Args:
         runner: a causal model.
-        rule: one of the contract's for causal models, but nsp.
-        asks: the associations.
-        tell: told how many rows a batch has done.
+        rule: one of the contract's rules for causal models, except nsp.
+        requests: the associations.
+        tell: called with the number of rows in each batch.
 
     Raises:
         CurationError: the tokenizer lacks what the rule needs, or memory ran out.
     """
-    plans = _plans(runner, rule, asks)
+    plans = _plans(runner, rule, requests)
     texts = [text for plan in plans if isinstance(plan, Sum) for text in plan.texts]
     values = iter(runner.log_probs(texts, tell))
-    found: list[Scored] = []
+    scores: list[Scored] = []
     for plan in plans:
         if isinstance(plan, Refusal):
-            found.append(plan)
+            scores.append(plan)
             continue
         sums = [float(next(values).sum()) for _ in plan.texts]
         kept = len(sums) - plan.less
-        found.append(finite((sum(sums[:kept]) - sum(sums[kept:])) / plan.by))
-    return found
+        scores.append(finite((sum(sums[:kept]) - sum(sums[kept:])) / plan.by))
+    return scores
 
 
 def finite(value: float) -> Scored:
-    """A score, or why it is none."""
+    """The value as a score, or a refusal if it is not finite."""
     if abs(value) < float("inf"):
         return value
-    return Refusal("not_finite", f"the model gave {value}; a wider --dtype may help")
+    return Refusal("not_finite", f"the score is {value}; a larger --dtype may help")
 
 
-def _plans(runner: Runner, rule: str, asks: Sequence[ScoringRequest]) -> list[Sum | Refusal]:
+def _plans(runner: Runner, rule: str, requests: Sequence[ScoringRequest]) -> list[Sum | Refusal]:
     tokenizer, window = runner.loaded.tokenizer, runner.loaded.window
     before = surround(tokenizer)[0]
-    wholes = tokenize(tokenizer, [ask.text for ask in asks])
-    alone = tokenize(tokenizer, [ask.sentence for ask in asks]) if rule == "ratio" else wholes
+    wholes = tokenize(tokenizer, [each.text for each in requests])
+    sentences = wholes
+    if rule == "ratio":
+        sentences = tokenize(tokenizer, [each.sentence for each in requests])
     plans: list[Sum | Refusal] = []
-    for ask, whole, sentence in zip(asks, wholes, alone, strict=True):
-        plan = _plan(tokenizer, before, rule, ask, whole, sentence)
+    for request, whole, sentence in zip(requests, wholes, sentences, strict=True):
+        plan = _plan(tokenizer, before, rule, request, whole, sentence)
         if isinstance(plan, Sum):
             fitted = [_fit(text, window, len(before)) for text in plan.texts]
             plan = plan._replace(texts=[text for text in fitted if text is not None])
@@ -73,14 +81,16 @@ def _plan(
     tokenizer: Any,
     before: list[int],
     rule: str,
-    ask: ScoringRequest,
+    request: ScoringRequest,
     whole: Tokens,
     sentence: Tokens,
 ) -> Sum | Refusal:
     ids, missing = whole.ids, Refusal("nothing_to_score", "no token to score")
     if rule in ("conditional", "ratio"):
-        first = min(whole.touching([(len(ask.context.rstrip()), len(ask.text))]), default=None)
-        if first is None or not ask.sentence.strip():
+        first = min(
+            whole.touching([(len(request.context.rstrip()), len(request.text))]), default=None
+        )
+        if first is None or not request.sentence.strip():
             return missing
         start = before or ([] if first else [start_token(tokenizer)])
         texts = [_after(start, ids, first)]
@@ -101,7 +111,7 @@ def _plan(
 
 
 def _after(before: list[int], ids: list[int], first: int) -> Text:
-    """A text in which every token from ``first`` is read at the one before it."""
+    """A text in which every token from ``first`` on is read at the position before it."""
     whole = before + ids
     return Text(
         whole, [(place - 1, whole[place]) for place in range(len(before) + first, len(whole))]
@@ -109,7 +119,7 @@ def _after(before: list[int], ids: list[int], first: int) -> Text:
 
 
 def _fit(text: Text, window: int | None, keep: int) -> Text | None:
-    """The text without what is too much at its left; None where that is scored."""
+    """The text without surplus tokens at its left; None if one of these is to be scored."""
     over = max((place for place, _ in text.reads), default=0) + 1 - (window or 10**9)
     if over <= 0:
         return text

@@ -1,14 +1,15 @@
-"""Swap in faster layers that compute the same.
+"""Replace layers by faster ones that compute the same.
 
-On CPUs, a linear layer goes through oneDNN with weights laid out beforehand, where this machine's
-oneDNN is faster than torch's default (it is on AMD, by far on the newest). That is a private
-operation of torch: it is used only where it is there, agrees, and is faster on a short trial.
-GPT-2's own GELU, five operations, becomes torch's one.
+On CPUs, linear layers are run by oneDNN with weights that are packed beforehand, if oneDNN is
+faster than torch's default on this machine (it is on AMD, much faster on the newest). This uses a
+private operation of torch, so it is used only if it exists, gives the same results, and is faster
+in a short trial. GPT-2's own GELU of five operations is replaced by torch's single operation.
 """
 
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -17,12 +18,12 @@ from transformers import activations, pytorch_utils
 from curation.models.loading import Loaded
 
 _ROWS = 256
-_WIDTHS = (768, 3072, 8192)  # of a body's layers, and of a part of a vocabulary
+_WIDTHS = (768, 3072, 8192)  # of a body's layers and of a part of a vocabulary
 _TRIALS = 5
 
 
 class PackedLinear(torch.nn.Module):
-    """A linear layer through oneDNN; weights of shape (out, in) are laid out once."""
+    """A linear layer run by oneDNN; weights of shape (out, in) are packed once."""
 
     def __init__(self, weight: Any, bias: Any) -> None:
         super().__init__()
@@ -31,7 +32,7 @@ class PackedLinear(torch.nn.Module):
 
     @property
     def weight(self) -> Any:
-        """The laid-out weights; blocks ask for their dtype."""
+        """The packed weights; blocks need their dtype."""
         return self.packed
 
     def forward(self, x: Any) -> Any:
@@ -40,30 +41,31 @@ class PackedLinear(torch.nn.Module):
 
 
 def quicken(loaded: Loaded, *, private: bool = True) -> None:
-    """Swap layers of a model in place; says in its ``about`` what was done.
+    """Replace layers of a model in place; ``about`` records what was done.
 
-    Layers of one sort (the same place in the same sort of block) are swapped together, after one of
-    them has been tried: some blocks reach into their layers, which only torch's own bear.
+    Layers of one type (the same place in the same type of block) are replaced together, after one
+    of them has been tried. Some blocks access the inside of their layers, which only works with
+    torch's own layers.
 
     Args:
         loaded: the model.
-        private: may operations be used that torch does not promise to keep.
+        private: whether private operations of torch may be used.
     """
     model = loaded.model
-    wanted: dict[type, Callable[[Any], Any]] = {activations.NewGELUActivation: _gelu}
-    packs = private and model.device.type == "cpu" and _onednn_gains(model.dtype)
+    makers: dict[type, Callable[[Any], Any]] = {activations.NewGELUActivation: _gelu}
+    packs = private and model.device.type == "cpu" and _onednn_is_faster(model.dtype)
     if packs:
-        wanted |= {torch.nn.Linear: _pack, pytorch_utils.Conv1D: _pack}
-    sorts: dict[tuple[str, str, type], list[Any]] = defaultdict(list)
+        makers |= {torch.nn.Linear: _pack, pytorch_utils.Conv1D: _pack}
+    groups: dict[tuple[str, str, type], list[Any]] = defaultdict(list)
     for parent in model.modules():
         for name, child in parent.named_children():
-            if type(child) in wanted:
-                sorts[type(parent).__name__, name, type(child)].append(parent)
+            if type(child) in makers:
+                groups[type(parent).__name__, name, type(child)].append(parent)
     usual = _sample(loaded)
     swapped = 0
-    for (_, name, _), parents in sorts.items():
+    for (_, name, _), parents in groups.items():
         original = getattr(parents[0], name)
-        make = wanted[type(original)]
+        make = makers[type(original)]
         setattr(parents[0], name, make(original))
         if not _agrees(loaded, usual):
             setattr(parents[0], name, original)
@@ -75,7 +77,7 @@ def quicken(loaded: Loaded, *, private: bool = True) -> None:
 
 
 def _sample(loaded: Loaded) -> Any:
-    """What the model makes of a few tokens; None where it cannot be told that simply."""
+    """The output of the model for a few tokens."""
     ids = torch.arange(8, device=loaded.device)[None] % len(loaded.tokenizer)
     decoder = {"decoder_input_ids": ids} if loaded.model.config.is_encoder_decoder else {}
     with torch.inference_mode():
@@ -84,11 +86,11 @@ def _sample(loaded: Loaded) -> Any:
 
 def _agrees(loaded: Loaded, usual: Any) -> bool:
     try:
-        found = _sample(loaded)
+        output = _sample(loaded)
     except (AttributeError, RuntimeError, TypeError):
         return False
     allowed = 64 * torch.finfo(loaded.model.dtype).eps * max(1.0, float(usual.abs().max()))
-    return bool((found - usual).abs().max() <= allowed)
+    return bool((output - usual).abs().max() <= allowed)
 
 
 def _gelu(_: Any) -> Any:
@@ -101,17 +103,19 @@ def _pack(layer: Any) -> Any:
     return PackedLinear(weight.detach(), None if layer.bias is None else layer.bias.detach())
 
 
-def _onednn_gains(kind: Any) -> bool:
-    """Whether the private operation is there, right, and faster on this machine.
+@cache
+def _onednn_is_faster(dtype: Any) -> bool:
+    """Whether the private operation exists, is correct, and is faster on this machine.
 
-    Both ways take turns, so that whatever else the machine does hits both.
+    The two ways are timed in turns, so that other work on the machine affects both. The answer
+    holds for the whole process: several models need one trial.
     """
     best = {"torch": 0.0, "packed": 0.0}
     try:
         with torch.inference_mode():
             for wide in _WIDTHS:
-                layer = torch.nn.Linear(_WIDTHS[0], wide, dtype=kind)
-                swapped, x = _pack(layer), torch.randn(_ROWS, _WIDTHS[0], dtype=kind)
+                layer = torch.nn.Linear(_WIDTHS[0], wide, dtype=dtype)
+                swapped, x = _pack(layer), torch.randn(_ROWS, _WIDTHS[0], dtype=dtype)
                 if not torch.allclose(swapped(x), layer(x), rtol=1e-4, atol=1e-4):
                     return False
                 times = [(_seconds(layer, x), _seconds(swapped, x)) for _ in range(_TRIALS)]

@@ -1,9 +1,9 @@
-"""Run a model over laid-out texts and read log-probabilities where they are asked for.
+"""Run a model over packed texts, and read log-probabilities at the positions that are needed.
 
-Packed rows go through transformers' own forward pass with a 4-D mask and position ids, and the
-vocabulary is projected only where something is read, by a hook before the model's output layer. A
-short probe compares that with the plain way (one text, no hook, no mask of ours) and falls back,
-with a notice, where a model cannot take it.
+Packed rows go through transformers' own forward pass with a 4-D mask and position ids. A hook
+before the model's output layer projects the vocabulary only at the positions that are read. Before
+a model is used, a short probe compares this with the plain way (one text, no hook, no mask of
+ours). If the results differ, the plain way is used, and the user gets a notice.
 """
 
 import copy
@@ -21,22 +21,27 @@ from curation.files import CurationError
 from curation.models.loading import Loaded, position_offset
 from curation.models.packing import Layout, Row, Text, batches, blocks, padded, tries
 
-BATCH_TOKENS = {"cpu": 512}  # more spills out of the caches
+BATCH_TOKENS = {"cpu": 512}  # larger batches do not fit into the caches
 GPU_BATCH_TOKENS = 16_384
-_VALUES = 1 << 28  # logits held at once: 1 GiB of float32
-_CHUNK = 1 << 21  # logits normalised at once: small enough for a processor's cache
+_VALUES = 1 << 28  # logits in memory at once: 1 GiB of float32
+_CHUNK = 1 << 21  # logits normalised at once: they fit into a processor's cache
 Tell = Callable[[int], None]
-_TWIN = 8  # layers of the small model that is tried; sorts of layers alternate within so many
+_TWIN = 8  # layers of the small test model; types of layers alternate within this many
 _TWINS: dict[tuple[type, str], bool] = {}
-_PADDED = "it cannot take packed rows and is run on padded ones"
-_SAME = "scores are the same, slower"
+_PADDED = "it cannot read packed rows, so it reads padded ones"
+_SAME = "scores are the same, but slower"
 
 
 class Runner:
-    """A loaded model, the way it is run, and what that has cost so far.
+    """A loaded model, how it is run, and counts of the work so far.
 
-    ``tokens`` and ``reads`` count the tokens that went in, padding left out, and the positions at
-    which the vocabulary was projected.
+    Attributes:
+        loaded: the model.
+        batch_tokens: tokens in a batch.
+        pack: whether rows hold several texts.
+        narrow: whether the vocabulary is projected only at the positions that are read.
+        tokens: how many tokens the model has read, without padding.
+        reads: at how many positions the vocabulary was projected.
     """
 
     def __init__(self, loaded: Loaded, *, batch_tokens: int | None = None, plain: bool = False):
@@ -55,27 +60,30 @@ class Runner:
             self._probe()
 
     def log_probs(self, texts: Sequence[Text], tell: Tell = lambda _: None) -> list[Any]:
-        """What is asked of each text.
+        """The log-probabilities that are read from each text.
 
         Args:
-            texts: tokens and what to read of each.
-            tell: told how many rows a batch has done.
+            texts: the tokens of each text, and what to read.
+            tell: called with the number of rows in each batch.
 
         Returns:
-            Of each text, an array of natural log-probabilities in the order of its reads.
-        """
-        # Where attention is local, packing by distance in the row would not be the same.
-        far = [self._near is not None and len(text.ids) > self._near for text in texts]
-        found: list[Any] = [None] * len(texts)
-        for apart in (False, True):
-            those = [n for n, is_far in enumerate(far) if is_far is apart]
-            layout = self._lay([texts[n] for n in those], pack=self.pack and not apart)
-            values = self._run(layout, tell)
-            for n, slots in zip(those, layout.slots, strict=True):
-                found[n] = values[slots]
-        return found
+            For each text, an array of natural log-probabilities in the order of its reads.
 
-    def _lay(self, texts: Sequence[Text], *, pack: bool) -> Layout:
+        Raises:
+            CurationError: there is not enough memory for one text.
+        """
+        # Local attention goes by the distance in the row, so long texts are not packed.
+        far = [self._near is not None and len(text.ids) > self._near for text in texts]
+        log_probs: list[Any] = [None] * len(texts)
+        for apart in (False, True):
+            indices = [n for n, is_far in enumerate(far) if is_far is apart]
+            layout = self._layout([texts[n] for n in indices], pack=self.pack and not apart)
+            values = self._run(layout, tell)
+            for n, slots in zip(indices, layout.slots, strict=True):
+                log_probs[n] = values[slots]
+        return log_probs
+
+    def _layout(self, texts: Sequence[Text], *, pack: bool) -> Layout:
         if not pack:
             return padded(texts, ahead=self._left)
         return tries(texts) if self._left else blocks(texts)
@@ -99,8 +107,9 @@ class Runner:
                     raise
                 if len(rows) == 1:
                     raise CurationError(
-                        f"{self.loaded.name}: no memory for one text of {len(rows[0])} tokens",
-                        "take a smaller --dtype, or --device map to spread the model",
+                        f"{self.loaded.name}: not enough memory for one text of "
+                        f"{len(rows[0])} tokens",
+                        "use a smaller --dtype, or --device map to spread the model",
                     ) from None
                 free_memory()
                 self._halve(len(rows[0]) * len(rows))
@@ -112,12 +121,14 @@ class Runner:
         return values
 
     def _batches(self, rows: Sequence[Row]) -> list[list[Row]]:
-        """What is to be run, the next at the end."""
+        """The batches in reverse order, so that the next is at the end."""
         return list(batches(rows, tokens=self.batch_tokens))[::-1]
 
     def _halve(self, tokens: int) -> None:
         self.batch_tokens = max(1, tokens // 2)
-        self.loaded.notices.append(f"out of memory: batches of {self.batch_tokens} tokens from now")
+        self.loaded.notices.append(
+            f"out of memory: using batches of {self.batch_tokens} tokens now"
+        )
 
     @torch.inference_mode()
     def _batch(self, rows: list[Row], values: NDArray[np.float64], *, packed: bool) -> None:
@@ -166,20 +177,22 @@ class Runner:
 
     def _mask(self, rows: list[Row], length: int) -> Any:
         mask = np.zeros((len(rows), 1, length, length), dtype=bool)
-        mask[:, 0, range(length), range(length)] = True  # padding sees itself: no row of nothing
+        mask[:, 0, range(length), range(length)] = (
+            True  # padding sees itself, or its row would be empty
+        )
         for n, row in enumerate(rows):
             mask[n, 0, : len(row), : len(row)] = row.mask()
         sees = torch.from_numpy(mask).to(self.loaded.device)
         if self.loaded.model.config._attn_implementation != "eager":
             return sees
-        kind = self.loaded.model.dtype
-        return torch.zeros(sees.shape, dtype=kind, device=sees.device).masked_fill_(
-            ~sees, torch.finfo(kind).min
+        dtype = self.loaded.model.dtype
+        return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(
+            ~sees, torch.finfo(dtype).min
         )
 
     @contextmanager
     def _narrowed(self, index: Any) -> Iterator[None]:
-        """Only these positions reach the output layer, flattened to (positions, width)."""
+        """Let only these positions reach the output layer, flattened to (positions, width)."""
         layer = self.loaded.model.get_output_embeddings() if self.narrow else None
         if layer is None:
             yield
@@ -192,25 +205,25 @@ class Runner:
         finally:
             hook.remove()
 
-    # --- whether the model takes it -------------------------------------------------------------
+    # --- trying out the model -------------------------------------------------------------------
 
     def _probe(self) -> None:
-        """Try each mechanism on a few texts beside the plain way; leave off what differs."""
+        """Compare each mechanism with the plain way on a few texts; turn off what differs."""
         texts = self._probes()
         if self.pack and not packs_as_built(self.loaded):
             self.pack = False
             self.loaded.notices.append(f"{self.loaded.name}: {_PADDED}; {_SAME}")
         plain = [self._plainly(text) for text in texts]
-        for name, says in (
+        for name, message in (
             ("pack", _PADDED),
-            ("narrow", "its vocabulary is projected everywhere"),
+            ("narrow", "its vocabulary is projected at every position"),
         ):
             if self._agrees(texts, plain):
                 break
             if not getattr(self, name):
                 continue
             setattr(self, name, False)
-            self.loaded.notices.append(f"{self.loaded.name}: {says}; {_SAME}")
+            self.loaded.notices.append(f"{self.loaded.name}: {message}; {_SAME}")
         if not (self.pack and self.narrow) and not self._agrees(texts, plain):
             self.batch_tokens = 1
             self.loaded.notices.append(f"{self.loaded.name}: texts are run one at a time")
@@ -234,23 +247,24 @@ class Runner:
         return read(logits, where, tokens)
 
     def _agrees(self, texts: Sequence[Text], plain: Sequence[Any]) -> bool:
-        layout = self._lay(texts, pack=self.pack)
+        layout = self._layout(texts, pack=self.pack)
         try:
             values = self._run(layout, lambda _: None)
         except (TypeError, ValueError, RuntimeError, IndexError, AttributeError):
             return False
-        found = np.concatenate([values[slots] for slots in layout.slots])
-        wanted = np.concatenate(plain)
+        computed = np.concatenate([values[slots] for slots in layout.slots])
+        expected = np.concatenate(plain)
         eps = float(torch.finfo(self.loaded.model.dtype).eps)
-        # Rounding grows with depth; a wrong mask or position is off by far more.
-        allowed = 64 * eps * max(1.0, float(np.abs(wanted).max()))
-        return bool(np.abs(found - wanted).max() <= allowed)
+        # Rounding errors grow with depth; a wrong mask or position causes far larger ones.
+        allowed = 64 * eps * max(1.0, float(np.abs(expected).max()))
+        return bool(np.abs(computed - expected).max() <= allowed)
 
 
 def packs_as_built(loaded: Loaded) -> bool:
-    """Whether a model's build takes packed rows; in 16 bits rounding would hide that it does not.
+    """Whether a model's architecture can read packed rows.
 
-    So a few layers of the same build, with random weights, are tried in float32.
+    In 16 bits, rounding could hide that it cannot. So a few layers of the same architecture with
+    random weights are tried in float32.
     """
     model = loaded.model
     if model.dtype == torch.float32 or loaded.family not in ("causal", "masked"):
@@ -273,31 +287,40 @@ def _twin_packs(loaded: Loaded) -> bool:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             twin = type(loaded.model)(config).float().eval().to(loaded.device)
-    except Exception:  # what cannot be built small is run plainly
+    except Exception:  # if no small model can be built, the plain way is used
         return False
     return Runner(replace(loaded, model=twin, notices=[])).pack
 
 
 def read(logits: Any, where: NDArray[Any], tokens: NDArray[Any]) -> NDArray[np.float64]:
-    """Log-probabilities of tokens at rows of logits of shape (rows, vocabulary)."""
+    """Log-probabilities of tokens.
+
+    Args:
+        logits: shape (rows, vocabulary).
+        where: the row of each token.
+        tokens: token ids.
+
+    Returns:
+        Natural log-probabilities, one for each token.
+    """
     step = max(1, _CHUNK // logits.shape[-1])
     norms = torch.cat([torch.logsumexp(part.float(), -1) for part in logits.split(step)])
     at = torch.from_numpy(where).to(logits.device)
     picked = logits[at, torch.from_numpy(tokens).to(logits.device)].float()
-    found: NDArray[np.float64] = (picked - norms[at]).double().cpu().numpy()
-    return found
+    log_probs: NDArray[np.float64] = (picked - norms[at]).double().cpu().numpy()
+    return log_probs
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that memory ran out, on a GPU or here."""
-    says = str(error).lower()
+    """Whether an error means that memory ran out, on a GPU or in main memory."""
+    message = str(error).lower()
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
-        part in says for part in ("out of memory", "can't allocate memory", "not enough memory")
+        part in message for part in ("out of memory", "can't allocate memory", "not enough memory")
     )
 
 
 def free_memory() -> None:
-    """Give back what a failed batch still holds."""
+    """Release memory that a failed batch still holds."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()

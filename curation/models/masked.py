@@ -16,7 +16,7 @@ from curation.models.tokens import Tokens, surround, tokenize
 
 
 class Frame(NamedTuple):
-    """What stands around a text, and the mask."""
+    """The special tokens before and after a text, the mask token, and the window in tokens."""
 
     before: list[int]
     after: list[int]
@@ -25,20 +25,20 @@ class Frame(NamedTuple):
 
 
 def score(
-    runner: Runner, rule: str, asks: Sequence[ScoringRequest], *, tell: Tell = lambda _: None
+    runner: Runner, rule: str, requests: Sequence[ScoringRequest], *, tell: Tell = lambda _: None
 ) -> list[Scored]:
     """Scores of associations under a rule, in natural logarithms.
 
     Args:
         runner: a masked model, or XLNet.
-        rule: one of the contract's for masked models, but nsp.
-        asks: the associations.
-        tell: told how many rows a batch has done.
+        rule: one of the contract's rules for masked models, except nsp.
+        requests: the associations.
+        tell: called with the number of rows in each batch.
 
     Raises:
         CurationError: the tokenizer lacks what the rule needs, or memory ran out.
     """
-    plans = texts(runner.loaded.tokenizer, rule, asks, window=runner.loaded.window)
+    plans = texts(runner.loaded.tokenizer, rule, requests, window=runner.loaded.window)
     values = iter(
         runner.log_probs([t for plan in plans if isinstance(plan, list) for t in plan], tell)
     )
@@ -51,31 +51,41 @@ def score(
 
 
 def texts(
-    tokenizer: Any, rule: str, asks: Sequence[ScoringRequest], *, window: int | None = None
+    tokenizer: Any, rule: str, requests: Sequence[ScoringRequest], *, window: int | None = None
 ) -> list[list[Text] | Refusal]:
-    """What the model reads for each association: texts with masks, one position read in each.
+    """The texts with masks that the model reads for each association, each with one read.
+
+    Args:
+        tokenizer: the model's tokenizer.
+        rule: one of the contract's rules for masked models, except nsp.
+        requests: the associations.
+        window: the largest number of tokens; None for no limit.
 
     Raises:
-        CurationError: the tokenizer has no mask token, or does not tell what a rule needs.
+        CurationError: the tokenizer has no mask token, or does not give the information that the
+            rule needs.
     """
     if tokenizer.mask_token_id is None:
-        raise CurationError("the tokenizer has no mask token", "name a masked model")
+        raise CurationError("the tokenizer has no mask token", "use a masked model")
     frame = Frame(*surround(tokenizer), int(tokenizer.mask_token_id), window)
     if rule == "attribute-code-literal":
-        rows = [_pasted(tokenizer, ask, frame) for ask in asks]
+        rows = [_pasted(tokenizer, request, frame) for request in requests]
     else:
         attribute = rule.startswith("attribute")
-        tokens = tokenize(tokenizer, [ask.filled if attribute else ask.text for ask in asks])
-        lay = _attribute if attribute else _pll
-        rows = [lay(rule, ask, whole, frame) for ask, whole in zip(asks, tokens, strict=True)]
-    found: list[list[Text] | Refusal] = []
+        wholes = [each.filled if attribute else each.text for each in requests]
+        make = _attribute if attribute else _pll
+        rows = [
+            make(rule, request, whole, frame)
+            for request, whole in zip(requests, tokenize(tokenizer, wholes), strict=True)
+        ]
+    result: list[list[Text] | Refusal] = []
     for row in rows:
         longest = max((len(text.ids) for text in row), default=0)
         if window and longest > window:
-            found.append(Refusal("too_long", f"{longest} tokens, the window is {window}"))
+            result.append(Refusal("too_long", f"{longest} tokens, the window is {window}"))
         else:
-            found.append(row or Refusal("nothing_to_score", "no token to score"))
-    return found
+            result.append(row or Refusal("nothing_to_score", "no token to score"))
+    return result
 
 
 def _combined(rule: str, values: NDArray[np.float64]) -> float:
@@ -86,51 +96,51 @@ def _combined(rule: str, values: NDArray[np.float64]) -> float:
     return float(values.sum())
 
 
-def _attribute(rule: str, ask: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:
-    size = ask.end - ask.start
-    pieces = whole.touching([(ask.at, ask.at + size)])
-    if not pieces or not ask.attribute.strip():
+def _attribute(rule: str, request: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:
+    size = request.end - request.start
+    pieces = whole.touching([(request.at, request.at + size)])
+    if not pieces or not request.attribute.strip():
         return []
-    hidden = set(whole.touching([(at, at + size) for at in ask.also])) - set(pieces)
+    hidden = set(whole.touching([(at, at + size) for at in request.also])) - set(pieces)
     ids = [frame.mask if place in hidden else token for place, token in enumerate(whole.ids)]
     first, end = pieces[0], pieces[-1] + 1
-    made = []
+    texts = []
     for place in range(first, end):
         later = [frame.mask] * (end - place) if rule == "attribute-acl" else [frame.mask]
         row = ids[:place] + later + ids[end:]
-        made.append(_framed(row, place, whole.ids[place], frame))
-    return made
+        texts.append(_framed(row, place, whole.ids[place], frame))
+    return texts
 
 
-def _pasted(tokenizer: Any, ask: ScoringRequest, frame: Frame) -> list[Text]:
-    """Texts made and tokenized as StereoSet's ``IntrasentenceLoader`` does; its first mask is read.
+def _pasted(tokenizer: Any, request: ScoringRequest, frame: Frame) -> list[Text]:
+    """Texts as StereoSet's ``IntrasentenceLoader`` makes them; the first mask is read.
 
-    All BLANKs of a context get the same pieces and a mask, and a piece is one of the attribute
-    tokenized alone, without the space that stands before it in the text.
+    All BLANKs of a context get the same pieces and a mask. The attribute is tokenized alone,
+    without the space before it in the text.
     """
-    if not ask.attribute.strip():
+    if not request.attribute.strip():
         return []
-    pieces = tokenizer(ask.attribute, add_special_tokens=False, verbose=False)["input_ids"]
-    made = []
+    pieces = tokenizer(request.attribute, add_special_tokens=False, verbose=False)["input_ids"]
+    texts = []
     for number, piece in enumerate(pieces):
         pasted = tokenizer.decode(pieces[:number]) + tokenizer.mask_token
-        text = ask.context.replace(BLANK, pasted)
+        text = request.context.replace(BLANK, pasted)
         row = list(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
-        made.append(_framed(row, row.index(frame.mask), int(piece), frame))
-    return made
+        texts.append(_framed(row, row.index(frame.mask), int(piece), frame))
+    return texts
 
 
-def _pll(rule: str, ask: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:
+def _pll(rule: str, request: ScoringRequest, whole: Tokens, frame: Frame) -> list[Text]:
     places: Sequence[int] = range(len(whole.ids))
     if rule == "pll-shared":
-        if ask.kind == "intersentence":
-            places = whole.touching([(0, len(ask.context))])
+        if request.kind == "intersentence":
+            places = whole.touching([(0, len(request.context))])
         else:
-            own = set(whole.touching(ask.fills))
+            own = set(whole.touching(request.fills))
             places = [place for place in places if place not in own] if own else []
     if rule == "pll-word-l2r" and whole.ids and not whole.words:
-        raise CurationError("the tokenizer does not tell words apart", "take the rule «pll»")
-    made = []
+        raise CurationError("the tokenizer does not say where words begin", "use the rule «pll»")
+    texts = []
     for place in places:
         row = list(whole.ids)
         row[place] = frame.mask
@@ -140,12 +150,12 @@ def _pll(rule: str, ask: ScoringRequest, whole: Tokens, frame: Frame) -> list[Te
                 if word is None or whole.words[later] != word:
                     break
                 row[later] = frame.mask
-        made.append(_framed(row, place, whole.ids[place], frame, trim=False))
-    return made
+        texts.append(_framed(row, place, whole.ids[place], frame, trim=False))
+    return texts
 
 
 def _framed(row: list[int], place: int, token: int, frame: Frame, *, trim: bool = True) -> Text:
-    """The row between its special tokens; without what is too much at its left."""
+    """The row between its special tokens, without surplus tokens at its left if ``trim``."""
     over = len(frame.before) + len(row) + len(frame.after) - (frame.window or 10**9)
     cut = min(max(over, 0), place) if trim else 0
     ids = [*frame.before, *row[cut:], *frame.after]

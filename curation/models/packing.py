@@ -1,12 +1,12 @@
-"""Lay out texts for a forward pass: shared prefixes once, no padding, as few reads as possible.
+"""Pack texts into rows for a forward pass: shared prefixes once, no padding, few reads.
 
-A text is token ids and what is read of it: the probability of a token at a position's output. Three
-layouts give the same numbers:
+A text consists of token ids and of reads: at which position the probability of which token is read.
+Three layouts give the same numbers:
 
-* ``tries``, for models that read from the left: texts that begin alike share those tokens. Each row
-  is a tree of texts; a token sees its ancestors only, its position is its depth.
-* ``blocks``, for models that read both ways: a row is several texts that do not see each other.
-* ``padded``: a row a text, as everybody does it.
+* ``tries``, for autoregressive models: texts that begin alike share these tokens. Each row is a
+  tree of texts. A token sees only its ancestors, and its position is its depth.
+* ``blocks``, for models that read both ways: a row has several texts that do not see each other.
+* ``padded``: a row per text, padded at the right.
 """
 
 from collections import defaultdict
@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-ROW = 128  # tokens: longer rows cost attention, shorter ones share less and pack worse
+ROW = 128  # tokens: longer rows need more attention, shorter ones share and pack less
 
 
 class Text(NamedTuple):
-    """Token ids, (position, token) pairs to read, and segment ids where there are two segments."""
+    """Token ids, (position, token) pairs to read, and segment ids if there are two segments."""
 
     ids: Sequence[int]
     reads: Sequence[tuple[int, int]]
@@ -30,10 +30,16 @@ class Text(NamedTuple):
 
 @dataclass
 class Row:
-    """What a model is given as one row; ``parents`` is None where it is no tree.
+    """One row for a model.
 
-    ``starts`` are the places where texts begin that do not see each other. A read is (place in the
-    row, token, slot of the result).
+    Attributes:
+        ids: token ids.
+        positions: the position of each token in its text.
+        types: segment ids.
+        parents: the place of the token before each token, −1 for none; None if the row is not a
+            tree.
+        starts: the places where texts begin that do not see each other.
+        reads: (place in the row, token, slot of the result) for each probability to be read.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -47,7 +53,7 @@ class Row:
         return len(self.ids)
 
     def mask(self) -> NDArray[np.bool_]:
-        """Which token (row) sees which (column); shape (tokens, tokens)."""
+        """Which token (first axis) sees which token (second axis); shape (tokens, tokens)."""
         size = len(self.ids)
         sees = np.zeros((size, size), dtype=bool)
         if self.parents is None:
@@ -63,7 +69,7 @@ class Row:
 
 @dataclass
 class Layout:
-    """Rows, and of each text the slots of what was asked of it, in its order."""
+    """Rows, and for each text the slots of its reads, in their order."""
 
     rows: list[Row]
     slots: list[list[int]]
@@ -71,14 +77,14 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """How many slots there are."""
+        """The number of slots."""
         return sum(len(row.reads) for row in self.rows)
 
 
 def tries(texts: Sequence[Text], *, row: int = ROW) -> Layout:
-    """Texts as prefix trees, texts that begin alike in one row of about ``row`` tokens.
+    """Pack texts as prefix trees; texts that begin alike share a row of about ``row`` tokens.
 
-    A text's last token is no input unless something is read there.
+    The last token of a text is left out if nothing is read there.
     """
     order = sorted(range(len(texts)), key=lambda n: list(texts[n].ids))
     rows: list[Row] = []
@@ -95,7 +101,7 @@ def tries(texts: Sequence[Text], *, row: int = ROW) -> Layout:
         if len(current) and len(current) + needed - shared > row:
             rows.append(current)
             current, below, known = Row(parents=[]), [{}], {}
-        path, node = [], 0  # nodes are numbered from 1; 0 stands above all
+        path, node = [], 0  # nodes are numbered from 1; 0 is the root
         for depth in range(needed):
             token = text.ids[depth]
             if token not in below[node]:
@@ -120,10 +126,10 @@ def tries(texts: Sequence[Text], *, row: int = ROW) -> Layout:
 
 
 def blocks(texts: Sequence[Text], *, row: int = ROW) -> Layout:
-    """Texts side by side in rows of about ``row`` tokens, longest first; equal texts once."""
+    """Pack texts side by side in rows of about ``row`` tokens; equal texts are packed once."""
     unique, reads, slots = _once(texts)
     rows: list[Row] = []
-    room: dict[int, list[int]] = defaultdict(list)  # rows by the tokens that they still take
+    room: dict[int, list[int]] = defaultdict(list)  # rows by the number of tokens that still fit
     for n in sorted(range(len(unique)), key=lambda n: -len(unique[n].ids)):
         ids = unique[n].ids
         fits = [left for left in room if left >= len(ids) and room[left]]
@@ -139,9 +145,9 @@ def blocks(texts: Sequence[Text], *, row: int = ROW) -> Layout:
 
 
 def padded(texts: Sequence[Text], *, ahead: bool = False) -> Layout:
-    """A row a text; equal texts once.
+    """Make a row of each text; equal texts share a row.
 
-    With ``ahead`` no token sees those after it, and what stands after the last read is left out.
+    With ``ahead``, no token sees later ones, so the tokens after the last read are left out.
     """
     if ahead:
         ends = [max((place for place, _ in text.reads), default=0) + 1 for text in texts]
@@ -167,7 +173,7 @@ def _add(row: Row, text: Text, asked: dict[tuple[int, int], int]) -> None:
 def _once(
     texts: Sequence[Text],
 ) -> tuple[list[Text], list[dict[tuple[int, int], int]], list[list[int]]]:
-    """Different texts, what is read of each with its slot, and each text's slots."""
+    """The different texts, their reads with slots, and the slots of each of ``texts``."""
     unique: list[Text] = []
     reads: list[dict[tuple[int, int], int]] = []
     seen: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
@@ -189,7 +195,7 @@ def _once(
 
 
 def batches(rows: Sequence[Row], *, tokens: int) -> Iterator[list[Row]]:
-    """Rows of like length, longest first, as many as make ``tokens`` tokens with padding."""
+    """Batches of rows of similar length, longest first, of ``tokens`` tokens with padding."""
     ordered = sorted(rows, key=len, reverse=True)
     while ordered:
         take = max(1, tokens // max(len(ordered[0]), 1))

@@ -1,7 +1,7 @@
-"""Lay out two sentences as one text, as a model reads them where it judges whether they belong.
+"""Join two sentences into one text for a next-sentence head.
 
-Masked models and XLNet read them as their tokenizer joins two texts ([CLS] c [SEP] a [SEP], with
-segment ids where it has them); causal ones read them as one text, with a space between.
+Masked models and XLNet read two sentences as their tokenizer joins them ([CLS] c [SEP] a [SEP],
+with segment ids if the model has them). Causal models read them as one text, joined by a space.
 """
 
 import inspect
@@ -16,13 +16,15 @@ from curation.models.tokens import Tokens, surround, tokenize
 
 
 class Frame(NamedTuple):
-    """What stands before, between and after two texts.
+    """The special tokens around two texts.
 
     Attributes:
-        before, between, after: tokens.
-        types: their segment ids; none where the model has no segments.
-        of: the two texts' segment ids.
-        first: whether the model is asked at the first token, or at the last.
+        before: tokens before the first text.
+        between: tokens between the texts.
+        after: tokens after the second text.
+        types: segment ids of these tokens; empty if the model has no segments.
+        of: the segment ids of the two texts.
+        first: whether the label is read at the first token; else at the last.
     """
 
     before: list[int]
@@ -34,11 +36,11 @@ class Frame(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many tokens it has."""
+        """The number of these tokens."""
         return len(self.before) + len(self.between) + len(self.after)
 
     def text(self, first: Sequence[int], second: Sequence[int], label: int) -> Text:
-        """Two texts' tokens in this frame, a label asked of them."""
+        """Two texts in this frame, with a label to be read."""
         parts = (self.before, first, self.between, second, self.after)
         ids = [token for part in parts for token in part]
         types: list[int] = []
@@ -50,29 +52,29 @@ class Frame(NamedTuple):
 
 
 def frame_of(loaded: Loaded) -> Frame:
-    """How a model's tokenizer joins two texts; causal models get one text.
+    """The special tokens with which a model's tokenizer joins two texts; none for causal models.
 
     Raises:
-        CurationError: the tokenizer makes nothing of a letter.
+        CurationError: the tokenizer has no token for the letters that are tried.
     """
     tokenizer = loaded.tokenizer
     if loaded.family == "causal":
         before, after = surround(tokenizer)
         return Frame(before, [], after)
-    told = {"return_special_tokens_mask": True, "return_token_type_ids": True}
+    options = {"return_special_tokens_mask": True, "return_token_type_ids": True}
     for letter in ("a", "1", "."):
-        made = tokenizer(letter, letter, **told)
-        ids = list(made["input_ids"])
-        words = [n for n, special in enumerate(made["special_tokens_mask"]) if not special]
+        encoded = tokenizer(letter, letter, **options)
+        ids = list(encoded["input_ids"])
+        words = [n for n, special in enumerate(encoded["special_tokens_mask"]) if not special]
         if len(words) < 2:
             continue
-        # Both texts are the same, so half of these tokens are the first one's.
+        # Both texts are the same, so half of these tokens belong to the first.
         first, end = words[0], words[len(words) // 2 - 1] + 1
         second, last = words[len(words) // 2], words[-1] + 1
-        kinds = list(made["token_type_ids"])
-        types = (*kinds[:first], *kinds[end:second], *kinds[last:])
-        of = (int(kinds[first]), int(kinds[second]))
-        known = _knows(loaded.model, (*types, *of))
+        segments = list(encoded["token_type_ids"])
+        types = (*segments[:first], *segments[end:second], *segments[last:])
+        of = (int(segments[first]), int(segments[second]))
+        known = _has_segments(loaded.model, (*types, *of))
         return Frame(
             ids[:first],
             ids[end:second],
@@ -82,12 +84,12 @@ def frame_of(loaded: Loaded) -> Frame:
             first=loaded.family == "masked",
         )
     raise CurationError(
-        f"{loaded.name}: its tokenizer makes no token of «a»", "check the tokenizer's files"
+        f"{loaded.name}: its tokenizer has no token for «a»", "check the tokenizer's files"
     )
 
 
-def _knows(model: Any, types: Sequence[int]) -> bool:
-    """Whether a model has such segments: tokenizers do not always say (ALBERT, XLNet)."""
+def _has_segments(model: Any, types: Sequence[int]) -> bool:
+    """Whether a model has these segments: not all tokenizers say so (ALBERT, XLNet)."""
     most = getattr(model.config, "type_vocab_size", None)
     takes = "token_type_ids" in inspect.signature(model.base_model.forward).parameters
     return takes and any(types) and (most is None or max(types) < most)
@@ -101,33 +103,35 @@ def texts(
     window: int | None,
     shorten: bool = False,
 ) -> list[Text | Refusal]:
-    """What the model reads for each pair of first and second sentence.
+    """The texts that a model reads for pairs of sentences.
 
     Args:
         loaded: a next-sentence model.
-        pairs: the sentences.
-        labels: what is asked of each pair.
-        window: the most tokens; the first sentence loses tokens at its left, to one at least.
-        shorten: where that does not do, the second loses tokens at its right, and is not refused.
+        pairs: first and second sentences.
+        labels: the label to be read for each pair.
+        window: the largest number of tokens; None for no limit. If a pair is longer, the first
+            sentence loses tokens at its left; at least one remains.
+        shorten: if that is not enough, the second sentence loses tokens at its right; otherwise the
+            pair is refused.
     """
     frame, window = frame_of(loaded), window or 10**9
-    found: list[Text | Refusal] = []
+    joined: list[Text | Refusal] = []
     for (first, second), label in zip(_tokens(loaded, pairs), labels, strict=True):
         room = window - frame.size - 1
         if not first or not second:
-            found.append(Refusal("nothing_to_score", "context or association has no token"))
+            joined.append(Refusal("nothing_to_score", "context or association has no token"))
         elif len(second) > room and not shorten:
             size = frame.size + len(first) + len(second)
-            found.append(Refusal("too_long", f"{size} tokens, the window is {window}"))
+            joined.append(Refusal("too_long", f"{size} tokens, the window is {window}"))
         else:
             kept = second[: max(room, 1)]
             over = max(len(first) - (window - frame.size - len(kept)), 0)
-            found.append(frame.text(first[over:], kept, label))
-    return found
+            joined.append(frame.text(first[over:], kept, label))
+    return joined
 
 
 def _tokens(loaded: Loaded, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
-    """Both sentences' tokens, as they are in the joined text."""
+    """The tokens of both sentences, as they are in the joined text."""
     if loaded.family != "causal":
         known = tokenize(
             loaded.tokenizer, unique := list(dict.fromkeys(s for p in pairs for s in p))
@@ -135,11 +139,11 @@ def _tokens(loaded: Loaded, pairs: Sequence[tuple[str, str]]) -> list[tuple[list
         of = dict(zip(unique, known, strict=True))
         return [(of[first].ids, of[second].ids) for first, second in pairs]
     wholes = tokenize(loaded.tokenizer, [f"{first} {second}" for first, second in pairs])
-    return [_parted(whole, *pair) for whole, pair in zip(wholes, pairs, strict=True)]
+    return [_split(whole, *pair) for whole, pair in zip(wholes, pairs, strict=True)]
 
 
-def _parted(whole: Tokens, first: str, second: str) -> tuple[list[int], list[int]]:
-    """The tokens of one text, parted where the second sentence begins; its space is its own."""
+def _split(whole: Tokens, first: str, second: str) -> tuple[list[int], list[int]]:
+    """The tokens of a joined text, split where the second sentence and its space begin."""
     if not second.strip():
         return whole.ids, []
     end = len(first) + 1 + len(second)

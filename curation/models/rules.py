@@ -1,22 +1,24 @@
 """The scoring contract: what each rule sums, on what condition, over which tokens.
 
-A rule gives one association of one CAT one number; higher means likelier. Whatever the rule:
+A rule gives each association of a CAT one number; higher means likelier. This holds for all rules:
 
 * **Text.** An association is scored as the sentence that was published. Rules for the attribute
   term alone (``attribute-…``) read the context with the attribute filled in, as StereoSet's code
-  does; where sentence and context differ in capitals, so do these texts. Of several BLANKs the
-  first is scored, the others are masked. Intersentence rules join context and association by one
-  space, which belongs to the association, as do spaces at the context's end. Nothing else is
-  changed: no casing, no stripping, unless ``--variant`` asks for it.
-* **Tokens** are those of the whole text; which of them belong to a part of it is told by their
-  characters, so that a token that touches the part belongs to it. Special tokens are never summed.
-* **Logarithms** are natural, sums are double precision, log-probabilities at least float32.
-* **Window.** A text longer than the model's window loses tokens at its left, as far as they are not
-  scored. Where that is not enough, the association is refused (``too_long``); where there is no
-  token to score, it is refused, too (``nothing_to_score``); and so is a score that is not finite
-  (``not_finite``). A CAT with a refused association is left out of the figures and counted.
+  does. If sentence and context differ in capitals, so do these texts. If a context has several
+  BLANKs, the first is scored and the others are masked. For intersentence CATs, context and
+  association are joined by one space. That space belongs to the association, and so do spaces at
+  the end of the context. Nothing else is changed (no casing, no stripping), unless the user gives
+  ``--variant``.
+* **Tokens** are those of the whole text. A token that shares a character with a part of the text
+  belongs to that part. Special tokens are never summed.
+* **Logarithms** are natural, sums have double precision, log-probabilities at least float32.
+* **Window.** A text that is longer than the model's window loses tokens at its left, as far as they
+  are not scored. If that is not enough, the association is refused (``too_long``). It is also
+  refused if it has no token to score (``nothing_to_score``) or if its score is not finite
+  (``not_finite``). A CAT with a refused association is left out of the model's results and counted.
 
-Autoregressive models, tokens x₀ … x_N of the text; intersentence, of context and association:
+Autoregressive models. The tokens of the text are x₀ … x_N; for intersentence CATs these are the
+tokens of context and association:
 
 =============== ================================================ ================ ==============
 rule            sum                                              first token      normalised
@@ -26,16 +28,17 @@ ll-acl          log p(x₀ | BOS) + Σ_{i=1}^{N} log p(xᵢ | x₀ …)   after 
 ll-code         the same                                         after BOS alone  by N + 1 tokens
 ll-arxiv        Σ_{i=1}^{N} log p(xᵢ | x₀ … xᵢ₋₁)                not scored       by N tokens
 conditional     Σ log p(aᵢ | c, a₀ … aᵢ₋₁) over the association  after context    no
-ratio           conditional − ll-bos of the association alone    as those two     no
+ratio           conditional − ll-bos of the association alone    as in those two  no
 =============== ================================================ ================ ==============
 
-BOS is the tokenizer's, or where it has none its end-of-text token. Only ``ll-bos`` puts it before
-every text; the other rules put it there where the tokenizer does so by itself (Llama, Gemma).
-``ll-bos`` and ``conditional`` are lm-eval's ``loglikelihood``. ``ll-code`` is the logarithm of what
-StereoSet's code computes. ``conditional`` and ``ratio`` are for intersentence CATs.
+BOS is the tokenizer's token for the beginning of a text, or its end-of-text token if it has no
+other. Only ``ll-bos`` puts it before every text. The other rules do so only if the tokenizer adds
+it by itself (Llama, Gemma). ``ll-bos`` and ``conditional`` are what lm-eval calls
+``loglikelihood``. ``ll-code`` is the logarithm of what StereoSet's code computes. ``conditional``
+and ``ratio`` are for intersentence CATs.
 
-Masked models, pieces a₀ … a_M of the attribute in the text, with the tokenizer's own special
-tokens around it; a piece is read at [MASK] in its place:
+Masked models. The attribute's pieces in the text are a₀ … a_M. Each piece is read at [MASK] in its
+place, with the tokenizer's own special tokens around the text:
 
 ====================== ================================================ =======================
 rule                   each piece aₖ is read with                       combined
@@ -51,32 +54,34 @@ pll-word-l2r           the rest of its word masked, for every token     Σ log p
 ====================== ================================================ =======================
 
 ``attribute-acl`` is ACL §6.1: the pieces are unmasked from left to right, and the average of their
-probabilities is taken. The text does not say whether later pieces are masked or absent; masked is
+probabilities is taken. The paper does not say whether later pieces are masked or absent; masked is
 our reading. ``attribute-arxiv`` is arXiv §7.1.
 
-``attribute-code-literal`` does what StereoSet's code does, step by step: the attribute is tokenized
-alone, without a leading space; for piece k, the decoded pieces before it and the mask token's text
-replace every BLANK of the context; the result is tokenized, and p(aₖ) is read at its first mask.
-``attribute-code`` is the same on the tokens of the whole text. The two are equal for WordPiece
-tokenizers where BLANK is a word of its own and the only one; for other tokenizers they differ.
+``attribute-code-literal`` does what StereoSet's code does, step by step. The attribute is tokenized
+alone, without a leading space. For piece k, the decoded pieces before it and the text of the mask
+token replace every BLANK of the context. The result is tokenized, and p(aₖ) is read at its first
+mask. ``attribute-code`` does the same on the tokens of the whole text. The two are equal for
+WordPiece tokenizers if BLANK is a word of its own and the only BLANK. For other tokenizers they
+differ.
 
 ``pll`` is Salazar et al. 2020, ``pll-shared`` Nangia et al. 2020 and ACL §6.1 (pseudo-likelihood),
-``pll-word-l2r`` Kauf & Ivanova 2023. The ``attribute`` rules are for intrasentence CATs;
-intersentence, the pll rules read context and association as one text.
+``pll-word-l2r`` Kauf & Ivanova 2023. The ``attribute`` rules are for intrasentence CATs. For
+intersentence CATs, the ``pll`` rules read context and association as one text.
 
 XLNet is scored like a masked model: it reads both ways, and a masked token is hidden from every
 position. StereoSet's code reads XLNet in another way, so ``attribute-code-literal`` is not for it.
 
-Encoder-decoder models: ``conditional`` has the context in the encoder and the association, as a
-text of its own, in the decoder. ``infill`` (intrasentence) has the context in the encoder with a
-sentinel or mask token for BLANK, and sums what the decoder gives the attribute after the sentinel,
-or, where the model knows no sentinels, the whole sentence. The end token is not summed.
+Encoder-decoder models. ``conditional`` gives the context to the encoder and the association, as a
+text of its own, to the decoder. ``infill`` (intrasentence) gives the encoder the context with a
+sentinel or mask token for BLANK. It sums the log-probabilities of the attribute after the sentinel
+in the decoder or, if the model has no sentinels, of the whole sentence. The end token is not
+summed.
 
 ``nsp`` is log p(the association follows the context) under a next-sentence head: BERT's own, or one
-that ``curation scores train-nsp`` trained; an untrained head is an error.
+that ``curation scores train-nsp`` trained. An untrained head is an error.
 
-Models behind an endpoint are autoregressive; ``ll-bos``, ``ll-acl`` and ``ll-code`` need the text
-of its BOS token (``--bos``).
+Models behind an endpoint are autoregressive. ``ll-bos``, ``ll-acl``, ``ll-code`` and ``ratio`` need
+the text of the BOS token (``--bos``).
 
 Sources: StereoSet ACL §6 and arXiv §7; ``dataloader.py``, ``eval_generative_models.py`` and
 ``eval_discriminative_models.py`` of its repository; Salazar et al. 2020 §2; Nangia et al. 2020 §3;
@@ -90,18 +95,34 @@ from curation.files import CurationError
 from curation.records import KINDS, Kind
 
 Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint"]
+_FORMER_FAMILIES: dict[str, Family] = {"permuted": "xlnet"}
 INTRA: tuple[Kind, ...] = ("intrasentence",)
 INTER: tuple[Kind, ...] = ("intersentence",)
 BOTH = INTRA + INTER
 
 
-class ScoringRequest(NamedTuple):
-    """One association, as a model is asked about it.
+def family_named(name: str) -> str:
+    """The present name of a model family. Files of earlier versions say "permuted" for XLNet.
 
-    ``start`` and ``end`` are the attribute's place in ``sentence`` (intrasentence; 0, 0 where the
-    sentence does not reproduce its context); ``filled`` is the context with the attribute in its
-    BLANK and ``at`` the attribute's place there; ``also`` are its places in the context's other
-    BLANKs. Intersentence, these are 0, "" and ().
+    >>> family_named("permuted"), family_named("causal")
+    ('xlnet', 'causal')
+    """
+    return _FORMER_FAMILIES.get(name, name)
+
+
+class ScoringRequest(NamedTuple):
+    """One association to be scored. Places are character offsets.
+
+    Attributes:
+        kind: the kind of the CAT. For intersentence CATs the fields from ``start`` on keep their
+            defaults.
+        context: the context, with its BLANK.
+        sentence: the association.
+        start: where the attribute begins in ``sentence``.
+        end: where it ends; start and end are 0 if the sentence does not reproduce its context.
+        filled: the context with the attribute in its BLANKs.
+        at: where the attribute begins in ``filled``, in the first BLANK.
+        also: where it begins in the other BLANKs.
     """
 
     kind: Kind
@@ -120,12 +141,12 @@ class ScoringRequest(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is scored as a whole."""
+        """The text that is scored as a whole."""
         return self.sentence if self.kind == "intrasentence" else f"{self.context} {self.sentence}"
 
     @property
     def fills(self) -> list[tuple[int, int]]:
-        """Where in ``sentence`` the words stand that fill the context's BLANKs."""
+        """The (start, end) places in ``sentence`` of the words that fill the context's BLANKs."""
         alike = self.sentence.lower() == self.filled.lower()
         others = self.also if alike and len(self.sentence) == len(self.filled) else ()
         return [(self.start, self.end), *((at, at + self.end - self.start) for at in others)]
@@ -142,7 +163,7 @@ Scored = float | Refusal
 
 
 class Rule(NamedTuple):
-    """For which models and kinds of CAT a rule is, and in a line what it computes."""
+    """The models and kinds of CAT that a rule is for, and what it computes in a line."""
 
     families: tuple[Family, ...]
     kinds: tuple[Kind, ...]
@@ -153,36 +174,51 @@ _READS_LEFT: tuple[Family, ...] = ("causal", "endpoint")
 _FILLS: tuple[Family, ...] = ("masked", "xlnet")
 
 RULES: dict[str, Rule] = {
-    "ll-bos": Rule(_READS_LEFT, BOTH, "log p of the text after BOS, summed"),
-    "ll-acl": Rule(_READS_LEFT, BOTH, "log p of the text, the first token after BOS alone, summed"),
-    "ll-code": Rule(_READS_LEFT, BOTH, "as ll-acl, mean over tokens: StereoSet's code"),
-    "ll-arxiv": Rule(_READS_LEFT, BOTH, "mean log p of all tokens but the first"),
-    "conditional": Rule((*_READS_LEFT, "seq2seq"), INTER, "log p of the association after context"),
-    "ratio": Rule(_READS_LEFT, INTER, "log p after the context less log p without it"),
-    "infill": Rule(("seq2seq",), INTRA, "log p of what the decoder puts into BLANK"),
-    "attribute-acl": Rule(_FILLS, INTRA, "log of the pieces' mean p, later pieces masked"),
-    "attribute-arxiv": Rule(_FILLS, INTRA, "mean log p of the attribute's pieces, later absent"),
-    "attribute-code": Rule(_FILLS, INTRA, "log of the pieces' mean p, later pieces absent"),
+    "ll-bos": Rule(_READS_LEFT, BOTH, "sum of log p of all tokens, after BOS"),
+    "ll-acl": Rule(_READS_LEFT, BOTH, "sum of log p of all tokens; BOS before the first one only"),
+    "ll-code": Rule(_READS_LEFT, BOTH, "ll-acl divided by the number of tokens: StereoSet's code"),
+    "ll-arxiv": Rule(_READS_LEFT, BOTH, "mean log p of all tokens except the first"),
+    "conditional": Rule(
+        (*_READS_LEFT, "seq2seq"), INTER, "log p of the association after the context"
+    ),
+    "ratio": Rule(_READS_LEFT, INTER, "log p of the association with the context minus without it"),
+    "infill": Rule(("seq2seq",), INTRA, "log p of the attribute in BLANK, by the decoder"),
+    "attribute-acl": Rule(
+        _FILLS, INTRA, "log of the mean p of the attribute's pieces; later pieces masked"
+    ),
+    "attribute-arxiv": Rule(
+        _FILLS, INTRA, "mean log p of the attribute's pieces; later pieces absent"
+    ),
+    "attribute-code": Rule(
+        _FILLS, INTRA, "log of the mean p of the attribute's pieces; later pieces absent"
+    ),
     "attribute-code-literal": Rule(
-        ("masked",), INTRA, "the same, the mask pasted into the text: StereoSet's code"
+        ("masked",), INTRA, "attribute-code with the mask inserted as text: StereoSet's code"
     ),
     "pll": Rule(_FILLS, BOTH, "pseudo-log-likelihood of the text (Salazar et al. 2020)"),
-    "pll-shared": Rule(_FILLS, BOTH, "of the tokens that the options share (Nangia et al. 2020)"),
-    "pll-word-l2r": Rule(_FILLS, BOTH, "with the rest of the word masked (Kauf & Ivanova 2023)"),
-    "nsp": Rule(("causal", "masked", "xlnet"), INTER, "log p that the association comes next"),
+    "pll-shared": Rule(
+        _FILLS, BOTH, "pll of the tokens that the options share (Nangia et al. 2020)"
+    ),
+    "pll-word-l2r": Rule(
+        _FILLS, BOTH, "pll with the rest of each word masked, too (Kauf & Ivanova 2023)"
+    ),
+    "nsp": Rule(
+        ("causal", "masked", "xlnet"), INTER, "log p that the association follows the context"
+    ),
 }
 
 REVISED: dict[str, tuple[int, str]] = {
     "attribute-acl": (
         2,
         "attribute-acl was the sum of the pieces' log-probabilities; "
-        "it is now the log of their mean probability, as ACL §6.1 says",
+        "it is now the log of their mean probability, as in ACL §6.1",
     ),
 }
-"""Rules that changed under their name: which revision this is, and what changed.
+"""Rules that changed but kept their name: the present revision, and what changed.
 
-A published rule never changes its meaning, with this one exception: ``attribute-acl`` was wrong
-under the paper's name, so it keeps the name. A rule that is not listed is at revision 1.
+A published rule never changes its meaning, with one exception: ``attribute-acl`` did not compute
+what the paper describes under this name, so the correction keeps the name. Rules that are not
+listed have revision 1.
 """
 
 
@@ -231,23 +267,23 @@ PROFILES: dict[str, Profile] = {
         "seq2seq": _profile("infill", "conditional"),
     },
 }
-"""Which rule serves which kind, by profile and family; ``default`` asks for no trained head."""
+"""The rule for each kind of CAT, by profile and family; ``default`` needs no trained head."""
 
 SOURCES: dict[str, str] = {
-    "acl-ll": "ACL 2021 §6.1 and §6.2, likelihood (Table 4); heads trained alike for all models",
+    "acl-ll": "ACL 2021 §6.1 and §6.2, likelihood (Table 4); all models get a head trained alike",
     "acl-pll": "ACL 2021 §6.1 and §6.2, pseudo-likelihood (Table 5)",
-    "arxiv": "arXiv 2020 §7; BERT's own next-sentence head, trained heads for the others",
-    "code": "StereoSet's released code; next-sentence heads as under arxiv",
-    "default": "of no paper: serves every model without a trained head",
+    "arxiv": "arXiv 2020 §7; BERT's own next-sentence head, trained heads for other models",
+    "code": "StereoSet's released code; next-sentence heads as in arxiv",
+    "default": "no paper; works for every model without a trained head",
 }
-"""What each profile follows."""
+"""The source that each profile follows."""
 
 TRAINED_HEADS = {"acl-ll"}
-"""Profiles that ask for a trained head also where a model has its own (ACL §6.1)."""
+"""Profiles that need a trained head even if a model has its own (ACL §6.1)."""
 
 
 def rules_name(rules: Mapping[Any, str]) -> str:
-    """What a run under these rules is called: its one rule, or ``INTRASENTENCE_INTERSENTENCE``.
+    """The name of a run under these rules: its only rule, or ``INTRASENTENCE_INTERSENTENCE``.
 
     >>> rules_name({"intrasentence": "ll-acl", "intersentence": "nsp"})
     'll-acl_nsp'
@@ -258,7 +294,7 @@ def rules_name(rules: Mapping[Any, str]) -> str:
 
 
 def profiles_of(family: str, rules: Mapping[Any, str]) -> list[str]:
-    """The profiles whose rules for a family are these.
+    """The profiles that have exactly these rules for a family.
 
     >>> profiles_of("causal", {"intrasentence": "ll-acl", "intersentence": "ratio"})
     ['acl-pll']
@@ -271,37 +307,40 @@ def profiles_of(family: str, rules: Mapping[Any, str]) -> list[str]:
 
 
 def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[Kind, str]:
-    """The rule for each kind of CAT that one can serve.
+    """The rule for each kind of CAT, by the name of a rule or profile.
 
     Args:
-        family: of the model.
-        rule: one rule by name; it serves the kinds that it is for.
-        profile: or a profile by name; without either, ``default``.
+        family: the family of the model.
+        rule: the name of a rule; it is used for the kinds that it is for.
+        profile: the name of a profile; without rule and profile, ``default``.
 
     Raises:
-        CurationError: no such rule or profile, or not for this family; names those that are.
+        CurationError: the rule or profile does not exist or is not for this family (the error lists
+            those that are), or both are given.
 
     >>> rules_for("causal", rule=None, profile="arxiv")
     {'intrasentence': 'll-arxiv', 'intersentence': 'nsp'}
     """
     if rule and profile:
-        raise CurationError("both a rule and a profile are asked for", "give one of them")
+        raise CurationError("both a rule and a profile are given", "give only one of them")
     if rule:
         fit = ", ".join(name for name, known in RULES.items() if family in known.families)
         if rule not in RULES:
-            raise CurationError(f"there is no rule «{rule}»", f"take one of {', '.join(RULES)}")
+            raise CurationError(f"there is no rule «{rule}»", f"use one of: {', '.join(RULES)}")
         if family not in RULES[rule].families:
-            raise CurationError(f"the rule «{rule}» is not for {family} models", f"take {fit}")
+            raise CurationError(
+                f"the rule «{rule}» is not for {family} models", f"use one of: {fit}"
+            )
         return dict.fromkeys(RULES[rule].kinds, rule)
     name = profile or "default"
     if name not in PROFILES:
-        raise CurationError(f"there is no profile «{name}»", f"take one of {', '.join(PROFILES)}")
+        raise CurationError(f"there is no profile «{name}»", f"use one of: {', '.join(PROFILES)}")
     if family not in PROFILES[name]:
         fit = ", ".join(known for known, rules in PROFILES.items() if family in rules)
         why = ""
         if family == "endpoint":
             why = ": it needs a next-sentence head, which a model behind an endpoint cannot have"
         raise CurationError(
-            f"the profile «{name}» has no rules for {family} models{why}", f"take {fit}"
+            f"the profile «{name}» has no rules for {family} models{why}", f"use one of: {fit}"
         )
     return PROFILES[name][family]

@@ -1,4 +1,4 @@
-"""Open what is to be scored, and put each rule to the module that computes it."""
+"""Open the model to be scored, and compute each rule with the module that implements it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ Score = Callable[[str, Sequence[ScoringRequest]], list[Scored]]
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model, and how to run it; what a worker needs to open it for itself.
+    """A model, and how to run it: all that a worker needs to open it.
 
     Attributes:
         name: a folder or a name on the hub; with ``url``, the name at that endpoint.
-        family: how to take it, if not as its configuration says.
+        family: the family; by default as the model's configuration says.
         device, dtype, revision, trust_remote_code: see ``loading.load``.
-        batch_tokens: tokens of a batch; None for what suits the device.
-        plain: no packed rows and no swapped-in layers.
-        label: what it is called in tables and folders, if not by its name.
-        nsp: the folder of a trained next-sentence head, where that is not the model itself.
-        url: of a completions endpoint.
-        bos: the text of the endpoint's token for the beginning of a text.
+        batch_tokens: tokens in a batch; None for a size that suits the device.
+        plain: use no packed rows and no faster layers.
+        label: the name in tables and folders; by default the model's own.
+        nsp: the folder of a trained next-sentence head, if it is not the model itself.
+        url: the address of a completions endpoint.
+        bos: BOS token text of the endpoint.
     """
 
     name: str
@@ -44,68 +44,71 @@ class ModelSpec:
 
 
 class Scorer:
-    """A model under its rules. What a rule needs (a head, an endpoint) is opened when it is asked.
+    """A model and its rules. A head or an endpoint is opened when a rule first needs it.
 
-    ``about`` says what was opened, ``notices`` what the user should be told.
+    Attributes:
+        spec: the model, and how to run it.
+        about: what was opened, for ``run.json``.
+        notices: messages for the user.
     """
 
-    def __init__(self, wanted: ModelSpec) -> None:
-        self.wanted = wanted
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
         self.about: dict[str, Any] = {}
         self.notices: list[str] = []
         self._open: dict[str, Score] = {}
 
-    def score(self, rule: str, asks: Sequence[ScoringRequest]) -> list[Scored]:
-        """Scores of associations, in their order.
+    def score(self, rule: str, requests: Sequence[ScoringRequest]) -> list[Scored]:
+        """Score associations; the scores have the order of the requests.
 
         Raises:
-            CurationError: the model cannot be opened, or cannot serve the rule.
+            CurationError: the model cannot be opened, or the rule is not for it.
         """
         part = "nsp" if rule == "nsp" else "lm"
         if part not in self._open:
             self._open[part] = self._nsp() if part == "nsp" else self._lm()
-        return self._open[part](rule, asks)
+        return self._open[part](rule, requests)
 
     def _lm(self) -> Score:
-        if self.wanted.url:
+        if self.spec.url:
             return self._endpoint()
         from curation.models import causal, masked
         from curation.models.forward import Runner
 
         loaded = self._load()
-        how: dict[str, Any] = {"batch_tokens": self.wanted.batch_tokens, "plain": self.wanted.plain}
+        how: dict[str, Any] = {"batch_tokens": self.spec.batch_tokens, "plain": self.spec.plain}
         if loaded.family == "seq2seq":
             from curation.models import seq2seq
 
-            tokens = self.wanted.batch_tokens
-            return lambda rule, asks: seq2seq.score(loaded, rule, asks, batch_tokens=tokens)
+            size = self.spec.batch_tokens
+            return lambda rule, requests: seq2seq.score(loaded, rule, requests, batch_tokens=size)
         if loaded.family == "xlnet":
-            from curation.models.xlnet import PermutedRunner
+            from curation.models.xlnet import XLNetRunner
 
-            hidden = PermutedRunner(loaded, **how)
-            return lambda rule, asks: masked.score(hidden, rule, asks)
+            xlnet = XLNetRunner(loaded, **how)
+            return lambda rule, requests: masked.score(xlnet, rule, requests)
         runner = Runner(loaded, **how)
         module = causal if loaded.family == "causal" else masked
-        return lambda rule, asks: module.score(runner, rule, asks)
+        return lambda rule, requests: module.score(runner, rule, requests)
 
     def _load(self) -> Any:
         from curation.models.loading import load
 
-        wanted = self.wanted
+        spec = self.spec
         loaded = load(
-            wanted.name,
-            family=wanted.family,
-            device=wanted.device,
-            dtype=wanted.dtype,
-            revision=wanted.revision,
-            trust_remote_code=wanted.trust_remote_code,
+            spec.name,
+            family=spec.family,
+            device=spec.device,
+            dtype=spec.dtype,
+            revision=spec.revision,
+            trust_remote_code=spec.trust_remote_code,
         )
-        loaded.notices = self.notices  # what comes up later is told, too
+        loaded.notices = self.notices  # so that later notices are shown, too
         if loaded.family == "xlnet":
             from curation.models.xlnet import repair
 
             repair(loaded)
-        if not wanted.plain:
+        if not spec.plain:
             from curation.models.faster import quicken
 
             quicken(loaded)
@@ -113,100 +116,102 @@ class Scorer:
         return loaded
 
     def _nsp(self) -> Score:
-        from curation.models import nsp
+        from curation.models import nsp, nsp_heads
 
-        wanted = self.wanted
-        head = nsp.load_next_sentence(
-            wanted.nsp or wanted.name,
-            device=wanted.device,
-            dtype=wanted.dtype,
-            revision=None if wanted.nsp else wanted.revision,
-            trust_remote_code=wanted.trust_remote_code,
-            batch_tokens=wanted.batch_tokens,
-            plain=wanted.plain,
+        spec = self.spec
+        head = nsp_heads.load_next_sentence(
+            spec.nsp or spec.name,
+            device=spec.device,
+            dtype=spec.dtype,
+            revision=None if spec.nsp else spec.revision,
+            trust_remote_code=spec.trust_remote_code,
+            batch_tokens=spec.batch_tokens,
+            plain=spec.plain,
         )
         self.notices += head.loaded.notices
         head.loaded.notices = self.notices
         self.about |= {"nsp": head.loaded.about}
-        return lambda rule, asks: nsp.score(head, rule, asks)
+        return lambda rule, requests: nsp.score(head, rule, requests)
 
     def _endpoint(self) -> Score:
         from curation.models.endpoint.client import open_endpoint
 
         endpoint = open_endpoint(
-            self.wanted.url, self.wanted.name, bos=self.wanted.bos, say=self.notices.append
+            self.spec.url, self.spec.name, bos=self.spec.bos, notice=self.notices.append
         )
 
-        def score(rule: str, asks: Sequence[ScoringRequest]) -> list[Scored]:
-            found = endpoint.score(rule, asks)
-            self.about |= endpoint.about()  # a server may have been changed meanwhile
-            return found
+        def score(rule: str, requests: Sequence[ScoringRequest]) -> list[Scored]:
+            scores = endpoint.score(rule, requests)
+            self.about |= endpoint.about()  # the server may have changed in the meantime
+            return scores
 
         return score
 
 
 @lru_cache(maxsize=1)
-def open_scorer(wanted: ModelSpec) -> Scorer:
-    """A scorer; the one that was opened last is kept, so that a worker loads a model once."""
-    return Scorer(wanted)
+def open_scorer(spec: ModelSpec) -> Scorer:
+    """A scorer. The last one is kept, so that a worker loads its model only once."""
+    return Scorer(spec)
 
 
-def identify(wanted: ModelSpec) -> dict[str, Any]:
-    """What tells this model, run this way, from others: known before its weights are loaded.
+def identify(spec: ModelSpec) -> dict[str, Any]:
+    """The fields that identify the scores of a model run in this way, without loading its weights.
 
     Raises:
-        CurationError: it is not there, or cannot be read.
+        CurationError: the model does not exist or cannot be read, or the next-sentence head is not
+            for this model.
     """
-    if wanted.url:
-        from curation.models.endpoint.client import host
+    if spec.url:
+        from curation.models.endpoint.connection import host
 
-        name = wanted.label or wanted.name
-        place = {"url": host(wanted.url), "bos": wanted.bos, "versions": {"curation": __version__}}
+        name = spec.label or spec.name
+        place = {"url": host(spec.url), "bos": spec.bos, "versions": {"curation": __version__}}
         return {"model": name, "family": "endpoint", **place}
     from curation.models.loading import identity
 
-    found = identity(
-        wanted.name,
-        family=wanted.family,
-        device=wanted.device,
-        dtype=wanted.dtype,
-        revision=wanted.revision,
-        trust_remote_code=wanted.trust_remote_code,
+    fields = identity(
+        spec.name,
+        family=spec.family,
+        device=spec.device,
+        dtype=spec.dtype,
+        revision=spec.revision,
+        trust_remote_code=spec.trust_remote_code,
     )
-    if wanted.nsp:
+    if spec.nsp:
         from curation.models.loading import fingerprint
 
-        folder = Path(wanted.nsp)
+        folder = Path(spec.nsp)
         if not (folder / "head.json").exists():
             raise CurationError(
-                f"{folder}: no trained next-sentence head", "name the --out of «train-nsp»"
+                f"{folder}: contains no trained next-sentence head",
+                "name the folder that was the --out of «curation scores train-nsp»",
             )
         base = read_json(folder / "head.json").get("base", {})
-        if base.get("revision") != found["revision"]:
+        if base.get("revision") != fields["revision"]:
             raise CurationError(
-                f"{folder}: its head is of another model, {base.get('model')}",
-                f"train one for {wanted.name}; each model needs its own --nsp, in its own command",
+                f"{folder}: its head was trained for another model, {base.get('model')}",
+                f"train one for {spec.name}; each model needs its own --nsp, in its own command",
             )
-        found["nsp"] = fingerprint(folder)
-    return {**found, "model": wanted.label or found["model"]}
+        fields["nsp"] = fingerprint(folder)
+    return {**fields, "model": spec.label or fields["model"]}
 
 
-def tokens_of(wanted: ModelSpec, texts: Sequence[str]) -> dict[str, int] | None:
-    """How many tokens a model reads in these texts, and how many of them it does not know.
+def tokens_of(spec: ModelSpec, texts: Sequence[str]) -> dict[str, int] | None:
+    """How many tokens a model reads in these texts, and how many of them are unknown.
 
     Returns:
         ``read`` and ``unknown``, as ``tokens.count_tokens`` counts them; None for an endpoint,
-        whose tokenizer is not known.
+        because its tokenizer is not known.
 
     Raises:
         CurationError: the model has no tokenizer.
     """
-    if wanted.url:
+    if spec.url:
         return None
     from curation.models.loading import open_tokenizer
     from curation.models.tokens import count_tokens
 
     tokenizer = open_tokenizer(
-        wanted.name, revision=wanted.revision, trust_remote_code=wanted.trust_remote_code
+        spec.name, revision=spec.revision, trust_remote_code=spec.trust_remote_code
     )
     return count_tokens(tokenizer, texts)

@@ -1,12 +1,12 @@
 """The rules for encoder-decoder models (the contract is in ``curation.models.rules``).
 
-What the encoder reads is encoded once, however many answers are asked of the decoder: the three
-options of a CAT share it. Answers are batched by length; the vocabulary is projected only where a
-token is scored.
+Each text for the encoder is encoded once, even if several answers of the decoder are scored: the
+three options of a CAT share it. Answers are batched by length. The vocabulary is projected only at
+the positions of scored tokens.
 
-For ``infill`` the attribute's tokens are taken out of the filled context, as in the models' own
-training (Raffel et al. 2020 §3.1.4; Lewis et al. 2020 §2.2, text infilling), and a sentinel or mask
-token stands there; what follows keeps the tokens that it has in the whole text.
+For ``infill`` the attribute's tokens are removed from the filled context and replaced by a sentinel
+or mask token, as in the models' own training (Raffel et al. 2020 §3.1.4; Lewis et al. 2020 §2.2,
+text infilling). All other tokens stay as they are in the whole text.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,11 @@ from curation.models.loading import Loaded
 from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
 
-_VALUES = 1 << 28  # logits held at once: 1 GiB of float32
+_VALUES = 1 << 28  # logits in memory at once: 1 GiB of float32
 
 
-class Asked(NamedTuple):
-    """What the encoder reads, what the decoder is to write, and from which token on it counts."""
+class Pair(NamedTuple):
+    """The tokens for the encoder, the answer of the decoder, and its first token to be scored."""
 
     shown: tuple[int, ...]
     answer: tuple[int, ...]
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """What stands around a text, the tokens for blanks, and how many tokens are read at once."""
+    """The special tokens before and after a text, the tokens for blanks, and the window."""
 
     before: list[int]
     after: list[int]
@@ -54,7 +54,7 @@ class Frame(NamedTuple):
 def score(
     loaded: Loaded,
     rule: str,
-    asks: Sequence[ScoringRequest],
+    requests: Sequence[ScoringRequest],
     *,
     batch_tokens: int | None = None,
     tell: Tell = lambda _: None,
@@ -64,61 +64,70 @@ def score(
     Args:
         loaded: an encoder-decoder model.
         rule: «infill» or «conditional».
-        asks: the associations.
-        batch_tokens: tokens of a batch, padding included; None for what suits the device.
-        tell: told how many answers a batch has done.
+        requests: the associations.
+        batch_tokens: tokens in a batch, including padding; None for a size that suits the device.
+        tell: called with the number of answers in each batch.
 
     Raises:
         CurationError: the tokenizer lacks what the rule needs, or memory ran out.
     """
-    plans = plan(loaded.tokenizer, rule, asks, window=loaded.window)
-    unique = list(dict.fromkeys(each for each in plans if isinstance(each, Asked)))
-    kind = str(loaded.device).partition(":")[0]
-    budget = batch_tokens or BATCH_TOKENS.get(kind, GPU_BATCH_TOKENS)
+    plans = plan(loaded.tokenizer, rule, requests, window=loaded.window)
+    unique = list(dict.fromkeys(each for each in plans if isinstance(each, Pair)))
+    device = str(loaded.device).partition(":")[0]
+    budget = batch_tokens or BATCH_TOKENS.get(device, GPU_BATCH_TOKENS)
     values = _Batches(loaded, budget, tell).run(unique)
     return [each if isinstance(each, Refusal) else finite(values[each]) for each in plans]
 
 
 def plan(
-    tokenizer: Any, rule: str, asks: Sequence[ScoringRequest], *, window: int | None = None
-) -> list[Asked | Refusal]:
-    """What is shown and asked for each association.
+    tokenizer: Any, rule: str, requests: Sequence[ScoringRequest], *, window: int | None = None
+) -> list[Pair | Refusal]:
+    """The tokens for encoder and decoder, for each association.
+
+    Args:
+        tokenizer: the model's tokenizer.
+        rule: «infill» or «conditional».
+        requests: the associations.
+        window: the largest number of tokens that encoder and decoder read; None for no limit.
 
     Raises:
-        CurationError: the tokenizer has neither sentinels nor a mask token, for ``infill``.
+        CurationError: the rule is «infill», and the tokenizer has neither sentinels nor a mask
+            token.
     """
     infill = rule == "infill"
-    blanks, sentinels = _blanks(tokenizer, most=1 + max((len(a.also) for a in asks), default=0))
+    blanks, sentinels = _blanks(tokenizer, most=1 + max((len(r.also) for r in requests), default=0))
     if infill and not blanks:
         raise CurationError(
-            "the tokenizer has neither sentinels nor a mask token to put in place of BLANK",
-            "name a model that was trained to fill gaps, such as T5 or BART",
+            "the tokenizer has neither sentinels nor a mask token to replace BLANK",
+            "use a model that was trained to fill gaps, such as T5 or BART",
         )
     frame = Frame(*surround(tokenizer), blanks, sentinels, window)
-    contexts = tokenize(tokenizer, [ask.filled if infill else ask.context for ask in asks])
-    sentences = tokenize(tokenizer, [ask.sentence for ask in asks])
+    contexts = tokenize(tokenizer, [r.filled if infill else r.context for r in requests])
+    sentences = tokenize(tokenizer, [r.sentence for r in requests])
     make = _infill if infill else _conditional
-    return [make(*each, frame) for each in zip(asks, contexts, sentences, strict=True)]
+    return [make(*each, frame) for each in zip(requests, contexts, sentences, strict=True)]
 
 
 def _blanks(tokenizer: Any, *, most: int) -> tuple[list[int], bool]:
-    """Tokens for the first, second … blank, and whether they are sentinels."""
+    """The tokens for the first, second … BLANK, and whether they are sentinels."""
     known = tokenizer.get_vocab()
     for form in ("<extra_id_{}>", "▁<extra_id_{}>"):
-        found = [known.get(form.format(n)) for n in range(most)]
-        if None not in found:
-            return found, True
+        sentinels = [known.get(form.format(n)) for n in range(most)]
+        if None not in sentinels:
+            return sentinels, True
     mask = tokenizer.mask_token_id
     return ([] if mask is None else [int(mask)] * most), False
 
 
-def _infill(ask: ScoringRequest, filled: Tokens, sentence: Tokens, frame: Frame) -> Asked | Refusal:
-    size = ask.end - ask.start
-    own = filled.touching([(ask.at, ask.at + size)])
-    if not own or not ask.attribute.strip():
+def _infill(
+    request: ScoringRequest, filled: Tokens, sentence: Tokens, frame: Frame
+) -> Pair | Refusal:
+    size = request.end - request.start
+    own = filled.touching([(request.at, request.at + size)])
+    if not own or not request.attribute.strip():
         return Refusal("nothing_to_score", "no token fills the BLANK")
-    gaps: dict[int, int] = {}  # of each place that is taken out, which gap it lies in
-    for n, at in enumerate([ask.at, *ask.also]):
+    gaps: dict[int, int] = {}  # the number of the gap, for each place that is removed
+    for n, at in enumerate([request.at, *request.also]):
         for place in filled.touching([(at, at + size)]):
             gaps.setdefault(place, n)
     shown: list[int] = []
@@ -135,9 +144,9 @@ def _infill(ask: ScoringRequest, filled: Tokens, sentence: Tokens, frame: Frame)
 
 
 def _conditional(
-    ask: ScoringRequest, context: Tokens, sentence: Tokens, frame: Frame
-) -> Asked | Refusal:
-    if not sentence.ids or not ask.sentence.strip():
+    request: ScoringRequest, context: Tokens, sentence: Tokens, frame: Frame
+) -> Pair | Refusal:
+    if not sentence.ids or not request.sentence.strip():
         return Refusal("nothing_to_score", "no token to score")
     answer = [*frame.before, *sentence.ids]
     return _fitted(context.ids, answer, len(frame.before), len(context.ids), frame)
@@ -145,8 +154,8 @@ def _conditional(
 
 def _fitted(
     shown: list[int], answer: list[int], first: int, spare: int, frame: Frame
-) -> Asked | Refusal:
-    """Without what is too much at the left of what is shown, of which ``spare`` may go."""
+) -> Pair | Refusal:
+    """The pair without surplus tokens at the left of ``shown``; at most ``spare`` are removed."""
     most = frame.window or 10**9
     over = max(len(frame.before) + len(shown) + len(frame.after) - most, 0)
     if over > spare or len(answer) > most:
@@ -155,24 +164,24 @@ def _fitted(
     shown = [*frame.before, *shown[over:], *frame.after]
     if not shown:
         return Refusal("nothing_to_score", "the context has no token to read")
-    return Asked(tuple(shown), tuple(answer), first)
+    return Pair(tuple(shown), tuple(answer), first)
 
 
 # --- running ------------------------------------------------------------------------------------
 
 
 class _Batches:
-    """A model, run over what is asked in batches that halve when memory runs out."""
+    """Runs a model over pairs in batches, which are halved if memory runs out."""
 
     def __init__(self, loaded: Loaded, budget: int, tell: Tell) -> None:
         self.loaded, self.budget, self.tell = loaded, budget, tell
-        self.values: dict[Asked, float] = {}
+        self.values: dict[Pair, float] = {}
 
-    def run(self, asked: Sequence[Asked]) -> dict[Asked, float]:
-        """The sum of log-probabilities of each."""
-        answers: dict[tuple[int, ...], list[Asked]] = {}
-        for one in asked:
-            answers.setdefault(one.shown, []).append(one)
+    def run(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
+        """The sum of log-probabilities of each pair."""
+        answers: dict[tuple[int, ...], list[Pair]] = {}
+        for pair in pairs:
+            answers.setdefault(pair.shown, []).append(pair)
         waiting = sorted(answers, key=len)
         while waiting:
             size = max(1, self.budget // max(len(waiting[-1]), 1))
@@ -184,8 +193,9 @@ class _Batches:
                     raise
                 if len(batch) == 1:
                     raise CurationError(
-                        f"{self.loaded.name}: no memory for one text of {len(batch[0])} tokens",
-                        "take a smaller --dtype, or --device map to spread the model",
+                        f"{self.loaded.name}: not enough memory for one text of "
+                        f"{len(batch[0])} tokens",
+                        "use a smaller --dtype, or --device map to spread the model",
                     ) from None
                 self._halve(len(batch) * len(batch[-1]))
                 waiting += batch
@@ -193,18 +203,18 @@ class _Batches:
 
     @torch.inference_mode()
     def _encode(
-        self, batch: list[tuple[int, ...]], answers: dict[tuple[int, ...], list[Asked]]
+        self, batch: list[tuple[int, ...]], answers: dict[tuple[int, ...], list[Pair]]
     ) -> None:
         ids, seen = self._padded(batch)
         hidden = self.loaded.model.get_encoder()(input_ids=ids, attention_mask=seen)[0]
         places = {shown: n for n, shown in enumerate(batch)}
-        asked = [one for shown in batch for one in answers[shown] if one not in self.values]
-        waiting = sorted(asked, key=lambda one: len(one.answer))
+        open_ = [pair for shown in batch for pair in answers[shown] if pair not in self.values]
+        waiting = sorted(open_, key=lambda pair: len(pair.answer))
         while waiting:
             size = self._fit(waiting[-1], len(batch[-1]))
             part, waiting = waiting[-size:], waiting[:-size]
             try:
-                rows = torch.tensor([places[one.shown] for one in part])
+                rows = torch.tensor([places[pair.shown] for pair in part])
                 self._decode(
                     part, *(of.index_select(0, rows.to(of.device)) for of in (hidden, seen))
                 )
@@ -212,25 +222,25 @@ class _Batches:
                 if not out_of_memory(error):
                     raise
                 if len(part) == 1:
-                    raise  # with fewer texts encoded there may be room
+                    raise  # there may be enough memory if fewer texts are encoded
                 self._halve(len(part) * max(len(part[-1].answer), len(batch[-1])))
                 waiting += part
 
-    def _fit(self, longest: Asked, shown: int) -> int:
-        """How many answers make a batch: of so many tokens, and no more logits than that."""
+    def _fit(self, longest: Pair, shown: int) -> int:
+        """The number of answers in a batch, limited by the budget of tokens and by the logits."""
         vocabulary = self.loaded.model.config.get_text_config().vocab_size
         length = len(longest.answer)
         rows: int = min(self.budget // max(length, shown), _VALUES // (vocabulary * length))
         return max(1, rows)
 
-    def _decode(self, part: list[Asked], hidden: Any, seen: Any) -> None:
-        """Sums of a batch; of what is padded at the right nothing is read."""
-        ids, _ = self._padded([self._shifted(one.answer) for one in part])
+    def _decode(self, part: list[Pair], hidden: Any, seen: Any) -> None:
+        """Compute the sums of a batch; nothing is read from padding."""
+        ids, _ = self._padded([self._shifted(pair.answer) for pair in part])
         length = ids.shape[1]
         reads = [
-            (n * length + place, one.answer[place])
-            for n, one in enumerate(part)
-            for place in range(one.first, len(one.answer))
+            (n * length + place, pair.answer[place])
+            for n, pair in enumerate(part)
+            for place in range(pair.first, len(pair.answer))
         ]
         flat = torch.tensor([place for place, _ in reads], device=self.loaded.device)
         layer = self.loaded.model.get_output_embeddings()
@@ -250,14 +260,14 @@ class _Batches:
         finally:
             hook.remove()
         tokens = np.array([token for _, token in reads])
-        found = read(logits.reshape(len(reads), -1), np.arange(len(reads)), tokens)
-        ends = np.cumsum([len(one.answer) - one.first for one in part])
-        for one, values in zip(part, np.split(found, ends[:-1]), strict=True):
-            self.values[one] = float(values.sum())
+        log_probs = read(logits.reshape(len(reads), -1), np.arange(len(reads)), tokens)
+        ends = np.cumsum([len(pair.answer) - pair.first for pair in part])
+        for pair, values in zip(part, np.split(log_probs, ends[:-1]), strict=True):
+            self.values[pair] = float(values.sum())
         self.tell(len(part))
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-        """Token ids and which of them are there, padded at the right."""
+        """Token ids, padded at the right; and a mask that is 0 for padding."""
         length = max(map(len, rows))
         ids = np.full((len(rows), length), self.loaded.tokenizer.pad_token_id or 0)
         seen = np.zeros_like(ids)
@@ -269,21 +279,21 @@ class _Batches:
     def _halve(self, tokens: int) -> None:
         free_memory()
         self.budget = max(1, min(self.budget, tokens) // 2)
-        self.loaded.notices.append(f"out of memory: batches of {self.budget} tokens from now")
+        self.loaded.notices.append(f"out of memory: using batches of {self.budget} tokens now")
 
     def _shifted(self, answer: Sequence[int]) -> list[int]:
-        """What the decoder reads to write an answer: its start token, and all but the last."""
+        """The decoder's input for an answer: its start token, and all tokens except the last."""
         model = self.loaded.model
-        for told in (model.config, model.generation_config):
-            if getattr(told, "decoder_start_token_id", None) is not None:
-                return [int(told.decoder_start_token_id), *answer[:-1]]
-        # mBART starts with what its texts end with: the token of their language
+        for config in (model.config, model.generation_config):
+            if getattr(config, "decoder_start_token_id", None) is not None:
+                return [int(config.decoder_start_token_id), *answer[:-1]]
+        # mBART starts with the last token of its texts, which stands for their language.
         labels = torch.tensor([[*answer, *surround(self.loaded.tokenizer)[1]]])
         try:
             shifted = model.prepare_decoder_input_ids_from_labels(labels)
         except (AttributeError, TypeError, ValueError):
             raise CurationError(
-                f"{self.loaded.name}: does not say which token its decoder starts with",
+                f"{self.loaded.name}: the start token of its decoder is not known",
                 "set decoder_start_token_id in its config.json",
             ) from None
         return [int(token) for token in shifted[0, : len(answer)]]

@@ -1,4 +1,4 @@
-"""Make a tiny language model from some texts: for the demo and for tests, never for results."""
+"""Make a tiny language model from a few texts, for the demo and for tests, never for results."""
 
 import importlib
 from collections import Counter
@@ -12,7 +12,7 @@ from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadMode
 
 _HF: Any = importlib.import_module("transformers")  # its types are not all there
 END, PAD, CLS, SEP, MASK, UNKNOWN = "<|end|>", "[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]"
-_HIDDEN = 0.15  # of the tokens that a masked model learns from
+_HIDDEN = 0.15  # share of tokens that are masked in training
 
 
 def make(
@@ -29,14 +29,14 @@ def make(
     """Train a tokenizer and a GPT-2 or BERT of a few thousand weights, and save both.
 
     Args:
-        folder: where they are saved, so that transformers can load them.
-        texts: what it learns.
+        folder: the folder to save them in; transformers can load it.
+        texts: the texts to learn from.
         family: causal (GPT-2, byte-level BPE) or masked (BERT, WordPiece).
-        steps: of AdamW on batches of 32 texts; 0 leaves the weights random.
-        width: of the hidden states.
-        layers: how many.
-        vocabulary: tokens at most.
-        seed: of weights and batches.
+        steps: steps of AdamW on batches of 32 texts; 0 leaves the weights random.
+        width: the width of the hidden states.
+        layers: the number of layers.
+        vocabulary: the largest number of tokens.
+        seed: the seed of weights and batches.
 
     Returns:
         The folder.
@@ -71,7 +71,8 @@ def _bpe(texts: Sequence[str], vocabulary: int) -> Any:
 
 
 def _wordpiece(texts: Sequence[str], vocabulary: int) -> Any:
-    # Letters and the commonest words; a trainer of pieces numbers them otherwise each time.
+    # The vocabulary is the letters and the commonest words: WordPiece's own trainer would number
+    # them differently each time.
     split = pre_tokenizers.BertPreTokenizer()
     words = Counter(word for text in texts for word, _ in split.pre_tokenize_str(text))
     letters = sorted({letter for word in words for letter in word})

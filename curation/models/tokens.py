@@ -1,4 +1,4 @@
-"""Texts as tokens, and which tokens belong to a part of a text."""
+"""Tokenize texts, and find the tokens that belong to a part of a text."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -9,10 +9,13 @@ _LETTERS = "a가я中अあعאΩ1."
 
 
 class Tokens(NamedTuple):
-    """A text's tokens without special ones.
+    """The tokens of a text, without special tokens.
 
-    ``spans`` are the characters that each stands for, ``words`` the number of the word that it is
-    a part of, as the tokenizer parts words; both are empty where it does not tell.
+    Attributes:
+        ids: token ids.
+        spans: the (start, end) characters of each token; empty if the tokenizer does not give them.
+        words: the number of the word of each token, as the tokenizer splits words; empty if the
+            tokenizer does not give it.
     """
 
     ids: list[int]
@@ -20,49 +23,52 @@ class Tokens(NamedTuple):
     words: list[int | None]
 
     def touching(self, parts: Iterable[tuple[int, int]]) -> list[int]:
-        """Places of the tokens that touch a part of the text: have a character in common.
+        """The places of the tokens that share a character with a part of the text.
 
-        One that stands for none, as RoBERTa's lone space, belongs to the part that it is inside.
+        A token without characters, such as RoBERTa's single space, belongs to the part around it.
+
+        Args:
+            parts: (start, end) in characters.
 
         Raises:
-            CurationError: the tokenizer does not tell which characters a token stands for.
+            CurationError: the tokenizer does not give the characters of its tokens.
         """
         if self.ids and not self.spans:
             raise CurationError(
-                "the tokenizer does not tell which characters a token stands for",
-                "take a rule for whole texts (ll-bos, pll), or a model with a fast tokenizer",
+                "the tokenizer does not give the characters of its tokens",
+                "use a rule for whole texts (ll-bos, pll), or a model with a fast tokenizer",
             )
-        found = {
+        places = {
             place
             for start, end in parts
             for place, (first, last) in enumerate(self.spans)
             if max(first, start) < min(last, end) or start < first == last < end
         }
-        return sorted(found)
+        return sorted(places)
 
 
 def tokenize(tokenizer: Any, texts: Sequence[str]) -> list[Tokens]:
-    """Tokens of each text, no special tokens added."""
+    """The tokens of each text, without special tokens."""
     if not texts:
         return []
     fast = bool(tokenizer.is_fast)
-    told = {"add_special_tokens": False, "return_offsets_mapping": fast, "verbose": False}
-    found = tokenizer(list(texts), **told)
+    options = {"add_special_tokens": False, "return_offsets_mapping": fast, "verbose": False}
+    encoded = tokenizer(list(texts), **options)
     return [
         Tokens(
             list(ids),
-            [(int(a), int(b)) for a, b in found["offset_mapping"][n]] if fast else [],
-            _words(texts[n], found["offset_mapping"][n], found.word_ids(n)) if fast else [],
+            [(int(a), int(b)) for a, b in encoded["offset_mapping"][n]] if fast else [],
+            _words(texts[n], encoded["offset_mapping"][n], encoded.word_ids(n)) if fast else [],
         )
-        for n, ids in enumerate(found["input_ids"])
+        for n, ids in enumerate(encoded["input_ids"])
     ]
 
 
 def count_tokens(tokenizer: Any, texts: Sequence[str]) -> dict[str, int]:
-    """How many tokens the texts have, special ones left out, and how many of them are unknown.
+    """Count the tokens of texts, without special tokens, and the unknown ones among them.
 
     Returns:
-        ``read``, and ``unknown``: those that are the tokenizer's unknown token.
+        ``read``, all tokens; and ``unknown``, those that are the tokenizer's unknown token.
     """
     if not texts:
         return {"read": 0, "unknown": 0}
@@ -76,7 +82,7 @@ def count_tokens(tokenizer: Any, texts: Sequence[str]) -> dict[str, int]:
 def _words(
     text: str, spans: Sequence[tuple[int, int]], words: Sequence[int | None]
 ) -> list[int | None]:
-    """Each token's word; parted at spaces where the tokenizer takes several words for one."""
+    """The word of each token; split at spaces if the tokenizer joins several words into one."""
     for start, end, word in ((a, b, w) for (a, b), w in zip(spans, words, strict=True)):
         whole = [b for (_, b), other in zip(spans, words, strict=True) if other == word]
         if word is not None and len(text[start : max([end, *whole])].split()) > 1:
@@ -85,31 +91,35 @@ def _words(
 
 
 def surround(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The special tokens that the tokenizer by itself puts before and after a text."""
-    for letter in _LETTERS:  # a vocabulary may lack those of other scripts
-        found = tokenizer(letter, return_special_tokens_mask=True)
-        ids, special = list(found["input_ids"]), list(found["special_tokens_mask"])
+    """The special tokens that the tokenizer adds before and after a text.
+
+    Raises:
+        CurationError: the vocabulary has none of a few letters.
+    """
+    for letter in _LETTERS:  # a vocabulary may not have the letters of other scripts
+        encoded = tokenizer(letter, return_special_tokens_mask=True)
+        ids, special = list(encoded["input_ids"]), list(encoded["special_tokens_mask"])
         if 0 in special:
             break
     else:
         raise CurationError(
-            "the tokenizer makes no token of a letter", "take a model that knows the language"
+            "the tokenizer knows no letter", "use a model of the language of the texts"
         )
     first, last = special.index(0), len(special) - special[::-1].index(0)
     return ids[:first], ids[last:]
 
 
 def start_token(tokenizer: Any) -> int:
-    """What a text begins after: the token for its beginning, else that for the end of another.
+    """The BOS token or, if the tokenizer has none, its end-of-text token.
 
     Raises:
         CurationError: the tokenizer has neither.
     """
     for name in ("bos_token_id", "eos_token_id"):
-        found = getattr(tokenizer, name, None)
-        if found is not None:
-            return int(found)
+        token = getattr(tokenizer, name, None)
+        if token is not None:
+            return int(token)
     raise CurationError(
         "the tokenizer has no token for the beginning or the end of a text",
-        "take a rule that needs none: ll-arxiv, conditional",
+        "use a rule that needs none: ll-arxiv, conditional",
     )

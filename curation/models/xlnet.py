@@ -1,9 +1,10 @@
-"""Run XLNet: what is masked is hidden from every position, and read in a stream of its own.
+"""Run XLNet: a masked token is hidden from every position, and predicted in a second stream.
 
-XLNet has no mask token in training: a token is predicted by a second stream that sees where it
-stands and not what it is, while no other position sees it either. ``perm_mask`` hides, and
-``target_mapping`` says where to read. Positions are relative and special tokens stand at the end,
-so texts that do not see each other can share a row. A place is hidden where the mask token stands.
+XLNet is trained without a mask token. It predicts a token by a second stream that knows its
+position but not the token, while no other position sees the token either. ``perm_mask`` hides
+tokens, and ``target_mapping`` selects the positions that are read. Positions are relative and
+special tokens are at the end, so texts that do not see each other can share a row. Here a token is
+hidden if it is the mask token.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,8 @@ from curation.models.packing import Row, Text
 from curation.models.tokens import surround
 
 
-class PermutedRunner(Runner):
-    """XLNet, the way it is run, and what that has cost so far (see ``Runner``)."""
+class XLNetRunner(Runner):
+    """XLNet, how it is run, and counts of the work so far (see ``Runner``)."""
 
     def __init__(self, loaded: Loaded, *, batch_tokens: int | None = None, plain: bool = False):
         self._mask_token = loaded.tokenizer.mask_token_id
@@ -29,9 +30,10 @@ class PermutedRunner(Runner):
         super().__init__(loaded, batch_tokens=batch_tokens, plain=plain)
 
     def log_probs(self, texts: Sequence[Text], tell: Tell = lambda _: None) -> list[Any]:
-        """What is asked of each text; see ``Runner.log_probs``.
+        """The log-probabilities that are read from each text; see ``Runner.log_probs``.
 
-        A text without segments gets those that the tokenizer gives: its end is one of its own.
+        A text without segment ids gets those of the tokenizer: special tokens at its end have
+        another segment.
         """
         return super().log_probs([self._typed(text) for text in texts], tell)
 
@@ -46,7 +48,7 @@ class PermutedRunner(Runner):
         most = max(map(len, targets))
         if not most:
             return
-        # Rows may have different numbers of targets: those that fill up point nowhere.
+        # Rows may have different numbers of targets; the surplus ones select no position.
         flat = [n * most + k for n, places in enumerate(targets) for k in range(len(places))]
         at = {(n, place): k for n, places in enumerate(targets) for k, place in enumerate(places)}
         index = torch.tensor(flat, device=device)
@@ -79,36 +81,36 @@ class PermutedRunner(Runner):
             ids[n, :size], types[n, :size] = row.ids, row.types
             unseen[n, :size, :size] = ~row.mask() | (ids[n, :size] == self._mask_token)
             mapping[n, range(len(targets[n])), targets[n]] = True
-        made = {"input_ids": ids, "token_type_ids": types}
+        arrays = {"input_ids": ids, "token_type_ids": types}
         masks = {"perm_mask": unseen, "target_mapping": mapping}
-        device, kind = self.loaded.device, self.loaded.model.dtype
+        device, dtype = self.loaded.device, self.loaded.model.dtype
         return {
-            **{name: torch.from_numpy(array).to(device) for name, array in made.items()},
-            **{name: torch.from_numpy(mask).to(device, kind) for name, mask in masks.items()},
+            **{name: torch.from_numpy(array).to(device) for name, array in arrays.items()},
+            **{name: torch.from_numpy(mask).to(device, dtype) for name, mask in masks.items()},
             "use_mems": False,
         }
 
-    # --- whether the model takes it -------------------------------------------------------------
+    # --- trying out the model -------------------------------------------------------------------
 
     def _probes(self) -> list[Text]:
-        """Texts of different lengths, with one hidden place or two, one or both of them read."""
+        """Texts of different lengths with one or two hidden tokens, one or both of them read."""
         tokens = len(self.loaded.tokenizer)
         draw = np.random.default_rng(0)
-        made = []
-        for size, hidden, open_ in ((9, (4,), (4,)), (6, (1, 2), (1,)), (12, (0, 7), (7, 0))):
+        texts = []
+        for size, hidden, places in ((9, (4,), (4,)), (6, (1, 2), (1,)), (12, (0, 7), (7, 0))):
             ids = draw.integers(tokens, size=size).tolist()
-            asked = [(place, ids[place]) for place in open_]
+            asked = [(place, ids[place]) for place in places]
             for place in hidden:
                 ids[place] = self._mask_token
-            made.append(self._typed(Text(ids, asked)))
-        return made
+            texts.append(self._typed(Text(ids, asked)))
+        return texts
 
     @torch.inference_mode()
     def _plainly(self, text: Text) -> Any:
         device, size = self.loaded.device, len(text.ids)
         ids = torch.tensor([list(text.ids)], device=device)
         hidden = (ids == self._mask_token).to(self.loaded.model.dtype)
-        found = []
+        log_probs = []
         for place, token in text.reads:
             target = torch.zeros(1, 1, size, dtype=hidden.dtype, device=device)
             target[0, 0, place] = 1
@@ -119,31 +121,31 @@ class PermutedRunner(Runner):
                 target_mapping=target,
                 use_mems=False,
             ).logits
-            found.append(read(logits[0], np.array([0]), np.array([token])))
-        return np.concatenate(found)
+            log_probs.append(read(logits[0], np.array([0]), np.array([token])))
+        return np.concatenate(log_probs)
 
 
 def _end_types(tokenizer: Any) -> list[int]:
-    """Segments of the special tokens after a text: XLNet's <cls> is none of the text's."""
+    """Segment ids of the special tokens after a text: XLNet's <cls> has a segment of its own."""
     count = len(surround(tokenizer)[1])
     types = list(tokenizer("a", return_token_type_ids=True)["token_type_ids"])
     return types[len(types) - count :]
 
 
 def repair(loaded: Loaded) -> None:
-    """Mend what keeps transformers 5 from running XLNet in another dtype than float32.
+    """Work around a bug: transformers 5 cannot run XLNet in another dtype than float32.
 
-    A part of the weights stays float32 when they are loaded, and so do the positions where two
-    streams run. To be called before anything else is done with the model; twice is no harm.
+    A part of the weights stays float32 when the model is loaded, and so do the positions if two
+    streams run. Call this before anything else is done with the model; a second call does no harm.
     """
     model, body = loaded.model, loaded.model.transformer
-    kind = body.word_embedding.weight.dtype
-    if any(weight.dtype != kind for weight in model.parameters()):
-        model.to(kind)
-    loaded.about["dtype"] = str(kind).removeprefix("torch.")
-    make = type(body).relative_positional_encoding
+    dtype = body.word_embedding.weight.dtype
+    if any(weight.dtype != dtype for weight in model.parameters()):
+        model.to(dtype)
+    loaded.about["dtype"] = str(dtype).removeprefix("torch.")
+    encode = type(body).relative_positional_encoding
 
-    def relative_positional_encoding(*args: Any, **told: Any) -> Any:
-        return make(body, *args, **told).to(kind)
+    def relative_positional_encoding(*args: Any, **options: Any) -> Any:
+        return encode(body, *args, **options).to(dtype)
 
     body.relative_positional_encoding = relative_positional_encoding

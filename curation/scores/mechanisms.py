@@ -5,8 +5,8 @@ from itertools import combinations
 from typing import Any
 
 from curation.records import KINDS
-from curation.scores.differences import BOTH, FIGURES
 from curation.scores.groups import ENSEMBLE, Group
+from curation.stats.metrics import BOTH, METRICS
 
 
 def mechanisms(found: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> list[dict[str, Any]]:
@@ -42,7 +42,7 @@ def mechanisms(found: Sequence[Mapping[str, Any]], groups: Sequence[Group]) -> l
                 continue
             row: dict[str, Any] = {"a": first.name, "b": second.name, "kind": kind}
             row["models"] = [a["model"] for a, _ in own]
-            for figure in FIGURES:
+            for figure in METRICS:
                 row[figure] = [
                     sum(_cell(pair[side], kind)[figure] for pair in own) / len(own)
                     for side in (0, 1)

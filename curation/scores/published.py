@@ -12,15 +12,13 @@ from typing import Any, Literal
 from curation.files import CurationError
 from curation.models.rules import PROFILES, TRAINED_HEADS
 from curation.records import KINDS, Cat
-from curation.scores.compare import ALL
-from curation.scores.differences import BOTH, FIGURES
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.groups import ENSEMBLE
+from curation.scores.latex import bracket, escape, printed
 from curation.scores.printed import Printed, models, targets
 from curation.scores.runs import Run, board, scored
-from curation.scores.tables import bracket, escape, printed
 from curation.scores.tiers import tier_text
-from curation.stats.metrics import Ties, results
+from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results
 
 Head = Literal["own", "trained", ""]  # a next-sentence head; "" where nothing says which
 
@@ -191,7 +189,7 @@ def _pair(
         same = run.profile == row.profile
     head = _other_head(row, run) if "nsp" in own else ""
     figures = {}
-    for name in FIGURES:
+    for name in METRICS:
         value, printed, bounds = cell[name], getattr(row, name), cell[f"{name}_ci"]
         inside = None
         if printed is not None and bounds is not None:
@@ -300,7 +298,7 @@ def long_rows(rows: Sequence[Mapping[str, Any]], *, tier: int | None = None) -> 
     names = ["flags", "tier", "figure", "printed", "value", "low", "high", "too_wide"]
     yield [*_PLACE, *run, *names, "difference", "why", "note"]
     for row in rows:
-        for name in FIGURES:
+        for name in METRICS:
             figure = row["figures"][name] if "figures" in row else {"printed": row[name]}
             yield [
                 *(row[key] for key in _PLACE),
@@ -340,7 +338,7 @@ def latex(
     runs = any("figures" in row for row in rows)
     heads = ["Table", "Split", "Kind", "Domain", "Model", *(["Run"] if runs else [])]
     heads += [
-        f"{name}{extra}" for name in FIGURES for extra in ([" printed", ""] if runs else [""])
+        f"{name}{extra}" for name in METRICS for extra in ([" printed", ""] if runs else [""])
     ]
     columns = "l" * (5 + runs) + "r" * (6 if runs else 3)
     caption = "lms, ss and icat as the StereoSet papers print them."
@@ -361,7 +359,7 @@ def latex(
         below = [""] * (len(texts) + runs)
         if runs:
             texts.append(escape(f"{row['run']} ({rule_shown(row)})"))
-        for name in FIGURES:
+        for name in METRICS:
             texts.append("--" if row[name] is None else f"{row[name]:.{row['digits']}f}")
             if runs:
                 texts.append(printed(row["figures"][name]["value"]))

@@ -1,8 +1,8 @@
-"""Score CATs with a model, shard by shard; what is done stays done.
+"""Score CATs with a model, shard by shard. A command that is run again continues where it was.
 
-A run lies in ``<model>/<rules>[+variant]/`` (``curation.scores.run_folder``): ``run.json`` says
-what scores, ``scores.jsonl`` is appended to as scores come, ``rejected.jsonl`` has what got none
-and ``results.json`` the figures.
+The scores of a run are in ``<model>/<rules>[+variant]/`` (``curation.scores.run_folder``):
+``run.json`` identifies the run, ``scores.jsonl`` grows as scores come, ``rejected.jsonl`` lists the
+associations without a score and their reasons, and ``results.json`` has lms, ss and icat.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from curation.engine import Engine, each_shard
-from curation.files import CurationError, dump_line, read_json
+from curation.files import CurationError, dump_line
 from curation.models.rules import (
     TRAINED_HEADS,
     Refusal,
@@ -23,39 +23,38 @@ from curation.models.rules import (
 )
 from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Kind, Rejection, Score
+from curation.run_folder import append_lines, write_json
 from curation.scores.asking import VARIANTS, Question, questions
 from curation.scores.run_folder import (
     REJECTED,
     RESULTS,
-    RUN,
     SCORES,
-    add,
-    held,
+    locked_run,
     note,
     read,
+    read_run,
     rename_old,
     resume,
-    write,
 )
 from curation.stats.metrics import Ties, comparisons, results
 
-ALGORITHM = 1  # raised when the scores of all rules change; of one, see ``rules.REVISED``
-SHARD = 128  # CATs; what a killed run loses, and what progress is told in
-_SLOW = 32  # of rules that read a text many times
-_PER_GPU_TOKEN = 8  # a GPU's batches hold more, and so do its shards
+ALGORITHM = 1  # raised if the scores of all rules change; for a single rule see ``rules.REVISED``
+SHARD = 128  # CATs; a killed run loses at most this many, and progress is reported per shard
+_SLOW = 32  # CATs in a shard, for rules that read a text many times
+_GPU_FACTOR = 8  # a GPU's batches are larger, so its shards are too
 
 
 class Shard(NamedTuple):
-    """Associations of some CATs to be scored under one rule; picklable."""
+    """Associations of ``cats`` CATs to be scored under one rule; can be pickled."""
 
-    wanted: ModelSpec
+    spec: ModelSpec
     rule: str
     questions: list[Question]
     cats: int
 
 
 class Done(NamedTuple):
-    """What a shard gave, and what its worker says of the model."""
+    """The scores of a shard, what was opened to compute them, and notices for the user."""
 
     scored: list[Scored]
     about: dict[str, Any]
@@ -64,21 +63,27 @@ class Done(NamedTuple):
 
 @dataclass
 class Job:
-    """One model under its rules, and where its scores lie.
+    """One model under its rules, and the folder of its scores.
 
-    ``own_head`` says whether the model's own next-sentence head is accepted where the profile asks
-    for a trained one and none is given; elsewhere it is "".
+    Attributes:
+        spec: the model, and how to run it.
+        identity: identifies the model's scores (``identify``).
+        rules: the rule for each kind of CAT.
+        variant: how the texts are altered first, or "".
+        folder: the run's folder.
+        own_head: whether the model's own next-sentence head is accepted. "" if the question does
+            not arise: the profile needs no trained head, or one is given.
     """
 
-    wanted: ModelSpec
+    spec: ModelSpec
     identity: dict[str, Any]
     rules: dict[Kind, str]
     variant: str
     folder: Path
     own_head: Literal["", "accepted", "refused"] = ""
 
-    def says(self) -> dict[str, Any]:
-        """What a score file must say so that another's scores never join it."""
+    def run_identity(self) -> dict[str, Any]:
+        """The fields of ``run.json`` that identify the run."""
         revised = revisions(self.rules)
         return {
             **self.identity,
@@ -90,7 +95,7 @@ class Job:
 
 
 def job(
-    wanted: ModelSpec,
+    spec: ModelSpec,
     root: Path,
     *,
     rule: str = "",
@@ -98,40 +103,43 @@ def job(
     variant: str = "",
     accept_own_head: bool = False,
 ) -> Job:
-    """What a model is to be scored by, and where.
+    """Determine the rules for a model, and the folder of its scores.
 
     Args:
-        wanted: the model.
+        spec: the model.
         root: the folder of all models' scores.
-        rule: one rule; or
-        profile: a profile; without either, the default one.
+        rule: score by this rule.
+        profile: score by this profile; without rule and profile, by the profile ``default``.
         variant: how the texts are altered first.
-        accept_own_head: take a model's own next-sentence head also where the profile asks for a
-            trained one.
+        accept_own_head: use the model's own next-sentence head even if the profile needs a trained
+            one.
 
     Raises:
-        CurationError: no such model, rule, profile or variant, or the rule is not for the model.
+        CurationError: the model, rule, profile or variant does not exist, or the rule is not for
+            this model.
     """
     if variant and variant not in VARIANTS:
-        raise CurationError(f"there is no variant «{variant}»", f"take {', '.join(VARIANTS)}")
-    identity = identify(wanted)
+        raise CurationError(
+            f"there is no variant «{variant}»", f"use one of: {', '.join(VARIANTS)}"
+        )
+    identity = identify(spec)
     rules = rules_for(identity["family"], rule=rule or None, profile=profile or None)
     if "nsp" not in rules.values():
-        identity.pop("nsp", None)  # whatever head there is has no part in it
+        identity.pop("nsp", None)  # no rule reads the head
     own_head: Literal["", "accepted", "refused"] = ""
-    if profile in TRAINED_HEADS and not wanted.nsp and "nsp" in rules.values():
+    if profile in TRAINED_HEADS and not spec.nsp and "nsp" in rules.values():
         own_head = "accepted" if accept_own_head else "refused"
     label = rules_name(rules) + (f"+{variant}" if variant else "")
     folder = root / identity["model"].replace("/", "--") / label
-    return Job(wanted, identity, rules, variant, folder, own_head)
+    return Job(spec, identity, rules, variant, folder, own_head)
 
 
 def score_shard(shard: Shard) -> Done:
-    """Score one shard; the model is opened once in each process."""
-    scorer = open_scorer(shard.wanted)
-    told = len(scorer.notices)
+    """Score one shard; each process opens the model only once."""
+    scorer = open_scorer(shard.spec)
+    before = len(scorer.notices)
     scored = scorer.score(shard.rule, [question.ask for question in shard.questions])
-    return Done(scored, scorer.about, scorer.notices[told:])
+    return Done(scored, scorer.about, scorer.notices[before:])
 
 
 def score_cats(
@@ -144,96 +152,98 @@ def score_cats(
     tell: Callable[[int], None] = lambda cats: None,
     notice: Callable[[str], None] = lambda text: None,
 ) -> dict[str, int]:
-    """Score every CAT that the run's rules serve and that has no score yet.
+    """Score every CAT that the run's rules are for and that has no score yet.
 
     Args:
-        job: what scores, and where.
+        job: the model, its rules and its folder.
         cats: the CATs.
         engine: see ``each_shard``.
-        workers: processes or machines; one works here.
-        begin: told how many CATs are done already, and how many there are.
-        tell: told how many CATs are done, as they are.
-        notice: told what the user should know of how the model is run.
+        workers: processes or machines; with 1, the work is done in this process.
+        begin: called once with the number of CATs that are already done, and of all CATs.
+        tell: called after each shard with the number of its CATs.
+        notice: receives messages for the user about how the model is run.
 
     Returns:
-        Counts: associations scored now, scored before, refused.
+        Numbers of associations: ``scored`` now, scored ``before``, and ``refused``.
 
     Raises:
-        CurationError: no CAT is of a kind that the rules serve, the profile asks for a trained
-            head that is not there, the model cannot be run, what lies in the folder is not a run,
-            or another command writes there.
+        CurationError: no CAT is of a kind that the rules are for, the profile needs a trained head
+            that is not given, the model cannot be run, the content of the folder is not a run, or
+            another command writes there.
     """
-    asked = [(cat, questions(cat, variant=job.variant)) for cat in cats if cat.kind in job.rules]
-    if not asked:
-        serves = ", ".join(job.rules)
-        raise CurationError(f"no CAT is for the rule, which serves {serves} CATs", "take another")
-    own_head = bool(job.own_head) and any(job.rules[cat.kind] == "nsp" for cat, _ in asked)
-    if own_head:
+    work = [(cat, questions(cat, variant=job.variant)) for cat in cats if cat.kind in job.rules]
+    if not work:
+        kinds = ", ".join(job.rules)
+        raise CurationError(
+            f"the rule is for {kinds} CATs, and there are none", "choose another rule or profile"
+        )
+    needs_head = bool(job.own_head) and any(job.rules[cat.kind] == "nsp" for cat, _ in work)
+    if needs_head:
         _check_head(job)
-    texts = {q.association: q.digest for _, all_ in asked for q in all_}
-    rename_old(job.folder, job.says(), notice)
-    with held(job.folder):
-        known = resume(job.folder, job.says(), texts, notice)
-        if own_head:
+    digests = {q.association: q.digest for _, asked in work for q in asked}
+    rename_old(job.folder, job.run_identity(), notice)
+    with locked_run(job.folder):
+        known = resume(job.folder, job.run_identity(), digests, notice)
+        if needs_head:
             note(job.folder, own_head=True)
-        counts = {"scored": 0, "before": len(texts.keys() & known.keys()), "refused": 0}
+        counts = {"scored": 0, "before": len(digests.keys() & known.keys()), "refused": 0}
         open_ = [
-            (cat, all_) for cat, all_ in asked if any(q.association not in known for q in all_)
+            (cat, asked) for cat, asked in work if any(q.association not in known for q in asked)
         ]
-        begin(len(asked) - len(open_), len(asked))
+        begin(len(work) - len(open_), len(work))
         shards = list(_shards(job, open_, known))
         gpus = 1 if job.identity.get("device") == "cuda" else 0
-        told = set()
+        shown = set()
         each = each_shard(score_shard, shards, engine=engine, workers=workers, gpus=gpus)
         for index, done in each:
             for text in done.notices:
-                if text not in told:  # every worker says it
+                if text not in shown:  # every worker sends it
                     notice(text)
-                told.add(text)
+                shown.add(text)
             refused = _append(job, shards[index], done)
             counts["refused"] += refused
             counts["scored"] += len(done.scored) - refused
             tell(shards[index].cats)
-        if shards or "tokens" not in read_json(job.folder / RUN):
-            every = [question.ask.text for _, all_ in asked for question in all_]
-            note(job.folder, tokens=tokens_of(job.wanted, every))
+        if shards or "tokens" not in read_run(job.folder):
+            texts = [question.ask.text for _, asked in work for question in asked]
+            note(job.folder, tokens=tokens_of(job.spec, texts))
     return counts
 
 
 def _check_head(job: Job) -> None:
-    """Raise where a profile asks for a trained next-sentence head that is not there."""
+    """Raise if a profile needs a trained next-sentence head that is not given."""
     if job.own_head == "refused":
         profile = ", ".join(profiles_of(job.identity["family"], job.rules))
         raise CurationError(
-            f"{job.identity['model']}: {profile} takes a next-sentence head that was trained alike "
-            "for every model (ACL §6.1, A.5), and --nsp does not name one",
+            f"{job.identity['model']}: {profile} needs a next-sentence head that is trained in the "
+            "same way for every model (ACL §6.1, A.5), and --nsp does not name one",
             "train one with «curation scores train-nsp» and name its folder with --nsp; if the "
-            "model has a head of its own, as BERT has, --accept-own-head takes it, and every table "
-            "says so",
+            "model has its own head, as BERT does, you can use it with --accept-own-head, and "
+            "every table will say so",
         )
 
 
 def _shards(
     job: Job, open_: list[tuple[Cat, list[Question]]], known: dict[str, str]
 ) -> Iterator[Shard]:
-    # What needs a head comes first: if there is none, nothing has been scored for nothing.
-    for kind in sorted(KINDS, key=lambda one: job.rules.get(one) != "nsp"):
+    # The rule nsp comes first: if its head is missing, this shows before any time is spent.
+    for kind in sorted(KINDS, key=lambda kind: job.rules.get(kind) != "nsp"):
         rule = job.rules.get(kind, "")
-        # Contexts that begin alike come together, so that they are read once.
+        # Contexts that begin alike come together, so that their common part is read once.
         of_kind = sorted(
             (each for each in open_ if each[0].kind == kind), key=lambda e: e[0].context
         )
         size = _SLOW if rule.startswith("pll") or rule == "nsp" else SHARD
         if job.identity.get("device") == "cuda":
-            size *= _PER_GPU_TOKEN
+            size *= _GPU_FACTOR
         for start in range(0, len(of_kind), size):
             part = of_kind[start : start + size]
-            left = [q for _, all_ in part for q in all_ if q.association not in known]
-            yield Shard(job.wanted, rule, left, len(part))
+            left = [q for _, asked in part for q in asked if q.association not in known]
+            yield Shard(job.spec, rule, left, len(part))
 
 
 def _append(job: Job, shard: Shard, done: Done) -> int:
-    """Write what a shard gave; returns how many associations were refused."""
+    """Write the scores of a shard; returns how many associations were refused."""
     name, lines, refused = job.identity["model"], [], []
     for question, value in zip(shard.questions, done.scored, strict=True):
         if isinstance(value, Refusal):
@@ -247,51 +257,53 @@ def _append(job: Job, shard: Shard, done: Done) -> int:
                 asked=question.digest,
             )
             lines.append(dump_line(score))
-    opened = read_json(job.folder / RUN).get("opened", {})
+    opened = read_run(job.folder).get("opened", {})
     if done.about:
         note(job.folder, opened={**opened, **done.about})
-    add(job.folder / REJECTED, refused)
-    add(job.folder / SCORES, lines)
+    append_lines(job.folder / REJECTED, refused)
+    append_lines(job.folder / SCORES, lines)
     return len(refused)
 
 
-def _rejection(job: Job, rule: str, question: Question, why: Refusal) -> bytes:
+def _rejection(job: Job, rule: str, question: Question, refusal: Refusal) -> bytes:
     record = {
         "association": question.association,
         "asked": question.digest,
         "rule": rule,
     }
     return dump_line(
-        Rejection(code=why.code, detail=why.detail, where=job.identity["model"], record=record)
+        Rejection(
+            code=refusal.code, detail=refusal.detail, where=job.identity["model"], record=record
+        )
     )
 
 
 def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
-    """``figures`` of a run, written to its ``results.json``.
+    """Compute ``results_by_split``, and write them to the run's ``results.json``.
 
     Raises:
-        CurationError: no CAT has a score of each association.
+        CurationError: no CAT has a score for each of its associations.
     """
-    content = figures(job, cats, ties=ties)
-    write(job.folder / RESULTS, content)
+    content = results_by_split(job, cats, ties=ties)
+    write_json(job.folder / RESULTS, content)
     if not content["splits"]:
         raise CurationError(
-            f"{job.identity['model']}: no CAT has a score of each association",
-            f"see {job.folder / REJECTED} for why",
+            f"{job.identity['model']}: no CAT has a score for each of its associations",
+            f"see {job.folder / REJECTED} for the reasons",
         )
     return content
 
 
-def figures(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
-    """The run's figures on each split.
+def results_by_split(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
+    """lms, ss and icat of the run on each split.
 
     Returns:
-        ``{"run", "ties", "splits": {split: {**results, "left_out"}}, "left_out": {split: n}}``;
-        ``left_out`` counts CATs of the rules' kinds that lack a score. A split of which no CAT has
-        all its scores has no figures.
+        ``{"run", "ties", "splits": {split: {**results, "left_out"}}, "left_out": {split: n}}``.
+        ``left_out`` counts CATs of the rules' kinds without a score for each association. A split
+        in which no CAT has all its scores is not in ``splits``.
     """
     scores = {s.association: s.value for s in read(job.folder / SCORES, Score)}
-    run = read_json(job.folder / RUN)
+    run = read_run(job.folder)
     own = ", own next-sentence head" if run.get("own_head") else ""
     splits, left_out = {}, {}
     for split in dict.fromkeys(cat.split for cat in cats):
@@ -303,6 +315,5 @@ def figures(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
             continue
         table = comparisons(whole, scores, ties=ties)
         name = f"{job.identity['model']}, {job.folder.name}{own}"
-        found = results(table, model=name)
-        splits[split] = {**found, "left_out": left_out[split]}
+        splits[split] = {**results(table, model=name), "left_out": left_out[split]}
     return {"run": run, "ties": ties, "splits": splits, "left_out": left_out}

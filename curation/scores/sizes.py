@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, read_text
-from curation.scores.differences import spearman
+from curation.stats.correlations import spearman
 
 SIZES = {"parameters": "parameters", "corpus_gb": "corpus, GB"}  # as tables head them
 Sizes = dict[str, float]

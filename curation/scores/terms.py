@@ -125,7 +125,7 @@ def model_terms(
     mean = {f"{row['domain']}/{row['term']}": row["ss"] for row in means}
     terms: list[dict[str, Any]] = []
     for key, cell in result["terms"].items():
-        domain, term = parted(key, result)
+        domain, term = domain_and_target(key, result)
         known = (agreement or {}).get(key, Agreement())
         beside = {"mean_ss": mean.get(key), **known._asdict()}
         terms.append({"domain": domain, "term": term, **cell, **beside})
@@ -139,7 +139,7 @@ def model_terms(
     return found
 
 
-def parted(key: str, result: Mapping[str, Any]) -> tuple[str, str]:
+def domain_and_target(key: str, result: Mapping[str, Any]) -> tuple[str, str]:
     """Domain and target of a term's key; a domain's own name may hold a slash."""
     domain = max((d for d in result["domains"] if key.startswith(f"{d}/")), key=len)
     return domain, key[len(domain) + 1 :]

@@ -1,7 +1,7 @@
-"""Agreement measures from per-CAT sums, so that leaving a CAT out is a subtraction.
+"""Krippendorff's alpha, Fleiss' kappa and Gwet's AC1, with intervals over CATs.
 
-Votes have shape (associations, classes). Each measure reads sums of what single associations
-add.
+Votes have shape (associations, classes): how many annotators chose each label. Each coefficient is
+computed from sums over associations, so that leaving a CAT out is a subtraction.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from curation.stats.intervals import Floats, Interval, mean_interval, pseudo_values
 
 Counts = NDArray[np.int64]
-_ROUNDING = 1e-12  # a disagreement below this is none
-_LEAST = -1.0  # no measure is lower
+_ROUNDING = 1e-12  # a disagreement below this counts as 0
+_LEAST = -1.0  # no coefficient is lower
 
 
 def contributions(votes: Counts) -> Floats:
-    """What each association adds to the sums that the measures read.
+    """What each association adds to the sums from which the coefficients are computed.
 
     Args:
         votes: shape (n, c).
 
     Returns:
         Shape (n, 2c + 4): votes by class of the pairable associations (two votes or more), their
-        observed coincidences, 1 if pairable, share of agreeing pairs, 1 if voted at all, share
-        of each class among the votes.
+        observed coincidences, 1 if pairable, share of agreeing pairs, 1 if there is any vote,
+        share of each class among the votes.
     """
     n = votes.sum(axis=1)
     pairable, voted = n >= 2, n >= 1
@@ -41,13 +41,13 @@ def contributions(votes: Counts) -> Floats:
 
 
 def alpha(sums: Floats) -> Floats:
-    """Krippendorff's alpha for nominal data (Krippendorff 2011) of sums of contributions.
+    """Krippendorff's alpha for nominal data (Krippendorff 2011) from sums of contributions.
 
     Args:
         sums: shape (r, 2c + 4).
 
     Returns:
-        Shape (r,); NaN where no two votes differ, or none can be paired.
+        Shape (r,); NaN if no two votes differ, or if no votes can be paired.
     """
     c = (sums.shape[1] - 4) // 2
     by_class, coincidences = sums[:, :c], sums[:, c]
@@ -67,8 +67,8 @@ def _observed(sums: Floats) -> tuple[Floats, Floats]:
 def fleiss(sums: Floats) -> Floats:
     """Fleiss' kappa for unequal numbers of raters (Fleiss 1971; Gwet 2014, ch. 2.4).
 
-    Observed agreement is the mean share of agreeing pairs over pairable associations, chance
-    agreement comes from the mean share of each class over all that were voted on.
+    Observed agreement is the mean share of agreeing pairs over pairable associations. Chance
+    agreement comes from the mean share of each class over all associations with votes.
     """
     observed, shares = _observed(sums)
     chance = (shares**2).sum(axis=1)
@@ -77,7 +77,7 @@ def fleiss(sums: Floats) -> Floats:
 
 
 def ac1(sums: Floats) -> Floats:
-    """Gwet's AC1 (Gwet 2008, eq. 10, for several raters), classes without any vote left out."""
+    """Gwet's AC1 (Gwet 2008, eq. 10, for several raters); classes without any vote are left out."""
     observed, shares = _observed(sums)
     used = int((shares.sum(axis=0) > 0).sum())
     chance = (shares * (1 - shares)).sum(axis=1) / max(used - 1, 1)
@@ -88,11 +88,19 @@ def ac1(sums: Floats) -> Floats:
 MEASURES: dict[str, Callable[[Floats], Floats]] = {"alpha": alpha, "fleiss": fleiss, "ac1": ac1}
 
 
-def figure(measure: str, votes: Counts) -> float | None:
-    """A measure of votes of shape (n, c); alpha by the package krippendorff.
+def coefficient(measure: str, votes: Counts) -> float | None:
+    """An agreement coefficient; alpha is computed by the package krippendorff.
+
+    Args:
+        measure: a name in ``MEASURES``: alpha, fleiss or ac1.
+        votes: shape (associations, classes), how many annotators chose each class.
 
     Returns:
-        The figure, or None where the votes define none: nothing to pair, or one class only.
+        The value, or None if the votes define none: no association has two votes, or only one
+        class has votes.
+
+    >>> coefficient("alpha", np.array([[2, 0], [0, 2], [1, 1]]))  # 1 − 2 / (18 / 5)
+    0.4444444444444444
     """
     pairable = votes[votes.sum(axis=1) >= 2]
     if (pairable.sum(axis=0) > 0).sum() < 2:
@@ -103,26 +111,27 @@ def figure(measure: str, votes: Counts) -> float | None:
 
 
 def interval(measure: str, units: Floats, *, confidence: float = 0.95) -> Interval | None:
-    """The interval of a measure over CATs, by the jackknife (Efron & Tibshirani 1993, chapter 11).
+    """The jackknife's interval of a coefficient over CATs (Efron & Tibshirani 1993, chapter 11).
 
-    CATs are left out one by one. The logarithm of 1 − measure, the disagreement relative to chance,
-    varies more evenly than the measure, so pseudo-values and Student's t are of this logarithm;
-    where there is none, because all disagreement is in one CAT, they are of the measure.
+    CATs are left out one by one. The logarithm of 1 − coefficient, the disagreement relative to
+    chance, varies more evenly than the coefficient, so pseudo-values and Student's t are of this
+    logarithm. If the logarithm is not defined because all disagreement is in one CAT, they are of
+    the coefficient itself.
 
     Args:
         measure: a name in ``MEASURES``.
-        units: shape (CATs, 2c + 4), of ``by_cat``.
+        units: shape (CATs, 2c + 4), from ``by_cat``.
         confidence: of the interval.
 
     Returns:
-        Lower and upper bound, from -1 to 1; None with fewer than two CATs, where nobody disagrees,
-        where all CATs are alike, or where the measure is not defined for all of them or without one
-        of them.
+        Lower and upper bound, from -1 to 1. None with fewer than two CATs, if nobody disagrees, if
+        all CATs are alike, or if the coefficient is not defined for all CATs or without one of
+        them.
     """
 
     def disagreement(sums: Floats) -> Floats:
-        found = 1 - MEASURES[measure](sums)
-        return np.asarray(np.where(found > _ROUNDING, found, 0.0 * found))  # NaN stays
+        value = 1 - MEASURES[measure](sums)
+        return np.asarray(np.where(value > _ROUNDING, value, 0.0 * value))  # NaN stays
 
     def logarithm(sums: Floats) -> Floats:
         return np.asarray(np.log(disagreement(sums)))
@@ -133,16 +142,16 @@ def interval(measure: str, units: Floats, *, confidence: float = 0.95) -> Interv
     with np.errstate(divide="ignore", invalid="ignore"):
         if not disagreement(whole)[0] > 0:
             return None
-        ends = _jackknife(logarithm, units, confidence=confidence)
-        found = ends and [float(np.exp(end)) for end in ends]
-        found = found or _jackknife(disagreement, units, confidence=confidence)
-    return found and [min(1.0, max(_LEAST, 1 - end)) for end in reversed(found)]
+        logarithms = _jackknife(logarithm, units, confidence=confidence)
+        ends = logarithms and [float(np.exp(end)) for end in logarithms]
+        ends = ends or _jackknife(disagreement, units, confidence=confidence)
+    return ends and [min(1.0, max(_LEAST, 1 - end)) for end in reversed(ends)]
 
 
 def _jackknife(
     statistic: Callable[[Floats], Floats], units: Floats, *, confidence: float
 ) -> Interval | None:
-    """Student's t interval about a statistic, by its pseudo-values; None where one is missing."""
+    """Student's t interval around a statistic, from its pseudo-values; None if one is missing."""
     values = pseudo_values(statistic, units)
     if not np.isfinite(values).all():
         return None
@@ -151,7 +160,7 @@ def _jackknife(
 
 
 def by_cat(values: Floats, cats: Sequence[int] | NDArray[np.int64]) -> Floats:
-    """Sums of association rows by CAT: shape (n, k) to (number of CATs, k), in their order."""
+    """Sums of the rows of associations by CAT: shape (n, k) to (number of CATs, k), in order."""
     _, place = np.unique(cats, return_inverse=True)
     sums = np.zeros((int(place.max(initial=-1)) + 1, values.shape[1]))
     np.add.at(sums, place, values)

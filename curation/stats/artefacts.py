@@ -1,11 +1,11 @@
-"""Artefact baselines: what rules that understand nothing score on a benchmark.
+"""Artefact baselines: the scores of rules that understand nothing.
 
-A benchmark is only as good as the distance between a model and the best of these. Each rule gives
-an association a number from its surface alone; as everywhere, higher means likelier, and only the
-three associations of one CAT are compared. What a rule cannot tell (another language, a package
-that is missing) has no scores and says why: no score is ever made up for it.
+A benchmark is only as good as the distance between a model and the best of these rules. Each rule
+gives an association a number from its surface alone. As everywhere, a higher number means likelier,
+and only the three associations of one CAT are compared. If a rule cannot be applied (another
+language, a missing package), it has no scores and gives the reason; scores are never made up.
 
-SentimentLM is StereoSet's (ACL §5.3). The others are named in the manner of its baselines.
+SentimentLM is StereoSet's (ACL §5.3). The others are named after the pattern of its baselines.
 """
 
 import math
@@ -24,8 +24,8 @@ Scores = dict[str, float]
 class Artefact(NamedTuple):
     """An artefact baseline: its name, its rule in a line, its scores by association id.
 
-    ``scores`` is None where the rule could not be applied, and ``why`` says the reason; else
-    ``why`` is empty. A rule for one kind of CAT has scores of this kind alone.
+    If the rule could not be applied, ``scores`` is None and ``why`` is the reason; otherwise
+    ``why`` is empty. A rule for one kind of CAT has scores of this kind only.
     """
 
     name: str
@@ -46,8 +46,8 @@ d ll m re s t ve ain aren can couldn didn doesn don hadn hasn haven isn mustn sh
 won wouldn
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""English words that carry no content, with what is left of contractions parted at the apostrophe;
-pronouns of the third person stand below."""
+"""English words that carry no content, and the pieces of contractions split at the apostrophe;
+pronouns of the third person are in ``PRONOUNS``."""
 
 _PRONOUNS = (
     "he him his himself she her hers herself it its itself they them their theirs themselves"
@@ -57,7 +57,7 @@ PRONOUNS = frozenset(_PRONOUNS.split())
 
 WORD = re.compile(r"[^\W_]+")
 MIRRORED = {"ShortestLM": "LongestLM", "LastLM": "FirstLM"}
-"""Rules that turn another one round: with ties half won, their lms and ss are 100 less its."""
+"""Rules that reverse another rule: with ties half won, their lms and ss are 100 less its values."""
 
 
 def artefacts(
@@ -68,15 +68,15 @@ def artefacts(
     Args:
         cats: the CATs, their associations in the order of the file.
         language: language code of the texts, such as ``en`` or ``pt-BR``.
-        sentiment: of each association by its id, higher being more positive, from a classifier of
-            one's own; None takes VADER, which reads English only.
+        sentiment: of each association by its id, higher being more positive, for example from a
+            classifier. None uses VADER, which reads English only.
 
     Returns:
-        UnigramLM, LongestLM, ShortestLM, FirstLM, LastLM, OverlapLM, SentimentLM, in this order;
-        those that could not be applied without scores, and with the reason.
+        UnigramLM, LongestLM, ShortestLM, FirstLM, LastLM, OverlapLM, SentimentLM, in this order.
+        Those that could not be applied have no scores, and the reason.
 
     Raises:
-        KeyError: ``sentiment`` lacks an association.
+        KeyError: ``sentiment`` has no value for an association.
     """
     rules: dict[str, tuple[str, Callable[[], Scores]]] = {
         "UnigramLM": (
@@ -84,9 +84,9 @@ def artefacts(
             lambda: unigram(cats, language=language),
         ),
         "LongestLM": ("more characters are likelier", lambda: length(cats)),
-        "ShortestLM": ("fewer characters are likelier", lambda: _turned(length(cats))),
-        "FirstLM": ("what stands first in the file is likelier", lambda: _turned(order(cats))),
-        "LastLM": ("what stands last in the file is likelier", lambda: order(cats)),
+        "ShortestLM": ("fewer characters are likelier", lambda: _reversed(length(cats))),
+        "FirstLM": ("what comes first in the file is likelier", lambda: _reversed(order(cats))),
+        "LastLM": ("what comes last in the file is likelier", lambda: order(cats)),
         "OverlapLM": (
             "a third-person pronoun and words of the context are likelier, then more characters",
             lambda: overlap(cats, language=language),
@@ -96,27 +96,27 @@ def artefacts(
             lambda: negativity(cats, language=language, sentiment=sentiment),
         ),
     }
-    found = []
+    baselines = []
     for name, (says, rule) in rules.items():
         try:
-            found.append(Artefact(name, says, rule()))
+            baselines.append(Artefact(name, says, rule()))
         except NotCheckedError as reason:
-            found.append(Artefact(name, says, None, str(reason)))
-    return found
+            baselines.append(Artefact(name, says, None, str(reason)))
+    return baselines
 
 
 def unigram(cats: Sequence[Cat], *, language: str) -> Scores:
     """Mean log frequency of an option's words (natural logarithm; package wordfreq).
 
-    The option is the attribute alone, intersentence the association: what is the same in all three
-    says nothing. The mean and not the sum, because a sum counts words as well as it weighs them,
-    and the length has baselines of its own. A word that the list lacks gets the least frequency
-    that such a list holds: 1e-8 for wordfreq's large lists, 1e-6 for its small ones (its
-    documentation of ``minimum``); so does an option without any word.
+    The option is the attribute of an intrasentence CAT and the association of an intersentence CAT:
+    text that is the same in all three says nothing. The mean is taken because a sum would also
+    count words, and the length has baselines of its own. A word that is not in the list gets the
+    lowest frequency that such a list holds: 1e-8 for wordfreq's large lists, 1e-6 for its small
+    ones (its documentation of ``minimum``). An option without any word gets the same.
 
     Raises:
-        NotCheckedError: wordfreq, or what it needs to part this language's words, is not installed;
-            it has no list of the language; or the list lacks half of the words.
+        NotCheckedError: wordfreq, or what it needs to split this language into words, is not
+            installed; it has no list for the language; or the list lacks half of the words.
     """
     code = listed(language)
     import wordfreq
@@ -138,8 +138,8 @@ def unigram(cats: Sequence[Cat], *, language: str) -> Scores:
     # Chinese needs jieba, Japanese and Korean MeCab; its failures are runtime errors.
     except (ImportError, OSError, RuntimeError) as error:
         raise NotCheckedError(
-            f"wordfreq cannot part «{language}» into words ({str(error).strip() or 'no reason'}): "
-            "pip install 'wordfreq[cjk]'"
+            f"wordfreq cannot split «{language}» into words "
+            f"({str(error).strip() or 'no reason given'}): pip install 'wordfreq[cjk]'"
         ) from None
     if 2 * unknown >= every:  # also of no words at all
         raise NotCheckedError(
@@ -160,12 +160,12 @@ def order(cats: Sequence[Cat]) -> Scores:
 
 
 def overlap(cats: Sequence[Cat], *, language: str) -> Scores:
-    """One for a third-person pronoun, one for each content word that the context has, too.
+    """One for a third-person pronoun, and one for each content word that is also in the context.
 
     For intersentence CATs. Content words are those that are neither stop words nor pronouns,
-    lower-cased and without a plural s; each counts once. Of equal options the one with more
-    characters is likelier: the score is the count times one more than the CAT's longest option,
-    plus the option's characters, which is exact.
+    lower-cased and without a plural s; each counts once. If two options are equal, the one with
+    more characters is likelier: the score is the count times (1 + characters of the CAT's longest
+    option), plus the option's characters, so ties are broken exactly.
 
     Raises:
         NotCheckedError: the language is not English, or there are no intersentence CATs.
@@ -189,7 +189,7 @@ def overlap(cats: Sequence[Cat], *, language: str) -> Scores:
 
 
 def words(text: str) -> list[str]:
-    """A text's words, lower-cased, parted at apostrophes and hyphens.
+    """A text's words, lower-cased, split at apostrophes and hyphens.
 
     >>> words("She’s well-read.")
     ['she', 's', 'well', 'read']
@@ -211,24 +211,24 @@ def negativity(
 ) -> Scores:
     """How negative the association's sentence is (StereoSet, ACL §5.3).
 
-    StereoSet's SentimentLM always prefers the more negative of two. The sentence is the filled one,
-    intersentence the association without the context. The score is the sentiment with its sign
-    turned: VADER's compound score, −1 to 1, which is 0 for a sentence without a word of its lexicon
-    (Hutto & Gilbert 2014), or what is given.
+    StereoSet's SentimentLM always prefers the more negative of two sentences. The sentence is the
+    filled one for intrasentence CATs, and the association without the context for intersentence
+    CATs. The score is the sentiment with its sign reversed: VADER's compound score, −1 to 1, which
+    is 0 for a sentence without a word of its lexicon (Hutto & Gilbert 2014), or ``sentiment``.
 
     Raises:
         NotCheckedError: no sentiment is given, and the language is not English or vaderSentiment
             is not installed.
-        KeyError: ``sentiment`` lacks an association.
+        KeyError: ``sentiment`` has no value for an association.
     """
     if sentiment is not None:
         return {a.id: -float(sentiment[a.id]) for cat in cats for a in cat.associations}
-    every = [a for cat in cats for a in cat.associations]
-    found = vader((a.sentence for a in every), language=language)
-    return {a.id: -value for a, value in zip(every, found, strict=True)}
+    associations = [a for cat in cats for a in cat.associations]
+    values = vader((a.sentence for a in associations), language=language)
+    return {a.id: -value for a, value in zip(associations, values, strict=True)}
 
 
-def _turned(scores: Scores) -> Scores:
+def _reversed(scores: Scores) -> Scores:
     return {name: -score for name, score in scores.items()}
 
 

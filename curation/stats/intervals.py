@@ -1,4 +1,4 @@
-"""95 % intervals and tests of figures whose units are drawn whole: target terms, or CATs.
+"""95 % intervals of values over units that are sampled as a whole: target terms, or CATs.
 
 Nothing here draws random numbers. ``docs/intervals.md`` has the methods with their sources, and
 their measured coverage; ``benchmarks/coverage.py`` measures it.
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Interval = list[float]
-FEW = 5  # with fewer terms than this an interval says little, and the figure is flagged
+FEW = 5  # with fewer terms than this an interval says little, and the value is flagged
 FEW_CATS = 20  # with fewer CATs than this the interval of a single term is too wide
 
 
 def t_quantile(confidence: float, df: int) -> float:
-    """The value that Student's t stays within, on both sides, with this probability.
+    """The value t such that Student's t is between −t and t with this probability.
 
     Args:
         confidence: for example 0.95.
@@ -30,7 +30,7 @@ def t_quantile(confidence: float, df: int) -> float:
     >>> round(t_quantile(0.95, 4), 3), round(t_quantile(0.95, 79), 3)
     (2.776, 1.99)
     """
-    from scipy.special import stdtrit  # here, so that commands without figures start fast
+    from scipy.special import stdtrit  # here, so that commands without statistics start fast
 
     return float(stdtrit(df, (1 + confidence) / 2))
 
@@ -40,17 +40,17 @@ def share_interval(
 ) -> Interval | None:
     """Wilson's interval of a share, with the effective sample size that the units show.
 
-    The share is the sum of ``won`` over the sum of ``of``: without ``of`` the mean of ``won``, so
-    that every unit weighs the same. Its variance comes from how the units differ. A simple random
-    sample of n = p (1 − p) / variance observations would have the same variance, and Wilson's
-    interval is taken for that n, with the quantile of Student's t for units − 1. It stays within
-    0 and 1, and covers near 0 and 1, where a t interval does not.
+    The share is the sum of ``won`` over the sum of ``of``. Without ``of`` it is the mean of
+    ``won``, so every unit weighs the same. Its variance comes from how the units differ. A simple
+    random sample of n = p (1 − p) / variance observations would have the same variance. The
+    interval is Wilson's for that n, with the quantile of Student's t for units − 1. It stays
+    within 0 and 1, and has the right coverage near 0 and 1, where a t interval does not.
 
     Args:
         won: shape (units,), what each unit won; without ``of`` between 0 and 1.
-        of: shape (units,), of how many; None where each unit counts once.
-        observations: stands for n where all units are alike, so that they show no variance: how
-            many observations there are in all.
+        of: shape (units,), out of how many; None if each unit counts once.
+        observations: how many observations there are in all. Used as n if all units are alike and
+            so show no variance.
         confidence: of the interval.
 
     Returns:
@@ -78,10 +78,10 @@ def share_interval(
 
 
 def _variance(residuals: Floats) -> float:
-    """The variance of a sum over units, from residuals whose sum is 0; nought where rounding is."""
+    """The variance of a sum over units, from residuals whose sum is 0; mere rounding gives 0."""
     units = len(residuals)
-    found = float(residuals @ residuals) * units / (units - 1)
-    return found if found > 1e-18 * units else 0.0
+    variance = float(residuals @ residuals) * units / (units - 1)
+    return variance if variance > 1e-18 * units else 0.0
 
 
 def mean_interval(
@@ -91,66 +91,44 @@ def mean_interval(
 
     Args:
         values: shape (units,).
-        of: shape (units,); the figure is the sum of ``values`` over the sum of ``of``. None for
-            the mean.
+        of: shape (units,); the ratio is the sum of ``values`` over the sum of ``of``. None for the
+            mean.
         confidence: of the interval.
 
     Returns:
-        Lower and upper bound; None with fewer than two units, and where all are alike: they show no
-        variance.
+        Lower and upper bound; None with fewer than two units, and if all units are alike, since
+        they show no variance.
 
     >>> [round(end, 3) for end in mean_interval(np.array([1.0, 2.0, 3.0]))]  # 2 ± 4.303 · 1 / √3
     [-0.484, 4.484]
     """
     if len(values) < 2:
         return None
-    mean, error = _mean_and_error(values, of)
+    mean, error = mean_and_error(values, of)
     if error == 0:
         return None
     half = t_quantile(confidence, len(values) - 1) * error
     return [mean - half, mean + half]
 
 
-def _mean_and_error(values: Floats, of: Floats | None = None) -> tuple[float, float]:
+def mean_and_error(values: Floats, of: Floats | None = None) -> tuple[float, float]:
+    """The mean over units, or a ratio of sums, and its standard error.
+
+    Args:
+        values: shape (units,), two units or more.
+        of: as in ``mean_interval``.
+    """
     weights = np.ones(len(values)) if of is None else of
     total = float(weights.sum())
     mean = float(values.sum()) / total
     return mean, math.sqrt(_variance(values - mean * weights)) / total
 
 
-def t_test(values: Floats) -> float | None:
-    """Two-sided p of the hypothesis that the mean over units is 0 (Student's t).
-
-    Where all values are alike and not 0, t has no variance to go by; then p is that of the sign
-    test, 2 / 2^units.
-
-    Args:
-        values: shape (units,).
-
-    Returns:
-        None with fewer than two units.
-
-    >>> round(t_test(np.array([1.0, 2.0, 3.0])), 4)  # t = 2 √3 with 2 degrees of freedom
-    0.0742
-    >>> t_test(np.array([4.0, 4.0, 4.0]))
-    0.25
-    """
-    from scipy.special import stdtr
-
-    units = len(values)
-    if units < 2:
-        return None
-    mean, error = _mean_and_error(values)
-    if error == 0:
-        return 1.0 if abs(mean) < 1e-9 else 2.0 ** (1 - units)
-    return float(2 * stdtr(units - 1, -abs(mean) / error))
-
-
 def pseudo_values(statistic: Callable[[Floats], Floats], units: Floats) -> Floats:
     """The jackknife's pseudo-values of a statistic of sums over units (Tukey 1958).
 
-    Their mean and standard error stand for those of the statistic, so ``mean_interval`` and
-    ``t_test`` take them.
+    Their mean and standard error approximate those of the statistic, so you can pass them to
+    ``mean_interval`` and ``stats.tests.t_test``.
 
     Args:
         statistic: maps sums of shape (n, k) to n values.

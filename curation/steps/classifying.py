@@ -1,4 +1,4 @@
-"""Run a sentiment classifier on associations, and keep its results so that it runs once a text."""
+"""Run a sentiment classifier on associations, and cache its results so that each text runs once."""
 
 import hashlib
 import os
@@ -11,13 +11,14 @@ from platformdirs import user_cache_path
 
 from curation.files import CurationError, dump_json
 from curation.records import Cat
+from curation.run_folder import append_lines, cut_half_line
 from curation.settings import MeasureSettings
 from curation.steps.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.measures.sentiment import Feeling
 
-CACHE = "CURATION_CACHE"  # environment variable: where results are kept
+CACHE = "CURATION_CACHE"  # environment variable: the folder of the cache
 _AT_ONCE = 1000  # texts between two writes
 
 
@@ -28,15 +29,16 @@ def classify(
 
     Args:
         cats: the CATs.
-        settings: the classifier (``sentiment``), what its outputs mean (``labels``), ``classes``.
-        reporter: where progress and notes go.
+        settings: the classifier (``sentiment``), its ``labels``, and the number of ``classes``.
+        reporter: receives progress and notes.
 
     Returns:
-        The sentiment by the association's id; and which classifier it was.
+        The sentiment by id of the association, with values from −1 to 1; and the fields that
+        identify the classifier.
 
     Raises:
-        CurationError: the classifier cannot be opened or run, or it has no neutral class and three
-            classes are asked for.
+        CurationError: the classifier cannot be opened or run, it has no neutral class although
+            three classes are needed, or an association has no sentence.
     """
     from curation.measures.sentiment import CLASSES, Feeling
 
@@ -54,41 +56,38 @@ def classify(
         )
     texts = {a.id: a.sentence for cat in cats for a in cat.associations}
     if blank := next((name for name, text in texts.items() if not text.strip()), None):
-        raise CurationError(f"association «{blank}»: has no sentence", "leave its CAT out")
+        raise CurationError(f"association «{blank}»: has no sentence", "leave out its CAT")
     path = _cache_file(model.about)
     known = _read(path)
-    unknown = {text for text in texts.values() if _key(text) not in known}
-    # Sorted, so that batches are the same every time.
-    missing = sorted(unknown, key=lambda text: (len(text), text))
+    missing = {text for text in texts.values() if _key(text) not in known}
+    queue = sorted(missing, key=lambda text: (len(text), text))  # so batches are always the same
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()
     except OSError as error:
         raise CurationError(
-            f"{path.parent}: {error.strerror}: the classifier's results cannot be kept there",
-            f"name another folder in the environment variable {CACHE}",
+            f"{path.parent}: {error.strerror}: the classifier's results cannot be stored there",
+            f"set the environment variable {CACHE} to another folder",
         ) from None
-    with reporter.tracked("sentiment", len(missing)) as advance, path.open("ab") as file:
-        if file.tell():
-            file.write(b"\n")  # a killed command may have left half a line
-        for start in range(0, len(missing), _AT_ONCE):
-            batch = missing[start : start + _AT_ONCE]
-            classified = classifier.classify(model, batch, tell=advance)
-            for text, shares in zip(batch, classified, strict=True):
-                known[_key(text)] = tuple(shares)
-                file.write(orjson.dumps([_key(text), *shares]) + b"\n")
-            file.flush()
+    cut_half_line(path)
+    with reporter.tracked("sentiment", len(queue)) as advance:
+        for start in range(0, len(queue), _AT_ONCE):
+            some = queue[start : start + _AT_ONCE]
+            results = classifier.classify(model, some, tell=advance)
+            known |= {_key(text): tuple(result) for text, result in zip(some, results, strict=True)}
+            append_lines(path, [orjson.dumps([_key(t), *known[_key(t)]]) + b"\n" for t in some])
     for notice in model.notices:
         reporter.note(notice)
     feelings = {}
     for name, text in texts.items():
-        negative, _, positive = parts = known[_key(text)]
-        best = max(range(len(CLASSES)), key=parts.__getitem__)
-        feelings[name] = Feeling(CLASSES[best], positive - negative)
+        shares = known[_key(text)]
+        best = max(range(len(CLASSES)), key=shares.__getitem__)
+        feelings[name] = Feeling(CLASSES[best], shares[2] - shares[0])
     return feelings, model.about
 
 
 def _cache_file(about: dict[str, Any]) -> Path:
+    """The file of cached results: one for each classifier."""
     folder = os.environ.get(CACHE)
     home = Path(folder) if folder else user_cache_path("curation")
     return home / "sentiment" / f"{hashlib.sha256(dump_json(about)).hexdigest()[:32]}.jsonl"
@@ -99,7 +98,7 @@ def _key(text: str) -> str:
 
 
 def _read(path: Path) -> dict[str, tuple[float, ...]]:
-    """Earlier results; a text whose line was cut off is classified again."""
+    """Cached results; damaged lines are skipped, so that their texts are classified again."""
     results: dict[str, tuple[float, ...]] = {}
     for line in path.read_bytes().splitlines() if path.exists() else ():
         try:

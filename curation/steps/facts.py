@@ -14,7 +14,7 @@ from curation.steps.reporter import QUIET, Reporter
 
 if TYPE_CHECKING:
     from curation.terms.dump import Scanned
-    from curation.terms.facts import Ask, Facts
+    from curation.terms.facts import FactRequest, Facts
 
 
 class Queried(NamedTuple):
@@ -132,7 +132,7 @@ def languages(campaign: Campaign) -> dict[str, Any]:
     return {"languages": languages(code, settings.terms.fallbacks), "own": languages(code)}
 
 
-def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[Ask]":
+def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[FactRequest]":
     """What the domains ask of Wikidata.
 
     Args:
@@ -142,7 +142,7 @@ def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[
     Raises:
         CurationError: there is no such domain, or none of them names properties.
     """
-    from curation.terms.facts import Ask
+    from curation.terms.facts import FactRequest
 
     domains = campaign.settings.domains
     for name in only or ():
@@ -156,7 +156,7 @@ def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[
                 property, _, item = pair.partition("=")
                 population.setdefault(property, []).append(item)
             limits = tuple((property, tuple(items)) for property, items in population.items())
-            asks.append(Ask(name, domain.properties, limits))
+            asks.append(FactRequest(name, domain.properties, limits))
     if not asks:
         which = f"domain {', '.join(only)} asks nothing" if only else "no domain asks anything"
         raise CurationError(
@@ -168,7 +168,7 @@ def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[
 
 def _keep(
     campaign: Campaign,
-    asks: "Sequence[Ask]",
+    asks: "Sequence[FactRequest]",
     facts: "Facts",
     source: dict[str, Any],
     unreadable: Sequence[Rejection] | None = None,

@@ -14,6 +14,16 @@ Advance = Callable[..., None]
 Tell = Callable[[str, int, int], None]
 
 
+class Counter(Protocol):
+    """A progress bar that learns at its beginning how much is done already."""
+
+    def begin(self, done: int, total: int) -> None:
+        """Report how much there is, and how much of it was done before."""
+
+    def advance(self, n: int = 1) -> None:
+        """Report that ``n`` more are done."""
+
+
 class Reporter(Protocol):
     """The functions that steps call to report; ``curation.cli.console`` has them."""
 
@@ -30,6 +40,9 @@ class Reporter(Protocol):
 
     def stages(self) -> AbstractContextManager[Tell]:
         """A progress bar for work in stages; yields a function (stage, done, total)."""
+
+    def counted(self, what: str) -> AbstractContextManager[Counter]:
+        """A progress bar for work that may be partly done already."""
 
 
 class Quiet:
@@ -51,6 +64,19 @@ class Quiet:
     def stages(self) -> Iterator[Tell]:
         """Show nothing."""
         yield lambda stage, done, total: None
+
+    @contextmanager
+    def counted(self, what: str) -> Iterator[Counter]:
+        """Nothing is shown."""
+        yield _NoBar()
+
+
+class _NoBar:
+    def begin(self, done: int, total: int) -> None:
+        """Nothing is shown."""
+
+    def advance(self, n: int = 1) -> None:
+        """Nothing is shown."""
 
 
 QUIET = Quiet()

@@ -1,1 +1,1 @@
-"""Stage 1: target terms."""
+"""Stage 1: the target terms."""

@@ -1,4 +1,4 @@
-"""What may become a term: what Wikidata's facts offer, and what is wrong with it at first sight."""
+"""Candidates for terms: from Wikidata's facts, with the checks of single candidates."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,11 +28,30 @@ PLACES = {
 
 @dataclass(eq=False)
 class Candidate:
-    """One possible term of a domain on its way through the selection.
+    """A possible term of a domain during the selection.
 
-    ``count`` is its own statements, ``rolled`` these and those of what was merged into it, of the
-    items that are ``counted``, ``moved`` what it brought to where it went up;
-    ``said`` marks people's word, which no rule overrules.
+    Attributes:
+        domain: the domain.
+        text: the text of the term.
+        source: where the candidate comes from.
+        item: its Wikidata id, or empty.
+        form: which text of the item it is.
+        count: the number of statements of its own item.
+        rolled: ``count`` and the statements of the candidates that were merged into it.
+        id: the id of the term.
+        family: the name of its family, if known.
+        description: Wikidata's description.
+        parents: the items that it is a subclass of.
+        fixed: whether an edit, a word list or an answer decided about it; rules do not change it.
+        status: kept, merged or dropped.
+        reason: the reason code of the status.
+        detail: an explanation of the reason.
+        into: the candidate that it was merged into.
+        names: older texts and second spellings.
+        items: the Wikidata ids of the candidate and of same-named ones that were merged into it.
+        counted: the items whose statements are in ``rolled``.
+        moved: the statements that it added to ``into``.
+        note: the note of a manual edit.
     """
 
     domain: str
@@ -46,7 +65,7 @@ class Candidate:
     family: str | None = None
     description: str = ""
     parents: tuple[str, ...] = ()
-    said: bool = False
+    fixed: bool = False
     status: Literal["kept", "merged", "dropped"] = "kept"
     reason: str | None = None
     detail: str = ""
@@ -63,22 +82,22 @@ class Candidate:
 
     @property
     def alive(self) -> bool:
-        """Whether it is still on its way to being kept."""
+        """Whether it is kept so far."""
         return self.status == "kept"
 
     def drop(self, reason: str, detail: str = "") -> None:
-        """Take it out, and say why."""
+        """Drop the candidate for a reason."""
         self.status, self.reason, self.detail = "dropped", reason, detail
 
     def merge(self, into: "Candidate", reason: str, detail: str = "") -> None:
-        """Let it go up in another, with its statements unless they are counted there already."""
+        """Merge it into another, with its statements if they are not counted there yet."""
         self.status, self.reason, self.detail, self.into = "merged", reason, detail, into
         self.moved = self.rolled if self.counted.isdisjoint(into.counted) else 0
         into.rolled += self.moved
         into.counted |= self.counted
 
     def revive(self) -> None:
-        """Take it, and its statements, back from what it went up in."""
+        """Undo its drop or merge; a merge gives its statements back."""
         above, self.into = self.into, None
         while above is not None:
             above.rolled -= self.moved
@@ -88,19 +107,19 @@ class Candidate:
         self.status, self.reason, self.detail, self.moved = "kept", None, "", 0
 
     def join(self, other: "Candidate", reason: str) -> None:
-        """Let it go up in another of the same or nearly the same text, which stands for both."""
+        """Merge it into another with the same or nearly the same text, which keeps its items."""
         self.merge(other, reason, f"as {other.text!r}")
         other.items += [item for item in self.items if item not in other.items]
 
     def order(self) -> tuple[int, int, int, str]:
-        """The most frequent first; of one item, its name before its other forms."""
+        """The sort key: the most frequent first, and an item's name before its other forms."""
         qid = number(self.item) if self.item else 0
         return -self.rolled, qid, FORMS.index(self.form), self.text
 
 
 def offers(
     domain: str,
-    knobs: DomainSettings,
+    settings: DomainSettings,
     counts: Iterable[Count],
     entities: Mapping[str, Entity],
     *,
@@ -108,39 +127,39 @@ def offers(
     languages: Sequence[str],
     least: int = 1,
 ) -> list[Candidate]:
-    """The candidates that a domain's counts give: an item's name, its demonyms, its forms.
+    """The candidates from a domain's counts: each item's name, demonyms and gendered forms.
 
     Args:
         domain: the domain.
-        knobs: its settings.
+        settings: the settings of the domain.
         counts: counts of any domain; an item's count is the sum over the domain's properties.
-        entities: what is known of items, by id.
+        entities: the looked-up items, by id.
         own: the campaign's language codes, nearest first; only their labels become terms.
-        languages: these and the fallbacks, whose labels are shown.
-        least: what fewer subjects state was not looked up.
+        languages: the same codes and the fallbacks, whose labels are only shown.
+        least: items that fewer subjects state were not looked up.
 
     Returns:
-        Several candidates an item where it has several forms; the first of them is its main one.
-        What has no label in the language is dropped, under its fallback label or its id.
+        One candidate for each form of an item; the first one is its main form. An item without a
+        label in the language is dropped, with its fallback label or its id as text.
     """
     totals: dict[str, int] = {}
     looked_up: set[str] = set()
     for count in counts:
-        if count.domain == domain and count.property in knobs.properties:
+        if count.domain == domain and count.property in settings.properties:
             totals[count.item] = totals.get(count.item, 0) + count.count
             looked_up |= {count.item} if count.count >= least else set()
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for item, total in totals.items():
         entity = entities.get(item)
-        found += _of_item(domain, knobs, item, total, entity, own, languages)
+        candidates += _of_item(domain, settings, item, total, entity, own, languages)
         if entity is None and item not in looked_up:
-            found[-1].drop("too_rare", "not looked up: see least in [terms]")
-    return sorted(found, key=Candidate.order)
+            candidates[-1].drop("too_rare", "not looked up: see least in [terms]")
+    return sorted(candidates, key=Candidate.order)
 
 
 def _of_item(
     domain: str,
-    knobs: DomainSettings,
+    settings: DomainSettings,
     item: str,
     total: int,
     entity: Entity | None,
@@ -165,11 +184,11 @@ def _of_item(
         return [missing]
     label = best(entity.labels, own)
     demonyms = sorted(entity.demonyms, key=lambda d: (not _akin_to(d, label), len(d), d))
-    named = knobs.form != "demonym" or not demonyms
+    named = settings.form != "demonym" or not demonyms
     forms: list[tuple[Form, str]] = [("name", label)] if label and named else []
-    if knobs.form != "name":
+    if settings.form != "name":
         forms += [("demonym", demonym) for demonym in demonyms]
-    if knobs.gendered:
+    if settings.gendered:
         forms += [("feminine", text) for text in entity.feminine]
         forms += [("masculine", text) for text in entity.masculine]
     texts = list({text: form for form, text in reversed(forms)}.items())[::-1]
@@ -178,17 +197,17 @@ def _of_item(
         nameless = offer(best(entity.labels, languages) or item, "name")
         nameless.drop("no_label", _nameless(item, own))
         return [nameless]
-    # A demonym bears its place's name as family even where the place is no candidate: answers
-    # may name that.
+    # The family of a demonym is its place's name, even if the place is not a candidate: answers
+    # may name the place.
     linked = len(offered) > 1 or offered[0].form != "name"
     for candidate in offered if linked else ():
         candidate.family = label or offered[0].text
-    _other_forms(offered, gendered=knobs.gendered)
+    _other_forms(offered, gendered=settings.gendered)
     return offered
 
 
 def _nameless(item: str, own: Sequence[str]) -> str:
-    return f"no label in {', '.join(own)}; rename {item} to give it one"
+    return f"no label in {', '.join(own)}; to give it one, rename {item} in edits.csv"
 
 
 def _akin_to(demonym: str, name: str | None) -> bool:
@@ -196,7 +215,7 @@ def _akin_to(demonym: str, name: str | None) -> bool:
 
 
 def _other_forms(offered: list[Candidate], *, gendered: bool) -> None:
-    """Of several demonyms only the first is a term, unless gendered forms are wanted."""
+    """Merge all demonyms into the first, unless the domain wants gendered forms."""
     demonyms = [c for c in offered if c.form == "demonym"]
     for other in demonyms[1:] if not gendered else ():
         other.merge(demonyms[0], "other_form", "another demonym of the item")
@@ -207,31 +226,31 @@ Flaw = tuple[str, str]
 
 
 def placing(
-    knobs: DomainSettings, entities: Mapping[str, Entity], generic: Iterable[str]
+    settings: DomainSettings, entities: Mapping[str, Entity], generic: Iterable[str]
 ) -> Callable[[str], Flaw | None]:
-    """A judge of items: what is wrong with where an item stands among the others, or None.
+    """A function that says what is wrong with an item's place in Wikidata's hierarchy, or None.
 
-    Whether an item lies under a root cannot be told where what is known of it breaks off below
-    Q35120 (entity), the top of all; it is given the benefit of the doubt.
+    If the known ancestors of an item end below Q35120 (entity), the top of the hierarchy, it cannot
+    be decided whether the item is below a root. Such an item is accepted.
     """
     higher = {qid: e.parents for qid, e in entities.items()}
-    too_general = {*generic, *above(knobs.roots, higher)}
+    too_general = {*generic, *above(settings.roots, higher)}
 
     @cache
     def flaw(item: str) -> Flaw | None:
         over = _over(item, entities, higher)
         place = next((qid for qid in PLACES if qid in over), None)
-        excluded = {item, *over} & set(knobs.exclude)
+        excluded = {item, *over} & set(settings.exclude)
         if item in too_general:
-            return "generic_term", f"{item} is a root of the domain, lies above one, or is generic"
-        if place and not knobs.places:
+            return "generic_term", f"{item} is a root of the domain, is above one, or is generic"
+        if place and not settings.places:
             return "is_place", f"it is a {PLACES[place]} ({place})"
         if excluded:
-            return "excluded_class", f"it lies under {min(excluded, key=number)}"
+            return "excluded_class", f"it is below {min(excluded, key=number)}"
         ends = {qid for qid in {item, *over} if not higher.get(qid)} - {TOP}
-        if knobs.roots and not over & set(knobs.roots) and not ends:
-            return "outside_roots", f"it lies under none of {', '.join(knobs.roots)}"
-        if place and knobs.form == "demonym" and not entities[item].demonyms:
+        if settings.roots and not over & set(settings.roots) and not ends:
+            return "outside_roots", f"it is not below any of {', '.join(settings.roots)}"
+        if place and settings.form == "demonym" and not entities[item].demonyms:
             return "no_demonym", "a place without a demonym in the language"
         return None
 
@@ -241,8 +260,9 @@ def placing(
 def _over(
     item: str, entities: Mapping[str, Entity], higher: Mapping[str, Sequence[str]]
 ) -> set[str]:
-    """All that an item is a kind or an instance of. Subclass and instance are mixed in practice,
-    so the classes of what lies above it count as well.
+    """Everything that an item is a subclass or an instance of.
+
+    Wikidata does not separate subclass and instance cleanly, so the classes of ancestors count too.
     """
     line = above([item], higher)
     classes = [c for qid in line if qid in entities for c in entities[qid].classes]
@@ -250,13 +270,13 @@ def _over(
 
 
 def check(
-    found: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     entities: Mapping[str, Entity],
     flaw: Callable[[str], Flaw | None],
 ) -> None:
-    """Drop what is too general, out of place, or looks vandalised."""
-    usual = usual_script(c.text for c in found if c.alive and c.form == "name")
-    for candidate in found:
+    """Drop candidates that are too general, in the wrong place, or look vandalised."""
+    usual = usual_script(c.text for c in candidates if c.alive and c.form == "name")
+    for candidate in candidates:
         if not candidate.alive:
             continue
         entity = entities[candidate.item]

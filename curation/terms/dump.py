@@ -1,7 +1,7 @@
 """Wikidata's facts from its JSON dump, in two readings of the file and constant memory.
 
-The first reading counts objects by the subjects that state them and keeps what is a subclass of
-what; the second looks up the objects that are common enough, and all that lies above them.
+The first reading counts objects by the subjects that state them, and collects the subclass
+relations. The second looks up the objects that are frequent enough, and all their ancestors.
 """
 
 import re
@@ -38,31 +38,33 @@ from curation.terms.facts import (
     INSTANCE,
     MASCULINE,
     SUBCLASS,
-    Ask,
+    FactRequest,
     Facts,
     best,
     in_order,
     wiki,
 )
 
-KEPT = 1_000  # lines that cannot be read, kept of each file; of all it is told how many
-SHOWN = 200  # characters kept of each
-# How a line begins, as dumps write it: which entity it is can be seen without decoding it.
+KEPT = 1_000  # unreadable lines to keep per file; all of them are counted
+SHOWN = 200  # characters to keep of each
+# The beginning of a line in dumps: it shows the entity's id without decoding the line.
 HEAD = re.compile(
     rb'\{\s*(?:"(?:pageid|ns|title|lastrevid|modified|type|datatype)":\s*(?:"[^"\\]*"|\d+),\s*)*'
     rb'"id":\s*"([A-Z])(\d{1,12})"'
 )
 T = TypeVar("T")
 Tell = Callable[[int], None]
-Edges = npt.NDArray[np.int64]  # of each: the subclass's number in the upper half, then the other's
-_Limits = list[tuple[str, set[int]]]  # a population: properties, and of each the items
+Edges = npt.NDArray[
+    np.int64
+]  # each has the subclass's number in the upper half, the parent's below
+_Limits = list[tuple[str, set[int]]]  # a population: properties with their items
 
 
 class Scanned(NamedTuple):
-    """The facts, and how reading went.
+    """The facts of a dump, and the lines that could not be read.
 
-    ``lines`` are those that hold something, ``unreadable`` those of them that could not be read;
-    ``rejections`` has these, of each file the first thousand.
+    ``lines`` is the number of lines with content, ``unreadable`` the number of them that could not
+    be read. ``rejections`` has the first thousand unreadable lines of each file.
     """
 
     facts: Facts
@@ -73,7 +75,7 @@ class Scanned(NamedTuple):
 
 def scan(
     paths: Sequence[Path],
-    asks: Sequence[Ask],
+    asks: Sequence[FactRequest],
     *,
     languages: Sequence[str],
     own: Sequence[str],
@@ -82,47 +84,48 @@ def scan(
     workers: int | None = None,
     tell: Tell | None = None,
 ) -> Scanned:
-    """Count objects, look up those that are not too rare, and all that lies above them.
+    """Count objects, and look up the frequent ones and all their ancestors.
 
     Args:
-        paths: the dump, in one file or several, each entity in one of them; on a Ray cluster they
-            must lie where its machines see them.
-        asks: what each domain wants.
+        paths: the dump, in one or several files; each entity is in one of them. On a Ray cluster
+            its machines must see the files.
+        asks: the request of each domain.
         languages: codes for labels and the description, nearest first; the first names the
             Wikipedia of ``title``.
         own: codes for aliases, demonyms and forms, nearest first.
         least: objects that fewer subjects state, in every domain, are counted but not looked up.
-        engine: what reads several files at once, see ``curation.engine``.
-        workers: how many files at once.
-        tell: told how many bytes of the files were read since it was last told; with several
-            files, whenever one is done. In all it is told twice the files' sizes.
+        engine: how several files are read at once, see ``curation.engine``.
+        workers: how many files are read at once.
+        tell: called with the number of bytes read since the last call; with several files, when a
+            file is done. The total is twice the size of the files.
 
     Raises:
-        CurationError: a file cannot be read, is cut off, or is no Wikidata dump; says which.
+        CurationError: a file cannot be read, is cut off, or is not a Wikidata dump; the message
+            names it.
     """
     if not paths:
         raise CurationError("no dump is given", "name at least one file")
-    size, told = sizes(paths), tell or (lambda _: None)
-    # A single file is read in this process, which can tell as it goes.
-    going: dict[str, Any] = {"tell": told} if len(paths) == 1 else {}
+    size, report = sizes(paths), tell or (lambda _: None)
+    # A single file is read in this process, which can report progress all the time.
+    progress: dict[str, Any] = {"tell": report} if len(paths) == 1 else {}
 
-    def each(work: Callable[..., T], **knobs: Any) -> list[T]:
+    def each(work: Callable[..., T], **options: Any) -> list[T]:
         def done(index: int) -> None:
-            if not going:
-                told(size[index])
+            if not progress:
+                report(size[index])
 
-        run = partial(work, **knobs, **going)
+        run = partial(work, **options, **progress)
         return map_shards(run, paths, engine=engine, workers=workers, tell=done)
 
     counted = each(count_objects, asks=asks)
     if not any(part.lines for part in counted):
-        raise _no_dump(f"{paths[0]}", "it holds no entity")
+        raise _no_dump(f"{paths[0]}", "it has no entities")
     columns = [(ask.domain, property) for ask in asks for property in ask.properties]
     tallies = [_sum(part.tallies[n] for part in counted) for n in range(len(columns))]
     tree = _Tree([part.edges for part in counted])
     wanted = tree.above(o for tally in tallies for o, n in tally.items() if n >= least)
-    found = each(look_up, wanted=wanted, languages=languages, own=own)
-    entities = {entity.id: entity for part in found for entity in part}
+    looked_up = each(look_up, wanted=wanted, languages=languages, own=own)
+    entities = {entity.id: entity for part in looked_up for entity in part}
     classes = {int(name[1:]) for entity in entities.values() for name in entity.classes}
     entities |= {f"Q{n}": Entity(id=f"Q{n}") for n in tree.above(classes) - wanted}
     facts = in_order(
@@ -148,7 +151,7 @@ def scan(
 
 
 class Counted(NamedTuple):
-    """What one file says, with a tally for each ask's property."""
+    """The results of the first reading of one file, with a tally for each requested property."""
 
     tallies: list[Counter[int]]
     edges: Edges
@@ -157,11 +160,11 @@ class Counted(NamedTuple):
     unreadable: int
 
 
-def count_objects(path: Path, asks: Sequence[Ask], tell: Tell | None = None) -> Counted:
-    """The first reading of one file: count objects, collect what is a subclass of what.
+def count_objects(path: Path, asks: Sequence[FactRequest], tell: Tell | None = None) -> Counted:
+    """The first reading of one file: count objects, and collect the subclass relations.
 
     Raises:
-        CurationError: the file cannot be read, is cut off, or is no Wikidata dump.
+        CurationError: the file cannot be read, is cut off, or is not a Wikidata dump.
     """
     tallies: list[Counter[int]] = []
     plan: dict[str, list[tuple[_Limits, Counter[int]]]] = {}  # by property
@@ -194,7 +197,7 @@ def count_objects(path: Path, asks: Sequence[Ask], tell: Tell | None = None) -> 
             if unreadable <= KEPT:
                 rejections.append(_rejection(path, number, line, str(error)))
             elif not entities:
-                break  # it need not be read to its end
+                break  # not a dump: there is no need to read on
             continue
         if entity is None:
             continue
@@ -211,8 +214,8 @@ def count_objects(path: Path, asks: Sequence[Ask], tell: Tell | None = None) -> 
         raise _no_dump(rejections[0].where, rejections[0].detail)
     if lines.cut and last == number:
         raise CurationError(f"{path} line {number}: ends in the middle", FETCH)
-    found = np.frombuffer(edges, dtype=np.int64)
-    return Counted(tallies, found, rejections, entities + unreadable, unreadable)
+    subclasses = np.frombuffer(edges, dtype=np.int64)
+    return Counted(tallies, subclasses, rejections, entities + unreadable, unreadable)
 
 
 def _rejection(path: Path, number: int, line: memoryview, why: str) -> Rejection:
@@ -224,15 +227,15 @@ def _rejection(path: Path, number: int, line: memoryview, why: str) -> Rejection
 def _no_dump(where: str, why: str) -> CurationError:
     return CurationError(
         f"{where}: is not a Wikidata JSON dump ({why})",
-        "take latest-all.json.gz of https://dumps.wikimedia.org/wikidatawiki/entities/",
+        "use latest-all.json.gz from https://dumps.wikimedia.org/wikidatawiki/entities/",
     )
 
 
-# --- what lies above what -------------------------------------------------------------------
+# --- the hierarchy of subclasses ------------------------------------------------------------
 
 
 class _Tree:
-    """Subclasses and what they are subclasses of, as numbers: 8 bytes for each pair."""
+    """Items and the items that they are subclasses of, as numbers: 8 bytes per pair."""
 
     def __init__(self, parts: Sequence[Edges]) -> None:
         self._edges = np.concatenate(parts)
@@ -240,11 +243,11 @@ class _Tree:
 
     def parents(self, number: int) -> list[int]:
         start, end = np.searchsorted(self._edges, [number << 32, (number + 1) << 32])
-        found: list[int] = (self._edges[start:end] & 0xFFFFFFFF).tolist()
-        return list(dict.fromkeys(found))
+        numbers: list[int] = (self._edges[start:end] & 0xFFFFFFFF).tolist()
+        return list(dict.fromkeys(numbers))
 
     def above(self, numbers: Iterable[int]) -> set[int]:
-        """The numbers and everything above them, as ``facts.above``."""
+        """The numbers and all their ancestors, as ``facts.above``."""
         found: set[int] = set()
         waiting = list(numbers)
         while waiting:
@@ -276,23 +279,26 @@ def look_up(
     own: Sequence[str],
     tell: Tell | None = None,
 ) -> list[Entity]:
-    """The second: the wanted items of one file, but their parents, which are known already."""
+    """The second reading of one file: the wanted items, without their parents.
+
+    The parents are known from the first reading.
+    """
     read, name = reader(detailed()), msgspec.json.Decoder(Name).decode
-    found = []
+    entities = []
     for line in Lines(path, tell):
         if head := HEAD.match(line):
             number = int(head[2]) if head[1] == b"Q" else 0
         else:
             try:
                 number = item_number(name(line).id)
-            except UNFIT:  # odd, or no entity at all
+            except UNFIT:  # an unusual line, or not an entity at all
                 number = _odd_number(line, read)
         if number in wanted:
             try:
-                found.append(_entity(read(line), languages, own))
+                entities.append(_entity(read(line), languages, own))
             except UnreadableError:
-                continue  # the first reading has told
-    return found
+                continue  # the first reading has reported it
+    return entities
 
 
 def _odd_number(line: memoryview, read: Callable[[memoryview], Any]) -> int:
@@ -303,20 +309,20 @@ def _odd_number(line: memoryview, read: Callable[[memoryview], Any]) -> int:
     return item_number(entity.id) if entity else 0
 
 
-def _entity(said: Any, languages: Sequence[str], own: Sequence[str]) -> Entity:
-    labels, links = said.labels or {}, said.sitelinks or {}
-    told = {code: text.value for code, text in (said.descriptions or {}).items()}
-    aliases = ((code, [t.value for t in texts]) for code, texts in (said.aliases or {}).items())
+def _entity(raw: Any, languages: Sequence[str], own: Sequence[str]) -> Entity:
+    labels, links = raw.labels or {}, raw.sitelinks or {}
+    descriptions = {code: text.value for code, text in (raw.descriptions or {}).items()}
+    aliases = ((code, [t.value for t in texts]) for code, texts in (raw.aliases or {}).items())
     page = links.get(f"{wiki(languages[0]).replace('-', '_')}wiki")
 
     def stated(property: str) -> Any:
-        return getattr(said.claims, property) if said.claims else None
+        return getattr(raw.claims, property) if raw.claims else None
 
     return Entity(
-        id=said.id,
+        id=raw.id,
         labels={c: labels[c].value for c in languages if c in labels and labels[c].value},
         aliases=in_languages(aliases, own),
-        description=best(told, languages),
+        description=best(descriptions, languages),
         classes=_names(items(stated(INSTANCE))),
         sitelinks=len(links),
         title=page.title if page else None,

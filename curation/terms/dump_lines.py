@@ -1,4 +1,4 @@
-"""A dump file as lines, whatever its packing: one thread unpacks while another reads."""
+"""The lines of a dump file, compressed or not: one thread decompresses while another reads."""
 
 import bz2
 from collections.abc import Callable, Iterator, Sequence
@@ -11,16 +11,16 @@ from isal import igzip, isal_zlib
 
 from curation.files import CurationError, read_bytes
 
-BLOCK = 1 << 20  # bytes unpacked at once: more fall out of the processor's cache, and cost time
-AHEAD = 4  # blocks that are being read or wait for it
-LONGEST = 32 << 20  # bytes a line may have; Wikidata's longest entities have about a tenth of it
+BLOCK = 1 << 20  # bytes to decompress at once: more would not fit into the processor's cache
+AHEAD = 4  # blocks that are being read or wait to be read
+LONGEST = 32 << 20  # bytes of a line at most; Wikidata's longest entities have about a tenth of it
 FETCH = "it was probably cut off: fetch it again"
 COMMA = 0x2C
 PACKINGS = {b"\x1f\x8b": ".gz", b"BZh": ".bz2"}
 
 
 class _Block(NamedTuple):
-    """Whole lines, in ``data[:end]``, for which ``read`` bytes of the file were taken."""
+    """Whole lines, in ``data[:end]``; ``read`` is the number of bytes read from the file."""
 
     data: bytearray
     end: int
@@ -28,21 +28,22 @@ class _Block(NamedTuple):
 
 
 class Lines:
-    """An open dump file, as lines without their ends and the commas between entities.
+    """The lines of a dump file, without line ends and without the commas between entities.
 
-    Each line is a view that holds only until the next is asked for; they can be read once.
+    Each line is a view that is valid only until the next line is requested. The lines can be read
+    once.
 
     Attributes:
         path: the file.
-        cut: once all lines were read, whether the last one had no end.
+        cut: after all lines were read, whether the last one had no line end.
     """
 
     def __init__(self, path: Path, tell: Callable[[int], None] | None = None) -> None:
-        """Nothing is opened yet.
+        """Prepare the reader; the file is not opened yet.
 
         Args:
-            path: JSON, as it is or packed by gzip (of any number of members) or bzip2.
-            tell: told how many bytes of the file were read since it was last told.
+            path: a JSON file, plain or compressed with gzip (any number of members) or bzip2.
+            tell: called with the number of bytes read from the file since the last call.
         """
         self.path = path
         self.cut = False
@@ -54,8 +55,8 @@ class Lines:
         """The lines.
 
         Raises:
-            CurationError: the file is not there or may not be read, ends in the middle, is
-                damaged, or has no lines.
+            CurationError: the file is missing, may not be read, ends in the middle, is damaged, or
+                has no lines.
         """
         for _ in range(AHEAD):
             self._free.put(bytearray(BLOCK))
@@ -83,7 +84,7 @@ class Lines:
             start = stop + 1
 
     def _unpack(self) -> None:
-        """Fill blocks and hand them over; runs in the thread."""
+        """Decompress the file into blocks and hand them over; runs in the thread."""
         try:
             with opened(self.path) as packed, _unpacked(self.path, packed) as plain:
                 self._fill(packed, plain)
@@ -92,13 +93,13 @@ class Lines:
             self._full.put(CurationError(f"{self.path}: ends in the middle ({error})", FETCH))
         except (igzip.BadGzipFile, isal_zlib.error) as error:  # type: ignore[misc]
             self._full.put(_damaged(self.path, error))
-        except OSError as error:  # one of the system's has a number, one of bz2's has not
+        except OSError as error:  # errors of the system have a number, errors of bz2 do not
             self._full.put(error if error.errno else _damaged(self.path, error))
         except Exception as error:
             self._full.put(error)
 
     def _fill(self, packed: BinaryIO, plain: Any) -> None:
-        rest, told = b"", 0  # rest: the begin of a line whose end is not yet unpacked
+        rest, reported = b"", 0  # rest: the start of a line whose end is not decompressed yet
         while (data := self._free.get()) is not None:
             if len(data) < 2 * len(rest):
                 data = bytearray(2 * len(rest))
@@ -112,11 +113,11 @@ class Lines:
             if len(rest) > LONGEST:
                 raise CurationError(
                     f"{self.path}: is not a Wikidata JSON dump: a line has over {LONGEST} bytes",
-                    "take the dump that has one entity a line, latest-all.json.gz",
+                    "use the dump with one entity per line, latest-all.json.gz",
                 )
             read = packed.tell()
-            self._full.put(_Block(data, whole, read - told))
-            told = read
+            self._full.put(_Block(data, whole, read - reported))
+            reported = read
             if end < len(data):
                 return
 
@@ -125,35 +126,35 @@ def opened(path: Path) -> BinaryIO:
     """A file, open for reading.
 
     Raises:
-        CurationError: it is missing, a folder, or may not be read.
+        CurationError: the file is missing, is a folder, or may not be read.
     """
     try:
         return path.open("rb")
     except OSError:
-        read_bytes(path)  # says it better
+        read_bytes(path)  # raises a CurationError that explains the problem
         raise
 
 
 def sizes(paths: Sequence[Path]) -> list[int]:
-    """How many bytes each of the files has.
+    """The size of each file in bytes.
 
     Raises:
-        CurationError: one is missing, empty, a folder, or may not be read, or is named twice.
+        CurationError: a file is missing, empty or a folder, may not be read, or is given twice.
     """
-    found = []
+    file_sizes = []
     for path in paths:
         with opened(path) as file:
-            found.append(file.seek(0, 2))
-        if not found[-1]:
+            file_sizes.append(file.seek(0, 2))
+        if not file_sizes[-1]:
             raise CurationError(f"{path}: is empty", FETCH)
     for place, path in enumerate(paths):
         if any(path.samefile(other) for other in paths[:place]):
             raise CurationError(f"{path}: is given twice", "name each file once")
-    return found
+    return file_sizes
 
 
 def _unpacked(path: Path, packed: BinaryIO) -> Any:
-    """The file's content; what packed it shows in its first bytes, whatever its name."""
+    """The decompressed content; the first bytes show the compression, whatever the file's name."""
     first = packed.read(3)
     packed.seek(0)
     packing = next((name for mark, name in PACKINGS.items() if first.startswith(mark)), "")

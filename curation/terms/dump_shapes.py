@@ -1,8 +1,8 @@
-"""What is read of a dump's entity, and nothing else of it: the fields, as msgspec decodes them.
+"""The fields that are read from an entity of a dump, as structures that msgspec decodes.
 
-The shapes are as wide as real dumps are: empty maps may be lists, old values have a number and no
-id, a value may be of any kind. What does not fit them all the same is read by ``odd``, piece by
-piece, so that one odd statement loses neither its entity nor the next statement.
+The structures allow what occurs in real dumps: empty maps may be lists, old values have a number
+but no id, and values have any type. ``odd`` reads lines that do not fit piece by piece, so that one
+unusual statement does not lose its entity or the next statement.
 """
 
 import re
@@ -14,7 +14,7 @@ from msgspec import Meta, Struct, field
 
 from curation.terms.facts import DEMONYM, FEMININE, INSTANCE, MASCULINE
 
-LIMIT = 1 << 31  # no item has such a number, and two of them fit into 64 bits
+LIMIT = 1 << 31  # all item numbers are smaller, so two of them fit into 64 bits
 ID = re.compile(r"[A-Z][1-9]\d*", re.ASCII)
 PADDING = b"\xef\xbb\xbf[], \t\r\n"
 KINDS = {"Q": "item", "L": "lexeme"}
@@ -24,11 +24,11 @@ Empty = Annotated[list[Any], Meta(max_length=0)]  # how PHP writes an empty map
 
 
 class UnreadableError(ValueError):
-    """A line that is no entity; says why."""
+    """A line is not an entity; the message says why."""
 
 
 class Value(Struct, gc=False):
-    """An entity or a text in a language, by which of the fields are filled."""
+    """An entity, or a text in a language; the filled fields show which."""
 
     kind: str = field(name="entity-type", default="")
     number: int = field(name="numeric-id", default=0)
@@ -44,7 +44,7 @@ class Data(Struct, gc=False):
 
 
 class Snak(Struct, gc=False):
-    """A value, or the word that there is none or none known."""
+    """A value, or the statement that there is no value or no known value."""
 
     snaktype: str = ""
     datavalue: Data | None = None
@@ -70,18 +70,18 @@ class Link(Struct, gc=False):
 
 
 class Name(Struct, gc=False):
-    """Only which entity it is."""
+    """The id of an entity."""
 
     id: str
 
 
 def shape(properties: Iterable[str]) -> type[Struct]:
-    """Of an entity what is needed to count: its kind, and what it states by some properties."""
+    """The structure for counting: an entity's type, and its statements of some properties."""
     return msgspec.defstruct("Counted", _fields(properties), gc=False)
 
 
 def detailed() -> type[Struct]:
-    """Of an entity all that an ``Entity`` of the records holds, but its parents."""
+    """The structure for a look-up: all fields of ``records.Entity`` except the parents."""
     texts = dict[str, Text] | Empty | None
     more: list[tuple[str, Any, Any]] = [
         ("labels", texts, None),
@@ -99,7 +99,7 @@ def _fields(properties: Iterable[str]) -> list[tuple[str, Any] | tuple[str, Any,
         (name, statements, None) for name in dict.fromkeys(properties)
     ]
     claims = msgspec.defstruct("Claims", named, gc=False) | Empty | None
-    # A lexeme's forms and senses state things of their own, as subjects of their own.
+    # A lexeme's forms and senses are subjects with their own statements.
     part: Any = msgspec.defstruct("Part", [("claims", claims, None)], gc=False)
     parts: Any = list[part] | None
     return [
@@ -112,10 +112,9 @@ def _fields(properties: Iterable[str]) -> list[tuple[str, Any] | tuple[str, Any,
 
 
 def reader(wanted: type[Struct]) -> Callable[[memoryview], Any]:
-    """What reads a line: its entity, or None where nothing is in the line.
+    """A function that reads a line: it returns the entity, or None for an empty line.
 
-    Raises, when called:
-        UnreadableError: no JSON, or no entity.
+    The function raises UnreadableError if the line is not JSON or not an entity.
     """
     decode = msgspec.json.Decoder(wanted).decode
 
@@ -129,10 +128,10 @@ def reader(wanted: type[Struct]) -> Callable[[memoryview], Any]:
 
 
 def odd(line: bytes, wanted: type[Struct]) -> Any:
-    """A line's entity, of which what does not fit is left out; None where nothing is in the line.
+    """The entity of a line without the parts that do not fit; None for an empty line.
 
     Raises:
-        UnreadableError: no JSON, or no entity.
+        UnreadableError: the line is not JSON, or not an entity.
 
     >>> odd(b" ]", shape([]))
     >>> odd(b'{"id": "Q1", "claims": 5}', shape(["P31"]))
@@ -180,13 +179,13 @@ def _statement(raw: Any) -> Any:
     if _fits(raw, Statement):
         return raw
     rank = raw.get("rank") if isinstance(raw, dict) else None
-    # Nothing can be read of it but, perhaps, that it is preferred to others.
+    # Only its rank can be read, if at all.
     return {"mainsnak": {}, "rank": rank if isinstance(rank, str) else "deprecated"}
 
 
 def _map(raw: dict[str, Any], name: str) -> dict[str, Any]:
-    found = raw.get(name)
-    return found if isinstance(found, dict) else {}
+    value = raw.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _each(raw: dict[str, Any], name: str, kind: type[Struct]) -> dict[str, Any]:
@@ -194,7 +193,7 @@ def _each(raw: dict[str, Any], name: str, kind: type[Struct]) -> dict[str, Any]:
 
 
 def _values(raw: Any) -> list[Any]:
-    """A list's values; PHP writes lists with a gap as maps."""
+    """The values of a list; PHP writes a list with a gap as a map."""
     if isinstance(raw, dict):
         return list(raw.values())
     return raw if isinstance(raw, list) else []
@@ -208,11 +207,11 @@ def _fits(raw: Any, kind: type[Struct]) -> bool:
     return True
 
 
-# --- what statements say --------------------------------------------------------------------
+# --- the values of statements ---------------------------------------------------------------
 
 
 def truthy(statements: Sequence[Statement] | None) -> list[Value]:
-    """The values that count: of preferred statements if there are such, else of normal ones."""
+    """The values that count: those of preferred statements, else those of normal statements."""
     best = [s for s in statements or () if s.rank == "preferred"]
     best = best or [s for s in statements or () if s.rank == "normal"]
     data = [s.mainsnak.datavalue for s in best if s.mainsnak.snaktype == "value"]
@@ -220,7 +219,7 @@ def truthy(statements: Sequence[Statement] | None) -> list[Value]:
 
 
 def items(statements: Sequence[Statement] | None) -> set[int]:
-    """The items that are truthily stated, by number; each once, as triples are a set."""
+    """The numbers of the items in truthy statements; each once, as triples are a set."""
     return {number for value in truthy(statements) if (number := _item(value))}
 
 
@@ -231,7 +230,7 @@ def _item(value: Value) -> int:
 
 
 def item_number(id: str) -> int:
-    """An item's number; 0 of what is no item.
+    """The number of an item; 0 if the id is not an item's.
 
     >>> item_number("Q42"), item_number("P31"), item_number("Q0")
     (42, 0, 0)
@@ -243,19 +242,19 @@ def item_number(id: str) -> int:
 
 
 def spoken(statements: Sequence[Statement] | None, own: Sequence[str]) -> tuple[str, ...]:
-    """The texts that are truthily stated in some languages, in the order of these."""
-    said = [(value.language.lower(), value.text) for value in truthy(statements)]
-    return in_languages(((code, [text]) for code, text in said), own)
+    """The texts of truthy statements in some languages, in the order of the languages."""
+    texts = [(value.language.lower(), value.text) for value in truthy(statements)]
+    return in_languages(((code, [text]) for code, text in texts), own)
 
 
 def in_languages(texts: Iterable[tuple[str, Iterable[str]]], own: Sequence[str]) -> tuple[str, ...]:
-    """Texts by language, in the order of the languages, sorted within each; each once.
+    """Distinct texts in the order of their languages, sorted within each language.
 
     >>> in_languages([("de", ["b", "a"]), ("mul", ["b", "c"]), ("fr", ["d"])], ["mul", "de"])
     ('b', 'c', 'a')
     """
     by_code: dict[str, list[str]] = {}
-    for code, found in texts:
-        by_code.setdefault(code, []).extend(filter(None, found))
+    for code, in_code in texts:
+        by_code.setdefault(code, []).extend(filter(None, in_code))
     ordered = [text for code in own for text in sorted(by_code.get(code, ()))]
     return tuple(dict.fromkeys(ordered))

@@ -1,4 +1,4 @@
-"""``edits.csv``: people's word on terms. No run of the tool changes it."""
+"""``edits.csv``: manual edits of terms. The tool never changes this file."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -11,9 +11,9 @@ ALIASES = {"target": "term", "bias_type": "domain"}
 
 
 class Edit(NamedTuple):
-    """One row: an action on a term, or its family, or only a note.
+    """One row: an action on a term, its family, or only a note.
 
-    ``into`` is the term that it is merged into, or its new name.
+    ``into`` is the term to merge into (merge), or the new name (rename).
     """
 
     line: int
@@ -26,11 +26,15 @@ class Edit(NamedTuple):
 
 
 def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> list[Edit]:
-    """Check the rows of ``edits.csv``.
+    """Read and check the rows of ``edits.csv``.
+
+    Args:
+        rows: line numbers and cells.
+        where: the path of the file, for messages.
 
     Raises:
-        CurationError: the columns are others, a row names no term or an unknown action, or two
-            rows contradict; names the line.
+        CurationError: a column is missing or unknown, a row has no term or an unknown action, or
+            two rows contradict each other; the message names the line.
     """
     edits: list[Edit] = []
     for line, given in rows:
@@ -43,18 +47,18 @@ def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> lis
         if missing:
             raise CurationError(
                 f"{where}: no column {missing[0]!r}; it has {', '.join(given)}",
-                f"name the columns {', '.join(COLUMNS)}",
+                f"use the columns {', '.join(COLUMNS)}",
             )
         unknown = [name for name in row if name not in COLUMNS]
         if unknown:
             raise CurationError(
                 f"{where}: unknown column {unknown[0]!r}",
-                f"the columns are {', '.join(COLUMNS)}; remarks go into note",
+                f"use the columns {', '.join(COLUMNS)}; write remarks into note",
             )
         if given.get(""):
             raise CurationError(
                 f"{where} line {line}: more cells than columns",
-                "put a note that holds a comma into quotation marks",
+                "put a note that contains a comma into quotation marks",
             )
         edit = Edit(line, *(row.get(name, "") for name in COLUMNS))
         edits.append(edit._replace(action=edit.action.casefold()))
@@ -66,24 +70,28 @@ def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> lis
 def _check(edit: Edit, where: str) -> None:
     place = f"{where} line {edit.line}"
     if not edit.domain or not edit.term:
-        raise CurationError(f"{place}: names no domain and term", "fill both, or delete the line")
+        raise CurationError(
+            f"{place}: domain or term is missing", "fill in both, or delete the line"
+        )
     if edit.action and edit.action not in ACTIONS:
         raise CurationError(
-            f"{place}: unknown action {edit.action!r}", f"write one of {', '.join(ACTIONS)}"
+            f"{place}: unknown action {edit.action!r}", f"use one of {', '.join(ACTIONS)}"
         )
     needs = edit.action in ("merge", "rename")
     if needs and not edit.into:
         raise CurationError(
             f"{place}: {edit.action} without «into»",
-            "write the term that it merges into, or its new name, in column «into»",
+            "write the term to merge into, or the new name, into the column «into»",
         )
     if edit.into and not needs:
         raise CurationError(
-            f"{place}: «into» goes with merge or rename, not with {edit.action or 'no action'}",
-            "name the action, or empty «into»",
+            f"{place}: «into» is only for merge and rename, not for {edit.action or 'no action'}",
+            "write merge or rename as the action, or clear «into»",
         )
     if edit.action == "merge" and edit.into == edit.term:
-        raise CurationError(f"{place}: {edit.term!r} is merged into itself", "fix «into»")
+        raise CurationError(
+            f"{place}: {edit.term!r} is merged into itself", "write another term into «into»"
+        )
 
 
 def _contradictions(edits: list[Edit], where: str) -> None:

@@ -1,4 +1,4 @@
-"""A term's story: where it came from, what was decided and why, and which items bear its name."""
+"""The history of a term: its sources, the decision with its reason, and the items that use it."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from curation.terms.select import Selection
 
 
 def named(selection: Selection, name: str, domain: str | None = None) -> list[Candidate]:
-    """The candidates that a text, an older text, a Wikidata id or a term's id names."""
+    """The candidates with this text, older text, Wikidata id or term id."""
     wanted = same_text(name)
     return [
         c
@@ -25,22 +25,22 @@ def named(selection: Selection, name: str, domain: str | None = None) -> list[Ca
 
 
 def old_texts(candidate: Candidate, items: Iterable[Item]) -> list[str]:
-    """The ids of a term's items that carry an older text and not the present one."""
+    """The ids of a term's items that contain an older text of the term."""
     new = same_text(candidate.text)
     old = [name for name in map(same_text, candidate.names) if name != new]
 
-    def carries_old(item: Item) -> bool:
+    def has_old(item: Item) -> bool:
         text = same_text(" ".join((item.context, *(a.sentence for a in item.associations))))
-        # «producer» in «film producer» is no older text where that is the new one.
+        # If the new text is «film producer», its part «producer» is not the older text.
         without = text.replace(new, " ")
-        return any(_holds(text if new in name else without, name) for name in old)
+        return any(_has_word(text if new in name else without, name) for name in old)
 
-    return [item.id for item in items if item.term == candidate.id and carries_old(item)]
+    return [item.id for item in items if item.term == candidate.id and has_old(item)]
 
 
-def _holds(text: str, name: str) -> bool:
-    """Whether a text holds a name as a word; scripts without spaces have no such edge."""
-    places = [found.span() for found in re.finditer(re.escape(name), text)]
+def _has_word(text: str, name: str) -> bool:
+    """Whether a text contains a name as a whole word; in scripts without case, anywhere."""
+    places = [match.span() for match in re.finditer(re.escape(name), text)]
     edges = [text[max(start - 1, 0) : start] + text[stop : stop + 1] for start, stop in places]
     return any(not any(c.lower() != c.upper() or c.isdigit() for c in edge) for edge in edges)
 
@@ -54,15 +54,15 @@ def story(
     items: Sequence[Item],
     languages: Sequence[str],
 ) -> dict[str, Any]:
-    """All that is known of a candidate, as plain content.
+    """Everything known about a candidate, as plain data.
 
     Args:
         candidate: the candidate.
-        selection: the selection that it is of.
+        selection: the selection that contains it.
         facts: Wikidata's counts and entities.
-        edits: people's word.
+        edits: the manual edits.
         items: the campaign's items.
-        languages: language codes for the labels of what lies above.
+        languages: language codes for the labels of its parents and classes.
     """
     entities = {entity.id: entity for entity in facts.entities}
     term = next((t for t in selection.terms if t.id == candidate.id), None)
@@ -110,9 +110,9 @@ def _item(
 ) -> dict[str, Any]:
     entity = entities.get(qid)
     counts = [c for c in facts.counts if c.item == qid and c.domain == candidate.domain]
-    found: dict[str, Any] = {"id": qid, "counts": {c.property: c.count for c in counts}}
+    with_counts: dict[str, Any] = {"id": qid, "counts": {c.property: c.count for c in counts}}
     if entity is None:
-        return found
+        return with_counts
 
     def labels(ids: Iterable[str]) -> dict[str, str | None]:
         return {
@@ -120,7 +120,7 @@ def _item(
             for i in sorted(ids, key=number)
         }
 
-    return found | {
+    return with_counts | {
         "labels": entity.labels,
         "description": entity.description,
         "aliases": list(entity.aliases),

@@ -1,4 +1,4 @@
-"""What is asked of Wikidata and what comes of it: the same by query service and by dump."""
+"""Requests for Wikidata's facts, and the facts: the same for the query service and the dump."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -9,11 +9,11 @@ SUBCLASS, INSTANCE = "P279", "P31"
 DEMONYM, FEMININE, MASCULINE = "P1549", "P2521", "P3321"
 
 
-class Ask(NamedTuple):
-    """What a domain asks: objects of these properties, counted by the subjects that state them.
+class FactRequest(NamedTuple):
+    """The facts that a domain needs: the objects of properties, with the number of subjects.
 
-    ``population`` restricts the subjects: for each property one of its items must be stated, as
-    ``(("P27", ("Q252",)),)`` for people of Indonesia.
+    ``population`` restricts the subjects. A subject must state, for each property in it, one of the
+    items: ``(("P27", ("Q252",)),)`` selects people of Indonesia.
     """
 
     domain: str
@@ -22,14 +22,14 @@ class Ask(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Counts of all objects; entities for the looked-up ones and all that lies above them."""
+    """The counts of all objects, and the entities of looked-up objects and of all their parents."""
 
     counts: list[Count]
     entities: list[Entity]
 
 
 def languages(language: str, fallbacks: Iterable[str] = ()) -> tuple[str, ...]:
-    """Wikidata's codes of a language, nearest first, and of its fallbacks.
+    """Wikidata's codes for a language and its fallbacks, nearest first.
 
     >>> languages("pt-BR", ["en"])
     ('pt-br', 'pt', 'mul', 'en')
@@ -40,7 +40,7 @@ def languages(language: str, fallbacks: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def wiki(language: str) -> str:
-    """The Wikipedia of a language, as its host name and a dump's sitelinks begin.
+    """The code of a language's Wikipedia, with which its host name and sitelinks begin.
 
     >>> wiki("pt-BR"), wiki("nb")
     ('pt', 'no')
@@ -50,7 +50,7 @@ def wiki(language: str) -> str:
 
 
 def best(texts: Mapping[str, str], languages: Sequence[str]) -> str | None:
-    """The text in the first of the languages that has one.
+    """The text in the first language that has one, or None.
 
     >>> best({"en": "baker", "de": "Bäcker"}, ["de", "en"])
     'Bäcker'
@@ -59,7 +59,7 @@ def best(texts: Mapping[str, str], languages: Sequence[str]) -> str | None:
 
 
 def number(qid: str) -> int:
-    """A Wikidata id's number, by which ids are ordered.
+    """The number in a Wikidata id; ids are sorted by it.
 
     >>> number("Q42")
     42
@@ -68,7 +68,7 @@ def number(qid: str) -> int:
 
 
 def above(ids: Iterable[str], parents: Mapping[str, Sequence[str]]) -> set[str]:
-    """The ids and everything above them; a circle ends where it began.
+    """The ids and all their ancestors; circles are allowed.
 
     >>> sorted(above(["a"], {"a": ["b"], "b": ["a", "c"]}))
     ['a', 'b', 'c']
@@ -84,7 +84,7 @@ def above(ids: Iterable[str], parents: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 def in_order(counts: Iterable[Count], entities: Iterable[Entity]) -> Facts:
-    """Facts in the one order in which they are written, whatever brought them."""
+    """Facts in the order in which they are written, the same for every source."""
     return Facts(
         sorted(counts, key=lambda c: (c.domain, c.property, -c.count, number(c.item))),
         sorted(entities, key=lambda e: number(e.id)),

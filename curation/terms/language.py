@@ -1,4 +1,4 @@
-"""What is known of languages: where a label's head word stands, plurals, odd labels."""
+"""Facts about languages: the position of a label's head word, plurals, odd labels."""
 
 import re
 import unicodedata
@@ -32,13 +32,13 @@ COMPOUNDS = {
     "th",
     "zh",
 }
-"""Languages that write «film actor» as one word, or put no spaces between words."""
+"""Languages that write «film actor» as one word, or have no spaces between words."""
 
-LONGEST = 60  # characters; a label that is longer is a sentence
+LONGEST = 60  # characters; a longer label is a sentence
 
 
 def head_of(language: str, setting: str = "auto") -> Head:
-    """Where the head word of a label stands: as set, else as known of the language.
+    """The position of the head word in a label: the setting, or the default of the language.
 
     >>> head_of("en-GB"), head_of("id"), head_of("ru"), head_of("ru", "last")
     ('last', 'first', 'none', 'last')
@@ -48,7 +48,7 @@ def head_of(language: str, setting: str = "auto") -> Head:
 
 
 def is_head(parent: str, child: str, *, head: Head, language: str) -> bool:
-    """Whether a label is the head of another, longer one.
+    """Whether a label is the head of a longer label.
 
     >>> is_head("producer", "assistant producer", head="last", language="en")
     True
@@ -86,9 +86,9 @@ def plurals(word: str) -> set[str]:
 
 
 def script(text: str) -> str:
-    """The script of most letters of a text, as Unicode's names of letters begin; or nothing.
+    """The script of most letters of a text, by Unicode's names; empty if there are no letters.
 
-    Japanese is one script, though it has three.
+    The three scripts of Japanese count as one.
 
     >>> script("Bäcker"), script("актёр"), script("パン"), script("12")
     ('LATIN', 'CYRILLIC', 'CJK', '')
@@ -103,45 +103,45 @@ def _script(letter: str) -> str:
 
 
 def usual_script(labels: Iterable[str]) -> str:
-    """The script of at least four in five labels, or nothing."""
+    """The script of at least four in five labels, or an empty text."""
     scripts = Counter(map(script, labels))
     name, n = scripts.most_common(1)[0] if scripts else ("", 0)
     return name if n >= 0.8 * scripts.total() else ""
 
 
 def odd(label: str, *, title: str | None, aliases: Collection[str], usual: str = "") -> str | None:
-    """Why a label looks vandalised or mistaken, or None.
+    """Why a label looks vandalised or wrong, or None.
 
     Args:
         label: the label.
-        title: the item's article in the same language.
-        aliases: its other names there.
+        title: the title of the item's article in the same language.
+        aliases: the item's other names in that language.
         usual: the script of the other labels.
 
     >>> odd("Jajaja", title=None, aliases=[])
     'it repeats itself'
     >>> odd("Relajación", title="Religion", aliases=["faith", "religious belief"])
-    'nothing like its article «Religion» and its aliases'
+    'not similar to its article «Religion» or to its aliases'
     >>> odd("baker", title="Baker", aliases=["bread maker"])
     """
     if not any(c.isalpha() for c in label):
-        return "it has no letter"
+        return "it has no letters"
     if len(label) > LONGEST:
         return f"it is longer than {LONGEST} characters"
     if "://" in label or any(unicodedata.category(c) in {"Cc", "Cn", "Co", "So"} for c in label):
-        return "it holds an address or a sign that is no text"
+        return "it contains a web address or a character that is not text"
     if re.search(r"([^\W\d_])\1\1\1", label) or re.fullmatch(r"(\w{2,3})\1\1+", label.casefold()):
         return "it repeats itself"
     if usual and not any(_script(c) == usual for c in label if c.isalpha()):
         return f"the other labels are in {usual.capitalize()} letters"
-    # One witness is too few: articles bear the name of a neighbouring thing often enough.
+    # The title alone is not enough: an article often has the name of a related thing.
     if title and aliases and not any(_akin(label, other) for other in (title, *aliases)):
-        return f"nothing like its article «{title}» and its aliases"
+        return f"not similar to its article «{title}» or to its aliases"
     return None
 
 
 def _akin(one: str, other: str) -> bool:
-    """Whether two names share the beginning of a word; without spaces, a letter."""
+    """Whether two names share the beginning of a word; in scripts without spaces, a letter."""
     if script(one) not in {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN"}:
         return bool(set(same_text(one)) & set(same_text(other)) - {" "})
     begins = [{word[:4] for word in re.findall(r"\w+", same_text(text))} for text in (one, other)]

@@ -1,4 +1,4 @@
-"""Which candidates are one term: the same label, variants, the too fine-grained; and thresholds."""
+"""Merging candidates: same labels, variants and terms that are too specific; and thresholds."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -11,9 +11,9 @@ from curation.terms.language import Head, is_head, plurals
 
 
 def stems(texts: Iterable[str], *, language: str) -> dict[str, str]:
-    """Each text's stem: equal for spelling variants and, in English, regular plurals.
+    """Each text's stem: the same for spelling variants and, in English, for regular plurals.
 
-    Only in English do accents make no other word.
+    Accents are ignored only in English; in other languages they make a different word.
 
     >>> stems(["Film Makers", "filmmaker"], language="en")
     {'Film Makers': 'filmmaker', 'filmmaker': 'filmmaker'}
@@ -26,15 +26,16 @@ def stems(texts: Iterable[str], *, language: str) -> dict[str, str]:
     return {text: singular.get(key, key) for text, key in keys.items()}
 
 
-def join(found: Sequence[Candidate], *, language: str) -> None:
-    """Let candidates of one label go up in the most frequent of them; variants likewise.
+def join(candidates: Sequence[Candidate], *, language: str) -> None:
+    """Merge candidates with the same label, or variants of one, into the most frequent of them.
 
-    What people, lists or answers name stays as it is named; a place is no variant of its people.
+    Candidates named by edits, word lists or answers stay as they are. A place is not a variant of
+    its demonym.
     """
-    stem = stems((c.text for c in found if c.alive), language=language)
+    stem = stems((c.text for c in candidates if c.alive), language=language)
     same: dict[str, Candidate] = {}
     akin: dict[str, Candidate] = {}
-    for candidate in sorted(found, key=lambda c: (not c.said, *c.order())):
+    for candidate in sorted(candidates, key=lambda c: (not c.fixed, *c.order())):
         if not candidate.alive:
             continue
         other = same.setdefault(same_text(candidate.text), candidate)
@@ -43,12 +44,12 @@ def join(found: Sequence[Candidate], *, language: str) -> None:
             other, reason = akin.setdefault(stem[candidate.text], candidate), "variant"
         other = end(other)
         forms = bool(candidate.item) and candidate.item == other.item
-        if other is not candidate and not candidate.said and not forms:
+        if other is not candidate and not candidate.fixed and not forms:
             candidate.join(other, reason)
 
 
-def one_family(found: Iterable[Candidate]) -> None:
-    """Let families that share a term be one: of two places whose people bear one name."""
+def one_family(candidates: Sequence[Candidate]) -> None:
+    """Join families that share a term, such as two places whose people have the same name."""
     same: dict[str, str] = {}
 
     def first(family: str) -> str:
@@ -56,37 +57,39 @@ def one_family(found: Iterable[Candidate]) -> None:
             family = same[family]
         return family
 
-    for candidate in found:
+    for candidate in candidates:
         other = end(candidate)
         if candidate.reason in ("same_label", "variant") and candidate.family:
             other.family = other.family or candidate.family
-            one, two = sorted((first(candidate.family), first(other.family)))
-            if one != two:
-                same[two] = one
-    for candidate in found:
+            kept, joined = sorted((first(candidate.family), first(other.family)))
+            if kept != joined:
+                same[joined] = kept
+    for candidate in candidates:
         candidate.family = first(candidate.family) if candidate.family else None
 
 
-def frequent(found: Iterable[Candidate], knobs: DomainSettings) -> tuple[set[Candidate], str]:
-    """The candidates that the domain's thresholds take, on rolled-up counts.
+def frequent(
+    candidates: Iterable[Candidate], settings: DomainSettings
+) -> tuple[set[Candidate], str]:
+    """The candidates that reach the domain's thresholds with their rolled-up counts.
 
     Returns:
-        Those taken, people's among them; and what the others fell short of.
+        The candidates to keep, including all fixed ones; and the threshold that the others miss.
     """
-    ranked = sorted((c for c in found if c.alive), key=Candidate.order)
-    taken = {c for c in ranked if c.said}
+    ranked = sorted((c for c in candidates if c.alive), key=Candidate.order)
+    taken = {c for c in ranked if c.fixed}
     shares = {c.item: c.rolled for c in reversed(ranked)}
     total, seen = sum(shares.values()), {c.item for c in taken}
     covered = sum(shares[item] for item in seen)
     for candidate in ranked:
         if candidate in taken:
             continue
-        if candidate.rolled < max(knobs.min_count, 1):
-            return taken, f"the domain asks for {max(knobs.min_count, 1):,}"
-        if knobs.top and len(taken) >= knobs.top:
-            return taken, f"the domain takes the {knobs.top:,} most frequent"
-        if candidate.item not in seen and covered >= knobs.coverage * total - 1e-6:
-            return taken, f"the more frequent ones hold {knobs.coverage:.0%} of all"
+        if candidate.rolled < max(settings.min_count, 1):
+            return taken, f"the domain requires {max(settings.min_count, 1):,}"
+        if settings.top and len(taken) >= settings.top:
+            return taken, f"the domain keeps the {settings.top:,} most frequent"
+        if candidate.item not in seen and covered >= settings.coverage * total - 1e-6:
+            return taken, f"more frequent candidates have {settings.coverage:.0%} of all statements"
         taken.add(candidate)
         if candidate.item not in seen:
             seen.add(candidate.item)
@@ -95,8 +98,8 @@ def frequent(found: Iterable[Candidate], knobs: DomainSettings) -> tuple[set[Can
 
 
 def merge_fine(
-    found: list[Candidate],
-    knobs: DomainSettings,
+    candidates: list[Candidate],
+    settings: DomainSettings,
     entities: Mapping[str, Entity],
     *,
     listed: Iterable[Candidate] = (),
@@ -105,26 +108,27 @@ def merge_fine(
     head: Head,
     language: str,
 ) -> None:
-    """Merge the too fine-grained into what they are a kind of (StereoSet, ACL §4.1: «assistant
-    producer» into «producer»), then drop what is too rare.
+    """Merge candidates that are too specific into more general ones, and drop those too rare.
 
-    With a known place of the head word a candidate goes up in the item above it whose label is
-    its head, be that among the counted or not; «all» merges every such candidate, «rare» only
-    those that the thresholds would drop. Without, a rare one goes up in the nearest counted item
-    above it that is at least as frequent. Thresholds are taken on the rolled-up counts.
+    StereoSet (ACL §4.1) merges «assistant producer» into «producer». If the position of the head
+    word is known, a candidate is merged into the ancestor whose label is its head word, counted or
+    not. The setting "all" merges every such candidate, "rare" only those that the thresholds would
+    drop. If the position is not known, a rare candidate is merged into the nearest counted ancestor
+    that is at least as frequent. The thresholds apply to the rolled-up counts.
 
     Args:
-        found: a domain's candidates; items above that gain a count of their own are added.
-        knobs: its settings.
-        entities: what is known of items, by id.
-        listed: candidates that no facts are known of; what is counted may go up in them.
-        flaw: what is wrong with where an item stands; what has a flaw is merged into by nobody.
+        candidates: a domain's candidates; ancestors that gain a count are added to them.
+        settings: the settings of the domain.
+        entities: the looked-up items, by id.
+        listed: candidates without facts; other candidates can be merged into them.
+        flaw: what is wrong with an item's place in the hierarchy; nothing is merged into an item
+            with a flaw.
         own: the campaign's language codes.
-        head: where a label's head word stands.
+        head: the position of the head word in a label.
         language: the campaign's language.
     """
-    named = {c.item: c for c in found if c.form == "name"}
-    texts = {same_text(c.text): c for c in sorted([*found, *listed], key=_rank, reverse=True)}
+    named = {c.item: c for c in candidates if c.form == "name"}
+    texts = {same_text(c.text): c for c in sorted([*candidates, *listed], key=_rank, reverse=True)}
     higher = {qid: e.parents for qid, e in entities.items()}
     labels = {qid: label for qid, e in entities.items() if (label := best(e.labels, own))}
 
@@ -134,13 +138,13 @@ def merge_fine(
         elif item not in named:
             entity = entities[item]
             named[item] = Candidate(
-                found[0].domain,
+                candidates[0].domain,
                 labels[item],
                 item=item,
                 description=entity.description or "",
                 parents=entity.parents,
             )
-            found.append(named[item])
+            candidates.append(named[item])
             texts[same_text(labels[item])] = named[item]
         return end(named[item])
 
@@ -157,20 +161,20 @@ def merge_fine(
         return None
 
     forms: dict[str, list[Candidate]] = {}
-    for candidate in found:
-        if candidate.alive and candidate.form != "name" and not candidate.said:
+    for candidate in candidates:
+        if candidate.alive and candidate.form != "name" and not candidate.fixed:
             forms.setdefault(candidate.item, []).append(candidate)
     targets: dict[Candidate, Candidate] = {}
-    for candidate in list(found) if knobs.merge != "none" else ():
-        if candidate.alive and candidate.form == "name" and not candidate.said:
+    for candidate in list(candidates) if settings.merge != "none" else ():
+        if candidate.alive and candidate.form == "name" and not candidate.fixed:
             goal = _nearest(candidate, named, higher) if head == "none" else by_head(candidate)
             if goal is not None and goal is not candidate:
                 targets[candidate] = goal
-    every = knobs.merge == "all" and head != "none"
+    every = settings.merge == "all" and head != "none"
     while True:
-        # From the leaves up, so that what gains enough on the way is not merged itself. Goals
-        # have shorter labels, or come first in order: there is no circle.
-        taken, short = frequent(found, knobs)
+        # From the leaves up, so that a candidate that gains enough statements is not merged itself.
+        # Goals have shorter labels, or come first in order, so there are no circles.
+        taken, missed = frequent(candidates, settings)
         going = [c for c in targets if c.alive and (every or c not in taken)]
         goals = {targets[c] for c in going}
         leaves = [c for c in going if c not in goals]
@@ -180,22 +184,22 @@ def merge_fine(
             goal = end(targets[candidate])
             candidate.merge(goal, "too_fine", f"a kind of {targets[candidate].text}")
             for form in forms.get(candidate.item, ()):
-                # The female form of the finer term goes up in that of the wider.
+                # The feminine form of the specific term is merged into that of the general term.
                 mate = next((f for f in forms.get(goal.item, ()) if f.form == form.form), None)
                 into = end(mate) if mate else goal
                 form.merge(into, "too_fine", f"a kind of {into.text}")
-    for candidate in found:
+    for candidate in candidates:
         if candidate.alive and candidate not in taken:
-            candidate.drop("too_rare", f"{candidate.rolled:,} statements; {short}")
+            candidate.drop("too_rare", f"{candidate.rolled:,} statements; {missed}")
 
 
 def _rank(candidate: Candidate) -> tuple[bool, tuple[int, int, int, str]]:
     return not candidate.alive, candidate.order()
 
 
-def settle(found: Iterable[Candidate]) -> None:
-    """What went up in a candidate that is not kept is not kept either."""
-    for candidate in found:
+def settle(candidates: Iterable[Candidate]) -> None:
+    """Drop candidates that were merged into a dropped one."""
+    for candidate in candidates:
         last = end(candidate)
         if candidate.status == "merged" and not last.alive:
             candidate.status, candidate.reason = "dropped", last.reason
@@ -203,7 +207,7 @@ def settle(found: Iterable[Candidate]) -> None:
 
 
 def end(candidate: Candidate) -> Candidate:
-    """What a candidate went up in at last; itself where it did not."""
+    """The candidate at the end of a chain of merges; itself if it was not merged."""
     while candidate.into is not None:
         candidate = candidate.into
     return candidate
@@ -212,7 +216,7 @@ def end(candidate: Candidate) -> Candidate:
 def _nearest(
     candidate: Candidate, named: Mapping[str, Candidate], higher: Mapping[str, Sequence[str]]
 ) -> Candidate | None:
-    """The nearest counted item above this one that comes before it in order."""
+    """The nearest counted ancestor that comes before this candidate in order."""
     level, seen = [candidate.item], {candidate.item}
     while level:
         level = [*{p: None for qid in level for p in higher.get(qid, ()) if p not in seen}]

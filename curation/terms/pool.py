@@ -1,4 +1,4 @@
-"""A domain's candidates, and people's word on them."""
+"""A domain's candidates, and the word lists, answers and edits that apply to them."""
 
 import re
 from collections import defaultdict
@@ -16,7 +16,7 @@ from curation.terms.merging import end, stems
 
 
 def new_id(domain: str, text: str) -> str:
-    """A term's id: a digest of its domain and of the text under which it was first met.
+    """A term's id: a digest of its domain and its first text.
 
     >>> new_id("profession", "baker")
     'term-5917ec1f7047c9ae702f'
@@ -26,10 +26,17 @@ def new_id(domain: str, text: str) -> str:
 
 @dataclass
 class Pool:
-    """A domain's candidates, and people's word on them."""
+    """A domain's candidates, and the edits that were applied to them.
+
+    Attributes:
+        domain: the domain.
+        candidates: its candidates; new ones are added.
+        where: the path of the edits, for messages.
+        language: the campaign's language code.
+    """
 
     domain: str
-    found: list[Candidate]
+    candidates: list[Candidate]
     where: str
     language: str
 
@@ -38,26 +45,27 @@ class Pool:
         self.acted: dict[Candidate, Edit] = {}
         self.spellings: dict[str, Candidate] = {}
         self.by_name: dict[str, list[Candidate]] = defaultdict(list)
-        for candidate in self.found:
+        for candidate in self.candidates:
             self.by_name[candidate.text].append(candidate)
             if candidate.form == "name":
                 self.by_name[candidate.item].append(candidate)
 
-        self.stems = stems((c.text for c in self.found), language=self.language)
+        self.stems = stems((c.text for c in self.candidates), language=self.language)
         self.by_stem: dict[str, list[Candidate]] = defaultdict(list)
-        for candidate in self.found:
+        for candidate in self.candidates:
             self.by_stem[self.stems[candidate.text]].append(candidate)
 
     def find(self, *names: str) -> Candidate | None:
-        """The candidate that the first of the names, a text or a Wikidata id, stands for; of
-        several the likeliest.
+        """The candidate with the first known name (a text or Wikidata id), or None.
+
+        If several candidates have the name, the most likely one.
         """
         for name in names:
             known = name.upper() if re.fullmatch(r"q\d+", name) else name
             if named := self.by_name.get(known):
 
                 def order(c: Candidate, known: str = known) -> tuple[Any, ...]:
-                    return known not in (c.text, c.item), not c.alive, not c.said, *c.order()
+                    return known not in (c.text, c.item), not c.alive, not c.fixed, *c.order()
 
                 return min(named, key=order)
         return None
@@ -65,9 +73,10 @@ class Pool:
     def name(
         self, text: str, source: Source, *, family: str = "", also: Iterable[str] = ()
     ) -> Candidate:
-        """A term that a list, an answer or people name: kept, whatever the rules say.
+        """The candidate for a term that a list, an answer or an edit names.
 
-        Candidates under one of the spellings in ``also`` are merged into it.
+        It is kept, whatever the rules say. Candidates with a spelling in ``also`` are merged into
+        it.
         """
         candidate = self.find(text) or self._new(text, source)
         self._keep(candidate, None)
@@ -81,20 +90,21 @@ class Pool:
 
     def _new(self, text: str, source: Source) -> Candidate:
         candidate = Candidate(self.domain, text, source=source)
-        self.found.append(candidate)
+        self.candidates.append(candidate)
         self.by_name[text].append(candidate)
         return candidate
 
     def met(self, terms: Sequence[Term]) -> None:
-        """The terms that answers have named. Where Wikidata's label has changed since, the text
-        that answers have stays.
+        """Add the terms that answers have named.
+
+        If Wikidata's label has changed since, the text in the answers stays.
         """
         texts = {term.text for term in terms}
         for term in terms:
             here = [c for c in self.by_name.get(term.text, ()) if c.item in term.wikidata]
             candidate = self.find(*term.wikidata)
-            if not here and candidate and not candidate.said and candidate.text not in texts:
-                candidate.text, candidate.said = term.text, True
+            if not here and candidate and not candidate.fixed and candidate.text not in texts:
+                candidate.text, candidate.fixed = term.text, True
                 self.by_name[term.text].append(candidate)
         for term in terms:
             if of := self.spellings.get(term.text):
@@ -102,12 +112,12 @@ class Pool:
             else:
                 candidate = self.name(term.text, "answers", family=term.family or "")
             candidate.id = term.id
-            # An item that is a candidate here comes along when that is joined, with its count.
+            # An item with a candidate here is added with its count when that candidate is merged.
             others = [qid for qid in term.wikidata if qid not in self.by_name]
             candidate.items = list(dict.fromkeys([*candidate.items, *others]))
 
     def _spelling(self, text: str, of: Candidate) -> Candidate:
-        """A second spelling that answers have named: merged into its term, as the list says."""
+        """Merge a second spelling that answers have named into its term, as the list says."""
         candidate = self.find(text)
         if candidate is None or candidate is of:
             candidate = self._new(text, "answers")
@@ -116,19 +126,26 @@ class Pool:
         return candidate
 
     def edit(self, edits: Iterable[Edit]) -> list[Rejection]:
-        """Apply people's word: additions and names first, then what refers to them."""
+        """Apply manual edits: additions and renames first, then the edits that refer to them.
+
+        Returns:
+            The edits of unknown terms.
+
+        Raises:
+            CurationError: edits contradict each other; the message names the lines.
+        """
         rejections: list[Rejection] = []
         rank = {"add": 1, "keep": 1, "drop": 2, "rename": 3, "merge": 4, "": 5}
 
         def order(edit: Edit) -> int:
-            # An item that is dropped by its id is no longer meant by its text.
+            # After an item is dropped by its id, its text refers to another candidate.
             by_id = edit.action == "drop" and re.fullmatch(r"[Qq]\d+", edit.term)
             return 0 if by_id else rank[edit.action]
 
         for _, group in groupby(sorted(edits, key=order), key=order):
-            # Rows of a kind mean the names as they were before: names may be handed on.
-            meant = [(edit, self.find(edit.term), self.find(edit.into)) for edit in group]
-            for edit, candidate, goal in meant:
+            # Rows of one kind refer to the names before any of them, so names may be passed on.
+            resolved = [(edit, self.find(edit.term), self.find(edit.into)) for edit in group]
+            for edit, candidate, goal in resolved:
                 if candidate is None and edit.action == "add":
                     candidate = self.name(edit.term, "edits")
                 if candidate is None or (edit.action == "merge" and goal is None):
@@ -136,11 +153,11 @@ class Pool:
                     rejections.append(self._unknown(edit, missing))
                 else:
                     self._apply(edit, candidate, goal)
-        self._see_if_names_are_free()
+        self._check_names_are_free()
         return rejections
 
     def _apply(self, edit: Edit, candidate: Candidate, goal: Candidate | None) -> None:
-        self._see_if_it_contradicts(edit, candidate)
+        self._check_contradiction(edit, candidate)
         self.edited.append((edit, candidate))
         candidate.note = edit.note or candidate.note
         nameless = candidate.reason == "no_label"
@@ -151,21 +168,21 @@ class Pool:
             if nameless:
                 raise CurationError(
                     f"{self.where} line {edit.line}: {edit.term!r} has no label in the language",
-                    "write rename, and its name in «into»",
+                    "use the action rename, and write its name into «into»",
                 )
             self._keep(candidate, "edited")
         elif edit.action == "drop":
             candidate.drop("edited", edit.note or "dropped")
-            candidate.said = True
+            candidate.fixed = True
         elif edit.action == "rename":
             self._rename(edit, candidate, nameless=nameless)
         elif goal is not None:
             self._merge(edit, candidate, goal, nameless=nameless)
 
-    def _see_if_it_contradicts(self, edit: Edit, candidate: Candidate) -> None:
+    def _check_contradiction(self, edit: Edit, candidate: Candidate) -> None:
         before = self.acted.setdefault(candidate, edit) if edit.action else edit
-        said = {(e.action in ("add", "keep") or e.action, e.into) for e in (before, edit)}
-        if len(said) > 1:
+        actions = {(e.action in ("add", "keep") or e.action, e.into) for e in (before, edit)}
+        if len(actions) > 1:
             raise CurationError(
                 f"{self.where} lines {before.line} and {edit.line}: {before.action} and "
                 f"{edit.action} for {candidate.text!r}",
@@ -173,28 +190,28 @@ class Pool:
             )
 
     def _gather(self, candidate: Candidate, name: str) -> None:
-        """What is said of a text holds for all items of that label, and for its variants."""
+        """Merge all candidates with this label or a variant of it into the candidate."""
         others = self.by_stem[self.stems[name]] if name in self.stems else ()
         for other in others:
             of_another = other is not candidate and other.item not in candidate.items
-            if of_another and other.alive and not other.said:
+            if of_another and other.alive and not other.fixed:
                 other.join(candidate, "same_label" if other.text == candidate.text else "variant")
 
     def _keep(self, candidate: Candidate, reason: str | None) -> None:
         candidate.revive()
-        candidate.said, candidate.reason = True, reason
+        candidate.fixed, candidate.reason = True, reason
 
-    def _see_if_names_are_free(self) -> None:
+    def _check_names_are_free(self) -> None:
         for edit, candidate in reversed(self.edited):
             others = (c for c in self.by_name[edit.into] if c.alive and c.text == edit.into)
             if edit.action == "rename" and any(c is not candidate for c in others):
                 raise CurationError(
                     f"{self.where} line {edit.line}: {edit.into!r} is a term already",
-                    "choose another name, or write merge",
+                    "choose another name, or use the action merge",
                 )
 
     def _rename(self, edit: Edit, candidate: Candidate, *, nameless: bool) -> None:
-        # What stood in for a missing label was never its text.
+        # Without a label, its text is only a placeholder.
         text = edit.into if nameless else candidate.text
         self._keep(candidate, "edited")
         candidate.id = candidate.id or self._id(candidate, text)
@@ -213,12 +230,12 @@ class Pool:
             raise CurationError(
                 f"{self.where} line {edit.line}: merges into {edit.into!r}, which another line "
                 "drops",
-                "merge into a term that stays",
+                "merge into a term that is kept",
             )
         if goal.into is None:
             self._keep(goal, "edited")
         named = [] if nameless else [candidate.text]
-        candidate.said = True
+        candidate.fixed = True
         candidate.merge(end(goal), "edited", edit.note or "merged")
         candidate.into = goal
         end(goal).names += [*named, *candidate.names]
@@ -232,15 +249,19 @@ class Pool:
         )
 
     def finish(self) -> None:
-        """Give every candidate its id; where another has it already, a digest with its item."""
+        """Give every candidate its id; if another one has it already, a digest with its item.
+
+        Raises:
+            CurationError: two kept terms have the same text; the message names the line.
+        """
         texts: dict[str, Candidate] = {}
-        for candidate in self.found:
+        for candidate in self.candidates:
             candidate.id = candidate.id or self._id(candidate, candidate.text)
             if candidate.alive and texts.setdefault(candidate.text, candidate) is not candidate:
                 lines = [e.line for e, c in self.edited if c.text == candidate.text]
                 raise CurationError(
                     f"{self.where} line {max(lines)}: {candidate.text!r} is a term already",
-                    "rename one of the two, or write merge",
+                    "rename one of the two, or use the action merge",
                 )
 
     def _id(self, candidate: Candidate, text: str) -> str:
@@ -254,22 +275,22 @@ class Pool:
         return name
 
     def families(self) -> dict[str, str]:
-        """People's families by term id.
+        """The families from edits, by term id.
 
         Raises:
-            CurationError: two lines give one term two families.
+            CurationError: two lines give one term different families.
         """
-        said: dict[str, Edit] = {}
-        # Of what was merged the family goes along, but its own word counts first.
+        by_term: dict[str, Edit] = {}
+        # A merged term passes its family on, but the family of the remaining term comes first.
         for edit, candidate in sorted(self.edited, key=lambda pair: pair[1].into is not None):
             last = end(candidate)
             if not edit.family or not last.alive:
                 continue
-            before = said.setdefault(last.id, edit)
+            before = by_term.setdefault(last.id, edit)
             if before.family != edit.family and last is candidate:
                 raise CurationError(
                     f"{self.where} lines {before.line} and {edit.line}: two families for "
                     f"{candidate.text!r}",
                     "delete one of the lines",
                 )
-        return {name: edit.family for name, edit in said.items()}
+        return {name: edit.family for name, edit in by_term.items()}

@@ -1,4 +1,4 @@
-"""From what Wikidata, word lists and answers offer, and people's word, to the list of targets."""
+"""Select the target terms from Wikidata's facts, word lists and answers, with manual edits."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ ALGORITHM = 3
 
 
 class Selection(NamedTuple):
-    """Every candidate with what became of it, the terms that were kept, edits of unknown terms."""
+    """All candidates with their status, the kept terms, and the edits of unknown terms."""
 
     candidates: list[Candidate]
     terms: list[Term]
@@ -26,7 +26,7 @@ class Selection(NamedTuple):
 
 
 def first_name(term: Term) -> str:
-    """The text under which a term was first met.
+    """The first text of a term, from which its id was made.
 
     >>> first_name(Term(id=new_id("d", "a"), text="b", domain="d", names=("c", "a")))
     'a'
@@ -46,75 +46,75 @@ def select(
     knobs: TermSettings | None = None,
     where: str = "edits.csv",
 ) -> Selection:
-    """Choose the target terms (StereoSet, ACL §4.1: «manually filter terms that are either
-    infrequent or too fine-grained»).
+    """Choose the target terms.
 
-    People's word comes first, then what a word list or an answer names, then the rules: places,
-    roots and labels; one label for several items; merging of the too fine-grained; thresholds on
-    the rolled-up counts.
+    StereoSet (ACL §4.1): «manually filter terms that are either infrequent or too fine-grained».
+    Manual edits come first, then names in word lists and answers. Then the rules apply, in this
+    order: places, roots and labels; one label of several items; merging of terms that are too
+    specific; thresholds on the rolled-up counts.
 
     Args:
-        domains: settings by domain.
+        domains: the settings of each domain.
         facts: Wikidata's counts and entities.
-        words: the word lists' words by domain.
+        words: the words of the word lists, by domain.
         met: terms that answers have named, with their permanent ids.
-        edits: people's word.
+        edits: the manual edits.
         language: the campaign's language code.
-        knobs: settings of stage 1.
-        where: the edits' file, for messages.
+        knobs: the settings of stage 1.
+        where: the path of the edits, for messages.
 
     Returns:
-        The candidates by domain and frequency, the terms by domain and text, the rejections.
+        The candidates by domain and frequency, the terms by domain and text, and the rejections.
 
     Raises:
-        CurationError: edits contradict one another; names the lines.
+        CurationError: edits contradict each other; the message names the lines.
     """
-    knobs = knobs or TermSettings()
-    shown = languages(language, knobs.fallbacks)
+    general = knobs or TermSettings()
+    shown = languages(language, general.fallbacks)
     own = languages(language)
     entities = {entity.id: entity for entity in facts.entities}
     pools: list[Pool] = []
     rejections: list[Rejection] = []
     for domain, settings in domains.items():
-        found = offers(
+        candidates = offers(
             domain,
             settings,
             facts.counts,
             entities,
             own=own,
             languages=shown,
-            least=knobs.least,
+            least=general.least,
         )
-        flaw = placing(settings, entities, knobs.generic)
-        check(found, entities, flaw)
-        pool = Pool(domain, found, where, language)
+        flaw = placing(settings, entities, general.generic)
+        check(candidates, entities, flaw)
+        pool = Pool(domain, candidates, where, language)
         pools.append(pool)
         for word in (words or {}).get(domain, ()):
             pool.name(word.text, "words", family=word.family, also=word.also)
         pool.met([term for term in met if term.domain == domain])
         rejections += pool.edit([edit for edit in edits if edit.domain == domain])
-        join(found, language=language)
-        ranked = [c for c in found if c.item]
+        join(candidates, language=language)
+        ranked = [c for c in candidates if c.item]
         known = len(ranked)
         merge_fine(
             ranked,
             settings,
             entities,
-            listed=[c for c in found if not c.item],
+            listed=[c for c in candidates if not c.item],
             flaw=flaw,
             own=own,
-            head=head_of(language, knobs.head),
+            head=head_of(language, general.head),
             language=language,
         )
-        found += ranked[known:]  # what lies above and was not counted
-        settle(found)
-        one_family(found)
+        candidates += ranked[known:]  # ancestors that were not counted
+        settle(candidates)
+        one_family(candidates)
         pool.finish()
-    # What is said of a domain that the campaign has left out is not wrong, only not needed now.
-    candidates = [c for pool in pools for c in sorted(pool.found, key=Candidate.order)]
-    said = {name: family for pool in pools for name, family in pool.families().items()}
-    kept = families([_term(c) for c in candidates if c.alive], said, language=language)
-    return Selection(candidates, kept, rejections)
+    # Edits of a domain that the campaign does not have now are ignored: they are not wrong.
+    everything = [c for pool in pools for c in sorted(pool.candidates, key=Candidate.order)]
+    edited = {name: family for pool in pools for name, family in pool.families().items()}
+    kept = families([_term(c) for c in everything if c.alive], edited, language=language)
+    return Selection(everything, kept, rejections)
 
 
 def _term(candidate: Candidate) -> Term:

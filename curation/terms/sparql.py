@@ -1,9 +1,9 @@
-"""What is asked of a query service, as SPARQL, and how its answers are read; no network here.
+"""SPARQL queries for a query service, and the reading of its answers, without network access.
 
-Standard SPARQL 1.1 and nothing of one engine's own, so that Blazegraph (today's Wikidata Query
-Service), QLever and Oxigraph answer alike: every prefix is declared, no label service, no hints,
-no HAVING, no paging, and VALUES stands in each branch of a UNION, since not every engine carries
-it in from outside.
+The queries are standard SPARQL 1.1, so that Blazegraph (today's Wikidata Query Service), QLever and
+Oxigraph give the same answers. Every prefix is declared. There is no label service, no hint, no
+HAVING and no paging. VALUES is in each branch of a UNION, because some engines do not apply it from
+outside.
 """
 
 import json
@@ -28,7 +28,7 @@ from curation.terms.facts import (
 
 Row = dict[str, dict[str, Any]]  # one binding: variable -> type, value and perhaps xml:lang
 Population = Sequence[tuple[str, Sequence[str]]]
-Said = dict[str, dict[str, set[str]]]  # of one item: kind of fact -> language or "" -> values
+ItemFacts = dict[str, dict[str, set[str]]]  # kind of fact -> language or "" -> values of one item
 
 PREFIXES = """\
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
@@ -39,7 +39,7 @@ PREFIX wdt: <http://www.wikidata.org/prop/direct/>
 PREFIX wikibase: <http://wikiba.se/ontology#>
 """
 ITEM = re.compile(r"http://www\.wikidata\.org/entity/(Q[1-9][0-9]*)")
-OWN_TEXTS = {  # kind of fact -> its predicate; texts in the campaign's own language
+OWN_TEXTS = {  # kind of fact -> its predicate, for texts in the campaign's language
     "alias": "skos:altLabel",
     "demonym": f"wdt:{DEMONYM}",
     "feminine": f"wdt:{FEMININE}",
@@ -47,14 +47,15 @@ OWN_TEXTS = {  # kind of fact -> its predicate; texts in the campaign's own lang
 }
 
 
-# --- questions ------------------------------------------------------------------------------
+# --- queries --------------------------------------------------------------------------------
 
 
 def counts(property: str, population: Population = ()) -> str:
-    """How many subjects state each object of a property.
+    """The query for the number of subjects that state each object of a property.
 
-    Without a population this is word for word the form that Blazegraph answers from its index
-    (ASTSimpleGroupByAndCountOptimizer): one more column, filter or triple and it counts by hand.
+    Without a population this is exactly the form that Blazegraph answers from its index
+    (ASTSimpleGroupByAndCountOptimizer). With any other column, filter or triple it would count row
+    by row.
 
     >>> print(counts("P106").splitlines()[-1])
     SELECT ?o (COUNT(?s) AS ?n) WHERE { ?s wdt:P106 ?o } GROUP BY ?o
@@ -63,32 +64,32 @@ def counts(property: str, population: Population = ()) -> str:
 
 
 def counts_of(items: Iterable[str], property: str, population: Population = ()) -> str:
-    """The same for some objects only."""
+    """The same query for some objects only."""
     return _counts(property, population, _values("o", items))
 
 
 def _counts(property: str, population: Population, values: str) -> str:
-    # A subject that states two of a property's items matches twice; otherwise triples are unique.
+    # A subject that states two items of the population matches twice; other matches are unique.
     twice = "DISTINCT " if any(len(items) > 1 for _, items in population) else ""
     where = f"{values}{_members(population)}?s wdt:{property} ?o"
     return f"{PREFIXES}SELECT ?o (COUNT({twice}?s) AS ?n) WHERE {{ {where} }} GROUP BY ?o"
 
 
 def objects(property: str, population: Population = ()) -> str:
-    """Only which objects a property has: less to do than counting them."""
+    """The query for the objects of a property without counts, which is less work."""
     where = f"{_members(population)}?s wdt:{property} ?o"
     return f"{PREFIXES}SELECT DISTINCT ?o WHERE {{ {where} }}"
 
 
 def details(items: Iterable[str], languages: Sequence[str], own: Sequence[str]) -> str:
-    """All that an ``Entity`` holds of some items, one fact a row: item, kind of fact, value."""
+    """The query for all fields of ``Entity``; each row has an item, a kind of fact and a value."""
     branches = {
         "label": "?o rdfs:label ?v" + _spoken(languages),
         "description": "?o schema:description ?v" + _spoken(languages),
-        **{kind: f"?o {said} ?v" + _spoken(own) for kind, said in OWN_TEXTS.items()},
+        **{kind: f"?o {predicate} ?v" + _spoken(own) for kind, predicate in OWN_TEXTS.items()},
         "parent": f"?o wdt:{SUBCLASS} ?v",
         "class": f"?o wdt:{INSTANCE} ?v",
-        # The query service writes it at the item, dumps at the page about the item.
+        # The query service has this number on the item, dumps have it on the page about the item.
         "sitelinks": "?o wikibase:sitelinks ?v",
         "links": "?page schema:about ?o . ?page wikibase:sitelinks ?v",
         "title": "?page schema:about ?o . ?page schema:name ?v . "
@@ -102,7 +103,7 @@ def details(items: Iterable[str], languages: Sequence[str], own: Sequence[str]) 
 
 
 def parents(items: Iterable[str]) -> str:
-    """What some items are subclasses of.
+    """The query for the items that some items are subclasses of.
 
     >>> print(parents(["Q1", "Q2"]).splitlines()[-1])
     SELECT ?o ?v WHERE { VALUES ?o { wd:Q1 wd:Q2 } ?o wdt:P279 ?v }
@@ -127,7 +128,7 @@ def _spoken(languages: Iterable[str]) -> str:
 
 
 def _written(code: str) -> str:
-    """A language code as the RDF dumps write it; some engines lower it, others keep it.
+    """A language code as the RDF dumps write it; some engines convert it to lower case.
 
     >>> _written("zh-hant"), _written("pt-br"), _written("en")
     ('zh-Hant', 'pt-BR', 'en')
@@ -141,9 +142,9 @@ def _written(code: str) -> str:
 
 
 def bindings(body: bytes) -> list[Row] | None:
-    """The rows of an answer in SPARQL's JSON form, or None where it is cut off or something else.
+    """The rows of an answer in SPARQL's JSON format; None if it is cut off or something else.
 
-    A service that runs out of time may say 200, send some rows, and end with an error's trace.
+    A service that runs out of time may answer 200, send some rows, and end with a stack trace.
 
     >>> bindings(b'{"results": {"bindings": []}}')
     []
@@ -157,20 +158,20 @@ def bindings(body: bytes) -> list[Row] | None:
 
 
 def rows(answer: Any) -> list[Row] | None:
-    """The same of an answer that is taken apart already."""
+    """The rows of an answer that is already decoded, or None."""
     try:
-        found: list[Row] = answer["results"]["bindings"]
-        fit = isinstance(found, list) and all(
-            isinstance(cell["value"], str) for row in found for cell in row.values()
+        table: list[Row] = answer["results"]["bindings"]
+        fit = isinstance(table, list) and all(
+            isinstance(cell["value"], str) for row in table for cell in row.values()
         )
-        total = answer.get("meta", {}).get("result-size-total", len(found))  # QLever says it
+        total = answer.get("meta", {}).get("result-size-total", len(table))  # only QLever has it
     except (AttributeError, KeyError, TypeError):
         return None
-    return found if fit and total == len(found) else None
+    return table if fit and total == len(table) else None
 
 
 def gist(text: str) -> str:
-    r"""What to show of an answer that is no result: the error in it, or how it begins.
+    r"""The text to show of an answer without results: its error message, or its beginning.
 
     >>> gist("SPARQL-QUERY: queryStr=…\njava.lang.Exception: Query deadline is expired.\n at …")
     '«java.lang.Exception: Query deadline is expired.»'
@@ -181,7 +182,7 @@ def gist(text: str) -> str:
 
 
 def item(cell: Mapping[str, Any] | None) -> str | None:
-    """The item that a cell stands for; None for unknown values, texts, properties, lexemes.
+    """The item in a cell; None for unknown values, texts, properties and lexemes.
 
     >>> item({"type": "uri", "value": "http://www.wikidata.org/entity/Q42"})
     'Q42'
@@ -195,55 +196,55 @@ def item(cell: Mapping[str, Any] | None) -> str | None:
 
 def read_counts(rows: Iterable[Row]) -> dict[str, int]:
     """The objects that are items, with their counts."""
-    found = ((item(row.get("o")), row) for row in rows)
-    return {name: int(row["n"]["value"]) for name, row in found if name}
+    objects = ((item(row.get("o")), row) for row in rows)
+    return {name: int(row["n"]["value"]) for name, row in objects if name}
 
 
 def read_objects(rows: Iterable[Row]) -> list[str]:
-    """The objects that are items, by number."""
+    """The objects that are items, sorted by number."""
     return _ordered(item(row.get("o")) for row in rows)
 
 
 def read_parents(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
-    """Of each item that is a subclass, of what."""
-    found: dict[str, list[str | None]] = defaultdict(list)
+    """The parents of each item: the items that it is a subclass of."""
+    parents: dict[str, list[str | None]] = defaultdict(list)
     for row in rows:
         if name := item(row.get("o")):
-            found[name].append(item(row.get("v")))
-    return {name: tuple(_ordered(above)) for name, above in found.items()}
+            parents[name].append(item(row.get("v")))
+    return {name: tuple(_ordered(above)) for name, above in parents.items()}
 
 
 def read_details(
     rows: Iterable[Row], languages: Sequence[str], own: Sequence[str]
 ) -> dict[str, Entity]:
-    """The items of which anything is known, as entities."""
-    found: dict[str, Said] = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
+    """The items in an answer, as entities."""
+    facts_of: dict[str, ItemFacts] = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
     for row in rows:
         name, value = item(row.get("o")), row.get("v")
         if name is None or value is None:
             continue
-        said = found[name][row["k"]["value"]]
+        values = facts_of[name][row["k"]["value"]]
         if row["k"]["value"] in {"parent", "class"}:
-            said[""].update(filter(None, [item(value)]))
+            values[""].update(filter(None, [item(value)]))
         else:
-            said[value.get("xml:lang", "").lower()].add(value["value"])
-    return {name: _entity(name, said, languages, own) for name, said in found.items()}
+            values[value.get("xml:lang", "").lower()].add(value["value"])
+    return {name: _entity(name, facts, languages, own) for name, facts in facts_of.items()}
 
 
-def _entity(name: str, said: Said, languages: Sequence[str], own: Sequence[str]) -> Entity:
+def _entity(name: str, facts: ItemFacts, languages: Sequence[str], own: Sequence[str]) -> Entity:
     texts = {
-        kind: tuple(dict.fromkeys(text for code in own for text in sorted(said[kind][code])))
+        kind: tuple(dict.fromkeys(text for code in own for text in sorted(facts[kind][code])))
         for kind in OWN_TEXTS
     }
-    links = {int(text) for kind in ("sitelinks", "links") for text in said[kind][""]}
-    titles = {text for spoken in said["title"].values() for text in spoken}
+    links = {int(text) for kind in ("sitelinks", "links") for text in facts[kind][""]}
+    titles = {text for in_language in facts["title"].values() for text in in_language}
     return Entity(
         id=name,
-        labels={code: min(said["label"][code]) for code in languages if said["label"][code]},
+        labels={code: min(facts["label"][code]) for code in languages if facts["label"][code]},
         aliases=texts["alias"],
-        description=best({c: min(t) for c, t in said["description"].items() if t}, languages),
-        parents=tuple(_ordered(said["parent"][""])),
-        classes=tuple(_ordered(said["class"][""])),
+        description=best({c: min(t) for c, t in facts["description"].items() if t}, languages),
+        parents=tuple(_ordered(facts["parent"][""])),
+        classes=tuple(_ordered(facts["class"][""])),
         sitelinks=max(links, default=0),
         title=min(titles, default=None),
         demonyms=texts["demonym"],

@@ -1,8 +1,8 @@
-"""Wikidata's facts from a query service: the one module of this stage that reaches the network.
+"""The connection to a query service: the only module of this stage that uses the network.
 
-Who runs the service asks for one request at a time, a name to write to, and that one waits when
-told to; who does not is shut out for a day. Every good answer is kept on disk as it comes, so that
-a run that was broken off goes on where it stopped.
+The services' operators ask for one request at a time, a contact address, and waiting when the
+service says so. They block clients that do not comply for a day. Every good answer is saved on disk
+at once, so an interrupted run continues where it stopped.
 """
 
 import math
@@ -34,26 +34,30 @@ ADDRESS = re.compile(r"https?://[\w.:@%-]+([/?]\S*)?")
 CONTACT = re.compile(r"[^\s@()<>]+@[^\s@()<>]+\.[^\s@()<>]+|https?://[^\s()<>]+\.[^\s()<>]+")
 NEVER_THERE = (MaxRetryError, ProxyError, SSLError)
 HALFWAY = (requests.ConnectionError, ChunkedEncodingError, ContentDecodingError)
-ASKED_TO_WAIT = 60.0  # seconds, where the service does not say how long; its operators' advice
-AGAIN = (5.0, 30.0)  # seconds before a second and a third try
-GOES_ON = "nothing is lost: what came so far is kept, and running this again goes on from there"
-SCAN = "take a dump instead: curation terms scan"
+ASKED_TO_WAIT = 60.0  # seconds, if the service does not say how long; its operators' advice
+AGAIN = (5.0, 30.0)  # seconds before the second and the third try
+GOES_ON = "nothing is lost: the answers so far are saved, and the next run continues from there"
+SCAN = "use a dump instead: curation terms scan"
 
 
 class TooHeavyError(Exception):
-    """The service could not answer, and may be able to answer less; says what it did."""
+    """The service could not answer, but may answer a smaller query; the message has its answer."""
 
 
 class _Flaw(NamedTuple):
-    """An answer that is of no use; another try may bring a better one."""
+    """A useless answer; another try may give a better one.
+
+    ``wait`` is the time in seconds before the next try. ``fix`` is set if a smaller query would not
+    help.
+    """
 
     what: str
     wait: float = 0.0
-    fix: str = ""  # where asking less would not help
+    fix: str = ""
 
 
 class _Patience(Retry):
-    """Waits through ``wait``, which tells the person first, as long as the service says."""
+    """Waits as long as the service says, with ``wait``, which informs the user first."""
 
     wait: Callable[[float, str], None]
 
@@ -74,14 +78,14 @@ class _Patience(Retry):
 
 
 class Service:
-    """An open connection to a query service; every good answer is kept in a folder.
+    """An open connection to a query service; every good answer is saved in a folder.
 
     Attributes:
-        url: where it is.
-        host: its name, for messages.
-        asked: how many questions it answered.
-        cached: how many answers were on disk from before.
-        oldest: when the oldest of those came; None where none was used.
+        url: the address of the service.
+        host: its host name, for messages.
+        asked: how many queries the service answered.
+        cached: how many answers came from the folder.
+        oldest: the time of the oldest answer from the folder; None if none was used.
     """
 
     def __init__(
@@ -99,15 +103,15 @@ class Service:
 
         Args:
             endpoint: a name of ``ENDPOINTS``, or the address of another SPARQL 1.1 service.
-            contact: an e-mail address or a page, where the service's people find the user.
+            contact: an e-mail address or a web page through which the operators can reach the user.
             cache: the folder of answers.
-            fresh: ask anew what was answered before this moment.
-            tell: told before each wait what it is for.
-            pause: waits so many seconds.
-            timeout: seconds to connect, and between two bytes of an answer.
+            fresh: ignore answers that were saved before this moment.
+            tell: called with the reason before each wait.
+            pause: waits for a number of seconds.
+            timeout: seconds to connect, and seconds between two bytes of an answer.
 
         Raises:
-            CurationError: no such service, or no contact.
+            CurationError: the endpoint or the contact is not valid.
         """
         self.url = _address(endpoint)
         self.host = urlsplit(self.url).netloc.rpartition("@")[2]
@@ -122,7 +126,7 @@ class Service:
         self._session.headers["User-Agent"] = (
             f"curation/{__version__} ({self._contact}) requests/{requests.__version__}"
         )
-        # urllib3 sees to what has no answer yet: connecting, and waiting where a time is given.
+        # urllib3 repeats failed connections, and waits if the service gives a time.
         patience = _Patience(
             total=10, connect=3, read=False, status=5, other=0, allowed_methods=None,
             raise_on_status=False,
@@ -138,15 +142,17 @@ class Service:
         self._session.close()
 
     def holds(self, query: str) -> bool:
-        """Whether the answer is on disk already."""
+        """Whether the answer to a query is already on disk."""
         return self._kept(query) is not None
 
     def select(self, query: str) -> list[sparql.Row]:
         """The rows that answer a SELECT query, from disk or from the service.
 
         Raises:
-            TooHeavyError: it failed each time as it does when out of time: asking less may do.
-            CurationError: it refuses, does not understand, or is not there.
+            TooHeavyError: each try failed as if the service ran out of time; a smaller query may
+                work.
+            CurationError: the service refuses or does not understand the query, or cannot be
+                reached.
         """
         path = self._path(query)
         if kept := self._kept(query):
@@ -177,10 +183,10 @@ class Service:
             rows, asked_at = sparql.rows(content), content["asked_at"]
             fits = isinstance(asked_at, str) and content["query"] == query
         except (OSError, ValueError, KeyError, TypeError):
-            return None  # not there, or damaged: it is asked again and written anew
+            return None  # missing or damaged: the service is asked again
         return (asked_at, rows) if fits and rows is not None else None
 
-    # --- one question
+    # --- one query
 
     def _ask(self, query: str) -> list[sparql.Row]:
         waits = iter(AGAIN)
@@ -198,7 +204,7 @@ class Service:
 
     def _post(self, query: str) -> list[sparql.Row] | _Flaw:
         try:
-            # A form, not the address: a few hundred items are too long for one.
+            # POST, because a few hundred items are too long for a URL.
             answer = self._session.post(
                 self.url, data={"query": query}, timeout=self._timeout, allow_redirects=False
             )
@@ -222,32 +228,36 @@ class Service:
 
     def _flaw(self, answer: requests.Response) -> _Flaw:
         status, text = answer.status_code, answer.content.decode("utf-8", "replace")
-        says, told = sparql.gist(text), "Retry-After" in answer.headers
-        what = f"answered {status}: {says}"
-        if status == 200 and text.lstrip().startswith("<"):  # asking less would bring it again
-            fix = "open it in a browser: the network may want a log-in, or it is no endpoint"
-            return _Flaw(f"answered with a page instead of results: {says}", fix=fix)
+        excerpt, time_given = sparql.gist(text), "Retry-After" in answer.headers
+        what = f"answered {status}: {excerpt}"
+        if status == 200 and text.lstrip().startswith("<"):  # a smaller query would not help
+            fix = (
+                "open the endpoint in a browser: the network may need a log-in, or the address is "
+                "not an endpoint"
+            )
+            return _Flaw(f"answered with a page instead of results: {excerpt}", fix=fix)
         if status == 200:
-            return _Flaw(f"the answer was cut off: {says}")
-        if status == 429 and not told and '"exception"' not in text:
-            return _Flaw(what, ASKED_TO_WAIT, f"it is busy; run this again later; {GOES_ON}")
-        if status in {413, 414, 429} and not told:  # 429 is also how QLever says that time ran out
+            return _Flaw(f"the answer was cut off: {excerpt}")
+        if status == 429 and not time_given and '"exception"' not in text:
+            busy = f"the service is busy; run this again later; {GOES_ON}"
+            return _Flaw(what, ASKED_TO_WAIT, busy)
+        if status in {413, 414, 429} and not time_given:  # QLever answers 429 if it ran out of time
             raise TooHeavyError(what)
-        if status == 408 or (status >= 500 and not (status == 503 and told)):
+        if status == 408 or (status >= 500 and not (status == 503 and time_given)):
             return _Flaw(what)
         fix = "check the endpoint's address"
         if status == 403:
             fix = (
-                f"it does not accept who asks: check contact = {self._contact!r} in [terms] of "
-                "campaign.toml; or it has shut you out for up to 24 hours after too many requests: "
-                f"wait a day; {GOES_ON}"
+                "the service does not accept your requests: "
+                f"check contact = {self._contact!r} in [terms] of campaign.toml. After too many "
+                f"requests it blocks you for up to 24 hours: then wait a day; {GOES_ON}"
             )
         elif status == 400:
-            fix = "it does not speak standard SPARQL 1.1, or this is a bug: report it"
+            fix = "the service does not support standard SPARQL 1.1, or this is a bug: report it"
         elif "Location" in answer.headers:
-            fix = f"if you trust the place, make the endpoint {answer.headers['Location']}"
+            fix = f"if you trust this address, set the endpoint to {answer.headers['Location']}"
         elif status in {429, 503}:
-            fix = f"it is busy; run this again later; {GOES_ON}"
+            fix = f"the service is busy; run this again later; {GOES_ON}"
         raise CurationError(f"{self.host}: {what}", fix)
 
 
@@ -255,8 +265,8 @@ def _address(endpoint: str) -> str:
     url = ENDPOINTS.get(endpoint, endpoint)
     if not ADDRESS.fullmatch(url):
         raise CurationError(
-            f"{endpoint!r} is no query service",
-            f"choose {' or '.join(ENDPOINTS)}, or write an address that begins with https://",
+            f"{endpoint!r} is not a query service",
+            f"use {' or '.join(ENDPOINTS)}, or an address that begins with https://",
         )
     return url
 
@@ -264,8 +274,8 @@ def _address(endpoint: str) -> str:
 def _contact(contact: str) -> str:
     if not (CONTACT.fullmatch(contact) and contact.isascii()):
         raise CurationError(
-            f"contact = {contact!r} is no e-mail address or page",
-            "write an e-mail address or a page of your project as contact in [terms] of "
-            "campaign.toml: Wikidata refuses requests without",
+            f"contact = {contact!r} is not an e-mail address or a web page",
+            "write an e-mail address or a web page of your project as contact in [terms] of "
+            "campaign.toml: Wikidata refuses requests without one",
         )
     return contact

@@ -87,7 +87,7 @@ def test_a_team_s_own_words_count(tmp_path: Path) -> None:
     assert "public_figure" not in {one.code for one in told(figure)}
     assert "public_figure" in {one.code for one in told(figure, own=own)}
     own.write_text("language,list,word\nen,figures,Zephyrina\n", "utf-8")
-    with pytest.raises(CurationError, match=r"words.csv line 2: no list 'figures'"):
+    with pytest.raises(CurationError, match=r"words.csv line 2: no list is called 'figures'"):
         told(figure, own=own)
 
 

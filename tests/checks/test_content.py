@@ -151,5 +151,7 @@ def test_the_search_in_long_texts_comes_to_an_end(text: str) -> None:
 
 def test_a_pattern_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content, "read_text", lambda _: "language,pattern,example\n*,a(,a\n")
-    with pytest.raises(CurationError, match=r"meta_text\.csv line 2: missing \)"):
+    with pytest.raises(
+        CurationError, match=r"meta_text\.csv line 2: invalid regular expression: missing \)"
+    ):
         meta_patterns("none of them")

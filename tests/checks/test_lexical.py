@@ -10,7 +10,7 @@ import pytest
 from curation.checks import lexical
 from curation.checks.lexical import check, check_targets, lexicon
 from curation.checks.lists import lists
-from curation.checks.surface import Asked, read
+from curation.checks.surface import ItemTexts, read
 from curation.records import GOLDS
 
 CONTEXT = "The baker is BLANK."
@@ -18,20 +18,22 @@ WORDS = lists("en")
 ENGLISH = lexicon(WORDS, [("profession", "baker")])[0]
 
 
-def fills(*words: str, context: str = CONTEXT) -> Asked:
+def fills(*words: str, context: str = CONTEXT) -> ItemTexts:
     a, b, c = (context.replace("BLANK", word) for word in (*words, *["kind"] * (3 - len(words))))
-    return Asked("intrasentence", "profession", "baker", context, (a, b, c), GOLDS)
+    return ItemTexts("intrasentence", "profession", "baker", context, (a, b, c), GOLDS)
 
 
-def says(text: str, context: str = "The baker came.") -> Asked:
-    return Asked("intersentence", "profession", "baker", context, (text, "It is.", "So."), GOLDS)
+def says(text: str, context: str = "The baker came.") -> ItemTexts:
+    return ItemTexts(
+        "intersentence", "profession", "baker", context, (text, "It is.", "So."), GOLDS
+    )
 
 
-def found(item: Asked) -> set[tuple[str, str]]:
+def found(item: ItemTexts) -> set[tuple[str, str]]:
     return {(one.code, one.detail) for one in check(read(item, WORDS), ENGLISH)}
 
 
-def codes(item: Asked) -> set[str]:
+def codes(item: ItemTexts) -> set[str]:
     return {code for code, _ in found(item)}
 
 
@@ -64,7 +66,7 @@ def test_english_is_checked_whole() -> None:
         (fills("liar", "honest"), "word_class_pair", "'honest' (ADJ) for 'liar' (NOUN)"),
     ],
 )
-def test_a_hit(item: Asked, code: str, detail: str) -> None:
+def test_a_hit(item: ItemTexts, code: str, detail: str) -> None:
     assert any(c == code and d.startswith(detail) for c, d in found(item)), found(item)
 
 
@@ -92,7 +94,7 @@ def test_a_hit(item: Asked, code: str, detail: str) -> None:
         (fills("kind", "gruff", "zzyzx"), "word_class_unrelated"),  # in no dictionary
     ],
 )
-def test_a_near_miss(item: Asked, code: str) -> None:
+def test_a_near_miss(item: ItemTexts, code: str) -> None:
     assert code not in codes(item)
 
 
@@ -135,7 +137,7 @@ def test_own_lists_serve_a_language_without_spaces(tmp_path: Path) -> None:
     words = lists("ja", own)
     made, why = lexicon(words, [])
     assert not {"violent_word", "public_figure"} & set(why)
-    item = Asked("intersentence", "d", "人", "人。", ("爆弾だ。", "信長だ。", "猫だ。"), GOLDS)
+    item = ItemTexts("intersentence", "d", "人", "人。", ("爆弾だ。", "信長だ。", "猫だ。"), GOLDS)
     told = [(o.code, o.at) for o in check(read(item, words), made) if o.code in lexical.LISTED]
     assert told == [("violent_word", 0), ("public_figure", 1)]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from curation.checks.content import meta_patterns
 from curation.checks.lists import NAMES, lists
-from curation.checks.surface import Asked, check, read, unchecked
+from curation.checks.surface import ItemTexts, check, read, unchecked
 from curation.files import CurationError
 from curation.records import GOLDS
 
@@ -17,22 +17,22 @@ INTRA = ("The baker is kind.", "The baker is gruff.", "The baker is octal.")
 INTER = ("He was up early.", "He got up late.", "Tin melts very quickly.")
 
 
-def intra(*sentences: str, context: str = "The baker is BLANK.", **changes: Any) -> Asked:
+def intra(*sentences: str, context: str = "The baker is BLANK.", **changes: Any) -> ItemTexts:
     a, b, c = (*sentences, *INTRA[len(sentences) :])
     return _asked("intrasentence", context, (a, b, c), changes)
 
 
-def inter(*sentences: str, context: str = "The baker came.", **changes: Any) -> Asked:
+def inter(*sentences: str, context: str = "The baker came.", **changes: Any) -> ItemTexts:
     a, b, c = (*sentences, *INTER[len(sentences) :])
     return _asked("intersentence", context, (a, b, c), changes)
 
 
-def _asked(kind: Any, context: str, three: tuple[str, str, str], changes: Any) -> Asked:
-    asked = Asked(kind, "profession", "baker", context, three, GOLDS)
+def _asked(kind: Any, context: str, three: tuple[str, str, str], changes: Any) -> ItemTexts:
+    asked = ItemTexts(kind, "profession", "baker", context, three, GOLDS)
     return asked._replace(**changes)
 
 
-def codes(item: Asked, language: str = "en", **knobs: Any) -> list[tuple[str, int | None]]:
+def codes(item: ItemTexts, language: str = "en", **knobs: Any) -> list[tuple[str, int | None]]:
     return [(one.code, one.at) for one in check(read(item, lists(language)), **knobs)]
 
 
@@ -78,7 +78,7 @@ def test_sound_items_have_no_finding() -> None:
         (inter("She was up early."), "pronouns_opposite", None),
     ],
 )
-def test_a_hit(item: Asked, code: str, at: int | None) -> None:
+def test_a_hit(item: ItemTexts, code: str, at: int | None) -> None:
     assert (code, at) in codes(item)
 
 
@@ -125,7 +125,7 @@ def test_a_hit(item: Asked, code: str, at: int | None) -> None:
         (inter("The noted knot is tied."), "negation_one_sided"),
     ],
 )
-def test_a_near_miss(item: Asked, code: str) -> None:
+def test_a_near_miss(item: ItemTexts, code: str) -> None:
     assert code not in {found for found, _ in codes(item)}
 
 
@@ -192,22 +192,22 @@ def test_text_about_the_task_is_found_where_patterns_are_given() -> None:
 
 # --- other languages ------------------------------------------------------------------------
 
-ARABIC = Asked(
+ARABIC = ItemTexts(
     *("intersentence", "profession", "خباز", "جاء الخباز."),
     ("استيقظ مبكرا؟", "نام حتى الظهر。", "القطة سوداء"),
     GOLDS,
 )
-JAPANESE = Asked(
+JAPANESE = ItemTexts(
     *("intrasentence", "profession", "パン屋", "そのパン屋はBLANKです。"),
     ("そのパン屋は親切です。", "そのパン屋は無愛想です。", "そのパン屋は青いです。"),
     GOLDS,
 )
-TURKISH = Asked(
+TURKISH = ItemTexts(
     *("intrasentence", "profession", "fırıncı", "Fırıncılar BLANK olur."),
     ("Fırıncılar iyi olur.", "fırıncılar kötü olur.", "Fırıncılar mavi olur"),
     GOLDS,
 )
-GERMAN = Asked(
+GERMAN = ItemTexts(
     *("intersentence", "profession", "Bäcker", "Der Bäcker kam."),
     ("Er hatte keine Zeit.", "Er hatte viel Zeit.", "Zinn schmilzt sehr leicht."),
     GOLDS,
@@ -223,7 +223,7 @@ def test_arabic_needs_no_capitals_and_joins_its_article() -> None:
     why = unchecked(lists("ar"))
     assert "articles or particles" in why["target_inflected"]
     assert "no list 'negation'" in why["negation_one_sided"]
-    assert why["capitals_lost"] == why["blank_glued"] == "«ar» has no capitals"
+    assert why["capitals_lost"] == why["blank_glued"] == "«ar» has no capital letters"
     assert "capitals_lost" not in unchecked(lists("ka"))
 
 
@@ -290,13 +290,13 @@ def test_every_list_that_is_shipped_may_be_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("language,word\nen,not\n", "no column list"),
+        ("language,word\nen,not\n", "missing column: list"),
         ("language,list,word\nen,negation,\n", "line 2"),
         ("language,list,word\nen,negation,*\n", "line 2"),
         ("language,list,word\nen,negation,n*t\n", "line 2"),
         ("language,list,word\nen,negation,no,way\n", "line 2"),
-        ("language,list,word\nen,negations,no\n", "no list 'negations'"),
-        ("language,list,word\nTurkish,negation,yok\n", "'Turkish' is no language code"),
+        ("language,list,word\nen,negations,no\n", "no list is called 'negations'"),
+        ("language,list,word\nTurkish,negation,yok\n", "'Turkish' is not a language code"),
     ],
 )
 def test_a_wrong_list_is_named(tmp_path: Path, text: str, wrong: str) -> None:
@@ -318,6 +318,6 @@ def test_any_text_can_be_checked(
     sentences: tuple[str, str, str], context: str, language: str
 ) -> None:
     for kind in ("intrasentence", "intersentence"):
-        item = Asked(kind, "d", "baker", context + "BLANK", sentences, GOLDS)  # type: ignore[arg-type]
+        item = ItemTexts(kind, "d", "baker", context + "BLANK", sentences, GOLDS)  # type: ignore[arg-type]
         for one in check(read(item, lists(language)), meta=meta_patterns(language)):
             assert one.at in (None, 0, 1, 2)

@@ -147,7 +147,7 @@ def test_words_of_the_team_s_own_are_looked_for_from_then_on(
     own.write_text("language,list,word\nen,figures,Tuesday\n", "utf-8")
     done = forked("import", "answers", table, "-c", campaign.root)
     assert done.code == 1
-    assert "words.csv line 2: no list 'figures'" in done.err
+    assert "words.csv line 2: no list is called 'figures'" in done.err
     own.unlink()
     assert "pitfalls" not in forked("import", "answers", table, "-c", campaign.root).out
 
@@ -163,7 +163,10 @@ def test_a_mistake_in_the_words_keeps_nobody_from_being_erased(
     own.write_text("language,list,word\nen,figures,Tuesday\n", "utf-8")
     done = forked("rounds", "withdraw", "w2", "--erase", "-c", campaign.root)
     assert done.code == 0
-    assert "words.csv line 2: no list 'figures'; the old results of that are deleted" in done.err
+    assert (
+        "words.csv line 2: no list is called 'figures'; the old results of that are deleted"
+        in done.err
+    )
     assert not (campaign.rounds / "main" / "pitfalls.jsonl").exists()
     kept = read_records(campaign.rounds / "main" / "items.jsonl", Item)
     assert [item.id for item in kept] == ["i1"]

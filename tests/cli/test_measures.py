@@ -175,7 +175,7 @@ def test_paths_in_the_settings_are_from_the_campaigns_folder_on(
     assert found["by"]["model"] == "mine"
     # What is named on the command line is looked for where that is.
     done = forked("measures", "keywords", "-c", finished, "--reference", counts.name)
-    assert "counts.tsv.gz: is no table of counted words" in done.err
+    assert "counts.tsv.gz: not a table of counted words" in done.err
     # A file that is not in the campaign's folder.
     counts.rename(tmp_path / "far.tsv.gz")
     far = f'reference = "{tmp_path / "far.tsv.gz"}"'

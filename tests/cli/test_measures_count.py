@@ -35,7 +35,11 @@ def test_a_corpus_is_counted(forked: Any, corpus: Path, tmp_path: Path) -> None:
     ("more", "what", "fix"),
     [
         (["--out", "counts.csv"], "counts.csv: not a name for a table", ".tsv.gz"),
-        (["--out", "c.tsv", "--language", "th"], "nothing here parts «th»", "cannot be counted"),
+        (
+            ["--out", "c.tsv", "--language", "th"],
+            "texts in «th» cannot be split",
+            "cannot be counted",
+        ),
         (["missing.txt", "--out", "c.tsv"], "missing.txt: no such file", "check the path"),
     ],
 )

@@ -42,7 +42,7 @@ OPEN = ("rounds", "open", "intrasentence", "--platform", "files")
         ((*OPEN, "--name", "n" * 200), "cannot be the name"),
         ((*OPEN, "--term", "bakker"), "no kept term 'bakker'"),
         ((*OPEN, "--domain", "race"), "no domain 'race'"),
-        (("rounds", "open", "review", "--name", "w"), "round w is one of intrasentence"),
+        (("rounds", "open", "review", "--name", "w"), "round w is of kind intrasentence"),
         (("rounds", "open", "validation", "--platform", "files"), "no item that lacks labels"),
         (
             ("rounds", "open", "validation", "--platform", "files", "--of", "zz"),

@@ -195,7 +195,7 @@ def test_too_few_people_are_told_so(forked: Any, tmp_path: Path) -> None:
     said = desk.refused("rounds", "export", "v", "--people", file)
     assert "too few people" in said
     file.write_text("ann\nben\nv-1\nann\n", "utf-8")
-    assert "'ann' stands twice" in desk.refused("rounds", "export", "v", "--people", file)
+    assert "'ann' is in it twice" in desk.refused("rounds", "export", "v", "--people", file)
     file.write_text("ann\nben\nv-1\nv-2\nv-3\nv-4\n", "utf-8")
     desk.export("v", "--people", file)
     # Fewer people at the next export: no table of the last one may be left to be sent out.

@@ -299,7 +299,7 @@ def test_nobody_is_kept_in_by_a_step_that_cannot_be_done(
     assert holding(desk.root / "4-measures", *words)
     done = desk.run("rounds", "withdraw", "Chlöe", "--erase")
     assert done.code == 0, done.err
-    assert "not all could be made anew" in done.err
+    assert "not all results could be computed again" in done.err
     assert holding(desk.root, *words) == {}
 
 

@@ -157,7 +157,9 @@ def test_an_indonesian_campaign(run: Any, forked: Any, begin: Any, dump: Dump) -
     root = begin("--language", "id")
     done = forked("terms", "select", "-c", root)
     assert done.code == 1
-    shipped = re.search(r"error: (.*gender\.csv): no words of domain 'gender' in 'id'", done.err)
+    shipped = re.search(
+        r"error: (.*gender\.csv): no words for the domain 'gender' in 'id'", done.err
+    )
     assert shipped
     assert f"fix:   supply {root / '1-terms' / 'gender.csv'} with the columns" in done.err
     put(root, "domains.gender", words=["kata.txt"])
@@ -304,7 +306,7 @@ def test_a_missing_language_stops_an_import_before_anything_is_kept(
     root = begin("--language", "id")
     done = forked("import", "answers", small.writers, "-c", root)
     assert done.code == 1
-    assert "no words of domain 'gender' in 'id'" in done.err
+    assert "no words for the domain 'gender' in 'id'" in done.err
     assert not (root / "2-rounds").exists()
 
 

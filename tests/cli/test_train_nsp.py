@@ -79,12 +79,12 @@ def test_a_folder_of_wikiextractor_is_learnt_from_and_so_many_pairs_are_tested_o
     [(None, "no such file"), ("", "is empty"), ("one\n\ntwo", "no article of two sentences")],
 )
 def test_a_bad_corpus_is_an_error_before_the_model_is_loaded(
-    cli: Any, tmp_path: Path, content: str | None, says: str
+    forked: Any, tmp_path: Path, content: str | None, says: str
 ) -> None:
     if content is not None:
         (tmp_path / "a.txt").write_text(content, "utf-8")
     out = tmp_path / "out"
-    done = cli("scores", "train-nsp", "no-model", "--corpus", tmp_path / "a.txt", "--out", out)
+    done = forked("scores", "train-nsp", "no-model", "--corpus", tmp_path / "a.txt", "--out", out)
     assert done.code == 1
     assert says in done.err
     assert "fix:" in done.err
@@ -92,11 +92,11 @@ def test_a_bad_corpus_is_an_error_before_the_model_is_loaded(
 
 
 def test_a_missing_model_leaves_nothing_that_looks_trained(
-    cli: Any, command: tuple[str, ...], tmp_path: Path
+    forked: Any, command: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "empty").mkdir()
     args = [str(tmp_path / "empty") if part.endswith("tiny-bert") else part for part in command]
-    done = cli(*args, "--out", tmp_path / "out")
+    done = forked(*args, "--out", tmp_path / "out")
     assert done.code == 1
     assert "without config.json" in done.err
     assert not list((tmp_path / "out").glob("*.json"))

@@ -306,7 +306,7 @@ def test_languages_that_cannot_be_served_say_so() -> None:
         wordfreq("et")
     with pytest.raises(NotCheckedError, match="into words"):
         keywords(CATS, language="th", reference=held_against({"x": 1}, language="th"))
-    with pytest.raises(CurationError, match="is of «de», the texts are of «en»"):
+    with pytest.raises(CurationError, match="is in «de», but the texts are in «en»"):
         keywords(CATS, language="en", reference=held_against({"x": 1}, language="de"))
 
 

@@ -158,9 +158,9 @@ def test_the_most_alike_context_is_named_on_either_side() -> None:
     }
     # one other letter: 2·44/90 = 97 %; two: 95 %; three: 93 %
     assert details == {
-        "c1": "97 % like the context of CAT c3",
-        "c2": "95 % like the context of CAT c3",
-        "c3": "97 % like the context of CAT c1",
+        "c1": "similarity of 97 % to the context of CAT c3",
+        "c2": "similarity of 95 % to the context of CAT c3",
+        "c3": "similarity of 97 % to the context of CAT c1",
     }
 
 

@@ -15,8 +15,9 @@ import torch
 
 from curation.files import CurationError
 from curation.models import loading, tiny
+from curation.models.families import family_of
 from curation.models.forward import Runner
-from curation.models.loading import called, family_of, fingerprint, identity, load
+from curation.models.loading import called, fingerprint, identity, load
 from curation.models.packing import Text
 from support.models import CAUSAL, MAKERS, MASKED, SEQ2SEQ, WINDOW
 
@@ -300,6 +301,7 @@ def nobody(*args, **knobs):
     raise OSError("nobody there")
 socket.getaddrinfo = socket.create_connection = nobody
 from curation.files import CurationError
+from curation.models.families import family_of
 from curation.models.loading import load
 try:
     print(load(sys.argv[1]).about["revision"])

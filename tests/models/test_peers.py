@@ -1,6 +1,6 @@
 """Scores equal those of lm-eval and minicons, where they compute the same."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pytest
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from support.models import MAKERS
-from support.peers import Worker, close, peers_or_skip
+from support.peers import Worker, close
 
 CONTEXTS = (
     "The librarian sings in the choir.",
@@ -36,12 +36,6 @@ SENTENCES = (
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return cache(lambda name: MAKERS[name](tmp_path_factory.mktemp("models") / name))
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with peers_or_skip() as found:
-        yield found
 
 
 def cats(kind: str) -> list[list[ScoringRequest]]:
@@ -71,26 +65,26 @@ BOTH = ("intrasentence", "intersentence")
 @pytest.mark.parametrize("name", ["gpt2", "llama", "qwen2"])
 @pytest.mark.parametrize("kind", BOTH)
 def test_a_whole_text_by_lm_eval(
-    model: Callable[[str], Path], worker: Worker, name: str, kind: str
+    model: Callable[[str], Path], peers: Worker, name: str, kind: str
 ) -> None:
     folder = model(name)
-    worker.open("lm-eval", folder)
-    theirs = worker.score([("", ask.text) for cat in cats(kind) for ask in cat]).values
+    peers.open("lm-eval", folder)
+    theirs = peers.score([("", ask.text) for cat in cats(kind) for ask in cat]).values
     close(ours(folder, "ll-bos", kind), theirs)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "qwen2"])
 def test_a_text_after_its_context_by_lm_eval(
-    model: Callable[[str], Path], worker: Worker, name: str
+    model: Callable[[str], Path], peers: Worker, name: str
 ) -> None:
     folder = model(name)
-    worker.open("lm-eval", folder)
+    peers.open("lm-eval", folder)
     items = [(ask.context, ask.sentence) for cat in cats("intersentence") for ask in cat]
-    close(ours(folder, "conditional", "intersentence"), worker.score(items).values)
+    close(ours(folder, "conditional", "intersentence"), peers.score(items).values)
 
 
 def test_spaces_after_a_context_belong_to_the_text_as_in_lm_eval(
-    model: Callable[[str], Path], worker: Worker
+    model: Callable[[str], Path], peers: Worker
 ) -> None:
     asks = [
         ScoringRequest("intersentence", f"{context}  ", text)
@@ -98,39 +92,39 @@ def test_spaces_after_a_context_belong_to_the_text_as_in_lm_eval(
         for text in SENTENCES[:3]
     ]
     folder = model("gpt2")
-    worker.open("lm-eval", folder)
-    theirs = worker.score([(ask.context, ask.sentence) for ask in asks]).values
+    peers.open("lm-eval", folder)
+    theirs = peers.score([(ask.context, ask.sentence) for ask in asks]).values
     found = Scorer(ModelSpec(str(folder))).score("conditional", asks)
     close([value for value in found if isinstance(value, float)], theirs)
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_whole_text_by_minicons(model: Callable[[str], Path], worker: Worker, kind: str) -> None:
+def test_a_whole_text_by_minicons(model: Callable[[str], Path], peers: Worker, kind: str) -> None:
     folder = model("gpt2")
-    worker.open("minicons", folder)
-    theirs = worker.score([ask.text for cat in cats(kind) for ask in cat]).values
+    peers.open("minicons", folder)
+    theirs = peers.score([ask.text for cat in cats(kind) for ask in cat]).values
     close(ours(folder, "ll-bos", kind), theirs)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_a_text_after_its_context_by_minicons(
-    model: Callable[[str], Path], worker: Worker, name: str
+    model: Callable[[str], Path], peers: Worker, name: str
 ) -> None:
     folder = model(name)
-    worker.open("minicons-conditional", folder)
+    peers.open("minicons-conditional", folder)
     items = [(ask.context, ask.sentence) for cat in cats("intersentence") for ask in cat]
-    close(ours(folder, "conditional", "intersentence"), worker.score(items).values)
+    close(ours(folder, "conditional", "intersentence"), peers.score(items).values)
 
 
 @pytest.mark.parametrize("name", ["bert", "bert_uncased", "roberta", "distilbert"])
 @pytest.mark.parametrize("rule", ["pll", "pll-word-l2r"])
 @pytest.mark.parametrize("kind", BOTH)
 def test_pseudo_log_likelihoods_by_minicons(
-    model: Callable[[str], Path], worker: Worker, name: str, rule: str, kind: str
+    model: Callable[[str], Path], peers: Worker, name: str, rule: str, kind: str
 ) -> None:
     folder = model(name)
-    worker.open(f"minicons-{rule}", folder)
-    theirs = worker.score([ask.text for cat in cats(kind) for ask in cat]).values
+    peers.open(f"minicons-{rule}", folder)
+    theirs = peers.score([ask.text for cat in cats(kind) for ask in cat]).values
     close(ours(folder, rule, kind), theirs)
     if rule == "pll-word-l2r":  # words of several pieces tell the two rules apart
         other = ours(folder, "pll", kind)

@@ -92,7 +92,7 @@ def test_t5_is_asked_for_what_its_sentinel_stands_for(t5: Loaded) -> None:
     start = " ".join(tokens[: len(rest) - len(attribute)])
     end = " ".join(tokens[len(rest) :])
     [asked] = seq2seq.plan(tokenizer, "infill", [intra("The BLANK sings.", "court jester")])
-    assert isinstance(asked, seq2seq.Asked)
+    assert isinstance(asked, seq2seq.Pair)
     assert words(tokenizer, asked.shown) == f"{start} <extra_id_0> {end} </s>"
     assert words(tokenizer, asked.answer) == f"<extra_id_0> {' '.join(attribute)}"
     assert asked.first == 1  # the sentinel is given
@@ -100,7 +100,7 @@ def test_t5_is_asked_for_what_its_sentinel_stands_for(t5: Loaded) -> None:
 
 def test_each_blank_gets_its_own_sentinel_and_the_first_is_scored(t5: Loaded) -> None:
     [asked] = seq2seq.plan(t5.tokenizer, "infill", [intra("A BLANK and a BLANK met.", "potter")])
-    assert isinstance(asked, seq2seq.Asked)
+    assert isinstance(asked, seq2seq.Pair)
     shown = words(t5.tokenizer, asked.shown)
     assert shown.count("<extra_id_0>") == shown.count("<extra_id_1>") == 1
     assert shown.index("<extra_id_0>") < shown.index("<extra_id_1>")
@@ -113,7 +113,7 @@ def test_bart_is_asked_for_the_whole_sentence(bart: Loaded) -> None:
     [asked] = seq2seq.plan(
         tokenizer, "infill", [intra("The BLANK met a BLANK", "potter", lower=True)]
     )
-    assert isinstance(asked, seq2seq.Asked)
+    assert isinstance(asked, seq2seq.Pair)
     start, middle = tokenizer.tokenize("The"), tokenizer.tokenize(" met a")
     shown = ["<s>", *start, "<mask>", *middle, "<mask>", "</s>"]
     assert tokenizer.convert_ids_to_tokens(list(asked.shown)) == shown
@@ -231,7 +231,7 @@ def test_a_long_context_loses_its_left(bart: Loaded, folders: dict[str, Path]) -
         ScoringRequest("intersentence", "He sings.", long),
     ]
     plans = seq2seq.plan(bart.tokenizer, "conditional", asks, window=bart.window)
-    assert isinstance(plans[0], seq2seq.Asked)
+    assert isinstance(plans[0], seq2seq.Pair)
     assert len(plans[0].shown) == 96
     assert plans[0].shown[-2:] == tuple(bart.tokenizer(long)["input_ids"][-2:])
     found = seq2seq.score(bart, "conditional", asks)
@@ -246,7 +246,7 @@ def test_a_long_template_keeps_its_blank(t5: Loaded) -> None:
     late = intra("Clouds drift slowly over the mountains, and nobody minds the BLANK.", "lake")
     early = intra("The BLANK drifts slowly over the mountains, and nobody minds.", "lake")
     plans = seq2seq.plan(t5.tokenizer, "infill", [late, early], window=t5.window)
-    assert isinstance(plans[0], seq2seq.Asked)
+    assert isinstance(plans[0], seq2seq.Pair)
     assert len(plans[0].shown) == 30
     assert "<extra_id_0>" in words(t5.tokenizer, plans[0].shown)
     found = seq2seq.score(t5, "infill", [late, early])
@@ -271,7 +271,7 @@ def test_a_tokenizer_of_bytes_has_no_places(t5: Loaded) -> None:
     [asked] = seq2seq.plan(
         tokenizer, "conditional", [ScoringRequest("intersentence", "Hi.", "So é")]
     )
-    assert isinstance(asked, seq2seq.Asked)
+    assert isinstance(asked, seq2seq.Pair)
     assert asked.answer == tuple(byte + 3 for byte in "So é".encode())  # 0 to 2 are special
     with pytest.raises(CurationError, match="which characters"):
         seq2seq.plan(tokenizer, "infill", INTRA[:1])

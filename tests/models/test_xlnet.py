@@ -10,7 +10,7 @@ from curation.models import masked
 from curation.models.loading import Loaded, load
 from curation.models.packing import Row, Text
 from curation.models.rules import Refusal, ScoringRequest
-from curation.models.xlnet import PermutedRunner, fix
+from curation.models.xlnet import XLNetRunner, fix
 from support.models import xlnet
 from support.reference import EMPTY, INTER, INTRA, reference
 
@@ -38,7 +38,7 @@ def wanted(folder: Path) -> dict[str, list[float | None]]:
 def test_scores_are_those_of_the_reference(
     loaded: Loaded, wanted: dict[str, list[float | None]], knobs: dict[str, Any]
 ) -> None:
-    runner = PermutedRunner(loaded, **knobs)
+    runner = XLNetRunner(loaded, **knobs)
     assert runner.pack is runner.narrow is not knobs.get("plain", False)
     for rule, asks in ASKS.items():
         assert masked.score(runner, rule, asks) == pytest.approx(wanted[rule], rel=1e-5), rule
@@ -47,7 +47,7 @@ def test_scores_are_those_of_the_reference(
 
 def test_a_hidden_token_tells_nobody_what_it_is(loaded: Loaded) -> None:
     """Straight through the model: two hidden places, whatever stands there, same probabilities."""
-    runner = PermutedRunner(loaded)
+    runner = XLNetRunner(loaded)
     mask = loaded.tokenizer.mask_token_id
     [found] = runner.log_probs([Text([20, mask, 30, mask, 40, 4, 3], [(1, 50), (3, 60)])])
     sight = torch.zeros(1, 7, 7)
@@ -66,7 +66,7 @@ def test_a_hidden_token_tells_nobody_what_it_is(loaded: Loaded) -> None:
 
 
 def test_the_end_token_is_a_segment_of_its_own(loaded: Loaded) -> None:
-    runner = PermutedRunner(loaded)
+    runner = XLNetRunner(loaded)
     mask = loaded.tokenizer.mask_token_id
     text = Text([20, mask, 30, 4, 3], [(1, 50)])
     untold, told, other = runner.log_probs(
@@ -77,7 +77,7 @@ def test_the_end_token_is_a_segment_of_its_own(loaded: Loaded) -> None:
 
 
 def test_company_changes_nothing(loaded: Loaded) -> None:
-    runner = PermutedRunner(loaded)
+    runner = XLNetRunner(loaded)
     together = masked.score(runner, "pll", ASKS["pll"])
     alone = [masked.score(runner, "pll", [ask])[0] for ask in ASKS["pll"]]
     assert together == pytest.approx(alone, rel=1e-6)
@@ -85,7 +85,7 @@ def test_company_changes_nothing(loaded: Loaded) -> None:
 
 
 def test_only_what_is_asked_is_projected(loaded: Loaded) -> None:
-    runner = PermutedRunner(loaded)
+    runner = XLNetRunner(loaded)
     shapes = []
     loaded.model.lm_loss.register_forward_hook(lambda _, args, out: shapes.append(out.shape))
     masked.score(runner, "attribute-acl", INTRA[:1])
@@ -100,7 +100,7 @@ def test_a_model_that_mixes_texts_of_a_row_is_run_on_padded_rows(
     loaded: Loaded, wanted: dict[str, list[float | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Row, "mask", lambda row: torch.ones(len(row), len(row)).bool().numpy())
-    runner = PermutedRunner(loaded)
+    runner = XLNetRunner(loaded)
     assert not runner.pack
     assert runner.narrow
     assert "packed" in loaded.notices[0]
@@ -112,14 +112,14 @@ def test_a_model_whose_output_layer_is_not_known_is_projected_everywhere(
     loaded: Loaded, wanted: dict[str, list[float | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loaded.model, "get_output_embeddings", lambda: None)
-    found = masked.score(PermutedRunner(loaded), "pll", ASKS["pll"])
+    found = masked.score(XLNetRunner(loaded), "pll", ASKS["pll"])
     assert found == pytest.approx(wanted["pll"], rel=1e-5)
 
 
 def test_batches_halve_when_memory_runs_out(
     loaded: Loaded, wanted: dict[str, list[float | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runner = PermutedRunner(loaded, batch_tokens=2048)
+    runner = XLNetRunner(loaded, batch_tokens=2048)
     forward = loaded.model.forward
 
     def short_of_memory(**inputs: Any) -> Any:
@@ -136,7 +136,7 @@ def test_batches_halve_when_memory_runs_out(
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_other_dtypes(folder: Path, wanted: dict[str, list[float | None]], dtype: str) -> None:
     loaded = load(str(folder), device="cpu", dtype=dtype)
-    runner = PermutedRunner(loaded)
+    runner = XLNetRunner(loaded)
     assert loaded.about["dtype"] == dtype
     assert runner.pack
     # bfloat16 has 8 bits of mantissa: a log-probability near 10 is good to some hundredths
@@ -154,7 +154,7 @@ def test_a_mended_model_can_be_run_before_there_is_a_runner(folder: Path) -> Non
 
 
 def test_refusals(loaded: Loaded, folder: Path) -> None:
-    runner = PermutedRunner(loaded)
+    runner = XLNetRunner(loaded)
     for rule in ("attribute-acl", "pll-shared"):
         found = masked.score(runner, rule, EMPTY[::2])
         assert [each.code for each in found if isinstance(each, Refusal)] == [

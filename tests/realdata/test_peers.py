@@ -6,7 +6,7 @@ The models are tiny and learn from these very texts: their figures say nothing, 
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 from curation.models import tiny
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
-from support.peers import Worker, close, peers_or_skip
+from support.peers import Worker, close
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset" / "dev_cats.jsonl"
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
@@ -52,12 +52,6 @@ def model(
     return cache(lambda family: tiny.make(folder / family, texts, family=family, vocabulary=900))
 
 
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with peers_or_skip() as found:
-        yield found
-
-
 @pytest.mark.parametrize(
     ("rule", "peer", "kind"),
     [
@@ -75,19 +69,19 @@ def worker() -> Iterator[Worker]:
 def test_scores_of_real_cats(
     asks: dict[str, list[ScoringRequest]],
     model: Callable[[str], Path],
-    worker: Worker,
+    peers: Worker,
     rule: str,
     peer: str,
     kind: str,
 ) -> None:
     folder = model("masked" if rule.startswith("pll") else "causal")
     found = Scorer(ModelSpec(str(folder))).score(rule, asks[kind])
-    worker.open(peer, folder)
+    peers.open(peer, folder)
     items: list[Any] = [ask.text for ask in asks[kind]]
     if rule == "conditional":
         items = [(ask.context, ask.sentence) for ask in asks[kind]]
     elif peer == "lm-eval":
         items = [("", text) for text in items]
     ours = [value for value in found if isinstance(value, float)]
-    greatest = close(ours, worker.score(items).values)
+    greatest = close(ours, peers.score(items).values)
     print(f"\n{rule}, {peer}, {kind}: {greatest:.1e}")

@@ -11,7 +11,7 @@ from curation.decisions.agreement import by_term, facts
 from curation.decisions.filter import count, judge, repeats
 from curation.files import read_json, read_records, read_table
 from curation.records import Decision, Item, Label, Term
-from curation.stats.agreement import figure
+from curation.stats.agreement import coefficient
 from curation.stereoset import read_cats
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
@@ -36,11 +36,11 @@ TABLE_7 = {
 
 
 @pytest.mark.parametrize("model", TABLE_7)
-def test_all_cells_of_table_7(cli: Cli, tmp_path: Path, model: str) -> None:
+def test_all_cells_of_table_7(forked: Cli, tmp_path: Path, model: str) -> None:
     file = next((REAL / "predictions").glob(f"predictions_{model}*.json"))
     for gold, published in zip((GENDER, RELIGION), TABLE_7[model], strict=True):
         out = tmp_path / f"{gold.stem}.json"
-        code, _, err = cli(
+        code, _, err = forked(
             "scores", "predictions", "--gold", gold, "--predictions", file,
             "--ties", "official", "--json", out,
         )  # fmt: skip
@@ -53,11 +53,11 @@ def test_all_cells_of_table_7(cli: Cli, tmp_path: Path, model: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory: pytest.TempPathFactory, cli: Cli) -> Path:
+def imported(tmp_path_factory: pytest.TempPathFactory, forked: Cli) -> Path:
     root = tmp_path_factory.mktemp("stereoset") / "campaign"
-    assert cli("init", root, "--yes")[0] == 0
+    assert forked("init", root, "--yes")[0] == 0
     for file in LABELLED:
-        code, _, err = cli("import", "stereoset", file, "-c", root)
+        code, _, err = forked("import", "stereoset", file, "-c", root)
         assert code == 0, err
     return root
 
@@ -125,9 +125,9 @@ def test_agreement_on_real_labels(imported: Path) -> None:
     found = facts(items, decisions, counted, terms)
     votes = counted.votes
     # The fact sheet measured 0.65 and 0.48 on twice as many CATs of the same source.
-    assert figure("alpha", votes) == pytest.approx(0.65, abs=0.02)
+    assert coefficient("alpha", votes) == pytest.approx(0.65, abs=0.02)
     hard = found.frame["gold"].isin([0, 1]).to_numpy()
-    assert figure("alpha", votes[hard]) == pytest.approx(0.48, abs=0.02)
+    assert coefficient("alpha", votes[hard]) == pytest.approx(0.48, abs=0.02)
     rows = by_term(found)
     by_hand = [
         [sum(x["label"] == "stereotype" for x in s["labels"]) / 5]
@@ -141,18 +141,20 @@ def test_agreement_on_real_labels(imported: Path) -> None:
     assert bible["cats"] == len(by_hand)
 
 
-def test_the_round_trip_keeps_cats_ids_and_labels(imported: Path, tmp_path: Path, cli: Cli) -> None:
+def test_the_round_trip_keeps_cats_ids_and_labels(
+    imported: Path, tmp_path: Path, forked: Cli
+) -> None:
     settings = imported / "campaign.toml"
     text = settings.read_text("utf-8")
     as_published = text.replace("count_repeats = false", "count_repeats = true")
     settings.write_text(as_published, "utf-8")
-    code, _, err = cli("run", "-c", imported)
+    code, _, err = forked("run", "-c", imported)
     assert code == 1
     assert "pitfalls block the release: blank_twice 2, target_missing 1, meta_text 1;" in err
     accept = 'accept = ["blank_twice", "target_missing", "meta_text"]'
     settings.write_text(as_published.replace("accept = []", accept), "utf-8")
     try:
-        code, _, err = cli("run", "-c", imported)
+        code, _, err = forked("run", "-c", imported)
         assert code == 0, err
         release = imported / "7-release/0.1.0"
         parts = [read_json(release / name)["data"] for name in ("dev.json", "test.json")]
@@ -173,9 +175,9 @@ def test_the_round_trip_keeps_cats_ids_and_labels(imported: Path, tmp_path: Path
             for s in before["sentences"]
         ]
     again = tmp_path / "again"
-    assert cli("init", again, "--yes")[0] == 0
+    assert forked("init", again, "--yes")[0] == 0
     for name in ("dev.json", "test.json"):
-        assert cli("import", "stereoset", release / name, "-c", again)[0] == 0
+        assert forked("import", "stereoset", release / name, "-c", again)[0] == 0
     items, labels = load(again)
     assert {item.id for item in items} == set(raw)
     assert {a.id for item in items for a in item.associations} == {
@@ -184,12 +186,12 @@ def test_the_round_trip_keeps_cats_ids_and_labels(imported: Path, tmp_path: Path
     assert len(labels) == 878 * 15
 
 
-def test_a_file_without_labels_comes_in_and_stays_open(tmp_path: Path, cli: Cli) -> None:
+def test_a_file_without_labels_comes_in_and_stays_open(tmp_path: Path, forked: Cli) -> None:
     root = tmp_path / "campaign"
-    assert cli("init", root, "--yes")[0] == 0
-    code, out, err = cli("import", "stereoset", GENDER, "-c", root)
+    assert forked("init", root, "--yes")[0] == 0
+    code, out, err = forked("import", "stereoset", GENDER, "-c", root)
     assert code == 0, err
     assert "255 items have no label yet" in out
-    assert cli("decisions", "filter", "-c", root)[0] == 0
+    assert forked("decisions", "filter", "-c", root)[0] == 0
     decisions = read_records(root / "3-decisions/decisions.jsonl", Decision)
     assert {d.reason for d in decisions} == {"too_few_labels"}

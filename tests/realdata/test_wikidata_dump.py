@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from curation.records import Entity
 from curation.terms.dump import scan
-from curation.terms.facts import INSTANCE, Ask, Facts, languages
+from curation.terms.facts import INSTANCE, FactRequest, Facts, languages
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "wikidata"
 PEOPLE, ENTITIES = REAL / "codex_people_dump.json.gz", REAL / "real_entities_dump.json.gz"
@@ -18,10 +17,14 @@ pytestmark = [
     pytest.mark.realdata,
     pytest.mark.skipif(not REAL.is_dir(), reason=f"Wikidata's facts are not at {REAL}"),
 ]
-ASKS = (Ask("profession", ("P106",)), Ask("race", ("P172",)), Ask("religion", ("P140",)))
-AND_BRITONS = (Ask("profession", ("P106", "P140"), (("P27", ("Q30", "Q145")),)),)
+ASKS = (
+    FactRequest("profession", ("P106",)),
+    FactRequest("race", ("P172",)),
+    FactRequest("religion", ("P140",)),
+)
+AND_BRITONS = (FactRequest("profession", ("P106", "P140"), (("P27", ("Q30", "Q145")),)),)
 CODES = {"languages": languages("en"), "own": languages("en")}
-needs_ray = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
+needs_ray = pytest.mark.ray
 
 
 def halves(path: Path, folder: Path) -> list[Path]:
@@ -53,12 +56,12 @@ def test_two_workers_on_two_halves_give_what_one_gives(engine: str, tmp_path: Pa
 
 
 def test_real_entities_are_read_whole() -> None:
-    kinds = Ask("kind", (INSTANCE,))
+    kinds = FactRequest("kind", (INSTANCE,))
     found = scan([ENTITIES], [kinds], languages=languages("en"), own=languages("en"))
     assert (found.lines, found.unreadable, found.rejections) == (135, 0, [])
     counts = {c.item: c.count for c in found.facts.counts}
     assert counts["Q5"] == 9  # people among them, counted with json.loads, line by line
-    asks = [Ask("part", ("P361", "P527", "P1365", "P47", "P530", "P279", "P31"))]
+    asks = [FactRequest("part", ("P361", "P527", "P1365", "P47", "P530", "P279", "P31"))]
     known = {e.id: e for e in scan([ENTITIES], asks, **CODES).facts.entities}
     portugal = known["Q45"]
     assert portugal.labels["en"] == "Portugal"
@@ -69,7 +72,9 @@ def test_real_entities_are_read_whole() -> None:
 
 @pytest.mark.parametrize("asks", [ASKS, AND_BRITONS], ids=["all", "with a population"])
 @pytest.mark.parametrize("least", [1, 20])
-def test_a_query_service_says_the_same(asks: tuple[Ask, ...], least: int, tmp_path: Path) -> None:
+def test_a_query_service_says_the_same(
+    asks: tuple[FactRequest, ...], least: int, tmp_path: Path
+) -> None:
     sys.path.append(str(Path(__file__).parents[1] / "terms"))
     faulty = pytest.importorskip("faulty")
     from curation.terms.query import query

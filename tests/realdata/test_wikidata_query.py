@@ -9,7 +9,7 @@ import pytest
 
 from curation.records import Entity
 from curation.terms.dump import scan
-from curation.terms.facts import Ask, Facts, above, languages
+from curation.terms.facts import FactRequest, Facts, above, languages
 from curation.terms.query import query
 from curation.terms.wikidata import Service
 
@@ -22,12 +22,12 @@ pytestmark = [
     pytest.mark.skipif(not REAL.is_dir(), reason=f"Wikidata's facts are not at {REAL}"),
 ]
 ASKS = (
-    Ask("profession", ("P106",)),
-    Ask("race", ("P172",)),
-    Ask("religion", ("P140",)),
+    FactRequest("profession", ("P106",)),
+    FactRequest("race", ("P172",)),
+    FactRequest("religion", ("P140",)),
 )
-AMERICANS = (Ask("profession", ("P106",), (("P27", ("Q30",)),)),)
-AND_BRITONS = (Ask("profession", ("P106", "P140"), (("P27", ("Q30", "Q145")),)),)
+AMERICANS = (FactRequest("profession", ("P106",), (("P27", ("Q30",)),)),)
+AND_BRITONS = (FactRequest("profession", ("P106", "P140"), (("P27", ("Q30", "Q145")),)),)
 CODES = {"languages": languages("en"), "own": languages("en")}
 
 
@@ -88,7 +88,7 @@ def test_a_service_with_little_time_gives_the_same(
 
 @pytest.mark.parametrize("asks", [ASKS, AMERICANS, AND_BRITONS], ids=["all", "US", "US or UK"])
 @pytest.mark.parametrize("least", [1, 20])
-def test_a_dump_gives_the_same(service: Service, asks: tuple[Ask, ...], least: int) -> None:
+def test_a_dump_gives_the_same(service: Service, asks: tuple[FactRequest, ...], least: int) -> None:
     by_query = query(service, asks, least=least, **CODES)
     by_dump = scan([REAL / "codex_people_dump.json.gz"], asks, least=least, **CODES).facts
     assert by_query.counts == by_dump.counts

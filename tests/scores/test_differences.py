@@ -1,4 +1,4 @@
-"""Paired tests, Holm, rank correlation: worked out by hand, and against simulation."""
+"""Differences between runs: worked out by hand, and against simulation."""
 
 import math
 from collections.abc import Sequence
@@ -7,21 +7,15 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.scores.differences import (
-    differences,
-    holm,
-    paired,
-    ranks,
-    spearman,
-    term_means,
-)
+from curation.scores.differences import differences, paired
 from curation.scores.runs import Board, Run, board
 from curation.stats.intervals import t_quantile
 from curation.stats.metrics import icat, results
+from curation.stats.tests import holm
 from support.boards import cat, run
 
 
-def rows_by_figure(found: Sequence[dict[str, object]]) -> dict[str, dict[str, object]]:
+def rows_by_metric(found: Sequence[dict[str, object]]) -> dict[str, dict[str, object]]:
     return {str(row["figure"]): row for row in found}
 
 
@@ -35,7 +29,7 @@ B = run("B", p=(3, 1, 2), q=(2, 3, 1), r=(3, 2, 1))
 
 
 def test_differences_are_of_means_over_terms_and_icat_of_the_means() -> None:
-    found = rows_by_figure(paired(board(CATS, [A, B]), [(0, 1)]))
+    found = rows_by_metric(paired(board(CATS, [A, B]), [(0, 1)]))
     assert found["lms"]["difference"] == 12.5
     assert found["ss"]["difference"] == -25.0
     assert found["icat"]["difference"] == 56.25  # 100 − 43.75
@@ -44,7 +38,7 @@ def test_differences_are_of_means_over_terms_and_icat_of_the_means() -> None:
 
 
 def test_tests_are_over_terms_and_paired() -> None:
-    found = rows_by_figure(paired(board(CATS, [A, B]), [(0, 1)]))
+    found = rows_by_metric(paired(board(CATS, [A, B]), [(0, 1)]))
     # ss of each term: x 100 − 50 = 50, y 0 − 100 = −100; mean −25, s.e. 75.
     # t = 1/3 with one degree of freedom: p = 1 − 2/π · atan(1/3).
     assert found["ss"]["p"] == pytest.approx(1 - 2 / math.pi * math.atan(1 / 3))
@@ -79,7 +73,7 @@ def test_two_runs_are_compared_on_the_cats_that_both_have() -> None:
 def test_a_kind_of_its_own_has_its_own_cats() -> None:
     found = paired(board(CATS, [A, B]), [(0, 1)], kind="intrasentence")
     assert [row["cats"] for row in found] == [2, 2, 2]
-    assert rows_by_figure(found)["ss"]["difference"] == 50.0
+    assert rows_by_metric(found)["ss"]["difference"] == 50.0
     assert {row["kind"] for row in differences(board(CATS, [A, B]), [0, 1])} == {
         "both", "intrasentence", "intersentence",
     }  # fmt: skip
@@ -94,7 +88,7 @@ def noise(models: int, terms: int, each: int, seed: int) -> Board:
 
 def test_values_are_those_of_results() -> None:
     laid = noise(2, 8, 4, 3)
-    found = rows_by_figure(paired(laid, [(0, 1)]))
+    found = rows_by_metric(paired(laid, [(0, 1)]))
     for side, number in (("a_value", 0), ("b_value", 1)):
         own = results(laid.table(number), model="m")["overall"]
         for figure in ("lms", "ss", "icat"):
@@ -131,61 +125,6 @@ def test_holm_is_over_the_pairs_of_one_figure_and_kind() -> None:
     for figure in ("lms", "ss", "icat"):
         of = [r for r in found if r["figure"] == figure]
         assert [r["p_holm"] for r in of] == holm([r["p"] for r in of])
-
-
-def test_holm_by_hand() -> None:
-    # sorted 0.01, 0.02, 0.03, 0.5: times 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.5
-    assert holm([0.5, 0.03, 0.01, 0.02]) == pytest.approx([0.5, 0.06, 0.04, 0.06])
-    assert holm([0.4, 0.6]) == [0.8, 0.8]  # 2 · 0.4, and 0.6 may not be below it
-    assert holm([0.7, 0.9]) == [1.0, 1.0]
-    assert holm([]) == []
-    assert holm([None]) == [None]
-
-
-def test_term_means() -> None:
-    found = term_means(np.array([1, 0, 1]), np.array([[1.0, 5.0, 3.0], [0.0, 1.0, 1.0]]))
-    assert found.tolist() == [[5.0, 1.0], [2.0, 0.5]]
-
-
-def test_ranks_of_ties_are_averaged() -> None:
-    assert ranks(np.array([5.0, 5.0, 5.0, 1.0])).tolist() == [3.0, 3.0, 3.0, 1.0]
-
-
-def test_spearman_by_hand() -> None:
-    # Ranks 1 2 3 4 against 1 3 2 4: d² = 0 1 1 0, rho = 1 − 6 · 2/(4 · 15) = 0.8. Of 24 orders
-    # those with |rho| ≥ 0.8: Σd² ≤ 2 (1 + 3 neighbours swapped) and, mirrored, ≥ 18: 8 of 24.
-    found = spearman([1, 2, 3, 4], [10, 30, 20, 40])
-    assert found["rho"] == pytest.approx(0.8)
-    assert found["p"] == pytest.approx(8 / 24)
-    assert (found["models"], found["exact"]) == (4, True)
-    three = spearman([1, 2, 3], [3, 2, 1])
-    assert (three["rho"], three["p"]) == (pytest.approx(-1.0), pytest.approx(2 / 6))
-
-
-def test_spearman_with_ties() -> None:
-    # x ranks 1.5 1.5 3, y ranks 1 2 3; centred −½ −½ 1 and −1 0 1: 1.5/√(1.5 · 2)
-    found = spearman([1, 1, 2], [1, 2, 3])
-    assert found["rho"] == pytest.approx(1.5 / math.sqrt(3))
-    # By where y's 3, 1 or 2 meets the 3: 1.5, −1.5 or 0, two orders each: 4 of 6 as far.
-    assert found["p"] == pytest.approx(4 / 6)
-
-
-@pytest.mark.parametrize(
-    ("x", "y"), [([1, 2], [2, 1]), ([], []), ([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [4, 4, 4])]
-)
-def test_spearman_of_too_few_or_of_equal_models_is_none(x: list[float], y: list[float]) -> None:
-    found = spearman(x, y)
-    assert (found["rho"], found["p"]) == (None, None)
-
-
-def test_spearman_of_many_models_draws_and_is_never_zero() -> None:
-    up = list(range(20))
-    found = spearman(up, up, draws=999)
-    assert (found["rho"], found["exact"]) == (pytest.approx(1.0), False)
-    assert found["p"] == 1 / 1000
-    drawn = spearman(range(9), [2, 1, 4, 3, 6, 5, 8, 7, 9], draws=999)
-    again = spearman(range(9), [2, 1, 4, 3, 6, 5, 8, 7, 9], draws=999)
-    assert drawn == again
 
 
 def test_what_cannot_be_laid_side_by_side_is_named() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from curation.scores.power import spread
 from curation.stats.metrics import comparisons
+from curation.stats.power import spread
 from curation.stereoset import read_cats, read_predictions
 from support.cats import REAL
 

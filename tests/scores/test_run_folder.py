@@ -241,7 +241,7 @@ def test_tokens_are_of_the_cats_that_the_rules_serve_and_counted_once(
     scored(work, CATS)
     of_inter = run(work)["tokens"]
     texts = [f"{each.context} {a.sentence}" for each in INTER for a in each.associations]
-    assert of_inter == tokens_of(work.wanted, texts)
+    assert of_inter == tokens_of(work.spec, texts)
     assert of_inter["unknown"] == 0  # its unknown token is the end of a text, which is not read
 
     def never(*_: Any) -> None:

@@ -1,7 +1,6 @@
 """Scoring that is killed, disturbed, spread out or begun with other means gives the same scores."""
 
 import errno
-import importlib.util
 import json
 import os
 import random
@@ -22,13 +21,14 @@ from curation.models import tiny
 from curation.models.forward import Runner
 from curation.models.scoring import ModelSpec, open_scorer
 from curation.records import GOLDS, Cat, CatAssociation, Kind, SplitName
+from curation.run_folder import append_lines
 from curation.scores import run_folder, running
 from curation.scores.running import Job, Shard, conclude, job, score_cats
 from curation.stats.metrics import comparisons, results
 from curation.stereoset import dataset
 
 ROOT = Path(__file__).parents[2]
-RAY = pytest.mark.skipif(not importlib.util.find_spec("ray"), reason="Ray is not installed")
+RAY = pytest.mark.ray
 TARGETS = ("baker", "potter", "fiddler", "thatcher")
 WORDS = (("kind", "grumpy", "square"), ("early", "late", "blue"), ("patient", "hasty", "salty"))
 OPTIONS = (
@@ -427,7 +427,7 @@ def test_what_is_refused_is_written_counted_and_not_asked_again(
     score_cats(work, INTRA[:5], notice=notices.append)
     assert asked == [long.associations[0].id]
     assert not (work.folder / "rejected.jsonl").exists()
-    assert len(lines(Job(work.wanted, {}, {}, "", superseded(work)[0]), "rejected.jsonl")) == 1
+    assert len(lines(Job(work.spec, {}, {}, "", superseded(work)[0]), "rejected.jsonl")) == 1
     assert figures(work, INTRA[:5])["left_out"] == {"test": 0}
 
 
@@ -659,7 +659,7 @@ def test_a_full_disk_leaves_no_half_line(causal: Path, tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 40, usual[1]))
     try:
         with pytest.raises(OSError, match="File too large") as caught:
-            run_folder.add(path, [b"x" * 30 + b"\n"] * 4)
+            append_lines(path, [b"x" * 30 + b"\n"] * 4)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
@@ -677,10 +677,10 @@ def closed_models() -> Iterator[None]:
 def test_what_is_set_aside_in_one_moment_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_folder, "now", lambda: "2026-01-01T00:00:00.000Z")
+    monkeypatch.setattr("curation.run_folder.now", lambda: "2026-01-01T00:00:00.000Z")
     for content in ("first", "second"):
         (tmp_path / "scores.jsonl").write_text(content, "utf-8")
-        run_folder.set_aside(tmp_path)
+        run_folder.set_aside_run(tmp_path)
     kept = [path.read_text("utf-8") for path in sorted(tmp_path.glob("superseded/*/scores.jsonl"))]
     assert kept == ["first", "second"]
 
@@ -688,5 +688,5 @@ def test_what_is_set_aside_in_one_moment_is_not_lost(
 def test_a_run_with_something_more_is_another(tmp_path: Path) -> None:
     place = tmp_path / "run.json"
     place.write_text('{"model": "m", "nsp": "sha256:1", "started_at": "t", "opened": {}}', "utf-8")
-    assert run_folder._others(place, {"model": "m"}) == ["nsp"]
-    assert run_folder._others(place, {"model": "m", "nsp": "sha256:1"}) == []
+    assert run_folder._changed(tmp_path, {"model": "m"}) == ["nsp"]
+    assert run_folder._changed(tmp_path, {"model": "m", "nsp": "sha256:1"}) == []

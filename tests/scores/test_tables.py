@@ -7,8 +7,9 @@ import pytest
 
 from curation.records import KINDS
 from curation.scores.compare import run_results
+from curation.scores.latex import escape, latex, latex_terms
 from curation.scores.runs import board
-from curation.scores.tables import COLUMNS, escape, latex, latex_terms, rule_text, tidy
+from curation.scores.tables import COLUMNS, rule_text, tidy
 from curation.scores.terms import Agreement, model_terms
 from support.boards import A, S, cat, run
 

@@ -12,9 +12,9 @@ from curation.scores.compare import run_results
 from curation.scores.terms import (
     Agreement,
     by_term,
+    domain_and_target,
     model_terms,
     most_and_least,
-    parted,
     published_agreement,
 )
 from curation.stats.metrics import percent_interval
@@ -97,8 +97,8 @@ def test_one_models_terms_are_those_of_table_8() -> None:
 
 def test_a_domain_may_hold_a_slash() -> None:
     one = {"domains": {"a": {}, "a/b": {}}}
-    assert parted("a/b/c", one) == ("a/b", "c")
-    assert parted("a/c", one) == ("a", "c")
+    assert domain_and_target("a/b/c", one) == ("a/b", "c")
+    assert domain_and_target("a/c", one) == ("a", "c")
 
 
 def test_agreement_of_a_gold_file_is_of_its_stereotypes(tmp_path: Path) -> None:

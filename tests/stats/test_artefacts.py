@@ -148,7 +148,7 @@ def test_a_language_without_a_list_takes_no_neighbour(code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "package"), [("ja", "MeCab"), ("zh", "jieba"), ("zh-Hant", "jieba")]
 )
-def test_what_cannot_be_parted_into_words_is_no_zero(
+def test_text_that_cannot_be_split_into_words_has_no_score(
     monkeypatch: pytest.MonkeyPatch, code: str, package: str
 ) -> None:
     for name in ("wordfreq.mecab", "wordfreq.chinese"):
@@ -156,7 +156,7 @@ def test_what_cannot_be_parted_into_words_is_no_zero(
     without(monkeypatch, package)
     found = of(artefacts([cat("今日は。", "雨。", "雪。", "猫。")], language=code), "UnigramLM")
     assert found.scores is None
-    assert f"cannot part «{code}» into words" in found.why
+    assert f"cannot split «{code}» into words" in found.why
     assert package in found.why
     assert "pip install 'wordfreq[cjk]'" in found.why
 

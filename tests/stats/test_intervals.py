@@ -14,9 +14,9 @@ from curation.stats.intervals import (
     pseudo_values,
     share_interval,
     t_quantile,
-    t_test,
 )
 from curation.stats.metrics import cell
+from curation.stats.tests import t_test
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "coverage.py"))
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
@@ -62,14 +62,6 @@ def test_one_unit_has_no_interval_and_no_test() -> None:
     one = np.array([0.5])
     assert share_interval(one, observations=9) is None
     assert (mean_interval(one), t_test(one)) == (None, None)
-
-
-def test_t_test_by_hand() -> None:
-    # Mean 2, standard error 1/√3: t = 3.4641, whose p with two degrees of freedom is
-    # 1 − t/√(t² + 2) = 1 − 3.4641/√14.
-    assert t_test(np.array([1.0, 2.0, 3.0])) == pytest.approx(1 - math.sqrt(12 / 14))
-    assert t_test(np.zeros(4)) == 1.0
-    assert t_test(np.full(4, -7.0)) == 2 / 2**4
 
 
 def test_pseudo_values_of_a_square_by_hand() -> None:

@@ -158,7 +158,7 @@ def test_where_nothing_can_be_kept_the_mend_names_the_variable(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv(classifying.CACHE, str(tmp_path / "file"))
-    with pytest.raises(CurationError, match="cannot be kept there") as error:
+    with pytest.raises(CurationError, match="cannot be stored there") as error:
         classify(*case(folder))
     assert classifying.CACHE in error.value.fix
 

@@ -242,7 +242,7 @@ def test_a_domain_that_is_named_later_brings_its_items(forked: Any, finished: Pa
     ids=" ".join,
 )
 def test_json_is_alone_on_standard_output(
-    cli: Any, finished: Path, example_data: Path, words: tuple[str, ...]
+    forked: Any, finished: Path, example_data: Path, words: tuple[str, ...]
 ) -> None:
     labels = (finished / "2-rounds" / "main" / "labels.jsonl").read_text("utf-8").splitlines()
     real = {
@@ -250,14 +250,14 @@ def test_json_is_alone_on_standard_output(
         "PILOT": str(example_data / "pilot.jsonl"),
         "PUBLISHED": str(example_data / "published.json"),
     }
-    done = cli(*(real.get(word, word) for word in words), "--json", "-c", finished)
+    done = forked(*(real.get(word, word) for word in words), "--json", "-c", finished)
     assert (done.code, done.err) == (0, "")
     assert isinstance(json.loads(done.out, parse_constant=pytest.fail), dict | list)
 
 
-def test_no_colour_in_a_pipe(cli: Any, example: Path, tmp_path: Path) -> None:
+def test_no_colour_in_a_pipe(cli: Any, demo: Any, example: Path, tmp_path: Path) -> None:
     said = [
-        cli("demo", tmp_path / "demo"),
+        demo.done,
         cli("status", "-c", example),
         cli("decisions", "agreement", "-c", example),
         cli("run", "-c", tmp_path),  # an error

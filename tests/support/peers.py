@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import platformdirs
-import pytest
 from filelock import FileLock
 
 PACKAGES = ("torch==2.13.0", "lm-eval==0.4.13", "minicons==0.3.39", "transformers==5.23.0")
@@ -99,14 +98,6 @@ def peers(*, threads: int = 1) -> Worker:
         NotThereError: there is no environment, and none can be made.
     """
     return Worker([python(), SCRIPT], threads=threads)
-
-
-def peers_or_skip() -> Worker:
-    """The same for a test, which is skipped where there can be none."""
-    try:
-        return peers()
-    except NotThereError as why:
-        pytest.skip(str(why))
 
 
 def python() -> Path:

@@ -137,6 +137,16 @@ def _log_p(logits: Any, token: int) -> float:
     return float(torch.log_softmax(logits.double(), -1)[token])
 
 
+@lru_cache(maxsize=20_000)
+def _logits(opened: Opened, row: tuple[int, ...], place: int) -> Any:
+    """Logits at one place of a row, of shape (vocabulary,), in a forward pass of its own.
+
+    Rules that read the same row share its pass.
+    """
+    with torch.no_grad():
+        return opened.model(torch.tensor([row]), use_cache=False).logits[0, place].clone()
+
+
 # --- autoregressive models ----------------------------------------------------------------------
 
 
@@ -177,10 +187,7 @@ def _sum(opened: Opened, before: list[int], ids: list[int], first: int) -> float
         ids, first = ids[1:], first - 1
     total = 0.0
     for place in range(first, len(ids)):
-        row = torch.tensor([before + ids[:place]])
-        with torch.no_grad():
-            logits = opened.model(row, use_cache=False).logits[0, -1]
-        total += _log_p(logits, ids[place])
+        total += _log_p(_logits(opened, (*before, *ids[:place]), -1), ids[place])
     return total
 
 
@@ -279,10 +286,10 @@ def _read(
         return None
     ids = [*before, *ids[gone:], *after]
     at = len(before) + place - gone
-    with torch.no_grad():
-        if "XLNet" not in type(opened.model).__name__:
-            logits = opened.model(torch.tensor([ids])).logits[0, at]
-        else:
+    if "XLNet" not in type(opened.model).__name__:
+        logits = _logits(opened, tuple(ids), at)
+    else:
+        with torch.no_grad():
             sight = torch.zeros(1, len(ids), len(ids))
             for n in hidden:
                 sight[0, :, n] = 1  # nobody sees it

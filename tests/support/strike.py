@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.models.train.settings import Told
+from curation.models.train.settings import Progress
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,10 +79,10 @@ class KilledError(Exception):
     """Ends a training from outside."""
 
 
-def kill_at(step: int) -> Callable[[Told], None]:
+def kill_at(step: int) -> Callable[[Progress], None]:
     """What, told of a training's progress, ends it after a step."""
 
-    def tell(told: Told) -> None:
+    def tell(told: Progress) -> None:
         if told.step == step and told.loss is not None:
             raise KilledError
 

@@ -18,9 +18,9 @@ from curation.files import CurationError
 from curation.records import Entity
 from curation.terms import dump, dump_lines
 from curation.terms.dump import Scanned, scan
-from curation.terms.facts import Ask, languages
+from curation.terms.facts import FactRequest, languages
 
-JOBS = Ask("profession", ("P106",))
+JOBS = FactRequest("profession", ("P106",))
 GERMAN = {"languages": ("de", "mul", "en"), "own": ("de", "mul")}
 Json = dict[str, Any]
 
@@ -62,7 +62,7 @@ def dumped(entities: Sequence[Any]) -> bytes:
     return ("[\n" + ",\n".join(lines(entities)) + "\n]\n").encode()
 
 
-def run(paths: Path | Sequence[Path], *asks: Ask, **knobs: Any) -> Scanned:
+def run(paths: Path | Sequence[Path], *asks: FactRequest, **knobs: Any) -> Scanned:
     paths = [paths] if isinstance(paths, Path) else paths
     return scan(paths, asks or [JOBS], **{**GERMAN, **knobs})
 
@@ -174,8 +174,8 @@ def test_a_population_is_who_truthily_states_one_of_its_items(write: Callable[..
     here = (("P27", ("Q252", "Q253")),)
     asks = (
         JOBS,
-        Ask("here", ("P106", "P27"), here),
-        Ask("both", ("P106",), (*here, ("P21", ("Q9",)))),
+        FactRequest("here", ("P106", "P27"), here),
+        FactRequest("both", ("P106",), (*here, ("P21", ("Q9",)))),
     )
     assert counts(run(path, *asks)) == {
         ("profession", "P106", "Q100"): 7,
@@ -213,7 +213,7 @@ def test_counts_are_those_of_a_plain_reading(
             for n, claims in enumerate(drawn, 1)
         )
     )
-    assert counts(run(path, Ask("d", ("P1", "P2")))) == expected
+    assert counts(run(path, FactRequest("d", ("P1", "P2")))) == expected
 
 
 # --- what is looked up ----------------------------------------------------------------------
@@ -309,7 +309,7 @@ def test_all_that_lies_above_is_looked_up_and_of_classes_only_what_lies_above(
 def test_what_is_rare_is_counted_but_not_looked_up(write: Callable[..., Path]) -> None:
     people = [entity(f"Q{n}", {"P106": [100] + [101] * (n < 3), "P172": [102]}) for n in (1, 2, 3)]
     path = write([*people, *(entity(f"Q{n}") for n in (100, 101, 102))])
-    asks = (JOBS, Ask("race", ("P172",), (("P106", ("Q101",)),)))
+    asks = (JOBS, FactRequest("race", ("P172",), (("P106", ("Q101",)),)))
     # 100: three in profession; 101: two; 102: two in race, which counts only those with 101
     assert looked_up(run(path, *asks, least=3)).keys() == {"Q100"}
     assert looked_up(run(path, *asks, least=2)).keys() == {"Q100", "Q101", "Q102"}
@@ -451,8 +451,8 @@ BAD = {
     "not gzip": ("d.json.gz", GOOD, "is not .gz data", "fetch it again"),
     "not bzip2": ("d.json.bz2", gz(GOOD), "is not .bz2 data", "fetch it again"),
     "empty": ("d.json", b"", "is empty", "fetch it again"),
-    "empty gzip": ("d.json.gz", gz(b""), "holds no entity", "latest-all.json.gz"),
-    "brackets": ("d.json", b"[\n]\n", "holds no entity", "latest-all.json.gz"),
+    "empty gzip": ("d.json.gz", gz(b""), "it has no entities", "latest-all.json.gz"),
+    "brackets": ("d.json", b"[\n]\n", "it has no entities", "latest-all.json.gz"),
     "html": ("d.json.gz", gz(b"<html>\n<p>503</p>\n</html>"), "not a Wikidata JSON", "latest-all"),
     "many lines": ("d.nt.gz", gz(b"<a> <b> <c> .\n" * 9999), "not a Wikidata JSON", "latest-all"),
     "other JSON": ("d.json", b'{"id": "x", "type": "y"}\n', "not a Wikidata JSON", "latest-all"),

@@ -40,20 +40,20 @@ def test_columns_of_a_published_file_and_of_an_older_campaign_are_known() -> Non
 def test_other_columns_are_named() -> None:
     with pytest.raises(CurationError, match="E: no column 'domain'; it has word, kin") as caught:
         read_edits([(2, {"word": "x", "kin": "y"})], "E")
-    assert caught.value.fix == "name the columns domain, term, action, into, family, note"
+    assert caught.value.fix == "use the columns domain, term, action, into, family, note"
 
 
 @pytest.mark.parametrize(
     ("line", "says", "fix"),
     [
-        ("d, ", "names no domain and term", "fill both, or delete the line"),
-        (",x,drop", "names no domain and term", "fill both, or delete the line"),
-        ("d,x,remove", "unknown action 'remove'", "write one of keep, merge, drop, rename, add"),
-        ("d,x,merge", "merge without «into»", "in column «into»"),
-        ("d,x,rename", "rename without «into»", "in column «into»"),
-        ("d,x,drop,y", "«into» goes with merge or rename, not with drop", "empty «into»"),
-        ("d,x,,y", "not with no action", "name the action"),
-        ("d,x,merge,x", "'x' is merged into itself", "fix «into»"),
+        ("d, ", "domain or term is missing", "fill in both, or delete the line"),
+        (",x,drop", "domain or term is missing", "fill in both, or delete the line"),
+        ("d,x,remove", "unknown action 'remove'", "use one of keep, merge, drop, rename, add"),
+        ("d,x,merge", "merge without «into»", "into the column «into»"),
+        ("d,x,rename", "rename without «into»", "into the column «into»"),
+        ("d,x,drop,y", "«into» is only for merge and rename, not for drop", "clear «into»"),
+        ("d,x,,y", "not for no action", "merge or rename as the action"),
+        ("d,x,merge,x", "'x' is merged into itself", "another term into «into»"),
     ],
 )
 def test_a_line_that_says_nothing_clear_is_named(line: str, says: str, fix: str) -> None:
@@ -234,7 +234,7 @@ def test_a_name_that_another_term_has_is_an_error(
         choose(TABLE, met=met, edits=edits)
     assert caught.value.what.startswith(f"E line {line}: ")
     assert caught.value.what.endswith("is a term already")
-    assert caught.value.fix == "choose another name, or write merge"
+    assert caught.value.fix == "choose another name, or use the action merge"
 
 
 def test_the_name_of_what_is_dropped_may_be_taken(choose: Any) -> None:

@@ -156,7 +156,7 @@ def test_the_story_of_a_dropped_term(choose: Any, facts: Any) -> None:
     known = facts(TABLE, unseen={"Q7": 2})
     told = tell(choose(known, min_count=40, merge="none"), known, "pilot")
     assert (told["status"], told["reason"]) == ("dropped", "too_rare")
-    assert told["detail"] == "20 statements; the domain asks for 40"
+    assert told["detail"] == "20 statements; the domain requires 40"
     told = tell(choose(known), known, "Q7")
     assert told["wikidata"] == [{"id": "Q7", "counts": {"P106": 2}}]
 

@@ -91,16 +91,16 @@ def test_the_usual_script_is_that_of_four_in_five_labels() -> None:
 @pytest.mark.parametrize(
     ("label", "why"),
     [
-        ("1234 ?", "it has no letter"),
+        ("1234 ?", "it has no letters"),
         ("x" + " yz" * 20, "it is longer than 60 characters"),
-        ("baker https://example.org", "it holds an address or a sign that is no text"),
-        ("baker 😀", "it holds an address or a sign that is no text"),
-        ("ba\x07ker", "it holds an address or a sign that is no text"),
+        ("baker https://example.org", "it contains a web address or a character that is not text"),
+        ("baker 😀", "it contains a web address or a character that is not text"),
+        ("ba\x07ker", "it contains a web address or a character that is not text"),
         ("noooope", "it repeats itself"),
         ("Hahaha", "it repeats itself"),
         ("asdasdasd", "it repeats itself"),
         ("пекарь", "the other labels are in Latin letters"),
-        ("goalkeeper", "nothing like its article «Baker» and its aliases"),
+        ("goalkeeper", "not similar to its article «Baker» or to its aliases"),
     ],
 )
 def test_a_label_that_looks_vandalised(label: str, why: str) -> None:

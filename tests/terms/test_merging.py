@@ -105,20 +105,20 @@ FIVE = {
     ("knobs", "count", "why"),
     [
         ({}, 5, None),
-        ({"min_count": 15}, 3, "the domain asks for 15"),
-        ({"min_count": 16}, 2, "the domain asks for 16"),
-        ({"min_count": 51}, 0, "the domain asks for 51"),
-        ({"top": 1}, 1, "the domain takes the 1 most frequent"),
-        ({"top": 4}, 4, "the domain takes the 4 most frequent"),
+        ({"min_count": 15}, 3, "the domain requires 15"),
+        ({"min_count": 16}, 2, "the domain requires 16"),
+        ({"min_count": 51}, 0, "the domain requires 51"),
+        ({"top": 1}, 1, "the domain keeps the 1 most frequent"),
+        ({"top": 4}, 4, "the domain keeps the 4 most frequent"),
         ({"top": 9}, 5, None),
-        ({"coverage": 0.01}, 1, "the more frequent ones hold 1% of all"),
-        ({"coverage": 0.5}, 1, "the more frequent ones hold 50% of all"),  # 50 of 100
-        ({"coverage": 0.51}, 2, "the more frequent ones hold 51% of all"),
-        ({"coverage": 0.8}, 2, "the more frequent ones hold 80% of all"),  # 80 of 100
-        ({"coverage": 0.95}, 3, "the more frequent ones hold 95% of all"),
-        ({"coverage": 0.96}, 4, "the more frequent ones hold 96% of all"),
-        ({"top": 3, "min_count": 30}, 2, "the domain asks for 30"),  # the narrower counts
-        ({"top": 1, "coverage": 0.8}, 1, "the domain takes the 1 most frequent"),
+        ({"coverage": 0.01}, 1, "more frequent candidates have 1% of all statements"),
+        ({"coverage": 0.5}, 1, "more frequent candidates have 50% of all statements"),  # 50 of 100
+        ({"coverage": 0.51}, 2, "more frequent candidates have 51% of all statements"),
+        ({"coverage": 0.8}, 2, "more frequent candidates have 80% of all statements"),  # 80 of 100
+        ({"coverage": 0.95}, 3, "more frequent candidates have 95% of all statements"),
+        ({"coverage": 0.96}, 4, "more frequent candidates have 96% of all statements"),
+        ({"top": 3, "min_count": 30}, 2, "the domain requires 30"),  # the narrower counts
+        ({"top": 1, "coverage": 0.8}, 1, "the domain keeps the 1 most frequent"),
     ],
 )
 def test_thresholds_take_the_most_frequent(
@@ -187,9 +187,9 @@ def test_what_goes_up_in_what_is_too_rare_itself_falls_with_it(choose: Any) -> N
         "producer": "dropped too_rare",
         "assistant producer": "dropped too_rare",
     }
-    assert found["producer"].detail == "42 statements; the domain asks for 43"
+    assert found["producer"].detail == "42 statements; the domain requires 43"
     assert found["assistant producer"].detail == (
-        "as 'producer': 42 statements; the domain asks for 43"
+        "as 'producer': 42 statements; the domain requires 43"
     )
 
 

@@ -58,7 +58,7 @@ def test_what_has_no_name_cannot_be_kept_without_one(choose: Any) -> None:
     table = {"Q1": (None, 8), "Q2": ("baker", 3)}
     with pytest.raises(CurationError, match="E line 2: 'Q1' has no label") as caught:
         choose(table, edits=["Q1,keep"])
-    assert "write rename" in caught.value.fix
+    assert "use the action rename" in caught.value.fix
     assert choose(table, edits=["Q1,rename,cook"]).kept == {"cook": 8, "baker": 3}
     found = choose(table, edits=["Q1,merge,baker"])
     assert found.kept == {"baker": 11}

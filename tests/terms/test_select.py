@@ -89,7 +89,7 @@ def test_an_excluded_class_is_no_place_for_a_term(choose: Any) -> None:
     assert found.fates["knight"] == found.fates["baron"] == "dropped excluded_class"
     assert found.fates["baker"] == "kept"
     assert found.fates["title of nobility"] == "dropped excluded_class"
-    assert found["baron"].detail == "it lies under Q7"
+    assert found["baron"].detail == "it is below Q7"
 
 
 PLACES = {
@@ -153,7 +153,7 @@ def test_an_item_without_a_label_in_the_language_falls_under_its_fallback(choose
         "Q4": "dropped no_label",
         "Q6": "dropped no_label",  # Dutch is no fallback here
     }
-    assert found["cook"].detail == "no label in id, mul; rename Q2 to give it one"
+    assert found["cook"].detail == "no label in id, mul; to give it one, rename Q2 in edits.csv"
 
 
 def test_a_region_takes_its_languages_label_where_it_has_none_of_its_own(choose: Any) -> None:
@@ -172,17 +172,21 @@ def test_an_item_that_was_not_looked_up_falls_under_its_id(choose: Any, facts: A
         "Q2": "dropped too_rare",
     }
     assert found["Q2"].detail == "not looked up: see least in [terms]"
-    assert found["Q3"].detail == "no label in en, mul; rename Q3 to give it one"
+    assert found["Q3"].detail == "no label in en, mul; to give it one, rename Q3 in edits.csv"
 
 
 @pytest.mark.parametrize(
     ("label", "more", "why"),
     [
-        ("Relajación", {"title": "Baker", "aliases": ["bread maker"]}, "nothing like its article"),
+        (
+            "Relajación",
+            {"title": "Baker", "aliases": ["bread maker"]},
+            "not similar to its article",
+        ),
         ("asdasdasd", {}, "it repeats itself"),
-        ("???", {}, "it has no letter"),
+        ("???", {}, "it has no letters"),
         ("baker " * 11, {}, "it is longer than"),
-        ("best www://baker", {}, "it holds an address"),
+        ("best www://baker", {}, "it contains a web address"),
         ("пекарь", {}, "the other labels are in Latin letters"),
     ],
 )

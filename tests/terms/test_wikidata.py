@@ -34,7 +34,7 @@ import curation
 from curation.files import CurationError
 from curation.records import Count, Entity
 from curation.terms import sparql
-from curation.terms.facts import Ask, Facts
+from curation.terms.facts import FactRequest, Facts
 from curation.terms.query import query
 from curation.terms.wikidata import GOES_ON, Service, TooHeavyError
 
@@ -81,7 +81,7 @@ wd:Q32 wdt:P279 wd:Q30 .
 wd:Q100 rdfs:label "Person"@de .
 """
 CONTACT = "curators@example.org"
-OCCUPATIONS = Ask("profession", ("P106",))
+OCCUPATIONS = FactRequest("profession", ("P106",))
 
 
 class Waits:
@@ -131,7 +131,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def look_up(service: Service, *asks: Ask, **more: Any) -> Facts:
+def look_up(service: Service, *asks: FactRequest, **more: Any) -> Facts:
     return query(service, asks, **{"languages": ("de", "mul", "en"), "own": ("de", "mul"), **more})
 
 
@@ -196,7 +196,7 @@ def test_rare_objects_are_counted_but_not_looked_up(engine: str, open_service: O
 
 def test_a_population_counts_only_its_members(engine: str, open_service: Open) -> None:
     def of(*population: tuple[str, tuple[str, ...]]) -> list[Count]:
-        ask = Ask("profession", ("P106",), population)
+        ask = FactRequest("profession", ("P106",), population)
         return look_up(open_service(engine), ask).counts
 
     # Q1 and Q2 are of Q200, Q2 and Q3 of Q201: Q2 is counted once.
@@ -209,7 +209,7 @@ def test_a_population_counts_only_its_members(engine: str, open_service: Open) -
 def test_one_property_in_two_domains_is_asked_once(engine: str, open_service: Open) -> None:
     with faulty(engine=engine) as server:
         service = open_service(server, fresh=True)
-        facts = look_up(service, OCCUPATIONS, Ask("trade", ("P106",)))
+        facts = look_up(service, OCCUPATIONS, FactRequest("trade", ("P106",)))
         assert len({seen.query for seen in server.seen}) == len(server.seen) == service.asked
     assert [c.domain for c in facts.counts] == ["profession"] * 4 + ["trade"] * 4
     assert facts.entities == EXPECTED
@@ -238,7 +238,7 @@ def test_a_tag_may_be_written_in_either_case() -> None:
 
 def test_nothing_counted_is_nothing_looked_up(engine: str, open_service: Open) -> None:
     service = open_service(engine)
-    assert look_up(service, Ask("race", ("P172",))) == Facts([], [])
+    assert look_up(service, FactRequest("race", ("P172",))) == Facts([], [])
     assert service.asked == 1
 
 
@@ -279,7 +279,9 @@ def test_subjects_are_told_apart_only_where_they_may_match_twice() -> None:
 
 def test_every_query_is_plain_sparql(engine: str, open_service: Open) -> None:
     with faulty(heavier_than(-1), heavier_than(-1), heavier_than(-1), engine=engine) as server:
-        look_up(open_service(server), Ask("profession", ("P106",), (("P27", ("Q200", "Q201")),)))
+        look_up(
+            open_service(server), FactRequest("profession", ("P106",), (("P27", ("Q200", "Q201")),))
+        )
     assert len({seen.query for seen in server.seen}) >= 5
     for asked in {seen.query for seen in server.seen}:
         head, body = asked.split("SELECT", 1)
@@ -323,7 +325,7 @@ def test_an_address_or_a_page_is_a_contact(open_service: Open, contact: str) -> 
     "endpoint", ["", "blazegraph", "ftp://example.org", "https://", "http://["]
 )
 def test_an_unknown_service_is_refused_with_the_choices(open_service: Open, endpoint: str) -> None:
-    with pytest.raises(CurationError, match="is no query service") as error:
+    with pytest.raises(CurationError, match="is not a query service") as error:
         open_service(endpoint)
     assert "wdqs or qlever" in error.value.fix
 

@@ -58,7 +58,9 @@ def test_the_nearest_language_counts_alone() -> None:
 def test_a_missing_language_names_the_file_to_supply() -> None:
     with pytest.raises(CurationError) as caught:
         words([row("boy"), row("Junge", "de")], "id")
-    assert caught.value.what == "gender.csv: no words of domain 'gender' in 'id'; it has de, en"
+    assert (
+        caught.value.what == "gender.csv: no words for the domain 'gender' in 'id'; it has de, en"
+    )
     assert "supply 1-terms/gender.csv with the columns term, language, domain" in caught.value.fix
     assert "«# language: id»" in caught.value.fix
     assert "[domains.gender]" in caught.value.fix
@@ -78,7 +80,7 @@ def test_a_missing_column_is_named_with_those_that_are_there() -> None:
 
 @pytest.mark.parametrize("bad", [row(" "), row("boy", "")])
 def test_a_row_without_word_or_language_names_its_line(bad: Row) -> None:
-    with pytest.raises(CurationError, match=r"gender\.csv line 3: no term or no language"):
+    with pytest.raises(CurationError, match=r"gender\.csv line 3: term or language is missing"):
         words([row("girl"), bad])
 
 
@@ -121,7 +123,7 @@ def test_a_text_file_has_a_word_a_line_under_its_language() -> None:
 
 
 def test_a_word_before_the_language_is_an_error_with_its_line() -> None:
-    with pytest.raises(CurationError, match=r"list\.txt line 2: a word before the list's language"):
+    with pytest.raises(CurationError, match=r"list\.txt line 2: this word comes before"):
         text_rows("# my words\nbapak\n", Path("list.txt"))
 
 

@@ -1,7 +1,7 @@
-"""What a completions endpoint sends back of a text, read by the rules of scoring.
+"""Scores from the answers of a completions endpoint.
 
-Which text is sent for which rule, and which of its tokens' log-probabilities are summed; nothing
-here reaches the network.
+This module decides which text is sent for which rule, and which of its tokens' log-probabilities
+are summed. It does not reach the network.
 """
 
 import math
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 
 from curation.files import CurationError
-from curation.models.endpoint.align_tokens import Span, by_offsets, lay
+from curation.models.endpoint.align_tokens import Span, align, by_offsets
 from curation.models.rules import RULES, Refusal, Scored, ScoringRequest
 
-NEVER = -9999.0  # vLLM writes −∞ so
+NEVER = -9999.0  # vLLM's value for −∞
 NEEDS_BOS = {"ll-bos", "ll-acl", "ll-code", "ratio"}
-NEED_NONE = "the rule ll-arxiv or conditional, which need none"
+NO_BOS = "the rule ll-arxiv or conditional, which do not need it"
 TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)"
     r"|max(imum)?.{0,12}(model|context|sequence|input|token).{0,12}(length|limit)"
@@ -32,84 +32,84 @@ class Echo(NamedTuple):
     """A text as a server sent it back.
 
     Attributes:
-        tokens: as the server writes them, generated ones at the end.
-        logs: their log-probabilities; None where the server gives none.
-        offsets: where it says that they begin; [] where it does not say.
-        made: how many generated tokens are thought to be at the end.
+        tokens: as the server writes them; generated tokens are at the end.
+        logs: their natural log-probabilities; None if the server does not give one.
+        offsets: where they begin, according to the server; [] if it does not say.
+        generated: how many generated tokens are expected at the end.
     """
 
     tokens: list[str]
     logs: list[float | None]
     offsets: list[Any]
-    made: int
+    generated: int
 
     def spans(self, text: str, front: int) -> list[Span] | None:
-        """Which characters of a text its tokens touch, after ``front`` special ones in front."""
+        """The characters of a text that its tokens touch, without ``front`` special tokens."""
         tokens, offsets = self.tokens[front:], self.offsets[front:]
-        spans = lay(tokens, text, made=self.made)
+        spans = align(tokens, text, generated=self.generated)
         if spans is None and offsets and all(isinstance(offset, int) for offset in offsets):
             starts = [offset - offsets[0] for offset in offsets]
-            spans = by_offsets(tokens, starts, text, made=self.made)
+            spans = by_offsets(tokens, starts, text, generated=self.generated)
         return spans
 
 
 class Token(NamedTuple):
-    """A token of a text; ``log`` is None where the server knows nothing of it."""
+    """A token of a text; ``log`` is None if the server does not give its log-probability."""
 
     text: str
     log: float | None
     span: Span
 
 
-def read_echoes(answer: Mapping[str, Any], *, count: int, most: int) -> list[Echo] | None:
+def read_echoes(answer: Mapping[str, Any], *, count: int, max_tokens: int) -> list[Echo] | None:
     """The texts in an answer, in the order in which they were sent.
 
     Args:
-        answer: of the completions endpoint.
+        answer: the answer of the completions endpoint.
         count: how many texts were sent.
-        most: how many tokens it was allowed to generate for each.
+        max_tokens: how many tokens the server was allowed to generate for each text.
 
     Returns:
-        None where there are not so many, or one has no tokens with log-probabilities.
+        None if there are more or fewer texts, or one has no tokens with log-probabilities.
 
-    >>> said = {"tokens": ["A", "!"], "token_logprobs": [None, -2.5]}
-    >>> read_echoes({"choices": [{"logprobs": said}]}, count=1, most=0)
-    [Echo(tokens=['A', '!'], logs=[None, -2.5], offsets=[], made=0)]
+    >>> logprobs = {"tokens": ["A", "!"], "token_logprobs": [None, -2.5]}
+    >>> read_echoes({"choices": [{"logprobs": logprobs}]}, count=1, max_tokens=0)
+    [Echo(tokens=['A', '!'], logs=[None, -2.5], offsets=[], generated=0)]
     """
     choices = answer.get("choices")
     if not isinstance(choices, list) or len(choices) != count:
         return None
-    if all(isinstance(one, dict) and isinstance(one.get("index"), int) for one in choices):
-        choices = sorted(choices, key=lambda one: one["index"])
+    if all(isinstance(each, dict) and isinstance(each.get("index"), int) for each in choices):
+        choices = sorted(choices, key=lambda choice: choice["index"])
     usage = answer.get("usage")
     none = isinstance(usage, dict) and usage.get("completion_tokens") == 0
-    echoes = [_echo(choice, 0 if none else most) for choice in choices]
+    echoes = [_echo(choice, 0 if none else max_tokens) for choice in choices]
     return None if None in echoes else [echo for echo in echoes if echo]
 
 
-def _echo(choice: object, made: int) -> Echo | None:
-    said = choice.get("logprobs") if isinstance(choice, dict) else None
-    if not isinstance(said, dict):
+def _echo(choice: object, generated: int) -> Echo | None:
+    logprobs = choice.get("logprobs") if isinstance(choice, dict) else None
+    if not isinstance(logprobs, dict):
         return None
-    tokens, logs, offsets = (said.get(n) for n in ("tokens", "token_logprobs", "text_offset"))
+    tokens, logs, offsets = (logprobs.get(n) for n in ("tokens", "token_logprobs", "text_offset"))
     if not isinstance(tokens, list) or not isinstance(logs, list) or len(tokens) != len(logs):
         return None
     if not tokens or not all(isinstance(token, str) for token in tokens):
         return None
     numbers = [float(log) if isinstance(log, int | float) else None for log in logs]
     fits = isinstance(offsets, list) and len(offsets) == len(tokens)
-    return Echo(tokens, numbers, offsets if fits and offsets else [], made)
+    return Echo(tokens, numbers, offsets if fits and offsets else [], generated)
 
 
 @dataclass
 class Echoes:
-    """What is known of texts, and how their server reads a text.
+    """The texts that came back, and how their server reads a text.
 
     Attributes:
-        bos: the text of the model's BOS token, or "".
-        own_bos: whether the server puts a BOS before each text by itself.
+        bos: BOS token text of the model, or "".
+        own_bos: whether the server adds a BOS before each text by itself.
         front: how many such tokens it shows at the front of a text.
-        known: by the text that was sent.
+        known: for each text that was sent, the answer or why there is none.
     """
 
     bos: str
@@ -117,70 +117,82 @@ class Echoes:
     front: int
     known: dict[str, Echo | Refusal]
 
-    def check(self, rule: str, asks: Sequence[ScoringRequest]) -> None:
-        """See that a rule can be computed here.
+    def check(self, rule: str, requests: Sequence[ScoringRequest]) -> None:
+        """Check that a rule can be computed here.
 
         Raises:
-            CurationError: it is not for endpoints or these CATs, or its BOS is not known.
+            CurationError: it is not for endpoints or for these CATs, or its BOS is not known.
         """
         known = RULES.get(rule)
         if known is None or "endpoint" not in known.families:
             fit = ", ".join(name for name, of in RULES.items() if "endpoint" in of.families)
-            raise CurationError(f"the rule «{rule}» is not for endpoint models", f"take {fit}")
-        if other := next((ask.kind for ask in asks if ask.kind not in known.kinds), None):
+            raise CurationError(
+                f"the rule «{rule}» is not for endpoint models", f"use one of: {fit}"
+            )
+        if other := next((each.kind for each in requests if each.kind not in known.kinds), None):
             fit = ", ".join(
                 name
                 for name, of in RULES.items()
                 if "endpoint" in of.families and other in of.kinds
             )
-            raise CurationError(f"the rule «{rule}» is not for {other} CATs", f"take {fit}")
+            raise CurationError(f"the rule «{rule}» is not for {other} CATs", f"use one of: {fit}")
         if rule in NEEDS_BOS and not (self.bos or self.own_bos):
             raise CurationError(
                 f"the rule «{rule}» needs the text of the model's BOS token",
-                f"name it, for instance --bos '<|endoftext|>' for GPT-2; or take {NEED_NONE}",
+                f"give it, for instance --bos '<|endoftext|>' for GPT-2, or use {NO_BOS}",
             )
 
-    def prompts(self, rule: str, ask: ScoringRequest) -> list[str]:
+    def prompts(self, rule: str, request: ScoringRequest) -> list[str]:
         """The texts to be sent for an association."""
-        after_bos = self._after_bos(ask.sentence if rule == "ratio" else ask.text)
+        after_bos = self._after_bos(request.sentence if rule == "ratio" else request.text)
         if rule == "ll-bos":
             return [after_bos]
-        return [ask.text, after_bos] if rule in NEEDS_BOS else [ask.text]
+        return [request.text, after_bos] if rule in NEEDS_BOS else [request.text]
 
-    def score(self, rule: str, ask: ScoringRequest) -> Scored:
+    def score(self, rule: str, request: ScoringRequest) -> Scored:
         """An association's score, once its texts are known.
 
         Raises:
-            CurationError: the server's tokens do not make up the text, or BOS is no one token.
+            CurationError: the server's tokens do not make up the text, or BOS is not a single
+                token.
         """
         if rule in {"conditional", "ratio"}:
-            if not ask.sentence.strip():
+            if not request.sentence.strip():
                 return Refusal("nothing_to_score", "no token to score")
-            after = _summed(self.tokens(ask.text, len(ask.context.rstrip())))
+            after = _summed(self.tokens(request.text, len(request.context.rstrip())))
             if rule == "conditional" or isinstance(after, Refusal):
                 return after
-            alone = _summed(self.tokens(ask.sentence, bos=True))
+            alone = _summed(self.tokens(request.sentence, bos=True))
             return alone if isinstance(alone, Refusal) else after - alone
         if rule == "ll-bos":
-            return _summed(self.tokens(ask.text, bos=True))
-        tokens = self.tokens(ask.text)
+            return _summed(self.tokens(request.text, bos=True))
+        tokens = self.tokens(request.text)
         if isinstance(tokens, Refusal):
             return tokens
         if rule == "ll-arxiv":
             return _summed(tokens[1:], mean=True)
-        # What stands behind a token does not touch it: the first is read off the text after BOS.
-        after_bos = self.tokens(ask.text, bos=True)
+        # Later tokens do not change an earlier one, so the first is read from the text after BOS.
+        after_bos = self.tokens(request.text, bos=True)
         if isinstance(after_bos, Refusal):
             return after_bos
         if after_bos[0].text.strip(_MARKS) != tokens[0].text.strip(_MARKS):
             raise CurationError(
-                f"after {self.bos!r} the server reads {ask.text!r} in other tokens than alone",
-                "take the rule ll-bos or ll-arxiv",
+                f"the server splits {request.text!r} into other tokens if {self.bos!r} precedes it",
+                "use the rule ll-bos or ll-arxiv",
             )
         return _summed([after_bos[0], *tokens[1:]], mean=rule == "ll-code")
 
     def tokens(self, text: str, cut: int = 0, *, bos: bool = False) -> list[Token] | Refusal:
-        """A text's tokens that touch what begins at ``cut``; special tokens are left out."""
+        """A text's tokens that touch the part from ``cut`` on, without special tokens.
+
+        Args:
+            text: the text.
+            cut: a character offset.
+            bos: read the tokens from the text after BOS.
+
+        Raises:
+            CurationError: the server's tokens do not make up the text.
+        """
         if not text:
             return Refusal("nothing_to_score", "there is no text")
         sent = bos and not self.own_bos
@@ -189,21 +201,21 @@ class Echoes:
             return echo
         front, whole, end = 1 if sent else self.front, text, cut
         spans = echo.spans(text, front)
-        if spans is None:  # many tokenizers put letters and their accents together first
+        if spans is None:  # many tokenizers first join letters and their accents
             whole, end = normalize("NFC", text), len(normalize("NFC", text[:cut]))
             spans = echo.spans(whole, front)
         if spans is None:
             raise self._misread(echo, text, sent)
         logs = echo.logs[front:]
         if not (sent or self.own_bos):
-            logs[0] = None  # some servers write 0 where nothing is known
+            logs[0] = None  # some servers write 0 for an unknown log-probability
         if sent and logs[0] is None:
             raise CurationError(
-                f"the server gives no log-probability of the first token after {self.bos!r}",
-                f"take {NEED_NONE}",
+                f"the server gives no log-probability for the first token after {self.bos!r}",
+                f"use {NO_BOS}",
             )
-        told = zip(echo.tokens[front:], logs, spans, strict=False)  # generated ones fall away
-        return [Token(*one) for one in told if one[2][1] > end]
+        parts = zip(echo.tokens[front:], logs, spans, strict=False)  # drops generated tokens
+        return [Token(*part) for part in parts if part[2][1] > end]
 
     def _after_bos(self, text: str) -> str:
         return text if self.own_bos or not text else self.bos + text
@@ -211,17 +223,18 @@ class Echoes:
     def _misread(self, echo: Echo, text: str, sent: bool) -> CurationError:
         if sent and echo.spans(text, 0) is not None:
             return CurationError(
-                f"the server does not show the BOS {self.bos!r} as a token", f"take {NEED_NONE}"
+                f"the server does not show the BOS {self.bos!r} as a token", f"use {NO_BOS}"
             )
         for front in range(2, 12) if sent else ():
             if echo.spans(text, front) is not None:
                 return CurationError(
                     f"the server reads the BOS {self.bos!r} as {front} tokens instead of one",
-                    "write --bos as the model's tokenizer does",
+                    "write --bos as the model's tokenizer writes it",
                 )
         return CurationError(
             f"the server's tokens do not make up {text!r}: {', '.join(map(repr, echo.tokens[:9]))}",
-            "it must write tokens as text; vLLM does without --return-tokens-as-token-ids",
+            "the server must return tokens as text: start vLLM without "
+            "--return-tokens-as-token-ids",
         )
 
 
@@ -239,14 +252,14 @@ def _summed(tokens: list[Token] | Refusal, *, mean: bool = False) -> Scored:
 
 
 def front_of(echo: Echo, text: str) -> tuple[int, bool] | None:
-    """How many BOS tokens a server shows before a text of ASCII, and whether it reads one there.
+    """How many BOS tokens a server shows before an ASCII text, and whether it adds a BOS.
 
-    None: this is not the text with its log-probabilities.
+    None if this is not the text with its log-probabilities.
     """
     for front in (0, 1):
         spans = echo.spans(text, front)
         if spans is None or (front == 0 and not echo.tokens[0]):
-            continue  # a BOS may be written as nothing, which lies on any text
+            continue  # a BOS may be written as an empty string, which fits any text
         if any(echo.logs[front + 1 : front + len(spans)]):  # neither all None nor all 0
             return front, front == 1 or bool(echo.logs[0])
     return None

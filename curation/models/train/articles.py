@@ -1,6 +1,6 @@
-"""Articles and their sentences, read from text, JSON lines, Parquet, and WikiExtractor's output.
+"""Read articles and their sentences from text, JSON lines, Parquet, and WikiExtractor's output.
 
-Files are streamed: memory holds one article, of Parquet a few thousand.
+Files are streamed: one article is in memory at a time, or a few thousand for Parquet.
 """
 
 import html
@@ -16,22 +16,22 @@ from curation.files import CurationError
 from curation.models.train.textfiles import bare_name, lines, plain
 
 FORMS = ".txt, .jsonl (either also .gz or .bz2), .parquet, or wiki_00 as WikiExtractor names it"
-_ROWS = 1 << 12  # of a Parquet file, read at once
+_ROWS = 1 << 12  # rows of a Parquet file that are read at once
 _WIKI = re.compile(r"wiki_\d+")
-# The title ends the tag and may itself have quotes in it.
+# The title is the last attribute of the tag, and may contain quotes.
 _DOC = re.compile(r'<doc\b(?:.*?\btitle="(?P<title>.*)"|.*)[^"]*>\s*')
-# What ends a sentence: with a space after it in most scripts, without one in Chinese and Japanese.
+# The end of a sentence: followed by a space in most scripts, but not in Chinese and Japanese.
 _END = re.compile(r"(?:[.!?…؟۔։།]+|[।॥።။។]+)[\"'»”’)\]]*(?=\s)|[。！？｡]+[\"'»”’）」』】]*|\n+")
 _WORD = re.compile(r"[^\W_]")
 
 
 def article_files(path: Path) -> list[Path]:
-    """The files of a corpus: the file itself, or all readable ones of a folder, sorted by path.
+    """The files of a corpus: the file itself, or the files of a folder, sorted by path.
 
-    A folder is searched with its subfolders. Files of other types and hidden ones are left alone.
+    A folder is searched with its subfolders. Hidden files and files of other types are skipped.
 
     Raises:
-        CurationError: there is no such path, or a folder has no file that can be read.
+        CurationError: the path does not exist, or a folder has no file that can be read.
     """
     if not path.exists():
         raise CurationError(f"{path}: no such file or folder", "check the path")
@@ -44,12 +44,12 @@ def article_files(path: Path) -> list[Path]:
     )
     files = [file for file in inside if file.is_file()]
     if not files:
-        raise CurationError(f"{path}: no file of articles in this folder", f"name {FORMS}")
+        raise CurationError(f"{path}: there is no file of articles in this folder", f"use {FORMS}")
     return files
 
 
 def _form(path: Path) -> str:
-    """The form of a file by its name: txt, jsonl, parquet, wiki, or nothing."""
+    """The format of a file by its name: txt, jsonl, parquet, wiki, or ""."""
     name = bare_name(path)
     if _WIKI.fullmatch(name):
         return "wiki"
@@ -59,20 +59,27 @@ def _form(path: Path) -> str:
 
 
 def articles(path: Path, *, running: bool = False, field: str = "text") -> Iterator[list[str]]:
-    """The articles of a file, each as its sentences.
+    """The articles of a file, each as a list of sentences.
+
+    The name of the file gives its format:
+
+    * ``.txt``: a sentence per line, and an empty line between articles.
+    * ``.jsonl``: an article per line: ``{"sentences": […]}``, or ``{"text": "…"}``, which is split.
+    * ``.parquet``: an article per row; its text is split.
+    * ``wiki_00`` …: a file of WikiExtractor with ``<doc …>`` blocks or, with its option ``--json``,
+      an object per line.
+
+    All formats except Parquet may be compressed by gzip or bzip2. A first line that only repeats
+    the article's title (``title``) is left out.
 
     Args:
-        path: ``.txt`` (a sentence a line, an empty line between articles); ``.jsonl`` (an article a
-            line: ``{"sentences": […]}``, or ``{"text": "…"}``, which is split); ``.parquet`` (an
-            article a row, its text is split); or a file of WikiExtractor (``wiki_00``), which has
-            ``<doc …>`` blocks or, by its option ``--json``, an object a line. All but Parquet may
-            be packed by gzip or bzip2. A first line that only repeats the article's title
-            (``title``) is left out.
-        running: lines of ``.txt`` files are running text, and are split as well.
+        path: the file.
+        running: lines of ``.txt`` files are running text, and are split into sentences.
         field: the name of the text in JSON lines, and of its column in Parquet.
 
     Raises:
-        CurationError: the file is none of these, empty, damaged or not text; names file and line.
+        CurationError: the file has another format, or is empty, damaged or not text; the error
+            names file and line.
     """
     form = _form(path)
     if form == "txt":
@@ -86,10 +93,10 @@ def articles(path: Path, *, running: bool = False, field: str = "text") -> Itera
     if bare_name(path).endswith(".xml"):
         raise CurationError(
             f"{path}: is a dump of a wiki, not its text",
-            "extract the text with WikiExtractor and name the folder that it makes",
+            "extract the text with WikiExtractor, and name the folder that it writes",
         )
     raise CurationError(
-        f"{path}: neither text, JSON lines nor Parquet by its name", f"name {FORMS}"
+        f"{path}: the name is not that of text, JSON lines or Parquet", f"use {FORMS}"
     )
 
 
@@ -116,13 +123,13 @@ def _from_json(
         try:
             content = orjson.loads(line)
         except orjson.JSONDecodeError:
-            raise CurationError(f"{where}: not JSON", fix) from None
+            raise CurationError(f"{where}: is not JSON", fix) from None
         if isinstance(content, dict) and isinstance(text := content.get(field), str):
             yield _from_running(text, content.get("title"), escaped=escaped)
             continue
         sentences = content.get("sentences") if isinstance(content, dict) else None
         if not isinstance(sentences, list) or not all(isinstance(s, str) for s in sentences):
-            raise CurationError(f"{where}: neither a text nor a list of sentences", fix)
+            raise CurationError(f"{where}: has neither a text nor a list of sentences", fix)
         yield [kept for sentence in sentences if (kept := plain(sentence))]
 
 
@@ -152,25 +159,25 @@ def _from_wiki(path: Path, lines: Iterator[tuple[int, str]], field: str) -> Iter
 
 
 def _from_blocks(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
-    cut_off = "the file may have been cut off; extract the text again"
-    begun, title, text = 0, "", list[str]()
+    cut_off = "the file may be cut off; extract the text again"
+    opened, title, text = 0, "", list[str]()
     for number, line in lines:
         if head := _DOC.fullmatch(line):
-            if begun:
-                raise CurationError(f"{path} line {begun}: <doc> without </doc>", cut_off)
-            begun, title, text = number, head["title"] or "", []
-        elif not begun and line.strip():
+            if opened:
+                raise CurationError(f"{path} line {opened}: <doc> without </doc>", cut_off)
+            opened, title, text = number, head["title"] or "", []
+        elif not opened and line.strip():
             raise CurationError(
                 f"{path} line {number}: text outside <doc …> and </doc>",
-                "name files as WikiExtractor writes them, or rename a text file to .txt",
+                "name files that WikiExtractor wrote, or rename a text file to .txt",
             )
         elif line.strip() == "</doc>":
             yield _from_running("".join(text), title, escaped=True)
-            begun = 0
+            opened = 0
         else:
             text.append(line)
-    if begun:
-        raise CurationError(f"{path} line {begun}: <doc> without </doc>", cut_off)
+    if opened:
+        raise CurationError(f"{path} line {opened}: <doc> without </doc>", cut_off)
 
 
 # --- Parquet ------------------------------------------------------------------------------------
@@ -182,7 +189,7 @@ def _from_parquet(path: Path, field: str) -> Iterator[list[str]]:
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise CurationError(
-            f"{path}: Parquet is read by pyarrow, which is not installed",
+            f"{path}: reading Parquet needs pyarrow, which is not installed",
             "pip install 'curation[parquet]'",
         ) from None
     try:
@@ -203,21 +210,21 @@ def _from_parquet(path: Path, field: str) -> Iterator[list[str]]:
 
 
 def _title_column(path: Path, schema: Any, field: str) -> Sequence[str]:
-    """The column «title» where there is one of text.
+    """The column «title», if there is one and it contains text.
 
     Raises:
-        CurationError: the column of the text is missing or not text.
+        CurationError: the column of the text is missing or does not contain text.
     """
-    kinds = {
-        name: str(getattr(kind, "value_type", kind))  # of a column that keeps each value once
-        for name, kind in zip(schema.names, schema.types, strict=True)
+    types = {
+        name: str(getattr(type_, "value_type", type_))  # dictionary columns have a type of values
+        for name, type_ in zip(schema.names, schema.types, strict=True)
     }
-    texts = [name for name, kind in kinds.items() if kind.removeprefix("large_") == "string"]
+    texts = [name for name, type_ in types.items() if type_.removeprefix("large_") == "string"]
     if field not in texts:
-        what = f"is {kinds[field]}, not text" if field in kinds else "is not there"
+        problem = f"is {types[field]}, not text" if field in types else "does not exist"
         raise CurationError(
-            f"{path}: the column {field!r} {what}",
-            f"give the column of the text with --field; there are {', '.join(kinds)}",
+            f"{path}: the column {field!r} {problem}",
+            f"give the column of the text with --field; the columns are {', '.join(types)}",
         )
     return ["title"] if "title" in texts and field != "title" else []
 
@@ -226,28 +233,33 @@ def _title_column(path: Path, schema: Any, field: str) -> Sequence[str]:
 
 
 def split(text: str) -> list[str]:
-    """Running text as sentences, by a simple rule.
+    """Split running text into sentences by a simple rule.
 
-    A sentence ends at a line break; at 。！？; and at . ! ? … and their like in Arabic, Urdu,
-    Devanagari, Armenian, Tibetan, Ethiopic, Burmese and Khmer where a space follows, but not where
-    the next word begins with a small letter, nor behind a single letter (an initial). The rule does
-    not know abbreviations («Dr. Varga» is split), and leaves scripts without such marks, Thai for
-    one, whole up to a line break: split such text beforehand.
+    A sentence ends
+
+    * at a line break;
+    * at 。！？;
+    * at . ! ? … and the corresponding marks of Arabic, Urdu, Devanagari, Armenian, Tibetan,
+      Ethiopic, Burmese and Khmer if a space follows; but not if the next word begins with a
+      lower-case letter, and not after a single letter (an initial).
+
+    The rule does not know abbreviations («Dr. Varga» is split). Scripts without such marks, such as
+    Thai, are split at line breaks only: split such text beforehand.
 
     >>> split('The baker, J. Varga, sang. "Loudly!" Nobody minded… or so it seems.')
     ['The baker, J. Varga, sang.', '"Loudly!"', 'Nobody minded… or so it seems.']
     >>> split("今日は晴れ。散歩に行こう！")
     ['今日は晴れ。', '散歩に行こう！']
     """
-    found, start = [], 0
+    sentences, start = [], 0
     for end in _END.finditer(text):
         follows = _WORD.search(text, end.end())
         before = f" {text[max(end.start() - 2, 0) : end.start()]}"[-2:]
         initial = end[0].startswith(".") and before[0].isspace() and before[1].isalpha()
-        goes_on = follows is not None and follows[0].islower()
-        if (goes_on or initial) and "\n" not in end[0]:
+        continues = follows is not None and follows[0].islower()
+        if (continues or initial) and "\n" not in end[0]:
             continue
-        found.append(text[start : end.end()])
+        sentences.append(text[start : end.end()])
         start = end.end()
-    found.append(text[start:])
-    return [kept for sentence in found if (kept := plain(sentence))]
+    sentences.append(text[start:])
+    return [kept for sentence in sentences if (kept := plain(sentence))]

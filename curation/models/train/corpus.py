@@ -1,8 +1,8 @@
 """A corpus of articles, and the pairs of sentences that a next-sentence head learns from.
 
-A corpus is read once. Its sentences go to a temporary file without a name, as large as the text
-(set TMPDIR to move it). Memory holds 8 bytes a sentence, 24 an article and about 60 a pair of an
-epoch. Every epoch draws its own pairs; all draws come from seeds.
+A corpus is read once. Its sentences are kept in an unnamed temporary file of the same size (set
+TMPDIR to move it). Memory use is 8 bytes per sentence, 24 per article and about 60 per pair of an
+epoch. Every epoch draws its own pairs; all draws depend on seeds.
 """
 
 import hashlib
@@ -26,22 +26,22 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts in a nameless file, by number.
+    """Texts in an unnamed file, by number.
 
     Attributes:
-        ends: of each text, where it ends in bytes; it begins where the one before ends.
+        ends: the byte at which each text ends; it begins where the previous text ends.
     """
 
     ends: Numbers
     _text: mmap.mmap
 
     def text(self, number: int) -> str:
-        """A text."""
+        """The text with this number."""
         start = int(self.ends[number - 1]) if number else 0
         return self._text[start : int(self.ends[number])].decode("utf-8")
 
     def sizes(self, numbers: Numbers) -> Numbers:
-        """How long texts are, in bytes."""
+        """The lengths of texts in bytes."""
         starts = np.where(numbers > 0, self.ends[numbers - 1], 0)
         return np.asarray(self.ends[numbers] - starts)
 
@@ -51,12 +51,13 @@ class Corpus(Texts):
     """Sentences of articles, by number.
 
     Attributes:
-        first: of each article, the number of its first sentence.
-        after: of each article, the number after its last.
+        first: the number of the first sentence of each article.
+        after: the number after the last sentence of each article.
         files: name, sha256 and size in bytes of each file or folder.
-        single: articles that were left out because they have fewer than two sentences.
-        repeated: articles that were left out because an equal one came before.
-        identity: the same for equal sentences in equal articles, whatever the files' form.
+        single: articles left out because they have fewer than two sentences.
+        repeated: articles left out because an equal article came before.
+        identity: a sha256 that is the same for equal sentences in equal articles, in any file
+            format.
     """
 
     first: Numbers
@@ -68,21 +69,21 @@ class Corpus(Texts):
 
     @property
     def articles(self) -> int:
-        """How many there are."""
+        """The number of articles."""
         return len(self.first)
 
     @property
     def sentences(self) -> int:
-        """How many there are."""
+        """The number of sentences."""
         return int((self.after - self.first).sum())
 
     def sentence(self, number: int) -> str:
-        """A sentence's text."""
+        """The sentence with this number."""
         return self.text(number)
 
 
 class Pairs(NamedTuple):
-    """First and second sentences by number, and whether the second comes next (1) or not (0)."""
+    """First and second sentences by number; the label is 1 if the second comes next, else 0."""
 
     first: Numbers
     second: Numbers
@@ -102,15 +103,15 @@ def read_corpus(
     """Read articles from files and folders.
 
     Args:
-        paths: files that ``articles`` reads, and folders of them, which are read with their
+        paths: files that ``articles`` reads, and folders of such files, which are read with their
             subfolders in sorted order.
-        running: lines of ``.txt`` files are running text, and are split as well.
+        running: lines of ``.txt`` files are running text, and are split into sentences.
         field: the name of the text in JSON lines, and of its column in Parquet.
-        tell: is called after each file with the bytes read so far and those of all files.
+        tell: called after each file with the bytes read so far, and with the bytes of all files.
 
     Raises:
-        CurationError: a file cannot be read, or a path has no article of two sentences; names file
-            and line.
+        CurationError: a file cannot be read, or a path has no article of at least two sentences;
+            the error names file and line.
     """
     ends, firsts, keys = array("q"), array("q", [0]), array("Q")
     single = 0
@@ -137,13 +138,13 @@ def read_corpus(
                 tell(done, total)
             if len(ends) == before:
                 raise CurationError(
-                    f"{path}: no article of two sentences or more",
-                    "write a sentence a line and an empty line between articles; for running text "
-                    "in .txt files give --running-text",
+                    f"{path}: there is no article of at least two sentences",
+                    "write one sentence per line and an empty line between articles; if .txt files "
+                    "contain running text, give --running-text",
                 )
         store.flush()
         text = mmap.mmap(store.fileno(), 0, access=mmap.ACCESS_READ)
-    # An article that comes twice could be in training and held out: keep the first, in order.
+    # A repeated article could be both in training and held out, so only the first is kept.
     once = np.sort(np.unique(np.frombuffer(keys, np.uint64), return_index=True)[1])
     bounds = np.frombuffer(firsts, np.int64)
     return Corpus(
@@ -164,24 +165,28 @@ def read_corpus(
 def divide(
     corpus: Corpus, *, share: float, seed: int, held_pairs: int | None = None
 ) -> tuple[Numbers, Numbers]:
-    """Articles to learn from, and articles held out: whole ones, at least two on either side.
+    """Split the articles into those to learn from and those held out, at least two on either side.
 
     Args:
         corpus: the articles.
-        share: the share of the articles that is held out; rounded.
-        seed: of the draw.
-        held_pairs: how many pairs the held-out articles must have; if given, ``share`` has no
-            effect: articles are held out in the drawn order until they have so many.
+        share: the share of the articles that is held out, rounded.
+        seed: the seed of the draw.
+        held_pairs: how many pairs the held-out articles must have. If given, ``share`` has no
+            effect, and articles are held out in random order until they have this many pairs.
+
+    Returns:
+        The numbers of the articles to learn from, and of those held out, each in order.
 
     Raises:
-        CurationError: fewer than four articles («not next» takes a sentence of another article), or
-            too few to hold out so many pairs and keep two to learn from.
+        CurationError: there are fewer than four articles (a pair with the label «not next» needs a
+            sentence of another article), or too few for so many held-out pairs and two articles to
+            learn from.
     """
     count = corpus.articles
     if count < 4:
         raise CurationError(
-            f"the corpus has {count} different articles of two sentences or more",
-            "at least four are needed: two to learn from and two held out",
+            f"the corpus has {count} different articles of at least two sentences",
+            "add articles: at least four are needed, two to learn from and two held out",
         )
     drawn = np.random.default_rng([seed, 0]).permutation(count)
     if held_pairs is None:
@@ -192,7 +197,7 @@ def divide(
         if held > count - 2:
             raise CurationError(
                 f"{held_pairs} test pairs are too many: the corpus has {enough[-1]} pairs in "
-                f"{count} articles, and two articles must be left to learn from",
+                f"{count} articles, and at least two articles are needed to learn from",
                 "lower --test-pairs, or name more files with --corpus",
             )
     return np.sort(drawn[held:]), np.sort(drawn[:held])
@@ -201,34 +206,34 @@ def divide(
 def pairs(
     corpus: Corpus, articles: Numbers, *, seed: Sequence[int], limit: int | None = None
 ) -> Pairs:
-    """Pairs of sentences: in half of them the second follows, in half it is of another article.
+    """Pairs of sentences. In half of them the second comes next, in half it is not of the article.
 
-    Each sentence but an article's last begins a pair. Which of them become «next» is drawn so that
-    the halves are equal («next» has one more of an odd number); the others get a sentence drawn
-    evenly from all other of these articles. ``limit`` sentences are chosen by the seed's first
-    number alone, so that every epoch has the same.
+    Each sentence except the last of an article is the first one of a pair. A random half of the
+    pairs gets the label «next» (of an odd number, one more than half). The second sentence of the
+    others is drawn from all other articles, each sentence with equal probability. With ``limit``,
+    the first sentences are chosen by the first number of the seed only, so every epoch has the
+    same.
 
     Args:
         corpus: the sentences.
-        articles: by number; at least two.
-        seed: first that of the whole, then what tells one draw from another.
-        limit: the most pairs.
+        articles: the numbers of at least two articles.
+        seed: the seed of the training, then a number that differs from draw to draw.
+        limit: the largest number of pairs.
     """
     first, after = corpus.first[articles], corpus.after[articles]
     sizes = after - first
-    before = np.concatenate(
-        [[0], np.cumsum(sizes)]
-    )  # of these articles' sentences, strung together
-    strung = np.arange(before[-1]) + np.repeat(first - before[:-1], sizes)
+    # The sentences of these articles are numbered from 0 on, one article after the other.
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    numbers = np.arange(before[-1]) + np.repeat(first - before[:-1], sizes)
     home = np.repeat(np.arange(len(articles)), sizes)
     begins = np.delete(np.arange(before[-1]), before[1:] - 1)
     if limit is not None and limit < len(begins):
         begins = np.sort(np.random.default_rng([seed[0], 1]).permutation(begins)[:limit])
-    draw = np.random.default_rng([*seed, 2])
+    rng = np.random.default_rng([*seed, 2])
     label = np.zeros(len(begins), np.int8)
-    label[draw.permutation(len(begins))[: (len(begins) + 1) // 2]] = 1
+    label[rng.permutation(len(begins))[: (len(begins) + 1) // 2]] = 1
     own = home[begins]
-    other = draw.integers(before[-1] - sizes[own])
-    other += np.where(other >= before[own], sizes[own], 0)  # past the own article
+    other = rng.integers(before[-1] - sizes[own])
+    other += np.where(other >= before[own], sizes[own], 0)  # skips the article itself
     second = np.where(label == 1, begins + 1, other)
-    return Pairs(strung[begins], strung[second], label)
+    return Pairs(numbers[begins], numbers[second], label)

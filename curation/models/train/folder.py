@@ -1,4 +1,4 @@
-"""The folder of a training: its lock, its checkpoint, and whether a training may continue in it."""
+"""The folder of a training: whether a training may start or continue there, and its checkpoint."""
 
 import re
 from collections.abc import Iterator
@@ -8,26 +8,33 @@ from pickle import UnpicklingError
 from typing import Any, NamedTuple
 
 import torch
-from filelock import FileLock, Timeout
 
-from curation.files import CurationError, read_json, writing
+from curation.files import CurationError, writing
+from curation.models.heads import REPORT
+from curation.run_folder import differences, locked, read_identity
 
-CHECKPOINT, REPORT = "checkpoint.pt", "training.json"
+CHECKPOINT = "checkpoint.pt"
 # What any training leaves if it failed or was killed before it wrote its settings.
 _NOTHING_YET = re.compile(r"\.train-\w+\.(lock|json\.\d+\.tmp)")
-FREE = ("device", "checkpoint_every")  # settings that may change before a training goes on
+FREE = ("device", "checkpoint_every")  # settings that may change before a training continues
+_CHANGED = {"base": "the model's files", "corpus": "the corpus"}
 
 
-class Kind(NamedTuple):
-    """A sort of training, by the files that it leaves.
+class TrainingFiles(NamedTuple):
+    """The files of one kind of training.
 
     Attributes:
-        settings: written when a training begins; tells whether a later one is the same.
-        done: the files that all exist once it has ended, and not before.
+        settings: written when a training starts; it identifies the training.
+        model: a file of the trained model that is written last.
     """
 
     settings: str
-    done: tuple[str, ...]
+    model: str
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """The files that all exist once a training has ended, and not before."""
+        return (self.model, REPORT)
 
     @property
     def lock(self) -> str:
@@ -36,88 +43,83 @@ class Kind(NamedTuple):
 
 
 @contextmanager
-def alone(out: Path, kind: Kind) -> Iterator[None]:
+def locked_training(out: Path, files: TrainingFiles) -> Iterator[None]:
     """Hold the folder's lock, so that no other training runs in it.
 
     Raises:
-        CurationError: another is running here.
+        CurationError: another training is running here.
     """
-    lock = FileLock(out / kind.lock)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise CurationError(
-            f"{out}: another training is running here", "wait for it, or name another folder"
-        ) from None
-    try:
+    busy = CurationError(
+        f"{out}: another training is running here", "wait until it ends, or use another folder"
+    )
+    with locked(out, busy, name=files.lock):
         yield
-    finally:
-        lock.release()
 
 
-def ended(
-    out: Path, kind: Kind, says: dict[str, Any], *, usual: dict[str, Any], restart: bool
+def has_ended(
+    out: Path,
+    files: TrainingFiles,
+    identity: dict[str, Any],
+    *,
+    defaults: dict[str, Any],
+    restart: bool,
 ) -> bool:
-    """Whether the same training has ended in this folder; False if it is to begin or continue.
+    """Whether this training has already ended in this folder; False if it must start or continue.
 
     Args:
         out: the folder.
-        kind: the sort of training.
-        says: settings, base and corpus of the training.
-        usual: the default of each setting, for settings that came after a folder was made.
+        files: the files of this kind of training.
+        identity: ``settings``, ``base`` and ``corpus`` of the training.
+        defaults: the default of each setting, for settings that an older folder does not have.
         restart: delete what an earlier training left.
 
     Raises:
-        CurationError: the folder holds something else, or a training of other settings; says which.
+        CurationError: the folder holds something else, or a training with other settings; the error
+            lists them.
     """
-    others = sorted(path.name for path in out.iterdir() if not _NOTHING_YET.fullmatch(path.name))
-    if others and kind.settings not in others:
+    there = sorted(path.name for path in out.iterdir() if not _NOTHING_YET.fullmatch(path.name))
+    if there and files.settings not in there:
         raise CurationError(
-            f"{out}: holds {others[0]}, which is not from this kind of training",
+            f"{out}: contains {there[0]}, which is not from this kind of training",
             "name a new folder with --out",
         )
-    for path in out.glob(
-        ".*.tmp"
-    ):  # a killed run left them; only now is it clear that the folder is ours
+    # A killed training leaves these. Only now is it certain that the folder is ours.
+    for path in out.glob(".*.tmp"):
         path.unlink(missing_ok=True)
     if restart:
-        for name in (*kind.done, CHECKPOINT):
+        for name in (*files.done, CHECKPOINT):
             (out / name).unlink(missing_ok=True)
-    if restart or not others:
+    if restart or not there:
         return False
-    before = read_json(out / kind.settings)
-    was = {**usual, **before["settings"]}
+    before = read_identity(out / files.settings)
+    settings = {name: before["settings"].get(name, usual) for name, usual in defaults.items()}
     changed = [
-        f"--{name.replace('_', '-')} was {was[name]}, is {value}"
-        for name, value in sorted(says["settings"].items())
-        if name not in FREE and was[name] != value
+        f"--{name.replace('_', '-')} was {settings[name]}, is {identity['settings'][name]}"
+        for name in sorted(differences(settings, identity["settings"], free=FREE))
     ]
-    if before["base"] != says["base"]:
-        changed.append("the model's files")
-    if before["corpus"] != says["corpus"]:
-        changed.append("the corpus")
+    changed += [_CHANGED[name] for name in differences(before, identity) if name in _CHANGED]
     if changed:
         raise CurationError(
-            f"{out}: has an earlier run with other settings ({'; '.join(changed)})",
-            "give the same settings, name another --out, or delete the earlier run with --restart",
+            f"{out}: contains an earlier training with other settings ({'; '.join(changed)})",
+            "give the same settings, name another --out, or delete the earlier one with --restart",
         )
-    return all((out / name).exists() for name in kind.done)
+    return all((out / name).exists() for name in files.done)
 
 
 def write_checkpoint(out: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint: whole, or the earlier one stays."""
+    """Write a checkpoint. If that fails, the earlier one stays."""
     with writing(out / CHECKPOINT) as file:
         torch.save(state, file)
 
 
 def read_checkpoint(out: Path) -> dict[str, Any] | None:
-    """The last checkpoint, or None. It is in main memory; the caller moves its parts.
+    """The last checkpoint in main memory, or None.
 
-    Loaded to a GPU it would be there twice, and the optimizer's step counts, which belong in main
-    memory, would make each step wait.
+    The caller moves its parts. Loaded to a GPU directly, the weights would be there twice, and the
+    optimizer's step counts, which belong in main memory, would slow down each step.
 
     Raises:
-        CurationError: it cannot be read.
+        CurationError: the checkpoint cannot be read.
     """
     path = out / CHECKPOINT
     if not path.exists():
@@ -127,6 +129,6 @@ def read_checkpoint(out: Path) -> dict[str, Any] | None:
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, UnpicklingError) as error:
         raise CurationError(
             f"{path}: cannot be read: {[*str(error).splitlines(), type(error).__name__][0]}",
-            "begin again with --restart",
+            "start from scratch with --restart",
         ) from None
     return state

@@ -1,12 +1,14 @@
-"""Train a model in steps and epochs: what all trainings have in common.
+"""Train a model in steps and epochs: the part that all trainings have in common.
 
-A training defines its data and model (the abstract methods of ``Learner``). Here the learning rate
-warms up and then falls to 0, both linearly; precision is mixed on a GPU; gradients are clipped at
-norm 1; a batch can run in parts; and each epoch ends with the accuracy on the held-out examples.
+Each training defines its data and model by the abstract methods of ``Trainer``. The rest is here:
 
-All draws come from the seed and the number of the epoch, and a checkpoint holds the weights, the
-optimizer and the state of torch's random numbers. So a run that was killed continues from its last
-checkpoint and ends as if it had not been killed; on a CPU to the last bit.
+* The learning rate warms up and then falls to 0, both linearly.
+* On a GPU, precision is mixed. Gradients are clipped at norm 1. A batch can run in parts.
+* At the end of each epoch, the accuracy on the held-out examples is computed.
+
+All random draws depend on the seed and the number of the epoch only, and a checkpoint holds the
+weights, the optimizer and the state of torch's random numbers. So a killed training continues from
+its last checkpoint and ends with the same result; on a CPU, to the last bit.
 """
 
 import math
@@ -21,117 +23,124 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.files import CurationError, dump_json, now, read_json, writing
+from curation.files import CurationError, now, read_json
 from curation.models.forward import free_memory, out_of_memory
+from curation.models.heads import REPORT
 from curation.models.loading import Loaded, called, versions
 from curation.models.train.folder import (
     CHECKPOINT,
-    REPORT,
-    Kind,
-    alone,
-    ended,
+    TrainingFiles,
+    has_ended,
+    locked_training,
     read_checkpoint,
     write_checkpoint,
 )
-from curation.models.train.settings import Learning, Tell, Told, check, rate_at, warmup_steps
+from curation.models.train.settings import (
+    Progress,
+    Tell,
+    TrainingSettings,
+    check,
+    rate_at,
+    warmup_steps,
+)
+from curation.run_folder import write_json
 
 _CLIP = 1.0
-_POOL = 100  # batches in which examples are sorted by length, for less padding
-_NO_LIMIT = 10**6  # of a length, where the model has none
+_POOL = 100  # examples are sorted by length within this many batches, to need less padding
+_NO_LIMIT = 10**6  # the largest --length, if the model has no limit
 
 
-def learn(
-    wanted: Learning,
+def run_training(
+    settings: TrainingSettings,
     out: Path,
     *,
-    kind: Kind,
+    files: TrainingFiles,
     corpus: str,
-    opened: Callable[[], Loaded],
-    begun: Callable[[Loaded], "Learner"],
+    load_model: Callable[[], Loaded],
+    make_trainer: Callable[[Loaded], "Trainer"],
     restart: bool,
 ) -> dict[str, Any]:
-    """Train, or continue where a run of the same settings and corpus stopped.
+    """Train, or continue a training with the same settings and corpus.
 
     Args:
-        wanted: the settings.
-        out: a folder for the trained model; new, empty, or of an earlier run.
-        kind: the sort of training.
+        settings: the settings.
+        out: the folder of the trained model: new, empty, or of an earlier training.
+        files: the files of this kind of training.
         corpus: the identity of the corpus.
-        opened: loads the model.
-        begun: makes a training of the loaded model.
-        restart: delete what an earlier run left there.
+        load_model: loads the model.
+        make_trainer: makes a training of the loaded model.
+        restart: delete what an earlier training left in the folder.
 
     Returns:
         The content of ``training.json``.
 
     Raises:
-        CurationError: the folder holds something else, or a run of other settings; the model or
-            the corpus cannot be used; memory ran out; the loss is not finite.
+        CurationError: the folder holds something else, or a training with other settings; the model
+            or the corpus cannot be used; memory ran out; the loss is not finite.
     """
-    check(wanted)
-    if out.exists() and Path(wanted.model).exists() and out.samefile(wanted.model):
+    check(settings)
+    if out.exists() and Path(settings.model).exists() and out.samefile(settings.model):
         raise CurationError(
-            f"{out}: is the model that the training begins from", "name another folder with --out"
+            f"{out}: is the model that the training starts from", "name another folder with --out"
         )
     out.mkdir(parents=True, exist_ok=True)
-    with alone(out, kind), torch.random.fork_rng():
-        torch.manual_seed(wanted.seed)  # before loading, which may draw weights
-        loaded = opened()
-        says = {"settings": _settings(wanted), "base": _base(loaded), "corpus": corpus}
-        usual = {setting.name: setting.default for setting in fields(wanted)}
-        if ended(out, kind, says, usual=usual, restart=restart):
+    with locked_training(out, files), torch.random.fork_rng():
+        torch.manual_seed(settings.seed)  # before loading, which may draw weights
+        loaded = load_model()
+        identity = {"settings": _written(settings), "base": _base(loaded), "corpus": corpus}
+        defaults = {setting.name: setting.default for setting in fields(settings)}
+        if has_ended(out, files, identity, defaults=defaults, restart=restart):
             return dict(read_json(out / REPORT))
-        with writing(out / kind.settings) as file:
-            file.write(dump_json(says))
+        write_json(out / files.settings, identity)
         try:
-            return begun(loaded).run()
+            return make_trainer(loaded).run()
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
             free_memory()
-            parts = min(2 * wanted.accumulate, wanted.batch)
-            more = f"--accumulate {parts} and --restart, or " if parts > wanted.accumulate else ""
+            parts = min(2 * settings.accumulate, settings.batch)
+            more = f"--accumulate {parts} and --restart, or " if parts > settings.accumulate else ""
             raise CurationError(
-                f"{wanted.model}: no memory for {wanted.batch} {wanted.unit} "
-                f"in {wanted.accumulate} parts",
+                f"{settings.model}: out of memory with {settings.batch} {settings.unit} "
+                f"in {settings.accumulate} parts",
                 f"give {more}a shorter --length" + ("" if more else " and --restart"),
             ) from None
 
 
-def _settings(wanted: Learning) -> dict[str, Any]:
-    """Settings as they are written: without folders of this machine."""
-    return asdict(replace(wanted, model=called(wanted.model)))
+def _written(settings: TrainingSettings) -> dict[str, Any]:
+    """Settings as they are written to files: without folders of this machine."""
+    return asdict(replace(settings, model=called(settings.model)))
 
 
 def _base(loaded: Loaded) -> dict[str, Any]:
-    """The model that the training begins from."""
+    """The identity of the model that the training starts from."""
     return {"model": loaded.about["model"], "revision": loaded.about["revision"]}
 
 
-def check_length(wanted: Learning, loaded: Loaded, *, least: int) -> None:
-    """Check that the model takes examples of the length in the settings.
+def check_length(settings: TrainingSettings, loaded: Loaded, *, least: int) -> None:
+    """Check that the model can read examples of the length in the settings.
 
     Args:
-        wanted: the settings.
+        settings: the settings.
         loaded: the model.
-        least: tokens that an example has at least.
+        least: the smallest length that makes sense, in tokens.
 
     Raises:
-        CurationError: it does not; says which lengths it takes.
+        CurationError: it cannot; the error gives the lengths that are allowed.
     """
     window = loaded.window or 10**9
-    if not least <= wanted.length <= window:
+    if not least <= settings.length <= window:
         raise CurationError(
-            f"{wanted.model}: {wanted.unit} of {wanted.length} tokens are not allowed",
+            f"{settings.model}: {settings.unit} of {settings.length} tokens are not allowed",
             f"give a --length from {least} to {min(window, _NO_LIMIT)}",
         )
 
 
 def precision_of(name: str, device: Any) -> str:
-    """The precision that a training has on a device.
+    """The precision of a training on a device, if ``name`` is the setting.
 
     Raises:
-        CurationError: it has none there.
+        CurationError: the device cannot train in this precision.
     """
     cuda = device.type == "cuda"
     if name == "auto":
@@ -139,166 +148,183 @@ def precision_of(name: str, device: Any) -> str:
             return "float32"
         return "bfloat16" if torch.cuda.is_bf16_supported() else "float16"
     if name == "float16" and not cuda:
-        raise CurationError("float16 trains on a GPU only", "take --precision bfloat16 or float32")
+        raise CurationError(
+            "training in float16 needs a GPU", "use --precision bfloat16 or float32"
+        )
     return name
 
 
-class Learner(ABC):
+class Trainer(ABC):
     """One training, new or continued.
 
-    ``model`` is the model that learns; ``precision`` is the precision of its arithmetic.
+    Attributes:
+        settings: the settings.
+        out: the folder of the trained model.
+        loaded: the model that is trained, with its tokenizer.
+        model: the model itself.
+        precision: the precision of its arithmetic.
     """
 
     def __init__(
         self,
-        wanted: Learning,
+        settings: TrainingSettings,
         out: Path,
         loaded: Loaded,
         tell: Tell,
         *,
         count: int,
     ) -> None:
-        """Prepare to learn from ``count`` examples an epoch."""
-        self.wanted, self.out, self.loaded, self.tell = wanted, out, loaded, tell
+        """Prepare a training on ``count`` examples per epoch."""
+        self.settings, self.out, self.loaded, self.tell = settings, out, loaded, tell
         self.base = _base(loaded)
         self.model = loaded.model
-        self.per_epoch = -(-count // wanted.batch)
-        self.steps = self.per_epoch * wanted.epochs
-        self.warmup = warmup_steps(self.steps) if wanted.warmup is None else wanted.warmup
+        self.per_epoch = -(-count // settings.batch)
+        self.steps = self.per_epoch * settings.epochs
+        self.warmup = warmup_steps(self.steps) if settings.warmup is None else settings.warmup
         self.warmup = min(self.warmup, self.steps - 1)
-        self.precision = precision_of(wanted.precision, self.model.device)
+        self.precision = precision_of(settings.precision, self.model.device)
         self.optimizer = self._optimizer(
-            [part for part in self.model.parameters() if part.requires_grad]
+            [weight for weight in self.model.parameters() if weight.requires_grad]
         )
         self.scaler = torch.amp.GradScaler(
             self.model.device.type, enabled=self.precision == "float16"
         )
-        self._mode(learning=False)
+        self._set_mode(training=False)
         self.step, self.history, self.losses = 0, list[dict[str, Any]](), [0.0, 0.0]
         self.seconds, self.continued = 0.0, 0
 
     # --- what each training defines ---------------------------------------------------------------
 
     @abstractmethod
-    def _optimizer(self, parts: list[Any]) -> Any:
+    def _optimizer(self, weights: list[Any]) -> Any:
         """The optimizer of these weights; its rate is set at each step."""
 
     @abstractmethod
-    def _mode(self, *, learning: bool) -> None:
+    def _set_mode(self, *, training: bool) -> None:
         """Turn dropout on or off."""
 
     @abstractmethod
-    def _learning(self) -> Any:
+    def _trained(self) -> Any:
         """The module whose weights a checkpoint holds."""
 
     @abstractmethod
     def _batches(self, epoch: int) -> Sequence[Any]:
-        """An epoch's batches in their order; always the same for the same epoch."""
+        """The batches of an epoch in their order; always the same for the same epoch."""
 
     @abstractmethod
     def _examples(self, batch: Any) -> Sequence[Any]:
         """A batch as the model reads it."""
 
     @abstractmethod
-    def _judged(self, examples: Sequence[Any]) -> tuple[Any, Any]:
-        """Logits of examples, with gradients, and their labels in the same order."""
+    def _logits(self, examples: Sequence[Any]) -> tuple[Any, Any]:
+        """Logits of shape (examples, classes), with gradients, and labels in the same order."""
 
     @abstractmethod
-    def _right(self) -> tuple[int, int]:
+    def _count_correct(self) -> tuple[int, int]:
         """How many held-out examples are classified correctly, and how many there are."""
 
     @abstractmethod
     def _report(self) -> dict[str, Any]:
-        """The part of the report about the model, the corpus and its division."""
+        """The part of the report about the model, the corpus and its split."""
 
     @abstractmethod
-    def _keep(self) -> None:
-        """Write the trained model into the folder."""
+    def _save_model(self) -> None:
+        """Write the trained model to the folder."""
 
-    # --- learning -------------------------------------------------------------------------------
+    # --- training -------------------------------------------------------------------------------
 
     def run(self) -> dict[str, Any]:
-        """Train to the end and write everything."""
-        self._go_on()
-        begun = monotonic() - self.seconds
-        self.tell(Told(self.step, self.steps, self.step // self.per_epoch + 1))
+        """Train to the end, and write the model and the report.
+
+        Returns:
+            The content of ``training.json``.
+
+        Raises:
+            CurationError: the loss is not finite, or the checkpoint cannot be read.
+        """
+        self._continue()
+        started = monotonic() - self.seconds
+        self.tell(Progress(self.step, self.steps, self.step // self.per_epoch + 1))
         while self.step < self.steps:
             epoch, done = divmod(self.step, self.per_epoch)
             for batch in self._batches(epoch)[done:]:
-                loss = self._learn(self._examples(batch))
+                loss = self._take_step(self._examples(batch))
                 self.step += 1
                 self.losses = [self.losses[0] + loss, self.losses[1] + 1]
-                self.seconds = monotonic() - begun
-                self.tell(Told(self.step, self.steps, epoch + 1, loss))
-                if self.step % self.per_epoch and not self.step % self.wanted.checkpoint_every:
+                self.seconds = monotonic() - started
+                self.tell(Progress(self.step, self.steps, epoch + 1, loss))
+                if self.step % self.per_epoch and not self.step % self.settings.checkpoint_every:
                     self._save()
             self._end_of_epoch(epoch + 1)
         return self._finish()
 
     def order(self, sizes: NDArray[Any], epoch: int) -> list[NDArray[Any]]:
-        """An epoch's batches, as numbers of examples: shuffled, with similar lengths together.
+        """The batches of an epoch: shuffled, with examples of similar length together.
 
         Args:
-            sizes: how long each example is, in any unit.
-            epoch: from 0.
+            sizes: the length of each example, in any unit.
+            epoch: the number of the epoch, from 0.
+
+        Returns:
+            For each batch, the indices of its examples.
         """
-        draw, batch = np.random.default_rng([self.wanted.seed, epoch, 3]), self.wanted.batch
-        shuffled = draw.permutation(len(sizes))
+        rng, batch = np.random.default_rng([self.settings.seed, epoch, 3]), self.settings.batch
+        shuffled = rng.permutation(len(sizes))
         batches = []
         for start in range(0, len(shuffled), _POOL * batch):
             some = shuffled[start : start + _POOL * batch]
             some = some[np.argsort(sizes[some], kind="stable")]
             batches += [some[at : at + batch] for at in range(0, len(some), batch)]
-        return [batches[n] for n in draw.permutation(len(batches))]
+        return [batches[n] for n in rng.permutation(len(batches))]
 
     def cast(self) -> Any:
-        """A context in which arithmetic has this training's precision."""
+        """A context manager in which arithmetic has this training's precision."""
         return torch.autocast(
             self.model.device.type,
             getattr(torch, self.precision),
             enabled=self.precision != "float32",
         )
 
-    def _learn(self, whole: Sequence[Any]) -> float:
-        """One step; the batch's mean loss."""
-        self._mode(learning=True)
+    def _take_step(self, examples: Sequence[Any]) -> float:
+        """Train on one batch; returns its mean loss."""
+        self._set_mode(training=True)
         total = 0.0
-        for part in np.array_split(np.arange(len(whole)), self.wanted.accumulate):
+        for part in np.array_split(np.arange(len(examples)), self.settings.accumulate):
             if not len(part):
                 continue
             with self.cast():
-                logits, labels = self._judged([whole[n] for n in part])
-            lost: Any = torch.nn.functional.cross_entropy(logits.float(), labels, reduction="sum")
-            loss = lost / len(whole)
+                logits, labels = self._logits([examples[n] for n in part])
+            losses: Any = torch.nn.functional.cross_entropy(logits.float(), labels, reduction="sum")
+            loss = losses / len(examples)
             self.scaler.scale(loss).backward()
             total += float(loss.detach())
-        if not whole:
-            return 0.0  # texts without a token: nothing to learn
+        if not examples:
+            return 0.0  # no text has a token
         if not math.isfinite(total):
             raise CurationError(
                 f"step {self.step + 1}: the loss is {total}",
-                "take a lower --lr, or --precision float32; with --restart",
+                "give a lower --lr or --precision float32, and --restart",
             )
         share = rate_at(self.step, steps=self.steps, warmup=self.warmup)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.wanted.lr * share
+            group["lr"] = self.settings.lr * share
         self.scaler.unscale_(self.optimizer)
-        self._clip([part for group in self.optimizer.param_groups for part in group["params"]])
+        self._clip([weight for group in self.optimizer.param_groups for weight in group["params"]])
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=True)
         return total
 
-    def _clip(self, parts: list[Any]) -> None:
-        torch.nn.utils.clip_grad_norm_(parts, _CLIP)
+    def _clip(self, weights: list[Any]) -> None:
+        torch.nn.utils.clip_grad_norm_(weights, _CLIP)
 
     def _end_of_epoch(self, epoch: int) -> None:
-        self._mode(learning=False)
-        right, count = self._right()
-        accuracy, loss = 100 * right / max(count, 1), self.losses[0] / self.losses[1]
+        self._set_mode(training=False)
+        correct, count = self._count_correct()
+        accuracy, loss = 100 * correct / max(count, 1), self.losses[0] / self.losses[1]
         self.history.append({"epoch": epoch, "loss": loss, "held_out_accuracy": accuracy})
         self.losses = [0.0, 0.0]
-        self.tell(Told(self.step, self.steps, epoch, loss, accuracy))
+        self.tell(Progress(self.step, self.steps, epoch, loss, accuracy))
         self._save()
 
     # --- on disk --------------------------------------------------------------------------------
@@ -307,7 +333,7 @@ class Learner(ABC):
         cuda = self.model.device.type == "cuda"
         state = {
             "step": self.step,
-            "weights": self._learning().state_dict(),
+            "weights": self._trained().state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "scaler": self.scaler.state_dict(),
             "random": torch.get_rng_state(),
@@ -319,13 +345,14 @@ class Learner(ABC):
         }
         write_checkpoint(self.out, state)
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
+        """Take up the last checkpoint, if there is one."""
         state = read_checkpoint(self.out)
         if state is None:
             return
-        self._learning().load_state_dict(state["weights"])
+        self._trained().load_state_dict(state["weights"])
         self.optimizer.load_state_dict(state["optimizer"])
-        if state["scaler"]:  # empty where the other device had no need of it
+        if state["scaler"]:  # empty if the checkpoint is from a device that does not need it
             self.scaler.load_state_dict(state["scaler"])
         torch.set_rng_state(state["random"])
         if self.model.device.type == "cuda" and state["random_cuda"]:
@@ -335,9 +362,9 @@ class Learner(ABC):
         self.continued = state["continued"] + 1
 
     def _finish(self) -> dict[str, Any]:
-        self._mode(learning=False)
+        self._set_mode(training=False)
         report = {
-            "settings": _settings(self.wanted),
+            "settings": _written(self.settings),
             "base": self.base,
             "steps": self.steps,
             "warmup_steps": self.warmup,
@@ -351,8 +378,7 @@ class Learner(ABC):
             "versions": versions(),
             "finished": now(),
         }
-        self._keep()
-        with writing(self.out / REPORT) as file:
-            file.write(dump_json(report))
+        self._save_model()
+        write_json(self.out / REPORT, report)
         (self.out / CHECKPOINT).unlink(missing_ok=True)
         return report

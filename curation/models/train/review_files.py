@@ -1,6 +1,6 @@
-"""Rows of reviews: from tables and JSON lines, and from folders as the Large Movie Review data has.
+"""Read reviews from tables, JSON lines, and folders such as those of the Large Movie Review data.
 
-A row is where it was read, the text, and its sentiment.
+A row consists of the place where it was read, the text, and its sentiment.
 """
 
 import csv
@@ -11,102 +11,103 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from curation.files import CurationError
-from curation.models.sentiments import TWO, Sort, of_stars, sort_of
+from curation.models.sentiments import TWO, Polarity, of_stars, polarity_of
 from curation.models.train.textfiles import bare_name, lines, plain
 
 Part = Literal["train", "test"]
-Row = tuple[str, str, Sort]
+Row = tuple[str, str, Polarity]
 _TEXT, _LABEL, _STARS = ("text", "review", "sentence"), ("label", "sentiment"), ("stars", "rating")
 _COLUMNS = f"{', '.join(_TEXT)} and {', '.join((*_LABEL, *_STARS))}"
-_FORMS = ".jsonl, .csv or .tsv, or one of these packed (.gz, .bz2)"
+_FORMS = ".jsonl, .csv or .tsv, or one of these compressed (.gz, .bz2)"
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".zip")
-_FOLDERS: dict[str, Sort] = {"neg": "negative", "pos": "positive"}
-_NUMBERS: dict[str, Sort] = {"0": "negative", "1": "positive"}
+_FOLDERS: dict[str, Polarity] = {"neg": "negative", "pos": "positive"}
+_NUMBERS: dict[str, Polarity] = {"0": "negative", "1": "positive"}
 _FLOATS = ("0.0", "1.0")
-_LONGEST = 1 << 24  # characters of a cell; Python's own limit is far below what people write
+_LONGEST = 1 << 24  # characters in a cell; Python's own limit is too low for long reviews
 
 
 class Source(NamedTuple):
-    """What one path of reviews holds.
+    """The files of one path of reviews.
 
     Attributes:
-        path: as it was given.
-        files: the file itself, or those of a folder in their order.
-        sorts: of each file of a folder, its sentiment; empty for a table or JSON lines.
-        unlabelled: files of a folder that have no sentiment, and are not read.
+        path: the path as it was given.
+        files: the file itself, or the files of a folder in their order.
+        polarities: the sentiment of each file of a folder; empty for a table or JSON lines.
+        unlabelled: the number of files without a sentiment, which are not read.
     """
 
     path: Path
     files: list[Path]
-    sorts: list[Sort]
+    polarities: list[Polarity]
     unlabelled: int = 0
 
-    def rows(self, names: Sequence[Sort]) -> Iterator[Row]:
+    def rows(self, names: Sequence[Polarity]) -> Iterator[Row]:
         """The rows of all files.
 
         Args:
-            names: the classes that are wanted.
+            names: the classes in use.
 
         Raises:
-            CurationError: a file cannot be read; names file and line.
+            CurationError: a file cannot be read; the error names file and line.
         """
-        if not self.sorts:
+        if not self.polarities:
             yield from _rows(self.path, names)
-        for file, sort in zip(self.files, self.sorts, strict=False):
+        for file, polarity in zip(self.files, self.polarities, strict=False):
             text = " ".join(line for _, line in lines(file, forms="text files"))
-            yield str(file), plain(text), sort
+            yield str(file), plain(text), polarity
 
 
 def source(path: Path, part: Part) -> Source:
-    """A file of reviews, or a folder with a file for each review.
+    """Find the files of a path: one file of reviews, or a folder with a file per review.
 
     A folder has the folders ``pos`` and ``neg`` of ``.txt`` files, either directly or in ``train``
-    and ``test``, as aclImdb has (Maas et al. 2011). ``neg`` comes first, files sorted by name.
-    Those in ``unsup`` have no sentiment and are counted.
+    and ``test``, as in aclImdb (Maas et al. 2011). ``neg`` comes first; files are sorted by name.
+    Files in ``unsup`` have no sentiment; they are counted.
 
     Args:
         path: the file or folder.
-        part: of a folder that has both, the part that is wanted.
+        part: the part to read, if a folder has both.
 
     Raises:
-        CurationError: there is no such path; a folder lacks pos or neg, or has no files in it.
+        CurationError: the path does not exist; in a folder, pos or neg is missing or has no files.
     """
     if not path.exists():
         raise CurationError(f"{path}: no such file or folder", "check the path")
     if not path.is_dir():
         return Source(path, [path], [])
     inside = path / part if (path / part).is_dir() else path
-    files, sorts = list[Path](), list[Sort]()
-    for name, sort in _FOLDERS.items():
+    files, polarities = list[Path](), list[Polarity]()
+    for name, polarity in _FOLDERS.items():
         if not (inside / name).is_dir():
             raise CurationError(
                 f"{inside}: has no folder «{name}»",
                 "name a folder with «pos» and «neg» in it, such as aclImdb or aclImdb/train",
             )
-        found = sorted((inside / name).glob("*.txt"))
-        if not found:
+        texts = sorted((inside / name).glob("*.txt"))
+        if not texts:
             raise CurationError(
                 f"{inside / name}: has no .txt file", "unpack the data set again, or check the path"
             )
-        files += found
-        sorts += [sort] * len(found)
-    return Source(path, files, sorts, sum(1 for _ in (inside / "unsup").glob("*.txt")))
+        files += texts
+        polarities += [polarity] * len(texts)
+    return Source(path, files, polarities, sum(1 for _ in (inside / "unsup").glob("*.txt")))
 
 
 def has_test(path: Path) -> bool:
-    """Whether a path is a folder with a train and a test part, as aclImdb is."""
+    """Whether a path is a folder with a train and a test part, such as aclImdb."""
     return (path / "train").is_dir() and (path / "test").is_dir()
 
 
-def _rows(path: Path, names: Sequence[Sort]) -> Iterator[Row]:
+def _rows(path: Path, names: Sequence[Polarity]) -> Iterator[Row]:
     if path.name.lower().endswith(_ARCHIVES):
         raise CurationError(
-            f"{path}: is an archive", "unpack it, and name the folder, such as aclImdb"
+            f"{path}: is an archive", "unpack it and name the folder, such as aclImdb"
         )
     kind = bare_name(path)
     if not kind.endswith((".jsonl", ".csv", ".tsv")):
         raise CurationError(
-            f"{path}: neither a table nor JSON lines by its name", f"name it {_FORMS}"
+            f"{path}: the name is not that of a table or of JSON lines",
+            f"use a file whose name ends in {_FORMS}",
         )
     for where, row in (_objects if kind.endswith(".jsonl") else _table)(path):
         text = _cell(where, row, _TEXT)
@@ -128,7 +129,8 @@ def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             content = None
         if not isinstance(content, dict):
             raise CurationError(
-                f"{where}: is not a JSON object", 'write {"text": "…", "label": "positive"} a line'
+                f"{where}: is not a JSON object",
+                'write an object such as {"text": "…", "label": "positive"} on each line',
             )
         yield where, {_head(name): value for name, value in content.items()}
 
@@ -148,24 +150,24 @@ def _table(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                     continue
                 if not head:
                     head = [_head(cell) for cell in cells]
-                    _see_once(where, head)
+                    _check_unique(where, head)
                     continue
                 if len(cells) != len(head):
                     raise CurationError(
-                        f"{where}: has {len(cells)} columns, the header has {len(head)}",
-                        "put quotes around texts with separators, and double quotes inside them",
+                        f"{where}: has {len(cells)} columns, but the header has {len(head)}",
+                        "put texts with separators in quotes, and double the quotes inside them",
                     )
                 yield where, dict(zip(head, cells, strict=True))
         except csv.Error as error:
             raise CurationError(
                 f"{path} line {last + 1}: is not a row of a table: {error}",
-                "put quotes around texts with separators, and double quotes inside them",
+                "put texts with separators in quotes, and double the quotes inside them",
             ) from None
     finally:
         csv.field_size_limit(before)
 
 
-def _see_once(where: str, head: Sequence[str]) -> None:
+def _check_unique(where: str, head: Sequence[str]) -> None:
     for name in (*_TEXT, *_LABEL, *_STARS):
         if head.count(name) > 1:
             raise CurationError(
@@ -182,30 +184,31 @@ def _cell(where: str, row: dict[str, Any], names: Sequence[str]) -> str:
     if not named:
         raise _no_column(where, row, names)
     if not isinstance(row[named[0]], str):
-        raise CurationError(f"{where}: {named[0]} is not text", "write it in quotes")
+        raise CurationError(f"{where}: {named[0]} is not text", "put it in quotes")
     return str(row[named[0]])
 
 
 def _no_column(where: str, row: dict[str, Any], names: Sequence[str]) -> CurationError:
-    there = ", ".join(f"«{name}»" for name in row) or "no other"
+    there = ", ".join(f"«{name}»" for name in row) or "missing"
     return CurationError(
-        f"{where}: no column {' or '.join(f'«{name}»' for name in names)}; there are {there}",
-        f"the columns that are read are {_COLUMNS}",
+        f"{where}: there is no column {' or '.join(f'«{name}»' for name in names)}; the columns "
+        f"are {there}",
+        f"use one of these names: {_COLUMNS}",
     )
 
 
-def _of_label(where: str, value: Any, names: Sequence[Sort]) -> Sort:
-    said = str(value).strip().lower() if isinstance(value, str | int | float) else "?"
-    if said in _FLOATS:  # as tables are written that had an empty cell once
-        said = said.removesuffix(".0")
-    if sort := sort_of(said):
-        return sort
-    if said in _NUMBERS and not isinstance(value, bool):
+def _of_label(where: str, value: Any, names: Sequence[Polarity]) -> Polarity:
+    label = str(value).strip().lower() if isinstance(value, str | int | float) else "?"
+    if label in _FLOATS:  # spreadsheets write floats if a column had an empty cell
+        label = label.removesuffix(".0")
+    if polarity := polarity_of(label):
+        return polarity
+    if label in _NUMBERS and not isinstance(value, bool):
         if len(names) == len(TWO):
-            return _NUMBERS[said]
+            return _NUMBERS[label]
         raise CurationError(
-            f"{where}: «{said}» may stand for more than one of three classes",
-            f"write one of {', '.join(names)}",
+            f"{where}: with three classes it is not clear what «{label}» means",
+            f"write one of: {', '.join(names)}",
         )
     raise CurationError(
         f"{where}: unknown label {value!r}",
@@ -214,11 +217,11 @@ def _of_label(where: str, value: Any, names: Sequence[Sort]) -> Sort:
     )
 
 
-def _of_stars(where: str, value: Any, names: Sequence[Sort]) -> Sort:
+def _of_stars(where: str, value: Any, names: Sequence[Polarity]) -> Polarity:
     try:
         stars = float("nan") if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
         stars = float("nan")
     if stars not in (1, 2, 3, 4, 5):
-        raise CurationError(f"{where}: {value!r} stars", "write a whole number from 1 to 5")
+        raise CurationError(f"{where}: {value!r} is not a number of stars", "write 1, 2, 3, 4 or 5")
     return of_stars(int(stars))

@@ -1,7 +1,7 @@
-"""The settings of both trainings (next-sentence heads, sentiment classifiers), and their progress.
+"""Settings and progress of both trainings: next-sentence heads and sentiment classifiers.
 
-A setting that is added later needs a default that does what was done before: a training that an
-earlier version began goes on with it.
+The default of a new setting must keep the earlier behaviour, because trainings that an earlier
+version started continue with it.
 """
 
 from collections.abc import Callable
@@ -10,29 +10,31 @@ from typing import ClassVar, NamedTuple
 
 from curation.files import CurationError
 
-PAPER = (92.5, 98.5)  # per cent right on its test pairs: StereoSet's heads (arXiv §7, A.4)
-PAPER_SENTIMENT = 92.0  # on the Large Movie Review test set: StereoSet's classifier (ACL A.2)
+PAPER = (92.5, 98.5)  # accuracy of StereoSet's heads on its test pairs, % (arXiv §7, A.4)
+PAPER_SENTIMENT = 92.0  # accuracy of StereoSet's classifier on Large Movie Review, % (ACL A.2)
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 OPTIMIZERS = ("adamw", "bertadam")
 
 
 @dataclass(frozen=True)
-class Learning:
+class TrainingSettings:
     """Settings that every training has.
 
     Attributes:
-        model: the model to begin from: a name on the hub or a folder.
+        unit: what the examples are, in messages.
+        model: the model to start from: a name on the hub or a folder.
         revision: a branch, tag or commit on the hub.
-        length: the most tokens of an example.
+        length: the largest number of tokens in an example.
         batch: examples in one step.
-        accumulate: run each batch in this many parts, which need less memory.
+        accumulate: split each batch into this many parts, to use less memory.
         lr: the highest learning rate.
-        warmup: steps until the rate is that high; None for a tenth of all within 50 and 500.
+        warmup: steps until the learning rate is highest; None for a tenth of all steps, but at
+            least 50 and at most 500.
         epochs: how often each example is seen.
-        held_out: the share of the corpus to test on.
-        limit: the most examples of an epoch, and of those held out.
+        held_out: the share of the corpus to test on, from 0 to 1.
+        limit: the largest number of examples in an epoch, and of held-out examples.
         precision: of the arithmetic; «auto» is bfloat16 or float16 on a GPU and float32 elsewhere.
-        seed: of all random draws.
+        seed: the seed of all random draws.
         checkpoint_every: steps between checkpoints.
         device: «auto», or a device of torch.
         trust_remote_code: run code that comes with the model.
@@ -58,16 +60,16 @@ class Learning:
 
 
 @dataclass(frozen=True)
-class Training(Learning):
-    """Settings of the training of a next-sentence head, on pairs of sentences.
+class NextSentenceSettings(TrainingSettings):
+    """Settings for training a next-sentence head on pairs of sentences.
 
-    ``held_out`` is a share of the articles. An epoch sees each pair's first sentence once. The
-    defaults of length, batch, lr and epochs are the paper's (ACL A.5, arXiv A.4).
+    ``held_out`` is a share of the articles. Each sentence is the first one of at most one pair in
+    an epoch. The defaults of length, batch, lr and epochs are the paper's (ACL A.5, arXiv A.4).
 
     Attributes:
-        freeze: train the head alone.
-        test_pairs: test on exactly so many pairs; then ``held_out`` has no effect, and ``limit``
-            none on the held-out side. The paper has 3.5 million.
+        freeze: train the head only.
+        test_pairs: test on exactly this many pairs; then ``held_out`` has no effect, and ``limit``
+            does not apply to held-out pairs. The paper has 3.5 million.
         optimizer: «adamw», or «bertadam» as in the paper.
     """
 
@@ -81,14 +83,14 @@ class Training(Learning):
 
 
 @dataclass(frozen=True)
-class SentimentTraining(Learning):
-    """Settings of the training of a sentiment classifier, on reviews.
+class SentimentSettings(TrainingSettings):
+    """Settings for training a sentiment classifier on reviews.
 
     The defaults of length, batch, lr and epochs are the paper's (ACL A.2, arXiv A.5). With a test
     set, ``held_out`` has no effect.
 
     Attributes:
-        classes: 2 for negative and positive, 3 with neutral between them.
+        classes: 2 for negative and positive, 3 for negative, neutral and positive.
     """
 
     unit: ClassVar[str] = "reviews"
@@ -98,10 +100,15 @@ class SentimentTraining(Learning):
     classes: int = 2
 
 
-class Told(NamedTuple):
-    """Progress: steps done of all, and the loss of the last step or, at its end, of an epoch.
+class Progress(NamedTuple):
+    """Progress of a training.
 
-    ``accuracy`` is the held-out accuracy in per cent; only the end of an epoch has it.
+    Attributes:
+        step: steps done so far.
+        steps: all steps.
+        epoch: the number of the epoch, from 1.
+        loss: the loss of the last step or, at the end of an epoch, the mean over the epoch.
+        accuracy: the held-out accuracy in per cent, at the end of an epoch only.
     """
 
     step: int
@@ -111,11 +118,11 @@ class Told(NamedTuple):
     accuracy: float | None = None
 
 
-Tell = Callable[[Told], None]
+Tell = Callable[[Progress], None]
 
 
 def warmup_steps(steps: int) -> int:
-    """A tenth of the steps within 50 and 500, never more than half.
+    """A tenth of the steps, but at least 50 and at most 500; never more than half of them.
 
     >>> [warmup_steps(steps) for steps in (40, 300, 2_000, 90_000)]
     [20, 50, 200, 500]
@@ -124,7 +131,7 @@ def warmup_steps(steps: int) -> int:
 
 
 def rate_at(step: int, *, steps: int, warmup: int) -> float:
-    """The share of the learning rate that step number ``step`` (from 0) has.
+    """The learning rate of step number ``step`` (from 0), as a share of the highest rate.
 
     >>> [rate_at(step, steps=6, warmup=2) for step in range(6)]
     [0.5, 1.0, 1.0, 0.75, 0.5, 0.25]
@@ -134,24 +141,25 @@ def rate_at(step: int, *, steps: int, warmup: int) -> float:
     return (steps - step) / (steps - warmup)
 
 
-def check(wanted: Learning) -> None:
+def check(settings: TrainingSettings) -> None:
     """Check settings before a model is loaded.
 
     Raises:
-        CurationError: a setting has an unknown value, or two do not go together.
+        CurationError: a setting has an unknown value, or two settings contradict each other.
     """
-    if wanted.device == "map":
-        raise CurationError("training runs on one device", "take --device cuda or cpu")
-    if wanted.precision not in PRECISIONS:
+    if settings.device == "map":
+        raise CurationError("training runs on one device only", "use --device cuda or cpu")
+    if settings.precision not in PRECISIONS:
         raise CurationError(
-            f"no precision «{wanted.precision}»", f"take one of {', '.join(PRECISIONS)}"
+            f"there is no precision «{settings.precision}»", f"use one of: {', '.join(PRECISIONS)}"
         )
-    if isinstance(wanted, Training) and wanted.optimizer not in OPTIMIZERS:
+    if isinstance(settings, NextSentenceSettings) and settings.optimizer not in OPTIMIZERS:
         raise CurationError(
-            f"no optimizer «{wanted.optimizer}»", f"take one of {', '.join(OPTIMIZERS)}"
+            f"there is no optimizer «{settings.optimizer}»", f"use one of: {', '.join(OPTIMIZERS)}"
         )
-    if wanted.accumulate > wanted.batch:
+    if settings.accumulate > settings.batch:
         raise CurationError(
-            f"a batch of {wanted.batch} {wanted.unit} has no {wanted.accumulate} parts",
+            f"a batch of {settings.batch} {settings.unit} cannot be split into "
+            f"{settings.accumulate} parts",
             "lower --accumulate",
         )

@@ -1,4 +1,4 @@
-"""Text files, plain or packed: their lines, and how a report describes them."""
+"""Text files, plain or compressed: their lines, and their description in reports."""
 
 import bz2
 import gzip
@@ -10,28 +10,29 @@ from typing import Any
 
 from curation.files import CurationError, digest
 
-_PACKED = {".gz": gzip.open, ".bz2": bz2.open}
+_COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 def bare_name(path: Path) -> str:
-    """A file's name in small letters, without the ending of a packed file.
+    """A file's name in lower case, without the ending of a compressed file.
 
     >>> bare_name(Path("corpus/A.TXT.gz")), bare_name(Path("AA/wiki_00.bz2"))
     ('a.txt', 'wiki_00')
     """
     name = path.name.lower()
-    return name.removesuffix(path.suffix.lower()) if path.suffix.lower() in _PACKED else name
+    return name.removesuffix(path.suffix.lower()) if path.suffix.lower() in _COMPRESSED else name
 
 
 def lines(path: Path, *, forms: str) -> Iterator[tuple[int, str]]:
-    """Numbered lines of a file, which may be packed by gzip (``.gz``) or bzip2 (``.bz2``).
+    """The lines of a file, with their numbers from 1.
 
     Args:
-        path: the file.
-        forms: the file types that the caller reads, for the error about any other.
+        path: the file; it may be compressed by gzip (``.gz``) or bzip2 (``.bz2``).
+        forms: the file types that the caller reads, for errors.
 
     Raises:
-        CurationError: it does not exist, is empty, is not UTF-8 text, or cannot be unpacked.
+        CurationError: the file does not exist, is empty, is not UTF-8 text, or cannot be
+            decompressed.
     """
     number = 0
     try:
@@ -41,8 +42,8 @@ def lines(path: Path, *, forms: str) -> Iterator[tuple[int, str]]:
                     raise CurationError(f"{path}: is UTF-16", "save the file as UTF-8")
                 if b"\0" in line:
                     raise CurationError(
-                        f"{path} line {number}: has a zero byte, so it is not text",
-                        f"name {forms} in UTF-8",
+                        f"{path} line {number}: has a zero byte, so the file is not text",
+                        f"use {forms} in UTF-8",
                     )
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -56,29 +57,31 @@ def lines(path: Path, *, forms: str) -> Iterator[tuple[int, str]]:
         raise CurationError(f"{path}: is a folder, not a file", "name the files in it") from None
     except (OSError, EOFError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise CurationError(f"{path}: {error.strerror}", "check the file's rights") from None
+            raise CurationError(
+                f"{path}: {error.strerror}", "check the permissions of the file"
+            ) from None
         raise CurationError(
-            f"{path}: cannot be unpacked: {error}", "download the file again"
+            f"{path}: cannot be decompressed: {error}", "download the file again"
         ) from None
     if number == 0:
         raise CurationError(f"{path}: is empty", "it may have been cut off; download it again")
 
 
 def _opened(path: Path) -> Any:
-    unpack: Any = _PACKED.get(path.suffix.lower(), open)
+    unpack: Any = _COMPRESSED.get(path.suffix.lower(), open)
     return unpack(path, "rb")
 
 
 def plain(sentence: str) -> str:
-    """A sentence on one line, each white space one space."""
+    """A sentence on one line, with single spaces."""
     return " ".join(sentence.split())
 
 
 def described(path: Path, files: Sequence[Path]) -> dict[str, Any]:
-    """What a report says of a file or folder: its name, sha256 and size in bytes.
+    """The description of a file or folder in reports: its name, sha256 and size in bytes.
 
-    A folder's sha256 is that of its files' lines as ``sha256sum`` prints them, with paths relative
-    to the folder and in the order of ``files``; ``files`` is how many there are.
+    The sha256 of a folder is that of the lines that ``sha256sum`` prints for its files, with paths
+    relative to the folder and in the order of ``files``. A folder also has ``files``, their number.
     """
     size = sum(file.stat().st_size for file in files)
     if not path.is_dir():

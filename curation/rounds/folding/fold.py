@@ -1,21 +1,22 @@
-"""From raw answers to items, labels and reviews: a deterministic fold, recomputed whole each time.
+"""From raw answers to items, labels and reviews: a deterministic fold, run from scratch each time.
 
-The result depends on what was said and when, not on how it arrived: a late edit, a second
-delivery or an answer more is recomputation, not surgery. Answers are taken in order of
-(submitted_at, place in the archive); what came without a time keeps the order of its file.
+The result depends on what people answered and when, not on how the answers arrived. After a late
+edit, a second delivery or a new answer, everything is computed again. Answers are taken in order
+of (submitted_at, place in the archive); answers without a time keep the order of their file.
 
-An answer falls for the first of these that applies:
+An answer is refused for the first of these reasons that applies:
 
-1. it cannot be read, is for an unknown task, or was changed by somebody else; then an earlier
-   version stands, as if this one had not been made;
-2. a later version superseded it; it is gone from its platform (deleted); it was skipped;
-3. its person is excluded or withdrew, has not consented, wrote the item, or had answered the task;
-4. it was too fast, or is over the person's caps;
-5. what it says: an item's words, its likeness to items before it; a label's item; last the single
-   label, which falls alone.
+1. it cannot be read, is for an unknown task, or was changed by somebody else; an earlier version
+   of it then counts instead;
+2. a later version superseded it, it was deleted on its platform, or it was skipped;
+3. its person is excluded or withdrew, has not consented, wrote the item, or has answered the task
+   before;
+4. it was too fast, or exceeds the person's caps;
+5. its content: an item's words, its likeness to earlier items, or a label's item. A single label
+   that is unusable is refused alone.
 
-What is refused counts towards nothing: no cap, no second answer, no likeness. Ids are permanent:
-a correction changes none. A label counts for the words that its annotator had before them.
+Refused answers count towards nothing: no cap, no second answer, no likeness. Ids are permanent: a
+correction does not change them. A label counts for the words that its annotator saw.
 """
 
 import gc
@@ -51,10 +52,10 @@ NOBODY: Mapping[str, tuple[str, str]] = {}
 
 
 class Folded(NamedTuple):
-    """What the raw answers of all rounds amount to, in order of submission.
+    """The result of a fold, in order of submission.
 
-    ``answers`` and ``rejections`` are by round. An answer of several labels whose person or item
-    is the reason is one rejection; a single unusable label is one of its own.
+    ``answers`` and ``rejections`` are by round. An answer of several labels that is refused because
+    of its person or item is one rejection; a single unusable label is a rejection of its own.
     """
 
     items: list[Item]
@@ -67,7 +68,7 @@ class Folded(NamedTuple):
 
 
 def fold(
-    said: Iterable[tuple[str, ParsedAnswer]],
+    parsed: Iterable[tuple[str, ParsedAnswer]],
     *,
     domains: Sequence[str],
     terms: Mapping[tuple[str, str], str],
@@ -84,34 +85,33 @@ def fold(
     meta: Callable[[str], str | None] | None = None,
     standing: Mapping[str, tuple[str, str]] = NOBODY,
 ) -> Folded:
-    """Fold what was said in all rounds into items, labels, reviews and rejections.
+    """Fold the answers of all rounds into items, labels, reviews and rejections.
 
     Args:
-        said: (round, what an answer says), in any order.
+        parsed: pairs of round and parsed answer, in any order.
         domains: the campaign's domains.
-        terms: the campaign's terms: the id that a domain and a text name; items on others are
-            refused.
-        pseudonym: from a person's id on the platform to the one that the records show; applied to
-            all but published answers, whose ids are pseudonyms already.
+        terms: ids of the campaign's terms by (domain, text); items on other terms are refused.
+        pseudonym: gives the pseudonym of a person's id on the platform. It is not applied to
+            published answers, whose ids are pseudonyms already.
         name_target: a written context must name its target.
         blank_alone: a written BLANK must not touch a letter.
-        write_seconds: an item written in less time is refused.
-        label_seconds: an answer of labels given in less time is refused.
+        write_seconds: an item that was written faster is refused.
+        label_seconds: labels that were given faster are refused.
         per_person: answers to tasks that a person may give in a round; 0 is no limit.
-        per_term: answers to tasks on one term that a person may give in a round.
-        consent: answers to tasks count only of people who have consented, in any round.
-        keep_deleted: count what was deleted on its platform.
-        near: the index of the first text that is nearly a new one, or None.
-        meta: the phrase that betrays that a text is about the task, or None.
-        standing: who is out, by pseudonym: the reason code, and the reason.
+        per_term: answers to tasks on one term that a person may give in a round; 0 is no limit.
+        consent: answers to tasks only count if their person has consented, in any round.
+        keep_deleted: count answers that were deleted on their platform.
+        near: gives the index of the first text that is nearly the same as a new one, or None.
+        meta: gives the phrase which shows that a text is about the task, or None.
+        standing: by pseudonym of people who are out, the reason code and the reason.
 
     Returns:
-        Every answer is in items, labels, flags, reviews or rejections, or only in ``people``:
-        where it says consent alone.
+        Every answer is in items, labels, flags, reviews or rejections. An answer that only says
+        consent is in ``people`` alone.
     """
     with _uncollected():
         return _fold(
-            said,
+            parsed,
             Checks(domains, terms, name_target, blank_alone, near, meta),
             Rules(standing, consent, write_seconds, label_seconds, per_person, per_term),
             pseudonym,
@@ -121,7 +121,7 @@ def fold(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No garbage collection: nothing in here refers to itself, and to look takes a fifth longer."""
+    """Pause garbage collection: there are no reference cycles here, and it takes a fifth longer."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -132,7 +132,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _fold(
-    said: Iterable[tuple[str, ParsedAnswer]],
+    parsed: Iterable[tuple[str, ParsedAnswer]],
     checks: Checks,
     rules: Rules,
     pseudonym: Callable[[str], str],
@@ -140,55 +140,59 @@ def _fold(
 ) -> Folded:
     name = cache(pseudonym)
     rejections: dict[str, list[Rejection]] = defaultdict(list)
-    reasons: dict[str, str] = {}  # the first, by the answer's place in the archive
+    reasons: dict[str, str] = {}  # the first reason, by the answer's place in the archive
 
-    def refuse(round: str, what: ParsedAnswer, code: str, detail: str) -> None:
-        if isinstance(what, Consented | Deleted):
+    def refuse(round: str, answer: ParsedAnswer, code: str, detail: str) -> None:
+        if isinstance(answer, Consented | Deleted):
             return
-        record = what.record if what.source == "stereoset" else masked(what.record, name)
-        refused = Rejection(code=code, detail=detail, where=what.where, record=record)
+        record = answer.record if answer.source == "stereoset" else masked(answer.record, name)
+        refused = Rejection(code=code, detail=detail, where=answer.where, record=record)
         rejections[round].append(refused)
-        reasons.setdefault(what.where, code)
+        reasons.setdefault(answer.where, code)
 
-    sorted_out = _sort_out(said, name)
+    sorted_out = _sort_out(parsed, name)
     written: list[tuple[str, Written]] = []
     given: list[tuple[str, Given]] = []
     reviewed: list[tuple[str, Reviewed]] = []
     last = newest(sorted_out.versions, refuse)
-    every = [*sorted(sorted_out.loose, key=lambda pair: pair[1].place), *last]
-    for round, what in every:
-        gone = None if keep_deleted else sorted_out.deleted.get((round, what.id))
-        if isinstance(what, Refused):
-            refuse(round, what, what.code, what.detail)
-        elif gone is not None and what.version <= gone:
-            refuse(round, what, "deleted", f"it was gone at {gone}")
-        elif isinstance(what, Given):
-            given.append((round, what))
-        elif isinstance(what, Written):
-            written.append((round, what))
+    replies = [*sorted(sorted_out.loose, key=lambda pair: pair[1].place), *last]
+    for round, answer in replies:
+        gone = None if keep_deleted else sorted_out.deleted.get((round, answer.id))
+        if isinstance(answer, Refused):
+            refuse(round, answer, answer.code, answer.detail)
+        elif gone is not None and answer.version <= gone:
+            refuse(round, answer, "deleted", f"it was gone at {gone}")
+        elif isinstance(answer, Given):
+            given.append((round, answer))
+        elif isinstance(answer, Written):
+            written.append((round, answer))
         else:
-            reviewed.append((round, what))
+            reviewed.append((round, answer))
     gate, seal = Gate(rules, sorted_out.consents), pseudonym
     items = fold_items(written, checks, gate=gate, name=name, pseudonym=seal, refuse=refuse)
     labels, flags = fold_labels(given, items, gate=gate, name=name, pseudonym=seal, refuse=refuse)
     reviews = _reviews(reviewed, gate, name, seal, refuse)
     answers: dict[str, list[AnswerRow]] = defaultdict(list)
     people: dict[str, str] = {}  # who answered, by the answer's place in the archive
-    for round, what in every:
-        said_code, seconds = "", None
-        if isinstance(what, Refused):
-            said_code = what.code
+    for round, answer in replies:
+        refused_code, seconds = "", None
+        if isinstance(answer, Refused):
+            refused_code = answer.code
         else:
-            seconds = what.seconds
-        if what.person is None or what.source == "stereoset" or said_code == "edited_by_other":
+            seconds = answer.seconds
+        if (
+            answer.person is None
+            or answer.source == "stereoset"
+            or refused_code == "edited_by_other"
+        ):
             continue
-        who = name(what.person)
-        if said_code != "skipped":
-            people[what.where] = who
-        if what.task is not None:
-            at = what.place.submitted_at or None
-            code = None if what.where in gate.counted else reasons[what.where]
-            answers[round].append(AnswerRow(what.task.id, who, at, seconds, code))
+        who = name(answer.person)
+        if refused_code != "skipped":
+            people[answer.where] = who
+        if answer.task is not None:
+            at = answer.place.submitted_at or None
+            code = None if answer.where in gate.counted else reasons[answer.where]
+            answers[round].append(AnswerRow(answer.task.id, who, at, seconds, code))
     return Folded(
         items=[known.item for known in items.known.values()],
         labels=labels,
@@ -201,9 +205,13 @@ def _fold(
 
 
 class _SortedOut(NamedTuple):
-    """What was said: versions of answers, what is none, when an answer was gone, consents.
+    """Parsed answers by what they are.
 
-    ``consents`` has the first and the last time of each version of the text, by person.
+    Attributes:
+        versions: versions of answers, with their rounds.
+        loose: answers that cannot be versions of another, with their rounds.
+        deleted: by (round, answer id), when an answer was last found deleted.
+        consents: by person and version of the consent text, the first and the last time.
     """
 
     versions: list[tuple[str, Reply]]
@@ -212,24 +220,29 @@ class _SortedOut(NamedTuple):
     consents: dict[str, dict[str, tuple[str, str]]]
 
 
-def _sort_out(said: Iterable[tuple[str, ParsedAnswer]], name: Callable[[str], str]) -> _SortedOut:
-    found = _SortedOut([], [], {}, defaultdict(dict))
-    for round, what in said:
-        if isinstance(what, Consented):
-            times = found.consents[name(what.person)]
-            first, last = times.get(what.version, (what.at, what.at))
-            times[what.version] = (min(first, what.at), max(last, what.at))
-        elif isinstance(what, Deleted):
-            key = (round, what.id)
-            found.deleted[key] = max(found.deleted.get(key, ""), what.at)
-        elif not isinstance(what, Refused):
-            found.versions.append((round, what))
-        # How a person is kept from a task: an answer of nothing, in the person's name.
-        elif what.empty and what.task and what.person and what.task.barred == name(what.person):
+def _sort_out(parsed: Iterable[tuple[str, ParsedAnswer]], name: Callable[[str], str]) -> _SortedOut:
+    sorted_out = _SortedOut([], [], {}, defaultdict(dict))
+    for round, answer in parsed:
+        if isinstance(answer, Consented):
+            times = sorted_out.consents[name(answer.person)]
+            first, last = times.get(answer.version, (answer.at, answer.at))
+            times[answer.version] = (min(first, answer.at), max(last, answer.at))
+        elif isinstance(answer, Deleted):
+            key = (round, answer.id)
+            sorted_out.deleted[key] = max(sorted_out.deleted.get(key, ""), answer.at)
+        elif not isinstance(answer, Refused):
+            sorted_out.versions.append((round, answer))
+        # People are kept from their own items by an empty answer in their name: not an answer.
+        elif (
+            answer.empty
+            and answer.task
+            and answer.person
+            and answer.task.barred == name(answer.person)
+        ):
             continue
         else:
-            (found.versions if what.id else found.loose).append((round, what))
-    return found
+            (sorted_out.versions if answer.id else sorted_out.loose).append((round, answer))
+    return sorted_out
 
 
 def _reviews(
@@ -239,28 +252,28 @@ def _reviews(
     pseudonym: Callable[[str], str],
     refuse: Refuse,
 ) -> list[Review]:
-    found = []
-    for round, what in reviewed:
-        who = name(what.person)
-        if problem := gate.stops(round, what, who):
-            refuse(round, what, *problem)
+    reviews = []
+    for round, answer in reviewed:
+        who = name(answer.person)
+        if problem := gate.stops(round, answer, who):
+            refuse(round, answer, *problem)
             continue
-        seal = pseudonym("\x1f".join((round, what.id, what.person)))
-        found.append(
+        seal = pseudonym("\x1f".join((round, answer.id, answer.person)))
+        reviews.append(
             Review(
                 id=stable_id("review", seal),
-                term=what.task.term,
+                term=answer.task.term,
                 annotator=who,
-                action=what.action,
-                into=what.into,
-                name=what.name,
-                note=what.note,
+                action=answer.action,
+                into=answer.into,
+                name=answer.name,
+                note=answer.note,
                 round=round,
-                submitted_at=what.place.submitted_at or None,
+                submitted_at=answer.place.submitted_at or None,
             )
         )
-        gate.let_in(round, what, who)
-    return found
+        gate.let_in(round, answer, who)
+    return reviews
 
 
 def _people(
@@ -268,14 +281,14 @@ def _people(
     counted: Collection[str],
     consents: Mapping[str, Mapping[str, tuple[str, str]]],
 ) -> list[Person]:
-    """Everybody who answered or consented, with the consent that they gave last."""
+    """Everybody who answered or consented, with the last version that they consented to."""
     answers = Counter(answered.values())
     refused = Counter(who for where, who in answered.items() if where not in counted)
-    found = []
+    people = []
     for who in sorted({*answers, *consents}):
         times = consents.get(who, {})
         version = max(times, key=lambda v: (times[v][1], v), default=None)
-        found.append(
+        people.append(
             Person(
                 id=who,
                 consent=version,
@@ -284,4 +297,4 @@ def _people(
                 refused=refused[who],
             )
         )
-    return found
+    return people

@@ -1,6 +1,6 @@
-"""Whose answers are let in: standing, consent, own items, second answers, haste, caps.
+"""Whose answers are let in: standing, consent, own items, second answers, too fast, caps.
 
-What an answer says is looked at after that, in ``items`` and ``labels``.
+The content of an answer is checked after that, in ``items`` and ``labels``.
 """
 
 from collections import Counter
@@ -11,9 +11,15 @@ from curation.rounds.answers.parsed import Given, Reply, Written
 
 
 class Rules(NamedTuple):
-    """What is asked of an answer, whatever it says. Zero is no limit.
+    """What an answer must fulfil, whatever its content.
 
-    ``standing`` is who is out, by pseudonym: the reason code and the reason.
+    Attributes:
+        standing: by pseudonym of people who are out, the reason code and the reason.
+        consent: whether answers to tasks need consent.
+        write_seconds: the least seconds in which an item may be written; 0 is no limit.
+        label_seconds: the least seconds in which labels may be given; 0 is no limit.
+        per_person: answers that a person may give in a round; 0 is no limit.
+        per_term: answers on one term that a person may give in a round; 0 is no limit.
     """
 
     standing: Mapping[str, tuple[str, str]]
@@ -25,7 +31,7 @@ class Rules(NamedTuple):
 
 
 class Gate:
-    """Lets answers in one after the other, and remembers what it let in."""
+    """Lets answers in one after the other, and remembers those that it let in."""
 
     def __init__(self, rules: Rules, consented: Collection[str]) -> None:
         self.rules = rules
@@ -35,9 +41,9 @@ class Gate:
         self.by_person: Counter[tuple[str, str]] = Counter()
         self.by_term: Counter[tuple[str, str, str]] = Counter()
 
-    def stops(self, round: str, what: Reply, who: str) -> tuple[str, str] | None:
+    def stops(self, round: str, answer: Reply, who: str) -> tuple[str, str] | None:
         """Why an answer is not let in: the first reason code that applies, and a sentence."""
-        rules, task = self.rules, what.task
+        rules, task = self.rules, answer.task
         if who in rules.standing:
             code, reason = rules.standing[who]
             return code, f"{who}: {reason}"
@@ -48,7 +54,7 @@ class Gate:
                 return "own_item", f"task {task.id} is about what {who} wrote"
             if (round, task.id, who) in self.answered:
                 return "second_answer", f"{who} had answered task {task.id}"
-        kind = type(what)
+        kind = type(answer)
         least = (
             rules.write_seconds
             if kind is Written
@@ -57,7 +63,7 @@ class Gate:
             else 0.0
         )
         if least:
-            seconds = took(what)
+            seconds = took(answer)
             if seconds is not None and seconds < least:
                 return "too_fast", f"{seconds:g} seconds, and {least:g} are the least"
         if task is not None:
@@ -69,10 +75,10 @@ class Gate:
                 return "over_term_cap", f"{who} had given {cap} answers on term {task.term}"
         return None
 
-    def let_in(self, round: str, what: Reply, who: str) -> None:
-        """Remember an answer that counts; what is refused counts towards nothing."""
-        self.counted.add(what.where)
-        task = what.task
+    def let_in(self, round: str, answer: Reply, who: str) -> None:
+        """Remember an answer that counts; refused answers count towards nothing."""
+        self.counted.add(answer.where)
+        task = answer.task
         if task is not None:
             self.answered.add((round, task.id, who))
             if self.rules.per_person:
@@ -81,11 +87,11 @@ class Gate:
                 self.by_term[round, who, task.term] += 1
 
 
-def took(what: Reply) -> float | None:
-    """How long an answer took; a quick correction does not make its first version quick."""
-    if not isinstance(what, Written | Given):
+def took(answer: Reply) -> float | None:
+    """Seconds that an answer took: the most of all its versions, as corrections may be quick."""
+    if not isinstance(answer, Written | Given):
         return None
-    if not what.earlier:
-        return what.seconds
-    known = [v.seconds for v in (*what.earlier, what) if v.seconds is not None]
+    if not answer.earlier:
+        return answer.seconds
+    known = [v.seconds for v in (*answer.earlier, answer) if v.seconds is not None]
     return max(known, default=None)

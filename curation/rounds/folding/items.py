@@ -1,4 +1,4 @@
-"""Items from what people wrote, and from what was published before."""
+"""Items from written answers, and from items that were published before."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -14,7 +14,13 @@ Near = Callable[[Sequence[str], str], int | None]
 
 
 class Known(NamedTuple):
-    """An item with what its associations may be called, and when their words last changed."""
+    """An item that was let in.
+
+    Attributes:
+        item: the item.
+        names: association ids by each name that a label may use: id, sentence, word.
+        changed: by association id, when its words last changed; unchanged ones are left out.
+    """
 
     item: Item
     names: dict[str, str]
@@ -22,7 +28,7 @@ class Known(NamedTuple):
 
 
 class Checks(NamedTuple):
-    """What a written item is held against."""
+    """What a written item is checked against; see ``fold`` for the fields."""
 
     domains: Sequence[str]
     terms: Mapping[tuple[str, str], str]
@@ -33,7 +39,13 @@ class Checks(NamedTuple):
 
 
 class Items(NamedTuple):
-    """The items by id; why others are not there; where published ones clashed."""
+    """The result of folding items.
+
+    Attributes:
+        known: the items that were let in, by id.
+        gone: by id of an item that was refused, the first reason code.
+        clashing: (round, position) of published items whose ids clash with others.
+    """
 
     known: dict[str, Known]
     gone: dict[str, str]
@@ -52,111 +64,111 @@ def fold_items(
     """The items that are let in.
 
     Args:
-        written: (round, what was written), in order of submission.
-        checks: what is asked of their words.
-        gate: what is asked of their writers.
-        name: from a person's id on the platform to the pseudonym.
-        pseudonym: the same, for ids that nobody may find out by trying; remembers nothing.
-        refuse: takes what is not let in.
+        written: pairs of round and written item, in order of submission.
+        checks: what the words of an item are checked against.
+        gate: checks the writers.
+        name: gives the pseudonym of a person's id on the platform.
+        pseudonym: the same without a cache; makes ids that nobody can find out by trying.
+        refuse: called with each answer that is not let in.
     """
-    found = Items({}, {}, set())
+    result = Items({}, {}, set())
     known_terms = frozenset(checks.terms.values())
     owner: dict[str, str] = {}
     contents: dict[tuple[str, ...], str] = {}
     likes: dict[tuple[Kind, str], tuple[list[str], list[str]]] = {}
-    for round, what in written:
-        published = what.source == "stereoset"
-        who = name(what.person) if what.person and not published else ""
-        ids = _ids(round, what, pseudonym)
-        term = _term(what, checks.terms, known_terms)
-        problem = None if published else gate.stops(round, what, who)
-        problem = problem or _flaw(what, term, checks)
+    for round, answer in written:
+        published = answer.source == "stereoset"
+        who = name(answer.person) if answer.person and not published else ""
+        ids = _ids(round, answer, pseudonym)
+        term = _term(answer, checks.terms, known_terms)
+        problem = None if published else gate.stops(round, answer, who)
+        problem = problem or _flaw(answer, term, checks)
         if problem:
-            found.gone.setdefault(ids[0], problem[0])
-            refuse(round, what, *problem)
+            result.gone.setdefault(ids[0], problem[0])
+            refuse(round, answer, *problem)
             continue
-        content = (what.kind, what.domain, *map(same_text, (what.target, what.context)))
-        content += tuple(sorted(same_text(option.sentence) for option in what.options))
+        content = (answer.kind, answer.domain, *map(same_text, (answer.target, answer.context)))
+        content += tuple(sorted(same_text(option.sentence) for option in answer.options))
         clash = next((i for i in ids if i in owner), None)
-        texts, names = likes.setdefault((what.kind, term), ([], []))
-        told = [o.sentence for o in what.options if o.intent != "unrelated"]
-        text = gist(what.context, told)
+        texts, names = likes.setdefault((answer.kind, term), ([], []))
+        meant = [o.sentence for o in answer.options if o.intent != "unrelated"]
+        text = gist(answer.context, meant)
         like = None
         if content in contents:
             problem = "duplicate_item", f"the same as item {contents[content]}"
         elif clash is not None or len(set(ids)) < len(ids):
             place = owner[clash] if clash else ids[0]
             problem = "clashing_id", f"{clash or ids[0]} stands already in {place}"
-            found.clashing.add((round, what.place.position))
+            result.clashing.add((round, answer.place.position))
         elif checks.near is not None and not published:
             like = checks.near(texts, text)
             problem = None if like is None else ("near_duplicate", f"like item {names[like]}")
         if problem:
-            found.gone.setdefault(ids[0], problem[0])
-            refuse(round, what, *problem)
+            result.gone.setdefault(ids[0], problem[0])
+            refuse(round, answer, *problem)
             continue
         contents[content] = ids[0]
         owner.update(dict.fromkeys(ids, ids[0]))
         texts.append(text)
         names.append(ids[0])
-        item = _item(round, what, ids, term, who or None)
-        found.known[item.id] = _known(item, what)
-        gate.let_in(round, what, who)
-    return found
+        item = _item(round, answer, ids, term, who or None)
+        result.known[item.id] = _known(item, answer)
+        gate.let_in(round, answer, who)
+    return result
 
 
-def _term(what: Written, terms: Mapping[tuple[str, str], str], known: frozenset[str]) -> str:
-    """The term that an answer is about, its task's where that still stands; else empty."""
-    if what.task is not None and what.task.term in known:
-        return what.task.term
-    return terms.get((what.domain, what.target), "")
+def _term(answer: Written, terms: Mapping[tuple[str, str], str], known: frozenset[str]) -> str:
+    """Id of the term that an answer is about: its task's, if that still exists; empty if none."""
+    if answer.task is not None and answer.task.term in known:
+        return answer.task.term
+    return terms.get((answer.domain, answer.target), "")
 
 
-def _flaw(what: Written, term: str, checks: Checks) -> tuple[str, str] | None:
-    """What is wrong with what was written, if anything; what was published is taken as it was."""
-    if what.domain not in checks.domains:
+def _flaw(answer: Written, term: str, checks: Checks) -> tuple[str, str] | None:
+    """What is wrong with a written item, or None; published items are not checked."""
+    if answer.domain not in checks.domains:
         known = ", ".join(checks.domains)
-        return "unknown_domain", f"{what.domain!r} is not among the domains: {known}"
+        return "unknown_domain", f"{answer.domain!r} is not among the domains: {known}"
     if not term:
-        return "unknown_target", f"{what.target!r} is no term of {what.domain!r}"
-    if what.source == "stereoset":
+        return "unknown_target", f"{answer.target!r} is no term of {answer.domain!r}"
+    if answer.source == "stereoset":
         return None
-    sentences = [option.sentence for option in what.options]
+    sentences = [option.sentence for option in answer.options]
     flaw = check_item(
-        what.kind,
-        what.target,
-        what.context,
+        answer.kind,
+        answer.target,
+        answer.context,
         sentences,
         name_target=checks.name_target,
         blank_alone=checks.blank_alone,
     )
     if flaw or checks.meta is None:
         return flaw and (flaw.code, flaw.detail)
-    words = [filler(what.context, sentence) or sentence for sentence in sentences]
-    for text in (what.context, *words):
+    words = [filler(answer.context, sentence) or sentence for sentence in sentences]
+    for text in (answer.context, *words):
         if phrase := checks.meta(text):
             return "meta_text", f"{phrase!r} in {text!r}"
     return None
 
 
-def _ids(round: str, what: Written, pseudonym: Callable[[str], str]) -> tuple[str, ...]:
+def _ids(round: str, answer: Written, pseudonym: Callable[[str], str]) -> tuple[str, ...]:
     """The ids of an item and its associations; no correction changes them.
 
-    What was written for a task has keyed ones: a plain digest would tell, by trying, which of
-    three associations its writer meant as the stereotype.
+    Items that were written for a task have keyed ids. With a plain digest, people could find out
+    by trying which of the three associations the writer meant as the stereotype.
     """
-    if what.task is not None:
-        seal = pseudonym("\x1f".join((round, what.id, what.person or "")))
-        parts = [pseudonym(f"{seal}\x1f{option.intent}") for option in what.options]
+    if answer.task is not None:
+        seal = pseudonym("\x1f".join((round, answer.id, answer.person or "")))
+        parts = [pseudonym(f"{seal}\x1f{option.intent}") for option in answer.options]
         return stable_id("item", seal), *(stable_id("association", part) for part in parts)
-    first = what.earlier[0] if what.earlier else what
-    return what.id, *(
-        option.id or stable_id("association", what.id, original.sentence)
-        for option, original in zip(what.options, first.options, strict=True)
+    first = answer.earlier[0] if answer.earlier else answer
+    return answer.id, *(
+        option.id or stable_id("association", answer.id, original.sentence)
+        for option, original in zip(answer.options, first.options, strict=True)
     )
 
 
-def _item(round: str, what: Written, ids: tuple[str, ...], term: str, writer: str | None) -> Item:
+def _item(round: str, answer: Written, ids: tuple[str, ...], term: str, writer: str | None) -> Item:
     a, b, c = (
         Association(
             id=id,
@@ -164,26 +176,26 @@ def _item(round: str, what: Written, ids: tuple[str, ...], term: str, writer: st
             intent=option.intent,
             published_gold=option.published_gold,
         )
-        for id, option in zip(ids[1:], what.options, strict=True)
+        for id, option in zip(ids[1:], answer.options, strict=True)
     )
     return Item(
         id=ids[0],
-        kind=what.kind,
+        kind=answer.kind,
         term=term,
-        context=what.context,
+        context=answer.context,
         associations=(a, b, c),
         round=round,
         writer=writer,
-        submitted_at=what.place.submitted_at or None,
-        seconds=what.seconds,
+        submitted_at=answer.place.submitted_at or None,
+        seconds=answer.seconds,
     )
 
 
-def _known(item: Item, what: Written) -> Known:
+def _known(item: Item, answer: Written) -> Known:
     names: dict[str, str] = {}
     changed: dict[str, str] = {}
     before: dict[str, tuple[str, str]] = {}
-    for version in (*what.earlier, what):
+    for version in (*answer.earlier, answer):
         for association, option in zip(item.associations, version.options, strict=True):
             words = filler(version.context, option.sentence)
             for name in (option.sentence, words or option.sentence):

@@ -1,4 +1,4 @@
-"""Labels from what people said of items, and the flags beside them."""
+"""Labels and flags from validators' answers."""
 
 from collections.abc import Callable, Collection, Iterable
 
@@ -23,63 +23,64 @@ def fold_labels(
 ) -> tuple[list[LabelRow], list[Flag]]:
     """The labels and flags that are let in, in order of submission.
 
-    What stops an answer is refused once; an unusable label of an answer falls alone.
+    An answer that is not let in is refused once. If only one label of an answer is unusable, only
+    that label is refused.
 
     Args:
-        given: (round, labels), in order of submission.
-        items: what they can be about.
-        gate: what is asked of the people who gave them.
-        name: from a person's id on the platform to the pseudonym.
-        pseudonym: the same, for ids that nobody may find out by trying; remembers nothing.
-        refuse: takes what is not let in.
+        given: pairs of round and labels, in order of submission.
+        items: the items that labels can be about.
+        gate: checks the people who gave the labels.
+        name: gives the pseudonym of a person's id on the platform.
+        pseudonym: the same without a cache; makes ids that nobody can find out by trying.
+        refuse: called with each answer or label that is not let in.
     """
     labels: dict[str, LabelRow] = {}
     flags: list[Flag] = []
     stale: dict[tuple[str, str], frozenset[str]] = {}
-    for round, what in given:
-        published, task = what.source == "stereoset", what.task
-        who = what.person if published else name(what.person)
-        problem = None if published else gate.stops(round, what, who)
-        known = items.known.get(what.item)
-        # The labels of a published item that was refused are not for the one that has its id.
-        if known is None or (published and (round, what.place.position) in items.clashing):
-            problem = problem or ("unknown_item", _no_item(what.item, items))
+    for round, answer in given:
+        published, task = answer.source == "stereoset", answer.task
+        who = answer.person if published else name(answer.person)
+        problem = None if published else gate.stops(round, answer, who)
+        known = items.known.get(answer.item)
+        # Labels of a refused published item are not for another item that has the same id.
+        if known is None or (published and (round, answer.place.position) in items.clashing):
+            problem = problem or ("unknown_item", _no_item(answer.item, items))
         if problem or known is None or who == known.item.writer:
-            code, detail = problem or ("own_item", f"the validator wrote item {what.item}")
-            refuse(round, what, code, detail)
+            code, detail = problem or ("own_item", f"the validator wrote item {answer.item}")
+            refuse(round, answer, code, detail)
             continue
         old: Collection[str] = ()
         if task is not None:
             if (round, task.id) not in stale:
                 stale[round, task.id] = _stale(task, known.item)
             old = stale[round, task.id]
-            seal = pseudonym("\x1f".join((round, what.id, what.person)))
+            seal = pseudonym("\x1f".join((round, answer.id, answer.person)))
         elif known.changed:
-            old = {a for a, at in known.changed.items() if what.version < at}
+            old = {a for a, at in known.changed.items() if answer.version < at}
         counts, names = False, known.names
-        for mark in what.marks:
+        for mark in answer.marks:
             association = names.get(mark.association, "")
             if not association or old or mark.problem:
                 association, problem = _association(mark, known, old)
                 if problem:
-                    refuse(round, what, *problem)
+                    refuse(round, answer, *problem)
                     continue
             if published:
-                id = what.id
+                id = answer.id
             elif task is None:
-                id = stable_id("label", pseudonym(what.id))
+                id = stable_id("label", pseudonym(answer.id))
             else:
                 id = stable_id("label", seal, association)
             label = LabelRow(
                 id,
-                what.item,
+                answer.item,
                 association,
                 who,
-                mark.value,  # type: ignore[arg-type]  # a mark without one has a problem
+                mark.value,  # type: ignore[arg-type]  # a mark without a value has a problem
                 round,
-                what.place.submitted_at or None,
-                what.seconds,
-                what.source,
+                answer.place.submitted_at or None,
+                answer.seconds,
+                answer.source,
             )
             before = labels.setdefault(id, label)
             if before is label:
@@ -87,22 +88,24 @@ def fold_labels(
             else:
                 same = (before.annotator, before.value) == (label.annotator, label.value)
                 code = "duplicate_label" if same else "clashing_id"
-                refuse(round, what, code, f"label {id} stands already")
-        for flag in what.flags:
+                refuse(round, answer, code, f"label {id} stands already")
+        for flag in answer.flags:
             if old:
-                refuse(round, what, "text_changed", f"item {what.item} has changed; {flag!r} was")
+                refuse(
+                    round, answer, "text_changed", f"item {answer.item} has changed; {flag!r} was"
+                )
                 continue
             counts = True
-            flags.append(Flag(item=what.item, annotator=who, flag=flag, round=round))
+            flags.append(Flag(item=answer.item, annotator=who, flag=flag, round=round))
         if counts:
-            gate.let_in(round, what, who)
+            gate.let_in(round, answer, who)
     return list(labels.values()), flags
 
 
 def _association(
     mark: Mark, known: Known, old: Collection[str]
 ) -> tuple[str, tuple[str, str] | None]:
-    """The association that a label is for, or why it is for none."""
+    """The id of the association that a label is for, and why the label is refused, if it is."""
     item, names = known.item, known.names
     association = names.get(mark.association) or names.get(same_text(mark.association), "")
     if mark.problem is not None:
@@ -118,20 +121,20 @@ def _association(
 
 
 def _stale(task: Task, item: Item) -> frozenset[str]:
-    """The associations whose words are no longer those that a task showed."""
+    """Ids of the associations whose words are no longer those that a task showed."""
     words = {a.id: a.sentence for a in item.associations}
     context = task.context
     if context not in (None, item.context) and same_text(context) != same_text(item.context):
         return frozenset(words)
-    found = set()
+    changed = set()
     for shown in task.shown:
         sentence = words.get(shown.association, "")
         if shown.text == sentence:
             continue
         text = same_text(shown.text)
         if text != same_text(sentence) and text != filler(item.context, sentence):
-            found.add(shown.association)
-    return frozenset(found)
+            changed.add(shown.association)
+    return frozenset(changed)
 
 
 def _no_item(id: str, items: Items) -> str:

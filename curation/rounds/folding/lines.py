@@ -1,7 +1,7 @@
-"""Labels and answers as they are written: structs with a record's fields, fast to make and dump.
+"""Writes labels and answers as JSON lines, fast: structs with the fields of a record.
 
-There are very many of them; their schemas are those of ``records.Label`` and ``records.Answer``,
-and whoever reads them from disk checks them against these.
+There are very many of them. Their schemas are those of ``records.Label`` and ``records.Answer``,
+which check them when they are read from disk.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ class AnswerRow(msgspec.Struct, gc=False, frozen=True):
 
 
 def lines(rows: Iterable[LabelRow] | Iterable[AnswerRow]) -> Iterator[bytes]:
-    """Rows as JSON lines, many at once."""
+    """Rows as JSON lines, in chunks of many lines."""
     encode = msgspec.json.Encoder().encode_lines
     rest = iter(rows)
     while chunk := list(islice(rest, CHUNK)):

@@ -102,9 +102,7 @@ def _check_action(person: str, action: Action, state: str) -> None:
     if action == "erase":
         return  # also for people who withdrew, and again after it was stopped half-way
     if state == "withdrawn":
-        raise CurationError(
-            f"{person} has withdrawn", "a withdrawal cannot be taken back or repeated"
-        )
+        raise CurationError(f"{person} withdrew", "a withdrawal cannot be taken back or repeated")
     if action == "readmit" and state != "excluded":
         raise CurationError(f"{person} is not excluded", "there is nothing to take back")
     if action == "exclude" and state == "excluded":

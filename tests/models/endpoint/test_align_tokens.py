@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.models.endpoint.align_tokens import by_offsets, lay
+from curation.models.endpoint.align_tokens import align, by_offsets
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_every_way_of_writing(
     if spans is None:  # as they are, one behind the other
         ends = [sum(map(len, tokens[: n + 1])) for n in range(len(tokens))]
         spans = list(zip([0, *ends], ends, strict=False))
-    assert lay(tokens, text) == spans
+    assert align(tokens, text) == spans
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_every_way_of_writing(
     ],
 )
 def test_what_does_not_make_up_a_text_is_not_laid_on_it(tokens: list[str], text: str) -> None:
-    assert lay(tokens, text) is None
+    assert align(tokens, text) is None
 
 
 def test_generated_tokens_fall_away() -> None:
-    assert lay(["A", " cat", " sat"], "A cat", made=1) == [(0, 1), (1, 5)]
+    assert align(["A", " cat", " sat"], "A cat", generated=1) == [(0, 1), (1, 5)]
     # three written as nothing for the two bytes of é: the last one may be generated
-    assert lay(["", "", ""], "é", made=1) == [(0, 1), (0, 1)]
-    assert lay(["", "", ""], "é", made=0) == [(0, 1)] * 3
+    assert align(["", "", ""], "é", generated=1) == [(0, 1), (0, 1)]
+    assert align(["", "", ""], "é", generated=0) == [(0, 1)] * 3
     # the end token is not always among them
-    assert lay(["A", " cat"], "A cat", made=1) == [(0, 1), (1, 5)]
+    assert align(["A", " cat"], "A cat", generated=1) == [(0, 1), (1, 5)]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20), st.data())
@@ -81,7 +81,7 @@ def test_any_cut_of_any_text(text: str, data: st.DataObject) -> None:
         (place[end - len(part)], place[end - 1] + 1) for part, end in zip(parts, ends, strict=True)
     ]
     escaped = ["bytes:" + "".join(f"\\x{byte:02x}" for byte in part) for part in parts]
-    assert lay(escaped, text) == wanted
+    assert align(escaped, text) == wanted
 
 
 @given(st.text(st.sampled_from("ab é🙂."), min_size=1, max_size=20), st.data())
@@ -90,7 +90,7 @@ def test_lossy_writing_keeps_the_boundary_of_an_association(text: str, data: st.
     raw = text.encode()
     cuts = sorted(data.draw(st.sets(st.integers(1, len(raw)), max_size=8)) - {len(raw)})
     parts = [raw[a:b] for a, b in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
-    spans = lay([part.decode("utf-8", "replace") for part in parts], text)
+    spans = align([part.decode("utf-8", "replace") for part in parts], text)
     assert spans is not None
     assert len(spans) == len(parts)
     for part, (start, end) in zip(parts, spans, strict=True):
@@ -102,7 +102,7 @@ def test_lossy_writing_keeps_the_boundary_of_an_association(text: str, data: st.
 def test_offsets_serve_where_the_tokenizer_changes_the_text() -> None:
     # "A CAT": 0 to 1, 1 to 5
     assert by_offsets(["A", " CAT"], [0, 1], "a cat") == [(0, 1), (1, 5)]
-    assert by_offsets(["A", " CAT", "!"], [0, 1, 5], "a cat", made=1) == [(0, 1), (1, 5)]
+    assert by_offsets(["A", " CAT", "!"], [0, 1, 5], "a cat", generated=1) == [(0, 1), (1, 5)]
     assert by_offsets(["A", "", " CAT"], [0, 1, 1], "a cat") == [(0, 1), (1, 2), (1, 5)]
 
 
@@ -117,4 +117,4 @@ def test_offsets_that_do_not_fit_are_not_taken(offsets: list[int | None]) -> Non
 
 def test_accents_composed_are_another_text() -> None:
     text = unicodedata.normalize("NFD", "café")
-    assert lay(["caf", "é"], text) is None
+    assert align(["caf", "é"], text) is None

@@ -16,8 +16,9 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from curation.files import CurationError
-from curation.models.endpoint import client
-from curation.models.endpoint.client import ECHO, KEYS, NO_ECHO, Endpoint, host, open_endpoint
+from curation.models.endpoint import connection
+from curation.models.endpoint.client import ECHO, NO_ECHO, Endpoint, open_endpoint
+from curation.models.endpoint.connection import KEYS, host
 from curation.models.rules import RULES, Refusal, ScoringRequest
 from support.completions import (
     BOS,
@@ -353,12 +354,14 @@ def test_the_address_is_told_without_credentials() -> None:
 def test_a_key_for_openai_is_not_sent_in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
     keys = {
-        url: client._key(None, client._address(url))
+        url: connection.find_key(None, connection._address(url))
         for url in ("https://models.example/v1", "http://models.example/v1", "http://localhost/v1")
     }
     assert list(keys.values()) == ["s3cret", "", "s3cret"]
     monkeypatch.setenv("CURATION_ENDPOINT_KEY", "for this one")
-    assert client._key(None, client._address("http://models.example/v1")) == "for this one"
+    assert (
+        connection.find_key(None, connection._address("http://models.example/v1")) == "for this one"
+    )
 
 
 # --- errors that stay
@@ -533,7 +536,7 @@ def test_tokens_that_are_no_text_are_shown(model: Tiny) -> None:
 )
 def test_what_fails_for_now_is_asked_again(model: Tiny, fault: Fault, said: str) -> None:
     heard: list[str] = []
-    with opened(model, say=heard.append, timeout=0.3, waits=(0.5, 2)) as (found, server):
+    with opened(model, notice=heard.append, timeout=0.3, waits=(0.5, 2)) as (found, server):
         server.faults = [fault, fault]
         assert close(found.score("ll-arxiv", [INTRA])[0], by_hand(model, "ll-arxiv", INTRA))
     assert len(heard) == 2
@@ -547,7 +550,7 @@ def test_what_fails_for_now_is_asked_again(model: Tiny, fault: Fault, said: str)
 def test_it_is_not_asked_for_ever(model: Tiny) -> None:
     waited: list[float] = []
     with opened(model, waits=(1, 4)) as (found, server):
-        found._pause = waited.append
+        found._server.pause = waited.append
         server.faults = [Fault(502, "bad gateway")] * 3
         with pytest.raises(CurationError, match="502: bad gateway") as error:
             found.score("ll-arxiv", [INTRA])
@@ -559,7 +562,7 @@ def test_a_server_that_says_how_long_to_wait_is_heeded(model: Tiny) -> None:
     waited: list[float] = []
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     with opened(model, waits=(1, 1, 1, 1)) as (found, server):
-        found._pause = waited.append
+        found._server.pause = waited.append
         server.faults = [
             Fault(429, headers={"Retry-After": asked}) for asked in ("12", "0", later, "soon")
         ]
@@ -576,7 +579,7 @@ def test_nobody_there() -> None:
     heard: list[str] = []
     pause: Callable[[float], None] = lambda _: None  # noqa: E731
     with pytest.raises(CurationError, match=r"no connection .*refused") as error:
-        Endpoint(f"http://127.0.0.1:{port}/v1", "tiny", say=heard.append, pause=pause)
+        Endpoint(f"http://127.0.0.1:{port}/v1", "tiny", notice=heard.append, pause=pause)
     assert len(heard) == 4
     assert "see that the server runs" in error.value.fix
 

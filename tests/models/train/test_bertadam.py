@@ -8,8 +8,8 @@ import torch
 
 from curation.models.train.bertadam import BertAdam
 from curation.models.train.corpus import read_corpus
-from curation.models.train.next_sentence import Run, train
-from curation.models.train.settings import Training
+from curation.models.train.next_sentence import NextSentenceTrainer, train
+from curation.models.train.settings import NextSentenceSettings
 from support.topics import tiny_bert, write_corpus
 
 
@@ -56,10 +56,10 @@ def test_a_training_takes_it_and_clips_each_gradient_by_itself(
         torch.nn.utils, "clip_grad_norm_", lambda parts, most: clipped.append(len(parts))
     )
     made = list[Any]()
-    finish = Run._finish
-    monkeypatch.setattr(Run, "_finish", lambda run: made.append(run) or finish(run))
+    finish = NextSentenceTrainer._finish
+    monkeypatch.setattr(NextSentenceTrainer, "_finish", lambda run: made.append(run) or finish(run))
     for optimizer in ("bertadam", "adamw"):
-        wanted = Training(
+        wanted = NextSentenceSettings(
             model=str(bert), length=32, batch=40, epochs=1, held_out=0.2, optimizer=optimizer
         )
         report = train(wanted, corpus, tmp_path / optimizer)

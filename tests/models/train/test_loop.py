@@ -12,8 +12,8 @@ from curation.models.tiny import make
 from curation.models.train import loop
 from curation.models.train.folder import read_checkpoint
 from curation.models.train.reviews import Reviews, read_reviews
-from curation.models.train.sentiment import Run, train
-from curation.models.train.settings import SentimentTraining
+from curation.models.train.sentiment import SentimentTrainer, train
+from curation.models.train.settings import SentimentSettings
 from support.reviews import ALL, write_reviews
 from support.strike import KilledError, kill_at
 
@@ -40,11 +40,11 @@ def test_a_steps_gradient_is_that_of_the_mean_loss(
     bert: Path, small: Reviews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int
 ) -> None:
     # By plain torch; eight reviews in three parts are 3, 3 and 2. No dropout, no clipping.
-    monkeypatch.setattr(Run, "_mode", lambda run, *, learning: run.model.eval())
+    monkeypatch.setattr(SentimentTrainer, "_set_mode", lambda run, *, training: run.model.eval())
     monkeypatch.setattr(loop, "_CLIP", 1e9)
     found = list[Any]()
 
-    def learnt(run: Run) -> None:
+    def learnt(run: SentimentTrainer) -> None:
         batch = run._batches(0)[0]
         texts = [small.text(int(number)) for number in small.numbers[batch]]
         inputs = run.loaded.tokenizer(texts, padding=True, return_tensors="pt")
@@ -60,12 +60,12 @@ def test_a_steps_gradient_is_that_of_the_mean_loss(
             return step(*args, **told)
 
         run.optimizer.step = keep
-        run._learn(run._examples(batch))
+        run._take_step(run._examples(batch))
         found.extend(zip(grads, wanted, strict=True))
         raise KilledError
 
-    monkeypatch.setattr(Run, "run", learnt)
-    wanted = SentimentTraining(model=str(bert), accumulate=parts, **SHORT)
+    monkeypatch.setattr(SentimentTrainer, "run", learnt)
+    wanted = SentimentSettings(model=str(bert), accumulate=parts, **SHORT)
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path / "out")
     assert len(found) > 10
@@ -78,15 +78,15 @@ def test_the_rate_rises_and_falls_as_said(
     bert: Path, small: Reviews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rates = list[float]()
-    learn = Run._learn
+    learn = SentimentTrainer._take_step
 
-    def keep(run: Run, whole: Any) -> float:
+    def keep(run: SentimentTrainer, whole: Any) -> float:
         loss = learn(run, whole)
         rates.append(run.optimizer.param_groups[0]["lr"])
         return loss
 
-    monkeypatch.setattr(Run, "_learn", keep)
-    train(SentimentTraining(model=str(bert), warmup=2, **SHORT), small, tmp_path / "out")
+    monkeypatch.setattr(SentimentTrainer, "_take_step", keep)
+    train(SentimentSettings(model=str(bert), warmup=2, **SHORT), small, tmp_path / "out")
     assert rates == pytest.approx([5e-4, 1e-3, 1e-3, 7.5e-4, 5e-4, 2.5e-4])
 
 
@@ -97,7 +97,7 @@ def test_a_training_goes_on_in_another_precision_of_another_device(
     bert: Path, small: Reviews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Begun on a CPU, gone on with on a GPU that knows no bfloat16: only there losses are scaled.
-    wanted = SentimentTraining(model=str(bert), checkpoint_every=2, **SHORT)
+    wanted = SentimentSettings(model=str(bert), checkpoint_every=2, **SHORT)
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path / "out", tell=kill_at(4))
     state = read_checkpoint(tmp_path / "out")
@@ -124,10 +124,10 @@ def test_a_model_is_not_trained_in_its_own_folder(
     bert: Path, small: Reviews, tmp_path: Path, restart: bool
 ) -> None:
     out = tmp_path / "out"
-    train(SentimentTraining(model=str(bert), **SHORT), small, out)
+    train(SentimentSettings(model=str(bert), **SHORT), small, out)
     before = (out / "model.safetensors").read_bytes()
     with pytest.raises(CurationError, match="is the model that the training begins") as error:
-        train(SentimentTraining(model=str(out), **SHORT), small, out, restart=restart)
+        train(SentimentSettings(model=str(out), **SHORT), small, out, restart=restart)
     assert "--out" in error.value.fix
     assert (out / "model.safetensors").read_bytes() == before
     assert (out / "config.json").exists()
@@ -139,12 +139,12 @@ def test_what_a_training_of_another_sort_left_when_it_failed_is_no_hindrance(
     with FileLock(tmp_path / ".train-nsp.lock"):
         pass
     (tmp_path / ".train-nsp.lock").touch()  # whether or not it goes with the process
-    train(SentimentTraining(model=str(bert), **SHORT), small, tmp_path)
+    train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path)
     with (
         FileLock(tmp_path / ".train-sentiment.lock"),
         pytest.raises(CurationError, match="another training is running"),
     ):
-        train(SentimentTraining(model=str(bert), **SHORT), small, tmp_path)
+        train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path)
 
 
 def test_a_folder_of_others_keeps_its_hidden_files(
@@ -155,12 +155,12 @@ def test_a_folder_of_others_keeps_its_hidden_files(
     for path in hidden:
         path.write_text("at work", "utf-8")
     with pytest.raises(CurationError, match="which is not from this kind of training"):
-        train(SentimentTraining(model=str(bert), **SHORT), small, tmp_path, restart=True)
+        train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path, restart=True)
     assert all(path.exists() for path in hidden)
 
 
 def test_what_was_half_written_goes(bert: Path, small: Reviews, tmp_path: Path) -> None:
-    wanted = SentimentTraining(model=str(bert), checkpoint_every=2, **SHORT)
+    wanted = SentimentSettings(model=str(bert), checkpoint_every=2, **SHORT)
     (tmp_path / ".train-sentiment.json.12.tmp").write_text("{", "utf-8")  # killed at once
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path, tell=kill_at(4))
@@ -189,7 +189,7 @@ def test_where_memory_runs_out_the_mend_can_be_followed(
     def full(*_: Any, **__: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(Run, "_judged", full)
+    monkeypatch.setattr(SentimentTrainer, "_logits", full)
     with pytest.raises(CurationError, match=f"8 reviews in {parts} parts") as error:
-        train(SentimentTraining(model=str(bert), accumulate=parts, **SHORT), small, tmp_path)
+        train(SentimentSettings(model=str(bert), accumulate=parts, **SHORT), small, tmp_path)
     assert error.value.fix == fix

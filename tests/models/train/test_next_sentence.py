@@ -10,13 +10,13 @@ from filelock import FileLock
 from safetensors.torch import load_file
 
 from curation.files import CurationError
-from curation.models import nsp
+from curation.models import nsp, nsp_heads
 from curation.models.loading import load
 from curation.models.rules import ScoringRequest
 from curation.models.train import next_sentence
 from curation.models.train.corpus import Corpus, read_corpus
 from curation.models.train.next_sentence import train
-from curation.models.train.settings import Told, Training, rate_at, warmup_steps
+from curation.models.train.settings import NextSentenceSettings, Progress, rate_at, warmup_steps
 from support import models as tiny
 from support.strike import KilledError, kill_at
 from support.topics import tiny_bert, write_corpus
@@ -61,7 +61,9 @@ def same(one: Path, other: Path) -> bool:
 def learnt(still: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     root = tmp_path_factory.mktemp("learnt")
     corpus = read_corpus([write_corpus(root / "a.txt")])
-    return root / "out", train(Training(model=str(still), **LEARNS), corpus, root / "out")
+    return root / "out", train(
+        NextSentenceSettings(model=str(still), **LEARNS), corpus, root / "out"
+    )
 
 
 def test_a_small_model_learns_which_sentences_follow(learnt: Any) -> None:
@@ -73,7 +75,7 @@ def test_a_small_model_learns_which_sentences_follow(learnt: Any) -> None:
 
 
 def test_scores_prefer_what_follows(learnt: Any) -> None:
-    runner = nsp.load_next_sentence(str(learnt[0]))
+    runner = nsp_heads.load_next_sentence(str(learnt[0]))
     told = [
         ("she likes bread", "he sells bread", "he sells rain"),
         ("he counts chess", "he draws chess", "he draws hens"),
@@ -109,11 +111,11 @@ def test_the_report_says_what_was_done(learnt: Any, still: Path) -> None:
 @pytest.mark.parametrize("name", ["gpt2", "roberta", "xlnet", "albert", "deberta"])
 def test_every_family_can_be_trained_and_scored(name: str, small: Corpus, tmp_path: Path) -> None:
     folder = tiny.MAKERS[name](tmp_path / "base")
-    wanted = Training(model=str(folder), **{**SHORT, "length": 64, "epochs": 1})
+    wanted = NextSentenceSettings(model=str(folder), **{**SHORT, "length": 64, "epochs": 1})
     report = train(wanted, small, tmp_path / "out")
     family = load(str(folder), head="none").family
     assert (report["family"], report["pool"]) == (family, nsp.POOLS[family])
-    runner = nsp.load_next_sentence(str(tmp_path / "out"))
+    runner = nsp_heads.load_next_sentence(str(tmp_path / "out"))
     found = nsp.score(
         runner, "nsp", [ScoringRequest("intersentence", "she likes bread", "he sells soup")]
     )
@@ -124,12 +126,17 @@ def test_every_family_can_be_trained_and_scored(name: str, small: Corpus, tmp_pa
 def test_an_encoder_decoder_model_gets_no_head(small: Corpus, tmp_path: Path) -> None:
     folder = tiny.MAKERS["t5"](tmp_path / "base")
     with pytest.raises(CurationError, match="encoder-decoder"):
-        train(Training(model=str(folder)), small, tmp_path / "out")
+        train(NextSentenceSettings(model=str(folder)), small, tmp_path / "out")
 
 
 def test_frozen_bodies_stay_as_they_are(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    told: list[Told] = []
-    train(Training(model=str(bert), freeze=True, **SHORT), small, tmp_path, tell=told.append)
+    told: list[Progress] = []
+    train(
+        NextSentenceSettings(model=str(bert), freeze=True, **SHORT),
+        small,
+        tmp_path,
+        tell=told.append,
+    )
     before, after = load_file(bert / "model.safetensors"), load_file(tmp_path / "model.safetensors")
     assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
@@ -144,7 +151,7 @@ def test_frozen_bodies_stay_as_they_are(bert: Path, small: Corpus, tmp_path: Pat
 
 
 def test_a_whole_training_changes_the_body(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    train(Training(model=str(bert), **SHORT), small, tmp_path)
+    train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path)
     before, after = load_file(bert / "model.safetensors"), load_file(tmp_path / "model.safetensors")
     name = "encoder.layer.0.attention.self.query.weight"
     assert not torch.equal(before[name], after[name])
@@ -156,7 +163,11 @@ def test_a_batch_in_parts_is_the_same_batch(
     # Dropout alone would draw differently, so the head has none here.
     monkeypatch.setattr(next_sentence, "Head", lambda width: nsp.Head(width, dropout=0.0))
     reports = [
-        train(Training(model=str(still), accumulate=parts, **SHORT), small, tmp_path / f"{parts}")
+        train(
+            NextSentenceSettings(model=str(still), accumulate=parts, **SHORT),
+            small,
+            tmp_path / f"{parts}",
+        )
         for parts in (1, 3, 16)
     ]
     losses = [[epoch["loss"] for epoch in report["epochs"]] for report in reports]
@@ -166,14 +177,16 @@ def test_a_batch_in_parts_is_the_same_batch(
 
 
 def test_16_bits_train_on_a_cpu(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    report = train(Training(model=str(bert), precision="bfloat16", **SHORT), small, tmp_path)
+    report = train(
+        NextSentenceSettings(model=str(bert), precision="bfloat16", **SHORT), small, tmp_path
+    )
     assert report["precision"] == "bfloat16"
     assert 0 <= report["held_out_accuracy"] <= 100
     assert all(part.dtype == torch.float32 for part in weights(tmp_path).values())
 
 
 def test_a_limit_holds_on_both_sides(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    report = train(Training(model=str(bert), limit=7, **SHORT), small, tmp_path)
+    report = train(NextSentenceSettings(model=str(bert), limit=7, **SHORT), small, tmp_path)
     # Two articles of six sentences are held out: 10 pairs, of which 7 are taken.
     assert (report["pairs_an_epoch"], report["pairs_held_out"], report["steps"]) == (7, 7, 2)
 
@@ -181,7 +194,7 @@ def test_a_limit_holds_on_both_sides(bert: Path, small: Corpus, tmp_path: Path) 
 def test_so_many_pairs_are_tested_on(bert: Path, small: Corpus, tmp_path: Path) -> None:
     # An article of six sentences has 5 pairs: 7 test pairs take two of the ten articles, whatever
     # the share and the limit say; the other eight have 40 pairs, of which 16 are learnt from.
-    wanted = Training(
+    wanted = NextSentenceSettings(
         model=str(bert), **{**SHORT, "held_out": 0.5, "epochs": 1}, test_pairs=7, limit=16
     )
     report = train(wanted, small, tmp_path)
@@ -201,15 +214,15 @@ def test_a_killed_training_ends_as_if_it_had_not_been(
     bert: Path, small: Corpus, tmp_path: Path, step: int, freeze: bool
 ) -> None:
     optimizer = "bertadam" if step == 4 else "adamw"
-    wanted = Training(
+    wanted = NextSentenceSettings(
         model=str(bert), checkpoint_every=2, freeze=freeze, optimizer=optimizer, **SHORT
     )
     whole = train(wanted, small, tmp_path / "whole")
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path / "killed", tell=kill_at(step))
     with pytest.raises(CurationError, match="has not ended"):
-        nsp.load_next_sentence(str(tmp_path / "killed"))
-    told: list[Told] = []
+        nsp_heads.load_next_sentence(str(tmp_path / "killed"))
+    told: list[Progress] = []
     report = train(wanted, small, tmp_path / "killed", tell=told.append)
     # Checkpoints: after step 2, at the first epoch's end (3), after step 4. What tells of a step
     # comes before its checkpoint.
@@ -222,10 +235,12 @@ def test_a_killed_training_ends_as_if_it_had_not_been(
 def test_dropout_differs_from_seed_to_seed(bert: Path, small: Corpus, tmp_path: Path) -> None:
     # Or the test above could not see that the state of random numbers is brought back.
     for seed in (1, 2):
-        train(Training(model=str(bert), seed=seed, **SHORT), small, tmp_path / f"{seed}")
+        train(
+            NextSentenceSettings(model=str(bert), seed=seed, **SHORT), small, tmp_path / f"{seed}"
+        )
     assert not same(tmp_path / "1", tmp_path / "2")
     state = torch.get_rng_state()
-    train(Training(model=str(bert), **SHORT), small, tmp_path / "again")
+    train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path / "again")
     assert same(tmp_path / "1", tmp_path / "again")
     assert torch.equal(state, torch.get_rng_state())  # nobody else's draws are touched
 
@@ -233,7 +248,7 @@ def test_dropout_differs_from_seed_to_seed(bert: Path, small: Corpus, tmp_path: 
 def test_a_training_that_has_ended_is_not_done_again(
     bert: Path, small: Corpus, tmp_path: Path
 ) -> None:
-    wanted = Training(model=str(bert), **SHORT)
+    wanted = NextSentenceSettings(model=str(bert), **SHORT)
     report = train(wanted, small, tmp_path)
     assert train(wanted, small, tmp_path, tell=kill_at(1)) == report
 
@@ -241,7 +256,7 @@ def test_a_training_that_has_ended_is_not_done_again(
 def test_a_kill_while_the_model_is_written_is_made_good(
     bert: Path, small: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = Training(model=str(bert), **SHORT)
+    wanted = NextSentenceSettings(model=str(bert), **SHORT)
 
     def half(folder: Path, *_: Any, **__: Any) -> None:
         (folder / "model.safetensors").write_bytes(b"half")
@@ -273,12 +288,18 @@ def test_other_settings_are_an_error_that_says_which(
 ) -> None:
     wanted = {"model": str(bert), "checkpoint_every": 1, **SHORT}
     with pytest.raises(KilledError):
-        train(Training(**wanted), small, tmp_path, tell=kill_at(2))
+        train(NextSentenceSettings(**wanted), small, tmp_path, tell=kill_at(2))
     with pytest.raises(CurationError, match=says) as error:
-        train(Training(**{**wanted, **change}), small, tmp_path)
+        train(NextSentenceSettings(**{**wanted, **change}), small, tmp_path)
     assert "--restart" in error.value.fix
-    told: list[Told] = []
-    train(Training(**{**wanted, **change}), small, tmp_path, restart=True, tell=told.append)
+    told: list[Progress] = []
+    train(
+        NextSentenceSettings(**{**wanted, **change}),
+        small,
+        tmp_path,
+        restart=True,
+        tell=told.append,
+    )
     assert told[0].step == 0
 
 
@@ -287,8 +308,10 @@ def test_how_often_checkpoints_are_written_may_change(
 ) -> None:
     wanted = {"model": str(bert), **SHORT}
     with pytest.raises(KilledError):
-        train(Training(checkpoint_every=1, **wanted), small, tmp_path, tell=kill_at(2))
-    assert train(Training(checkpoint_every=9, **wanted), small, tmp_path)["continued"] == 1
+        train(NextSentenceSettings(checkpoint_every=1, **wanted), small, tmp_path, tell=kill_at(2))
+    assert (
+        train(NextSentenceSettings(checkpoint_every=9, **wanted), small, tmp_path)["continued"] == 1
+    )
 
 
 def test_a_training_that_an_earlier_version_began_goes_on(
@@ -296,32 +319,34 @@ def test_a_training_that_an_earlier_version_began_goes_on(
 ) -> None:
     wanted = {"model": str(bert), "checkpoint_every": 1, **SHORT}
     with pytest.raises(KilledError):
-        train(Training(**wanted), small, tmp_path, tell=kill_at(2))
+        train(NextSentenceSettings(**wanted), small, tmp_path, tell=kill_at(2))
     path = tmp_path / "train-nsp.json"
     before = json.loads(path.read_bytes())
     for name in ("test_pairs", "optimizer"):  # settings that came later
         del before["settings"][name]
     path.write_text(json.dumps(before), "utf-8")
     with pytest.raises(CurationError, match="--optimizer was adamw, is bertadam"):
-        train(Training(**wanted, optimizer="bertadam"), small, tmp_path)
+        train(NextSentenceSettings(**wanted, optimizer="bertadam"), small, tmp_path)
     path.write_text(json.dumps(before), "utf-8")
-    assert train(Training(**wanted), small, tmp_path)["continued"] == 1
+    assert train(NextSentenceSettings(**wanted), small, tmp_path)["continued"] == 1
 
 
 def test_another_corpus_or_model_is_an_error(
     bert: Path, still: Path, small: Corpus, tmp_path: Path
 ) -> None:
     with pytest.raises(KilledError):
-        train(Training(model=str(bert), **SHORT), small, tmp_path / "out", tell=kill_at(1))
+        train(
+            NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path / "out", tell=kill_at(1)
+        )
     longer = read_corpus([write_corpus(tmp_path / "b.txt", 11, 6)])
     with pytest.raises(CurationError, match=r"other settings \(the corpus\)"):
-        train(Training(model=str(bert), **SHORT), longer, tmp_path / "out")
+        train(NextSentenceSettings(model=str(bert), **SHORT), longer, tmp_path / "out")
     with pytest.raises(CurationError, match=r"other settings \(the model's files\)"):
-        train(Training(model=str(still), **SHORT), small, tmp_path / "out")
+        train(NextSentenceSettings(model=str(still), **SHORT), small, tmp_path / "out")
 
 
 def test_restart_throws_away_what_has_ended(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    wanted = Training(model=str(bert), **SHORT)
+    wanted = NextSentenceSettings(model=str(bert), **SHORT)
     train(wanted, small, tmp_path)
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path, restart=True, tell=kill_at(1))
@@ -329,7 +354,7 @@ def test_restart_throws_away_what_has_ended(bert: Path, small: Corpus, tmp_path:
 
 
 def test_a_damaged_checkpoint_is_an_error(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    wanted = Training(model=str(bert), checkpoint_every=1, **SHORT)
+    wanted = NextSentenceSettings(model=str(bert), checkpoint_every=1, **SHORT)
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path, tell=kill_at(2))
     path = tmp_path / "checkpoint.pt"
@@ -346,7 +371,7 @@ def test_a_folder_of_something_else_is_left_alone(
     (tmp_path / "thesis.tex").write_text("dear", "utf-8")
     for restart in (False, True):
         with pytest.raises(CurationError, match=r"holds thesis\.tex"):
-            train(Training(model=str(bert), **SHORT), small, tmp_path, restart=restart)
+            train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path, restart=restart)
     assert (tmp_path / "thesis.tex").read_text("utf-8") == "dear"
 
 
@@ -355,7 +380,7 @@ def test_two_trainings_in_a_folder_are_an_error(bert: Path, small: Corpus, tmp_p
         FileLock(tmp_path / ".train-nsp.lock"),
         pytest.raises(CurationError, match="another training is running"),
     ):
-        train(Training(model=str(bert), **SHORT), small, tmp_path)
+        train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path)
 
 
 # --- what does not go ---------------------------------------------------------------------------
@@ -378,7 +403,7 @@ def test_settings_that_do_not_go_are_errors(
     bert: Path, small: Corpus, tmp_path: Path, change: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(CurationError, match=says) as error:
-        train(Training(**{"model": str(bert), **SHORT, **change}), small, tmp_path)
+        train(NextSentenceSettings(**{"model": str(bert), **SHORT, **change}), small, tmp_path)
     assert error.value.fix
 
 
@@ -389,7 +414,7 @@ def test_where_memory_runs_out_the_mend_is_more_parts(
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(nsp.PairRunner, "logits", full)
-    wanted = Training(model=str(bert), accumulate=2, **SHORT)
+    wanted = NextSentenceSettings(model=str(bert), accumulate=2, **SHORT)
     with pytest.raises(CurationError, match="no memory for 16 pairs in 2 parts") as error:
         train(wanted, small, tmp_path)
     assert "--accumulate 4" in error.value.fix
@@ -403,7 +428,7 @@ def test_other_faults_are_not_hidden(
 
     monkeypatch.setattr(nsp.PairRunner, "logits", broken)
     with pytest.raises(RuntimeError, match="something else"):
-        train(Training(model=str(bert), **SHORT), small, tmp_path)
+        train(NextSentenceSettings(model=str(bert), **SHORT), small, tmp_path)
 
 
 # --- the schedule -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.models.sentiments import names_of, of_stars, sort_of
+from curation.models.sentiments import names_of, of_stars, polarity_of
 from curation.models.train.reviews import Reviews, divide, read_reviews
 
 FOUR = [("bad bread", 0), ("dull fair", 0), ("good bread", 1), ("fine fair", 1)]
@@ -263,7 +263,7 @@ def test_names_say_sentiments() -> None:
         "positive": ("Positive", "pos", "4 stars", "5 stars", "5 Star", "★★★★★", "positivo"),
     }
     for sort, names in said.items():
-        assert {sort_of(name) for name in names} == {sort}
+        assert {polarity_of(name) for name in names} == {sort}
     for name in ("LABEL_0", "0", "1", "6 stars", "not negative", "toxic", "", "stars", "possible"):
-        assert sort_of(name) is None
+        assert polarity_of(name) is None
     assert [of_stars(n) for n in (2, 3, 4)] == ["negative", "neutral", "positive"]

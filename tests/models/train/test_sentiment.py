@@ -19,7 +19,7 @@ from curation.models.tiny import make
 from curation.models.train import sentiment
 from curation.models.train.reviews import Reviews, read_reviews
 from curation.models.train.sentiment import train
-from curation.models.train.settings import SentimentTraining, Told
+from curation.models.train.settings import Progress, SentimentSettings
 from support import models as tiny
 from support.reviews import ALL, BAD, GOOD, PLAIN, sentence, write_folder, write_reviews
 from support.strike import KilledError, kill_at
@@ -52,7 +52,7 @@ def same(one: Path, other: Path) -> bool:
 def learnt(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     root = tmp_path_factory.mktemp("learnt")
     reviews = read_reviews([write_reviews(root / "a.csv", 240)])
-    return root / "out", train(SentimentTraining(model=str(bert), **LEARNS), reviews, root / "out")
+    return root / "out", train(SentimentSettings(model=str(bert), **LEARNS), reviews, root / "out")
 
 
 def test_a_small_model_learns_a_planted_sentiment(learnt: Any) -> None:
@@ -105,7 +105,7 @@ def test_the_report_says_what_was_done(learnt: Any, bert: Path) -> None:
 
 
 def test_the_defaults_are_the_papers() -> None:
-    usual = SentimentTraining(model="m")
+    usual = SentimentSettings(model="m")
     assert (usual.length, usual.batch, usual.lr, usual.epochs) == (256, 32, 1e-4, 7)
 
 
@@ -115,7 +115,7 @@ def test_the_optimiser_is_adam_without_decay(
     made = list[Any]()
     adam = torch.optim.Adam
     monkeypatch.setattr(torch.optim, "Adam", lambda *a, **k: made.append(adam(*a, **k)) or made[0])
-    train(SentimentTraining(model=str(bert), **SHORT), small, tmp_path)
+    train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path)
     assert type(made[0]) is adam
     assert [group["weight_decay"] for group in made[0].param_groups] == [0]
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path)
@@ -124,7 +124,7 @@ def test_the_optimiser_is_adam_without_decay(
 
 def test_three_classes_have_neutral_between(bert: Path, tmp_path: Path) -> None:
     reviews = read_reviews([write_reviews(tmp_path / "a.csv", 270, three=True)], classes=3)
-    wanted = SentimentTraining(model=str(bert), classes=3, **LEARNS)
+    wanted = SentimentSettings(model=str(bert), classes=3, **LEARNS)
     report = train(wanted, reviews, tmp_path / "out")
     assert report["classes"] == ["negative", "neutral", "positive"]
     assert report["held_out_accuracy"] > 60 > report["commonest_class_held_out"]
@@ -140,7 +140,7 @@ def test_every_type_with_a_head_for_classes_can_be_trained(
     name: str, small: Reviews, tmp_path: Path
 ) -> None:
     folder = tiny.MAKERS[name](tmp_path / "base")
-    wanted = SentimentTraining(model=str(folder), **{**SHORT, "length": 64, "epochs": 1})
+    wanted = SentimentSettings(model=str(folder), **{**SHORT, "length": 64, "epochs": 1})
     report = train(wanted, small, tmp_path / "out")
     assert 0 <= report["held_out_accuracy"] <= 100
     told = classifier.classify(classifier.load(str(tmp_path / "out")), ["a map was dull here"])[0]
@@ -151,9 +151,9 @@ def test_every_type_with_a_head_for_classes_can_be_trained(
 def test_a_classifier_of_other_classes_gets_a_new_head(
     bert: Path, small: Reviews, tmp_path: Path
 ) -> None:
-    train(SentimentTraining(model=str(bert), **SHORT), small, tmp_path / "two")
+    train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path / "two")
     reviews = read_reviews([write_reviews(tmp_path / "a.csv", 30, three=True)], classes=3)
-    wanted = SentimentTraining(model=str(tmp_path / "two"), classes=3, **SHORT)
+    wanted = SentimentSettings(model=str(tmp_path / "two"), classes=3, **SHORT)
     train(wanted, reviews, tmp_path / "three")
     assert classifier.load(str(tmp_path / "three")).classes == ("negative", "neutral", "positive")
 
@@ -166,7 +166,7 @@ def test_a_batch_in_parts_is_the_same_batch(small: Reviews, tmp_path: Path) -> N
     (folder / "config.json").write_text(json.dumps(config), "utf-8")
     told = {"model": str(folder), **SHORT}
     reports = [
-        train(SentimentTraining(accumulate=parts, **told), small, tmp_path / f"{parts}")
+        train(SentimentSettings(accumulate=parts, **told), small, tmp_path / f"{parts}")
         for parts in (1, 3)
     ]
     losses = [[epoch["loss"] for epoch in report["epochs"]] for report in reports]
@@ -175,7 +175,7 @@ def test_a_batch_in_parts_is_the_same_batch(small: Reviews, tmp_path: Path) -> N
 
 
 def test_a_limit_holds_on_both_sides(bert: Path, small: Reviews, tmp_path: Path) -> None:
-    report = train(SentimentTraining(model=str(bert), limit=4, **SHORT), small, tmp_path)
+    report = train(SentimentSettings(model=str(bert), limit=4, **SHORT), small, tmp_path)
     assert report["reviews_an_epoch_by_class"] == {"negative": 2, "positive": 2}
     assert report["reviews_held_out_by_class"] == {"negative": 2, "positive": 2}
     assert report["steps"] == 2
@@ -192,7 +192,7 @@ def test_a_test_set_takes_the_place_of_the_held_out_share(
     (folder / "train" / "pos" / "99_9.txt").write_text("this song was lovely here", "utf-8")
     test = read_reviews([folder], part="test")
     reviews = read_reviews([folder], test=test)
-    wanted = SentimentTraining(model=str(bert), checkpoint_every=1, **SHORT)
+    wanted = SentimentSettings(model=str(bert), checkpoint_every=1, **SHORT)
     if step:
         with pytest.raises(KilledError):
             train(wanted, reviews, tmp_path / "out", tell=kill_at(step))
@@ -228,7 +228,7 @@ def test_long_reviews_lose_their_ends(
         return outputs(self, encoded)
 
     monkeypatch.setattr(classifier.Classifier, "outputs", watched)
-    report = train(SentimentTraining(model=str(bert), **{**SHORT, "length": 5}), small, tmp_path)
+    report = train(SentimentSettings(model=str(bert), **{**SHORT, "length": 5}), small, tmp_path)
     assert report["settings"]["length"] == 5
     found = classifier.load(str(tmp_path))
     assert found.window == 128  # its use is not bound to that length
@@ -246,13 +246,13 @@ def test_long_reviews_lose_their_ends(
 def test_a_killed_training_ends_as_if_it_had_not_been(
     bert: Path, small: Reviews, tmp_path: Path, step: int
 ) -> None:
-    wanted = SentimentTraining(model=str(bert), checkpoint_every=2, **SHORT)
+    wanted = SentimentSettings(model=str(bert), checkpoint_every=2, **SHORT)
     whole = train(wanted, small, tmp_path / "whole")
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path / "killed", tell=kill_at(step))
     with pytest.raises(CurationError, match="has not ended"):
         classifier.load(str(tmp_path / "killed"))
-    told: list[Told] = []
+    told: list[Progress] = []
     report = train(wanted, small, tmp_path / "killed", tell=told.append)
     # Checkpoints: after step 2, at the first epoch's end (3), after step 4. What tells of a step
     # comes before its checkpoint.
@@ -268,7 +268,7 @@ def test_a_killed_training_ends_as_if_it_had_not_been(
 def test_a_kill_while_the_model_is_written_is_made_good(
     bert: Path, small: Reviews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wanted = SentimentTraining(model=str(bert), **SHORT)
+    wanted = SentimentSettings(model=str(bert), **SHORT)
 
     def half(run: Any) -> None:
         (run.out / "config.json").write_bytes(b"half")
@@ -288,7 +288,7 @@ def test_a_kill_while_the_model_is_written_is_made_good(
 def test_a_training_that_has_ended_is_not_done_again(
     bert: Path, small: Reviews, tmp_path: Path
 ) -> None:
-    wanted = SentimentTraining(model=str(bert), **SHORT)
+    wanted = SentimentSettings(model=str(bert), **SHORT)
     report = train(wanted, small, tmp_path)
     assert train(wanted, small, tmp_path, tell=kill_at(1)) == report
     with pytest.raises(KilledError):
@@ -308,13 +308,13 @@ def test_other_settings_are_an_error_that_says_which(
 ) -> None:
     wanted = {"model": str(bert), **SHORT}
     with pytest.raises(KilledError):
-        train(SentimentTraining(**wanted), small, tmp_path, tell=kill_at(1))
+        train(SentimentSettings(**wanted), small, tmp_path, tell=kill_at(1))
     with pytest.raises(CurationError, match=says) as error:
-        train(SentimentTraining(**{**wanted, **change}), small, tmp_path)
+        train(SentimentSettings(**{**wanted, **change}), small, tmp_path)
     assert "--restart" in error.value.fix
     other = read_reviews([write_reviews(tmp_path.with_suffix(".csv"), 26)])
     with pytest.raises(CurationError, match=r"other settings \(the corpus\)"):
-        train(SentimentTraining(**wanted), other, tmp_path)
+        train(SentimentSettings(**wanted), other, tmp_path)
 
 
 def test_a_folder_of_something_else_is_left_alone(
@@ -322,7 +322,7 @@ def test_a_folder_of_something_else_is_left_alone(
 ) -> None:
     (tmp_path / "train-nsp.json").write_text("{}", "utf-8")  # another sort of training's
     with pytest.raises(CurationError, match=r"holds train-nsp\.json"):
-        train(SentimentTraining(model=str(bert), **SHORT), small, tmp_path, restart=True)
+        train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path, restart=True)
     assert (tmp_path / "train-nsp.json").read_text("utf-8") == "{}"
 
 
@@ -347,7 +347,7 @@ def test_settings_that_do_not_go_are_errors(
     bert: Path, small: Reviews, tmp_path: Path, change: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(CurationError, match=says) as error:
-        train(SentimentTraining(**{"model": str(bert), **SHORT, **change}), small, tmp_path)
+        train(SentimentSettings(**{"model": str(bert), **SHORT, **change}), small, tmp_path)
     assert error.value.fix
 
 
@@ -358,14 +358,14 @@ def test_where_memory_runs_out_the_mend_is_more_parts(
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(sentiment.Run, "_judged", full)
-    wanted = SentimentTraining(model=str(bert), accumulate=2, **SHORT)
+    wanted = SentimentSettings(model=str(bert), accumulate=2, **SHORT)
     with pytest.raises(CurationError, match="no memory for 8 reviews in 2 parts") as error:
         train(wanted, small, tmp_path)
     assert "--accumulate 4" in error.value.fix
 
 
 def test_a_model_without_such_a_head_is_an_error(small: Reviews, tmp_path: Path) -> None:
-    wanted = SentimentTraining(model=str(tiny.MAKERS["mamba"](tmp_path / "base")), **SHORT)
+    wanted = SentimentSettings(model=str(tiny.MAKERS["mamba"](tmp_path / "base")), **SHORT)
     with pytest.raises(CurationError, match="no classifier of texts for this type") as error:
         train(wanted, small, tmp_path / "out")
     assert "bert-base-cased" in error.value.fix
@@ -376,4 +376,4 @@ def test_a_model_without_its_body_is_an_error(bert: Path, small: Reviews, tmp_pa
     config = json.loads((folder / "config.json").read_bytes())
     (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}), "utf-8")
     with pytest.raises(CurationError, match=r"has no trained weights for bert\.encoder\.layer\.2"):
-        train(SentimentTraining(model=str(folder), **SHORT), small, tmp_path / "out")
+        train(SentimentSettings(model=str(folder), **SHORT), small, tmp_path / "out")

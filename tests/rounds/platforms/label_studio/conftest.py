@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import platformdirs
 import pytest
 from filelock import FileLock
+from playwright.sync_api import sync_playwright
 
 from curation.rounds.platforms.label_studio import local
 from curation.rounds.platforms.label_studio.local import Place
@@ -50,11 +51,9 @@ def choices_maker() -> Callable[..., dict[str, Any]]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """A Chromium, driven by Playwright."""
-    driver_of = pytest.importorskip("playwright.sync_api").sync_playwright
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium on this machine; «apt-get install chromium» brings it")
-    with driver_of() as driver:
+    assert chromium, "no chromium on this machine; «apt-get install chromium» brings it"
+    with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=CHROMIUM.split())
         yield browser
         browser.close()

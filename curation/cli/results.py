@@ -1,0 +1,115 @@
+"""Tables of results: lms, ss and icat with intervals, and what their marks mean."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from curation.cli import console
+from curation.records import KINDS
+
+HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
+
+
+def cells(cell: Mapping[str, Any]) -> list[Any]:
+    """A cell of ``metrics.results`` as a row under ``HEADS``."""
+    flag = "*" if cell.get("few_terms") else ""
+    return [cell["cats"], f"{cell['terms']}{flag}", cell["ties"], *values(cell)]
+
+
+def values(cell: Mapping[str, Any]) -> list[Any]:
+    """lms, ss and icat, each with its interval; ``~`` marks one that is wider than necessary."""
+    row: list[Any] = []
+    for metric in ("lms", "ss", "icat"):
+        ends = cell[f"{metric}_ci"]
+        row += [cell[metric], f"{console.show(ends)}~" if metric in cell["too_wide"] else ends]
+    return row
+
+
+def show_notes(cells: Iterable[Mapping[str, Any]]) -> None:
+    """Print what the marks of these cells mean."""
+    shown = list(cells)
+    if any(cell.get("few_terms") for cell in shown):
+        console.say(
+            "* fewer than five terms: look at the single terms, and do not compare models by this"
+        )
+    if any(cell["too_wide"] for cell in shown):
+        console.say("~ an interval that covers more than 98 %: it could be narrower")
+
+
+def show_marks(flagged: Iterable[Sequence[str]]) -> None:
+    """Print what the marks of models with these flags mean."""
+    from curation.scores.flags import MARKS, notes
+
+    for flag, text in notes(flagged).items():
+        console.say(f"{MARKS[flag]} {text}")
+
+
+def show_results(
+    result: dict[str, Any], *, run: Mapping[str, Any] | None = None, tier: int | None = None
+) -> None:
+    """Print a model's results by kind and domain.
+
+    Args:
+        result: of ``metrics.results``.
+        run: the run's ``run.json``, for the model's flags.
+        tier: the lowest tier of the CATs.
+    """
+    from curation.scores.flags import flags_of, marked
+
+    flags = flags_of(result, run)
+    name, suffix = marked(result["model"], flags), _tier_suffix(tier)
+    for kind, part in result["kinds"].items():
+        rows = [[domain, *cells(cell)] for domain, cell in part["domains"].items()]
+        rows.append(["all", *cells(part["overall"])])
+        console.table(f"{name}, {kind}{suffix}", ["domain", *HEADS], rows)
+    rows = [["all", *cells(result["overall"])]]
+    console.table(f"{name}, both kinds{suffix}", ["domain", *HEADS], rows)
+    parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
+    show_notes([*parts, *(part["overall"] for part in result["kinds"].values()), result["overall"]])
+    show_marks([flags])
+
+
+def show_baselines(results: Sequence[dict[str, Any]], *, tier: int | None = None) -> None:
+    """Print baselines by kind and which were not checked, and warn of those beyond chance.
+
+    Args:
+        results: of ``steps.scores.baselines.baselines``.
+        tier: the lowest tier of the CATs.
+    """
+    from curation.scores.flags import marked
+
+    suffix = _tier_suffix(tier)
+    named = [(marked(result["model"], result["flags"]), result) for result in results]
+    for kind in KINDS:
+        rows = [
+            [name, *cells(result["kinds"][kind]["overall"])]
+            for name, result in named
+            if kind in result["kinds"]
+        ]
+        if rows:
+            console.table(f"Baselines, {kind}{suffix}", ["model", *HEADS], rows)
+    rows = [[name, *cells(result["overall"])] for name, result in named if result["overall"]]
+    console.table(f"Baselines, both kinds{suffix}", ["model", *HEADS], rows)
+    overall = [result["overall"] for result in results if result["overall"]]
+    by_kind = [part["overall"] for result in results for part in result["kinds"].values()]
+    show_notes([*overall, *by_kind])
+    show_marks(result["flags"] for result in results)
+    for result in results:
+        if result.get("why"):
+            console.say(f"{result['model']} was not checked: {result['why']}")
+    beyond = [(result, far) for result in results for far in result.get("beyond_chance", ())]
+    for result, far in beyond:
+        low, high = far["ci"]
+        console.warn(
+            f"{result['model']} uses the surface only and has {far['figure']} {far['value']:.1f} "
+            f"({low:.1f}–{high:.1f}) on {far['kind']} CATs: {result['says']}"
+        )
+    if beyond:
+        console.note(
+            "A release should report this. One in twenty intervals of ss excludes 50 by chance."
+        )
+
+
+def _tier_suffix(tier: int | None) -> str:
+    from curation.scores.tiers import tier_text
+
+    return f", {tier_text(tier)}" if tier else ""

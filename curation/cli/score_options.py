@@ -1,0 +1,103 @@
+"""Options that commands of scores and measures share, and how they write their results."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from curation.cli.options import FILE
+from curation.files import dump_json, writing
+
+GoldFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--gold",
+        help="Use this gold file instead of a campaign; may be repeated.",
+        show_default=False,
+        **FILE,
+    ),
+]
+Scores = Annotated[
+    Path,
+    typer.Option(
+        "--scores", metavar="DIR", help="With --gold: the folder of MODEL/RULE/scores.jsonl."
+    ),
+]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", help="Also write the results to this JSON file.", **FILE),
+]
+
+
+class TieRule(StrEnum):
+    """How a tie counts."""
+
+    half = "half"
+    official = "official"
+
+
+class Split(StrEnum):
+    """Which CATs of a campaign."""
+
+    test = "test"
+    dev = "dev"
+    all = "all"
+
+
+LatexFile = Annotated[
+    Path | None,
+    typer.Option("--latex", help="Also write the table as LaTeX.", show_default=False, **FILE),
+]
+Intervals = Annotated[
+    bool, typer.Option("--intervals", help="Add the intervals to the LaTeX table.")
+]
+Ties = Annotated[
+    TieRule,
+    typer.Option(
+        "--ties",
+        help="half: a tie counts as half won. official: it counts as lost, as in StereoSet.",
+    ),
+]
+OfCampaign = Annotated[
+    Split | None,
+    typer.Option("--split", help="A campaign's split; default: test.", show_default=False),
+]
+Tier = Annotated[
+    int | None,
+    typer.Option(
+        "--tier",
+        metavar="N",
+        min=1,
+        help="Only CATs on whose labels N or more annotators agree; 4 is the paper's stricter set.",
+        show_default=False,
+    ),
+]
+
+
+def write_json(path: Path | None, content: Any) -> None:
+    """Write results as JSON if a file was given."""
+    if path:
+        _write_file(path, dump_json(content))
+
+
+def write_csv(path: Path | None, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as CSV if a file was given."""
+    if path:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        write_text(path, text.getvalue())
+
+
+def write_text(path: Path | None, text: str) -> None:
+    """Write a text if a file was given."""
+    if path:
+        _write_file(path, text.encode())
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    with writing(path) as file:
+        file.write(content)

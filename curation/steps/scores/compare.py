@@ -1,0 +1,161 @@
+"""Compare the runs of a folder: rankings, differences, terms, rules."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from curation.files import CurationError, read_json
+from curation.records import Cat
+from curation.scores import compare as stage
+from curation.scores.ensemble import scored_since
+from curation.scores.groups import groups, profiles_in
+from curation.scores.mechanisms import mechanisms
+from curation.scores.runs import Board, Run, board
+from curation.scores.sizes import read_sizes
+from curation.scores.terms import Agreement, published_agreement
+from curation.stats.metrics import Ties
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.scores.runs import current_runs, read_runs
+from curation.steps.source import Source
+
+
+def compare(
+    source: Source,
+    *,
+    predictions: Sequence[str] = (),
+    profile: str = "",
+    rule: str = "",
+    tier: int | None = None,
+    ties: Ties = "half",
+    sizes: Path | None = None,
+    terms_of: str = "",
+    terms: int = 1,
+    power: float | None = None,
+    reporter: Reporter = QUIET,
+) -> dict[str, Any]:
+    """Compare all models that have scores in a source's folder.
+
+    Args:
+        source: the CATs to compare on, and the folder of scores.
+        predictions: files of predictions to compare, too: ``NAME=FILE`` or ``NAME@RULES=FILE``.
+        profile: only the models scored under this profile.
+        rule: only the models scored by this rule, or by INTRA_INTER.
+        tier: the lowest tier of the CATs, which is copied to the report.
+        ties: how ties count, as in ``metrics.comparisons``.
+        sizes: a CSV file with the columns model, parameters, corpus_gb.
+        terms_of: a model, or one of its runs (MODEL/RULE), whose terms are listed.
+        terms: how many most and least stereotyped terms of it are listed per domain.
+        power: report how many terms a difference of this many points needs.
+        reporter: receives progress and warnings.
+
+    Returns:
+        ``{"split", "tier", "ties", "cats", "runs", "groups", "mechanisms", "shifts",
+        "model_terms"}``, which is what ``curation scores compare --json`` writes. ``runs`` are
+        those of ``compare.run_results``, ``groups`` of ``compare.compare_group``; the last three
+        are described in ``scores.mechanisms``, ``compare.shifts`` and ``compare.terms_of``.
+
+    Raises:
+        CurationError: there are no runs of these CATs, a file is not valid, or an argument names
+            a model, rule or profile that is not there.
+    """
+    if power is not None and not power > 0:
+        raise CurationError(
+            f"a power for {power:g} points: not a difference", "give points above 0, such as 2"
+        )
+    known_sizes = read_sizes(sizes) if sizes else {}
+    agreement = read_agreement(source)
+    scores = source.scores if source.scores.exists() or not predictions else None
+    if scores and source.gold and not scores.exists():
+        raise CurationError(f"{scores}: no such folder", "name the folder of scores with --scores")
+    every = read_runs(scores, predictions, reporter=reporter)
+    runs = current_runs(every, source.cats, reporter=reporter)
+    laid = board(source.cats, runs, ties=ties, skipped=reporter.warn)
+    all_groups = groups(laid.runs, every=runs)
+    chosen = groups(laid.runs, profile=profile, rule=rule, every=runs, skipped=reporter.warn)
+    results = []
+    with reporter.tracked("models", len(laid.runs)) as advance:
+        for number in range(len(laid.runs)):
+            profiles = profiles_in(all_groups, number)
+            results.append(stage.run_results(laid, number, profiles=profiles, sizes=known_sizes))
+            advance()
+    reports = [
+        stage.compare_group(laid, group, results, agreement=agreement, power=power)
+        for group in chosen
+    ]
+    if others := sorted(set(known_sizes) - {result["model"] for result in results}):
+        reporter.warn(f"{sizes}: these are not among the compared models: {', '.join(others)}")
+    _warn(laid, source.cats, runs, reports, reporter)
+    names = {group.name for group in chosen}
+    return {
+        "split": source.split,
+        "tier": tier,
+        "ties": ties,
+        "cats": len(source.cats),
+        "runs": results,
+        "groups": reports,
+        "mechanisms": [
+            row for row in mechanisms(results, all_groups) if names & {row["a"], row["b"]}
+        ],
+        "shifts": stage.shifts(laid, chosen),
+        "model_terms": stage.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
+    }
+
+
+def read_agreement(source: Source) -> dict[str, Agreement]:
+    """How far annotators agree on each term, by ``domain/target``; terms not known are left out.
+
+    A campaign has it in 3-decisions/agreement.json; for gold files it is computed from the labels
+    that they hold.
+    """
+    from curation.stereoset import read_entries
+
+    if source.campaign is None:
+        return published_agreement([e for path in source.gold for e in read_entries(path)])
+    path = source.campaign.decisions / "agreement.json"
+    rows = read_json(path)["terms"] if path.exists() else []
+    return {
+        # Without «agreement» the report is of an earlier version, which had another formula.
+        f"{row['domain']}/{row['term']}": Agreement(row.get("agreement"), row["stereotype"])
+        for row in rows
+    }
+
+
+def _warn(
+    laid: Board,
+    cats: Sequence[Cat],
+    runs: Sequence[Run],
+    reports: Sequence[Mapping[str, Any]],
+    reporter: Reporter,
+) -> None:
+    """Warn of runs that lack scores, declare no rules, were fitted on the CATs or are outdated."""
+    names = {name for report in reports for name in report["models"]}
+    shown = [(number, run) for number, run in enumerate(laid.runs) if run.name in names]
+    for report in reports:
+        if report["one_kind_only"]:
+            reporter.warn(
+                f"{report['title']}: these runs have CATs of one kind only, and are in no table of "
+                f"both kinds: {', '.join(report['one_kind_only'])}"
+            )
+    lacking = [f"{run.name} {count}" for n, run in shown if (count := laid.lacking(n)[1])]
+    if lacking:
+        reporter.warn(
+            f"these runs lack scores of some of the {len(cats)} CATs, which are left out: "
+            f"{', '.join(lacking)}; two models are compared on the CATs that both have"
+        )
+    for _, run in shown:
+        fitted = set(run.about.get("dev_cats", ())) & {cat.id for cat in cats}
+        if fitted:
+            reporter.warn(
+                f"{run.name} was fitted on {len(fitted)} of these {len(cats)} CATs, so its values "
+                "are too good"
+            )
+        if others := scored_since(run, runs):
+            reporter.warn(
+                f"{run.name} was made of older scores of {', '.join(others)}: fit the ensemble "
+                "again"
+            )
+    if unknown := [run.name for _, run in shown if not (run.rules or run.profile)]:
+        reporter.warn(
+            f"the rule of these runs is not declared, so they are not ranked: "
+            f"{', '.join(unknown)}; declare it with --predictions NAME@PROFILE=FILE"
+        )

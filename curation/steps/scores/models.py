@@ -1,0 +1,117 @@
+"""Score a model on the CATs of a source, into a folder of its own."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from curation.engine import Engine
+from curation.files import CurationError
+from curation.models.scoring import ModelSpec
+from curation.records import Cat
+from curation.scores.running import Job, conclude, job, results_by_split, score_cats
+from curation.scores.runs import folder_name
+from curation.stats.metrics import Ties
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.source import Source
+
+
+class ScoredModel(NamedTuple):
+    """What scoring a model gave.
+
+    Attributes:
+        job: the model, its rules and its folder.
+        counts: associations ``scored`` now, scored ``before``, and ``refused``.
+        report: ``{"run", "ties", "splits": {split: results}, "left_out": {split: CATs}}``; results
+            are those of ``metrics.results``.
+    """
+
+    job: Job
+    counts: dict[str, int]
+    report: dict[str, Any]
+
+
+def check_names(models: Sequence[ModelSpec]) -> None:
+    """Check that each model gets a folder of its own.
+
+    Raises:
+        CurationError: a name cannot be a folder's, or two models have the same one.
+    """
+    from curation.models.loading import called
+
+    names = [folder_name(model.label or called(model.name)) for model in models]
+    for name in names:
+        if name in ("", ".", ".."):
+            raise CurationError(
+                f"«{name}» cannot be the name of a model", "set a display name with LABEL=MODEL"
+            )
+        if names.count(name) > 1:
+            raise CurationError(
+                f"{names.count(name)} models have the name «{name}»",
+                "name each model once; if two models have the same name, set display names with "
+                "LABEL=MODEL",
+            )
+
+
+def score_model(
+    model: ModelSpec,
+    source: Source,
+    *,
+    rule: str = "",
+    profile: str = "",
+    variant: str = "",
+    accept_own_head: bool = False,
+    engine: Engine = "local",
+    workers: int | None = 1,
+    ties: Ties = "half",
+    shown: Sequence[Cat] | None = None,
+    reporter: Reporter = QUIET,
+) -> ScoredModel:
+    """Score the CATs of a source with a model, and compute lms, ss and icat of each split.
+
+    Scores are appended to ``source.scores``/MODEL/RULE/scores.jsonl as they are computed. If a run
+    was interrupted, the next call continues it; what is scored is not scored again.
+
+    Args:
+        model: the model, and how to run it.
+        source: the CATs, and the folder of scores.
+        rule: one rule for all CATs; or
+        profile: a profile; by default the profile ``default``.
+        variant: how the texts are altered first; a name in ``asking.VARIANTS``.
+        accept_own_head: use the model's own next-sentence head where the profile needs a trained
+            one.
+        engine: where the work is done.
+        workers: processes at once.
+        ties: how ties count, as in ``metrics.comparisons``.
+        shown: compute the report for these CATs only; by default for all that were scored.
+        reporter: receives progress, notes and warnings.
+
+    Raises:
+        CurationError: the model cannot be scored, or no CAT has all of its scores.
+    """
+    work = job(
+        model,
+        source.scores,
+        rule=rule,
+        profile=profile,
+        variant=variant,
+        accept_own_head=accept_own_head,
+    )
+    with reporter.counted(f"{work.identity['model']}, {work.folder.name}") as bar:
+        counts = score_cats(
+            work,
+            source.cats,
+            engine=engine,
+            workers=workers,
+            begin=bar.begin,
+            tell=bar.advance,
+            notice=reporter.note,
+        )
+    report = conclude(work, source.cats, ties=ties)
+    for split, left_out in report["left_out"].items():
+        if left_out:
+            reporter.warn(
+                f"{left_out} CATs of {split} are left out because an association has no score; see "
+                f"{work.folder / 'rejected.jsonl'}"
+            )
+    if shown is not None and len(shown) < len(source.cats):
+        report = results_by_split(work, shown, ties=ties)
+    return ScoredModel(work, counts, report)

@@ -1,0 +1,61 @@
+"""Runs on StereoSet beside the tables that its papers print."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from curation.scores import published as stage
+from curation.scores.printed import Printed, models
+from curation.stats.metrics import Ties
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.scores.runs import read_runs
+from curation.steps.source import Source
+
+
+def beside_printed(
+    rows: Sequence[Printed],
+    source: Source,
+    *,
+    scores: Path | None = None,
+    predictions: Sequence[str] = (),
+    split: str = "",
+    tier: int | None = None,
+    ties: Ties = "official",
+    reporter: Reporter = QUIET,
+) -> dict[str, Any]:
+    """Runs on StereoSet beside the printed rows of the same model, split, kind and domain.
+
+    Args:
+        rows: printed rows, from ``printed.choose``.
+        source: StereoSet's CATs.
+        scores: the folder of your runs.
+        predictions: files of predictions, ``NAME=FILE`` or ``NAME@RULES=FILE``.
+        split: dev or test; by default it is found from the target terms.
+        tier: only CATs of this tier or above.
+        ties: how ties count; StereoSet's evaluator counts ``official``.
+        reporter: receives warnings, and a note about models that are not printed.
+
+    Returns:
+        ``{"ties", "tier", "rows", "why"}``: rows of ``published.beside``, and the meaning of the
+        codes in their ``why``.
+
+    Raises:
+        CurationError: there are no runs, or a target is not one of StereoSet's terms.
+    """
+    runs = read_runs(scores, predictions, reporter=reporter)
+    cats = source.in_tier(tier, reporter).cats
+    pairs = stage.beside(
+        rows,
+        stage.by_split(cats, split=split),
+        runs,
+        whole=stage.by_split(source.cats, split=split),
+        ties=ties,
+        skipped=reporter.warn,
+    )
+    others = sorted({run.model for run in runs if stage.printed_name(run) is None})
+    if others:
+        reporter.note(
+            f"These models are not in the printed tables: {', '.join(others)}. The tables have "
+            f"{', '.join(models())}; use LABEL=MODEL or NAME=FILE to give a run one of these names."
+        )
+    return {"ties": ties, "tier": tier, "rows": pairs, "why": stage.WHY}

@@ -1,0 +1,103 @@
+"""All platforms have the same verbs, and nothing else knows them by their names."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import curation
+from curation.campaign import open_campaign
+from curation.files import CurationError
+from curation.records import Round
+from curation.rounds.platforms.interface import Demand, Platform
+from curation.steps.rounds.platform import PLATFORMS, open_platform, platform_name
+
+ROOT = Path(curation.__file__).parent
+VERBS = {name for name in vars(Platform) if not name.startswith("_")}
+
+
+def a_round(platform: str, **changes: Any) -> Round:
+    return Round.model_validate(
+        {
+            **{"name": "r", "kind": "review", "platform": platform, "state": "planned"},
+            **{"seed": 1, "labels": "all", "answers": 3, "consent": "1", "pay": 0.0},
+            **changes,
+        }
+    )
+
+
+def test_every_platform_of_a_round_can_be_opened() -> None:
+    assert set(PLATFORMS) == set(get_args(Round.model_fields["platform"].annotation))
+
+
+@pytest.mark.parametrize("name", sorted(PLATFORMS))
+def test_a_platform_has_every_verb(campaign: Any, name: str) -> None:
+    platform = open_platform(open_campaign(Path(campaign.root)), a_round(name))
+    assert {verb for verb in VERBS if hasattr(platform, verb)} == VERBS
+
+
+@pytest.mark.parametrize("name", sorted(PLATFORMS))
+def test_an_unpublished_round_has_nothing_to_pull_stop_or_erase(campaign: Any, name: str) -> None:
+    """None of these verbs reaches a server: there is none, and no address of one."""
+    platform = open_platform(open_campaign(Path(campaign.root)), a_round(name))
+    assert not platform.can_pull
+    assert platform.pulled_at() == ""
+    with pytest.raises(CurationError, match="round r ") as error:
+        platform.pull()
+    assert "curation rounds" in error.value.fix
+    platform.stop()
+    assert platform.erase("p-1") == 0
+
+
+def test_a_published_round_on_label_studio_can_be_pulled(campaign: Any) -> None:
+    opened = open_campaign(Path(campaign.root))
+    platform = open_platform(opened, a_round("label_studio", project=7, server="http://x"))
+    assert platform.can_pull
+    assert not platform.exchanges_tables
+
+
+def test_files_ask_for_what_is_lacking_and_not_on_its_way(campaign: Any) -> None:
+    files = open_platform(open_campaign(Path(campaign.root)), a_round("files"))
+    assert files.exchanges_tables
+    # a: 3 asked, 1 came and was refused, so 2 are on their way; 3 lack, so 1 more, 4 in all.
+    # b: 2 asked, none came, 2 lack: both are on their way. c: void, lacks none.
+    demand = Demand([], {"a": 3, "b": 2, "c": 2}, {"a": 1}, {"a": 3, "b": 2, "c": 0}, void={"c"})
+    assert files.top_up(demand) == ({"a": 1}, {"a": 4})
+    again = demand._replace(asked={"a": 4, "b": 2, "c": 2})
+    assert files.top_up(again) == ({}, {})
+
+
+def test_an_unknown_platform_is_refused() -> None:
+    assert platform_name("") == "label_studio"
+    with pytest.raises(CurationError, match="no platform 'paper'") as error:
+        platform_name("paper")
+    assert error.value.fix == "platforms: label_studio, files"
+
+
+def comparisons(tree: ast.AST) -> Iterator[str]:
+    """Comparisons of something with a platform's name, but not of an archived answer's source."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            named = {c.value for s in sides for c in ast.walk(s) if isinstance(c, ast.Constant)}
+            of_source = any(isinstance(s, ast.Attribute) and s.attr == "source" for s in sides)
+            if named & set(PLATFORMS) and not of_source:
+                yield ast.unparse(node)
+        elif isinstance(node, ast.match_case):
+            yield from (name for name in PLATFORMS if repr(name) in ast.unparse(node.pattern))
+
+
+def test_nothing_compares_the_names_of_platforms() -> None:
+    found = {
+        str(path.relative_to(ROOT)): list(comparisons(ast.parse(path.read_text("utf-8"))))
+        for path in ROOT.rglob("*.py")
+    }
+    assert {path: list_ for path, list_ in found.items() if list_} == {}
+
+
+def test_the_rule_sees_a_name_being_compared() -> None:
+    bad = ast.parse('x = round.platform != "files" or name in ("", "label_studio")')
+    assert len(list(comparisons(bad))) == 2
+    assert not list(comparisons(ast.parse('event.source == "label_studio"')))

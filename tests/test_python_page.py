@@ -1,0 +1,31 @@
+"""The code of docs/python.md runs, block after block, and names only functions that exist."""
+
+import importlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PAGE = (Path(__file__).parents[1] / "docs" / "python.md").read_text("utf-8")
+
+
+def test_the_pages_code_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+        exec(compile(block, "docs/python.md", "exec"), names)
+    printed = capsys.readouterr().out
+    assert "168 items, 2504 labels" in printed
+    assert (tmp_path / "demo" / "5-scores" / "trained").is_dir()
+    assert len(names["group"]["models"]) == 2
+    kept = [line for line in printed.splitlines() if re.match(r"[345] Counter", line)]
+    assert len(kept) == 3
+
+
+@pytest.mark.parametrize("name", re.findall(r"^\| .* \| `([\w.]+)\(", PAGE, re.MULTILINE))
+def test_functions_in_the_table_exist(name: str) -> None:
+    module, _, function = name.rpartition(".")
+    assert callable(getattr(importlib.import_module(module), function))
