@@ -284,7 +284,7 @@ def test_scores_go_into_a_file_of_json(
     # A baseline that beats chance is warned of, and nothing else.
     beyond = [far for one in results for far in one.get("beyond_chance", ())]
     assert bool(beyond) is bool(done.err) is (command == "baselines")
-    assert done.err.count("warning: by the surface alone ") == len(beyond)
+    assert done.err.count("uses the surface only ") == len(beyond)
     assert done.err.count("warning: ") == len(beyond)
     assert {"model", "kinds", "overall"} <= set(results[0])
 
