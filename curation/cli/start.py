@@ -76,25 +76,25 @@ def init(
 def status(campaign: Where = Path(), as_json: Json = False) -> None:
     """Show the state of the campaign, and what to do next."""
     opened = open_campaign(campaign)
-    found = read_status(opened)
+    state = read_status(opened)
     if as_json:
         rows = {
-            name: [row._asdict() for row in getattr(found, name)]
+            name: [row._asdict() for row in getattr(state, name)]
             for name in ("steps", "rounds", "work", "scores")
         }
-        console.say_json({**rows, "next": found.next})
+        console.say_json({**rows, "next": state.next})
         return
     console.say(f"{opened.settings.campaign.name} ({opened.root.resolve()})")
-    if found.rounds:
-        console.table("Rounds", ["round", "items", "labels", "refused"], found.rounds)
-    for progress in found.work:
+    if state.rounds:
+        console.table("Rounds", ["round", "items", "labels", "refused"], state.rounds)
+    for progress in state.work:
         currency = opened.settings.rounds.currency
         console.say(f"{progress.round}: {_progress_line(progress, currency)}")
-    steps = [[step.step, step.state, _counts(step.counts)] for step in found.steps]
+    steps = [[step.step, step.state, _counts(step.counts)] for step in state.steps]
     console.table("Steps", ["step", "state", "counts"], steps)
-    if found.scores:
-        console.table("Models", ["model", "rule", "scores", "refused"], found.scores)
-    console.say(f"next: {found.next}")
+    if state.scores:
+        console.table("Models", ["model", "rule", "scores", "refused"], state.scores)
+    console.say(f"next: {state.next}")
 
 
 def _progress_line(progress: "Progress", currency: str) -> str:

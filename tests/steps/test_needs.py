@@ -76,9 +76,9 @@ def test_only_what_is_needed_is_run(finished: Path) -> None:
     for name in ("decisions.jsonl", "agreement.json", "cats.jsonl"):
         (campaign.decisions / name).unlink()
     (campaign.measures / "statistics.json").unlink()
-    told: list[tuple[str, bool]] = []
-    bring_up_to_date(campaign, "sentiment", tell=lambda step, ran: told.append((step.name, ran)))
-    assert told == [
+    ran: list[tuple[str, bool]] = []
+    bring_up_to_date(campaign, "sentiment", tell=lambda step, did: ran.append((step.name, did)))
+    assert ran == [
         *(("select", False), ("fold", False), ("filter", True), ("split", True)),
         ("sentiment", False),  # the CATs came out the same
     ]
@@ -87,10 +87,10 @@ def test_only_what_is_needed_is_run(finished: Path) -> None:
 
 
 def test_several_steps_at_once(finished: Path) -> None:
-    told: list[str] = []
+    ran: list[str] = []
     campaign = open_campaign(finished)
-    bring_up_to_date(campaign, "split", "check", tell=lambda step, ran: told.append(step.name))
-    assert told == ["select", "fold", "check", "filter", "split"]
+    bring_up_to_date(campaign, "split", "check", tell=lambda step, _: ran.append(step.name))
+    assert ran == ["select", "fold", "check", "filter", "split"]
 
 
 def test_before_answers_terms_are_selected_and_no_step_after_them(campaign: Campaign) -> None:
