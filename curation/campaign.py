@@ -80,7 +80,7 @@ class Campaign:
             ) from None
         except PermissionError:
             raise CurationError(
-                f"{self.root}: may not be written to", "give yourself permission to write there"
+                f"{self.root}: no write permission", "get write permission, or use another folder"
             ) from None
         try:
             sweep(self.root)

@@ -322,7 +322,7 @@ def test_a_closed_campaign(
     before = untouched(root)
     done = forked(*command, "-c", root, before=drop_rights)
     check_refused(done, root)
-    assert "may not be written" in done.err
+    assert "no write permission" in done.err
     assert untouched(root) == before
 
 
@@ -398,7 +398,7 @@ def test_results_into_a_closed_folder(forked: Any, stages: list[Stage], public: 
     assert forked(*words, public / "out.json").code == 0
     done = forked(*words, folder / "out.json", before=drop_rights)
     check_refused(done, folder)
-    assert "may not be written" in done.err
+    assert "no write permission" in done.err
     assert list(folder.iterdir()) == []
 
 
