@@ -10,6 +10,7 @@ import pytest
 PAGE = (Path(__file__).parents[1] / "docs" / "python.md").read_text("utf-8")
 
 
+@pytest.mark.models
 def test_the_pages_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

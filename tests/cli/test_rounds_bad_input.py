@@ -85,7 +85,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(
         ('[study]\ninstitution = "x', "text.toml"),
         ('[study]\ninstitution = "x"\n[consent]\nbox = ""\n', "consent.box: it is empty"),
         ('[study]\ninstitution = "x"\n[consent]\nlines = ["{who}"]\n', "there is no fact {who}"),
-        (None, "annotators are not told institution and contact"),
+        (None, "do not name institution and contact, so nobody can consent"),
     ],
 )
 def test_texts_that_are_not_whole(

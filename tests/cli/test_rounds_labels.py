@@ -40,7 +40,7 @@ def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterator[Row]:
 
 
 def collect(desk: Desk, seed: int, of: int) -> dict[str, int]:
-    """Answer and top up until nothing is lacking. Returns how many labels each item got."""
+    """Answer and top up until nothing is missing. Returns how many labels each item got."""
     golds, streams = desk.golds(), dict[str, Iterator[Row]]()
     tasks = {t.id: t for t in desk.records("v/tasks.jsonl", Task)}
     for _ in range(40):

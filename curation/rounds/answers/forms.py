@@ -272,7 +272,7 @@ def _review(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Reviewed:
     decision = need(row, "decision").strip().casefold()
     action = next((name for name in ACTIONS if name == decision), None)
     if action is None:
-        raise UnusableError("bad_value", f"{decision!r} is none of {', '.join(ACTIONS)}")
+        raise UnusableError("bad_value", f"{decision!r} is not one of {', '.join(ACTIONS)}")
     into, notes = None, [text_of(row, "reasons").replace("|", ", ")]
     if action == "merge":
         chosen, other = text_of(row, "merge_into"), _flat(text_of(row, "merge_into_other"))

@@ -104,11 +104,12 @@ def _check_study(campaign: Campaign, empty: Sequence[str], reporter: Reporter) -
     missing = [name for name in ("institution", "contact") if name in empty]
     if missing and campaign.settings.rounds.consent:
         raise CurationError(
-            f"{place}: annotators are not told {' and '.join(missing)}, and cannot consent",
+            f"{place}: the texts for annotators do not name {' and '.join(missing)}, so nobody can "
+            "consent",
             f'write the file: [study], then {missing[0]} = "…"; see docs/rounds.md',
         )
     if empty:
-        reporter.warn(f"{place}: annotators are not told {', '.join(empty)}")
+        reporter.warn(f"{place}: the texts for annotators do not name {', '.join(empty)}")
 
 
 def _terms(campaign: Campaign, domains: Sequence[str], named: Sequence[str]) -> list[Term]:

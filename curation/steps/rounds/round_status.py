@@ -1,4 +1,4 @@
-"""A round's status by the answers that are here: what is lacking, void, paid, to be asked for."""
+"""A round's status by the answers that are here: what is missing, void, paid, to be asked for."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -119,10 +119,10 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     if round.state == "closed":
         return "closed"
     if not progress.remaining:
-        return f"nothing is lacking; curation rounds close {round.name}"
+        return f"nothing is missing; curation rounds close {round.name}"
     answers = "1 answer" if progress.remaining == 1 else f"{progress.remaining} answers"
     if to_ask(status.lack, status.asked, received(status)):
-        return f"{answers} lacking; curation rounds top-up {round.name}"
+        return f"{answers} missing; curation rounds top-up {round.name}"
     if status.exchanges_tables:
         return f"{answers} to come; curation rounds import {round.name} FILE"
     return f"{answers} to come; curation rounds pull {round.name}, and in the end top-up"
