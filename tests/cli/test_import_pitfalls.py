@@ -164,7 +164,7 @@ def test_a_mistake_in_the_words_keeps_nobody_from_being_erased(
     done = forked("rounds", "withdraw", "w2", "--erase", "-c", campaign.root)
     assert done.code == 0
     assert (
-        "words.csv line 2: no list is called 'figures'; the old results of that are deleted"
+        "words.csv line 2: no list is called 'figures'; the old ones are deleted"
         in done.err
     )
     assert not (campaign.rounds / "main" / "pitfalls.jsonl").exists()

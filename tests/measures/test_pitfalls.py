@@ -339,7 +339,7 @@ def test_the_table_is_shown_with_places_on_request(capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert text.index(WARNING) < text.index("CAT c1: 'the  baker came.'")
     assert "none" in text
-    with pytest.raises(CurationError, match="no pitfall"):
+    with pytest.raises(CurationError, match="is not a pitfall"):
         show(report, codes=["typos"])
     show(look(cat(1), language="ar"), every=True)
     text = capsys.readouterr().out
