@@ -236,7 +236,7 @@ def test_the_list_of_rules_has_all(curate: Curation) -> None:
     first = {line.split()[0] for line in out.splitlines() if line.split()}
     assert set(RULES) | set(PROFILES) <= first
     for rule in RULES.values():
-        assert rule.message in out
+        assert rule.says in out
     for message in SOURCES.values():
         assert message in out
     lines = [line.split() for line in out.splitlines()]
@@ -433,7 +433,7 @@ def test_a_full_disk_is_reported(
     def full(path: Path, lines: list[bytes]) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(running, "add", full)
+    monkeypatch.setattr(running, "append_lines", full)
     code, out, err = score(models[0], models[1])
     assert (code, rows(out)) == (1, [])
     assert "the disk is full; no file was left half written" in err
