@@ -32,6 +32,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     selection.mark(items)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return selection.left_out(collection_path, config.option.markexpr) or None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     with selection.watched(item):

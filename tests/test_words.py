@@ -23,6 +23,7 @@ def test_words_by_hand(language: str, text: str, wanted: list[str]) -> None:
     assert words(text, language) == wanted
 
 
+@pytest.mark.long
 def test_words_of_wordfreq_are_words_here() -> None:
     lists = pytest.importorskip("wordfreq")
     for language in sorted(lists.available_languages("best")):
@@ -33,6 +34,7 @@ def test_words_of_wordfreq_are_words_here() -> None:
         assert whole >= 0.99 * len(common), language
 
 
+@pytest.mark.long
 def test_a_listed_word_is_found_in_its_own_spelling_and_in_the_texts() -> None:
     pytest.importorskip("wordfreq")
     shares = frequencies("de")

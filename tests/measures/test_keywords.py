@@ -272,6 +272,7 @@ def test_a_common_word_is_found_however_it_is_spelt(language: str, word: str) ->
     assert row(one, "xqzzy")["reference_per_million"] == 0
 
 
+@pytest.mark.long
 def test_forms_with_a_sharp_s_are_of_one_lemma() -> None:
     pytest.importorskip("wordfreq")
     pytest.importorskip("simplemma")

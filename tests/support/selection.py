@@ -5,12 +5,12 @@ leaves out ``models`` and ``long`` as well. Only ``ray``, ``environment`` and ``
 in the tests.
 """
 
+import ast
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -28,6 +28,7 @@ MODELS = ("torch", "transformers", "tokenizers", "curation.models.tiny")
 """What a test file that makes or runs models imports."""
 MADE = ("tokenizer_config.json", "model.safetensors")
 """Files that every model has: whoever opens one makes or runs a model."""
+HELPERS = Path(__file__).parent
 _opened: list[str] = []
 
 
@@ -40,20 +41,33 @@ def mark(items: Iterable[pytest.Item]) -> None:
             item.add_marker("outside")
         if item.get_closest_marker("realdata"):
             item.add_marker("long")
-        module = getattr(item, "module", None)
-        if module and ("models" in Path(item.path).parts or _imports_models(module)):
+        if item.path.suffix == ".py" and runs_models(item.path):
             item.add_marker("models")
 
 
+def left_out(path: Path, expression: str) -> bool:
+    """Whether a file need not be read: only models are in it, and they are left out."""
+    return path.suffix == ".py" and "not models" in expression and runs_models(path)
+
+
 @cache
-def _imports_models(module: ModuleType) -> bool:
-    """Whether a test file imports what makes or runs models, or a helper that does."""
-    homes = {
-        str(value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", ""))
-        for value in vars(module).values()
-    } - {module.__name__}
-    helpers = [sys.modules[home] for home in homes if home.startswith("support.")]
-    return any(home.startswith(MODELS) for home in homes) or any(map(_imports_models, helpers))
+def runs_models(path: Path) -> bool:
+    """Whether a test file makes or runs models: by its folder, or by what it imports at its top.
+
+    The file is parsed and not imported, since importing torch takes long.
+    """
+    if "models" in path.parts:
+        return True
+    names = set[str]()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    helpers = (
+        HELPERS / f"{name.split('.')[1]}.py" for name in names if name.startswith("support.")
+    )
+    return any(name.startswith(MODELS) for name in names) or any(map(runs_models, helpers))
 
 
 @contextmanager
