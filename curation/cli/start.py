@@ -31,7 +31,7 @@ HINTS = {
 
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to create.", metavar="DIR")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; use defaults.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Use the defaults; do not ask.")] = False,
     name: Annotated[str, typer.Option(help="The benchmark's name.")] = "",
     language: Annotated[str, typer.Option(help="Language code of the texts.")] = "",
     domains: Annotated[str, typer.Option(help="Domains, separated by commas.")] = "",
@@ -112,7 +112,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def run(campaign: Where = Path(), as_json: Json = False) -> None:
-    """Run every step that needs no annotators, and skip those that are up to date."""
+    """Run all steps that need neither annotators nor Wikidata; skip those that are up to date."""
     opened = open_campaign(campaign)
     done: list[dict[str, Any]] = []
 
