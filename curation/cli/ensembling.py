@@ -114,4 +114,6 @@ def _show(fitted: "FittedEnsemble") -> None:
     console.table(title, ["CATs of", *HEADS], rows)
     show_notes(result["overall"] for result in fitted.results.values())
     show_marks(fitted.flags.values())
-    console.say(f"Written to {fitted.folder}. The values on dev are too good: they were fitted.")
+    console.say(
+        f"Saved to {fitted.folder}. The values on dev are too high: the weights were fitted there."
+    )

@@ -88,8 +88,8 @@ def _show(done: Import, *, as_json: bool) -> None:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)
     if done.rejected.total() > done.rows / 2:
         console.warn(
-            f"more answers were refused than half of the file's {done.rows} rows; "
-            "rejected.jsonl has the reason for each"
+            f"{done.rejected.total()} answers were refused, more than half of the file's "
+            f"{done.rows} rows; rejected.jsonl has the reason for each"
         )
     if line := describe_pitfalls(done.pitfalls, done.round, done.items):
         console.say(line)

@@ -95,11 +95,13 @@ def _show(change: Change) -> None:
     if change.cats_lost:
         console.say(f"CATs lost: {', '.join(change.cats_lost)}")
     if change.cats_won:
-        console.say(f"CATs won: {', '.join(change.cats_won)}")
+        console.say(f"CATs gained: {', '.join(change.cats_won)}")
     for version in change.released_in:
-        console.warn(f"7-release/{version} still holds lost CATs; publish a new version")
+        console.warn(
+            f"7-release/{version} still contains CATs that were lost; publish a new version"
+        )
     if change.action == "erase":
         console.say(f"{change.erased} answers were erased. Erase these yourself if they exist:")
         console.say("  - the account on the platform, and backups")
         console.say("  - tables in tasks/, and copies that you sent out")
-        console.say("  - what other people's answers quote of the person's words")
+        console.say("  - the person's words quoted in other people's answers")

@@ -63,14 +63,14 @@ def init(
         key = next((str(k) for k in first["loc"] if k in HINTS), "domains")
         raise CurationError(f"{key}: {message}", HINTS[key]) from None
     create_campaign(folder, settings)
-    console.say(f"{folder / 'campaign.toml'} is written. Please check its settings.")
+    console.say(f"Created {folder / 'campaign.toml'}. Please check its settings.")
     for name, domain in settings.domains.items():
         if domain.words and settings.campaign.language.split("-")[0] != "en":
             console.warn(
                 f"domain {name} needs a word list in {settings.campaign.language!r}: "
                 f"{folder / '1-terms' / domain.words[0]}; docs/terms.md describes its format"
             )
-    console.say(f"next: cd {folder}; curation terms query, or import answers FILE")
+    console.say(f"next: cd {folder}; curation terms query, or curation import answers FILE")
 
 
 def status(campaign: Where = Path(), as_json: Json = False) -> None:
