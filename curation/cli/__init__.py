@@ -50,8 +50,9 @@ app = typer.Typer(
     help=(
         "Build a StereoSet-style benchmark: from a list of social groups to a validated, split, "
         "scored release.\n\n"
-        "Start with «curation demo». For a campaign of your own: «curation init DIR», «curation "
-        "terms query», «curation terms select», «curation import …», «curation run»."
+        "Start with «curation demo». For a campaign of your own, run in this order: «curation init "
+        "DIR», «curation terms query», «curation terms select», «curation import …», «curation "
+        "run»."
     ),
 )
 

@@ -31,7 +31,7 @@ def compare(
         typer.Option(
             "--predictions", metavar="NAME[@RULES]=FILE",
             help="Also compare a model's predictions file; @RULES declares the profile or rule it "
-            "was scored by. May be repeated.",
+            "was scored by. Repeatable.",
         ),
     ] = None,
     split: OfCampaign = None,
@@ -41,7 +41,7 @@ def compare(
     rule: Annotated[
         str,
         typer.Option(
-            help="Only the models scored by this rule; INTRA_INTER gives one rule for each kind."
+            help="Only the models scored by this rule; INTRA_INTER names a rule for each kind."
         ),
     ] = "",
     tier: Tier = None,
@@ -73,7 +73,7 @@ def compare(
         float | None,
         typer.Option(
             metavar="D", show_default=False,
-            help="Show how many terms a difference of D points between two models needs.",
+            help="Show how many terms you need to detect a difference of D points.",
         ),
     ] = None,
     csv_file: Annotated[

@@ -26,11 +26,11 @@ app = typer.Typer(
 
 @app.command("filter")
 def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
-    """Keep the items whose three gold labels are one stereotype, anti-stereotype and unrelated.
+    """Keep items with one gold label of each kind: stereotype, anti-stereotype, unrelated.
 
-    An association's gold label is the one with at least «needed» of its first «of» labels by
-    distinct annotators (settings in [decisions]). Labels that do not count and items that are not
-    kept are written with their reason to 3-decisions/rejected.jsonl.
+    The first «of» labels of an association count, one per annotator. Its gold label is the one with
+    at least «needed» of these votes. Both numbers are settings in [decisions]. Labels that do not
+    count and items that are not kept are in 3-decisions/rejected.jsonl, each with its reason.
     """
     opened = open_campaign(campaign)
     with opened.lock():
@@ -62,15 +62,16 @@ def agreement(
     measure: Annotated[
         str,
         typer.Option(
-            help="alpha, fleiss, ac1, separated by commas; default: as set in [agreement]."
+            help="alpha, fleiss, ac1, separated by commas; default: the setting in [agreement]."
         ),
     ] = "",
     by: Annotated[
-        str, typer.Option(help="domain, kind, round, term, annotator, separated by commas.")
+        str,
+        typer.Option(help="Also by domain, kind, round, term, annotator; separate them by commas."),
     ] = "",
     exclude: Annotated[
         list[str] | None,
-        typer.Option(help="Leave out this annotator's labels; may be repeated.", metavar="NAME"),
+        typer.Option(help="Leave out this annotator's labels; repeatable.", metavar="NAME"),
     ] = None,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print one long table as CSV, unrounded.")

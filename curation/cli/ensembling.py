@@ -37,7 +37,7 @@ def ensemble(
         list[Path] | None,
         typer.Option(
             "--dev", show_default=False,
-            help="With --gold: a gold file to fit the weights on; may be repeated.", **FILE,
+            help="With --gold: a gold file to fit the weights on; repeatable.", **FILE,
         ),
     ] = None,
     scores: Scores = Path("scores"),
@@ -53,9 +53,9 @@ def ensemble(
     """Fit an ensemble on dev: a weighted sum of models' standardised scores.
 
     The weights are 0 or more and sum to 1. By default they maximise lms on the dev CATs, because
-    the paper's ensemble is the strongest language model (ACL §7). The values on dev are too good,
-    since the weights were fitted there: compare the ensemble on test. It is written beside the
-    models, and «curation scores compare» shows it as a model.
+    the paper's ensemble is the strongest language model (ACL §7). The values on dev are too high,
+    because the weights were fitted there: compare the ensemble on test. The ensemble is saved
+    beside the models, and «curation scores compare» shows it as a model.
     """
     from curation.steps.scores.ensemble import fit_ensemble
     from curation.steps.source import open_source, read_gold
@@ -114,4 +114,6 @@ def _show(fitted: "FittedEnsemble") -> None:
     console.table(title, ["CATs of", *HEADS], rows)
     show_notes(result["overall"] for result in fitted.results.values())
     show_marks(fitted.flags.values())
-    console.say(f"Written to {fitted.folder}. The values on dev are too good: they were fitted.")
+    console.say(
+        f"Saved to {fitted.folder}. The values on dev are too high: the weights were fitted there."
+    )

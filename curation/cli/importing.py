@@ -46,21 +46,21 @@ def answers(
     round: Round = "main",
     known_terms: Annotated[
         bool,
-        typer.Option("--known-terms", help="Refuse items on terms that the campaign lacks."),
+        typer.Option("--known-terms", help="Refuse items on terms that are not in the campaign."),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Import writers' or validators' answers from a table.
 
-    Writers: domain, target, context, stereotype, anti_stereotype, unrelated; optional: item_id,
-    kind, annotator, submitted_at, updated_at, seconds. The three texts are sentences, or the words
-    that fill BLANK.
+    Columns for writers: domain, target, context, stereotype, anti_stereotype, unrelated. Optional:
+    item_id, kind, annotator, submitted_at, updated_at, seconds. The three texts are sentences, or
+    the words that fill BLANK.
 
-    Validators: item_id, annotator, association (its id or its text) and label; or association_1,
-    label_1 to association_3, label_3 in one row; optional: answer_id, submitted_at, updated_at,
-    seconds.
+    Columns for validators: item_id, annotator, association (its id or its text), label. Or all
+    three labels in one row: association_1, label_1 to association_3, label_3. Optional: answer_id,
+    submitted_at, updated_at, seconds.
 
-    Columns are separated by commas, semicolons, tabs or bars; a byte order mark is allowed. If you
+    Separate columns by commas, semicolons, tabs or bars; a byte order mark is allowed. If you
     import a file again, only new rows are added. docs/formats.md has the details.
     """
     opened = open_campaign(campaign)
@@ -88,8 +88,8 @@ def _show(done: Import, *, as_json: bool) -> None:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)
     if done.rejected.total() > done.rows / 2:
         console.warn(
-            f"more answers were refused than half of the file's {done.rows} rows; "
-            "rejected.jsonl has the reason for each"
+            f"{done.rejected.total()} answers were refused, more than half of the file's "
+            f"{done.rows} rows; rejected.jsonl has the reason for each"
         )
     if line := describe_pitfalls(done.pitfalls, done.round, done.items):
         console.say(line)

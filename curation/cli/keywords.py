@@ -14,7 +14,7 @@ By = Literal["domain", "label", "term"]
 def count(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Texts: .txt, .jsonl (either also .gz), .parquet.", **FILE),
+        typer.Argument(help="Texts: .txt or .jsonl, also as .gz, or .parquet.", **FILE),
     ],
     out: Annotated[
         Path, typer.Option("--out", help="File for the counts: .tsv.gz or .tsv.", metavar="FILE")
@@ -23,14 +23,12 @@ def count(
         str, typer.Option(help="Language code of the texts.", callback=language_code)
     ] = "en",
     field: Annotated[
-        str, typer.Option(help="Field of the text in a JSON record or a Parquet row.")
+        str, typer.Option(help="JSON field or Parquet column that has the text.")
     ] = "text",
     engine: Annotated[
-        Literal["local", "ray"], typer.Option(help="This machine's cores, or a Ray cluster.")
+        Literal["local", "ray"], typer.Option(help="This machine (local) or a Ray cluster (ray).")
     ] = "local",
-    workers: Annotated[
-        int, typer.Option(help="Processes at once; 0: as many as there are cores.", min=0)
-    ] = 0,
+    workers: Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)] = 0,
 ) -> None:
     """Count the words of a corpus, for «curation measures keywords --reference».
 

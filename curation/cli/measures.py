@@ -39,9 +39,9 @@ def statistics(
 ) -> None:
     """Report how much was collected, how long the texts are, who wrote them, how varied they are.
 
-    The paper's Table 1 (terms, CATs, mean length in words by domain and kind), and more: how much
-    longer one association is than another, how many different words each label uses, how the CATs
-    are spread over terms and writers, and which attribute a term gets most often.
+    This has the paper's Table 1 (terms, CATs, mean length in words by domain and kind). It also
+    shows how much longer one association is than another, how many different words each label uses,
+    how the CATs are spread over terms and writers, and which attribute a term gets most often.
     """
     report = reports.report(
         "statistics",
@@ -170,8 +170,8 @@ def sentiment(
 
     The sentiment is that of the filled sentence, or of the association's sentence. A second table
     shows how much more often stereotypes are negative than anti-stereotypes, with an interval over
-    terms and a test. VADER is for English. For other languages, use any sentiment classifier of
-    transformers, or train one with «curation measures train-sentiment».
+    terms and a test. VADER is for English. For other languages, use a sentiment classifier that
+    transformers can open, or train one with «curation measures train-sentiment».
     """
     report = reports.report(
         "sentiment",
@@ -256,21 +256,21 @@ def keywords(
     least: Annotated[
         int | None,
         typer.Option(
-            min=1, help="A keyword occurs in at least this many CATs.", show_default=False
+            min=1, help="Minimum number of CATs that contain a keyword.", show_default=False
         ),
     ] = None,
     by: Annotated[
         showing.By, typer.Option("--by", help="Show keywords by domain, label or term.")
     ] = "domain",
-    top: Annotated[int, typer.Option(min=1, help="Keywords shown for each group.")] = 16,
+    top: Annotated[int, typer.Option(min=1, help="Number of keywords to show for each.")] = 16,
     as_json: Json = False,
 ) -> None:
-    """Find the words that mark a domain, a label or a term (the paper's Table 3).
+    """Find the words that are typical of a domain, a label or a term (the paper's Table 3).
 
-    Keywords are ranked by Kilgarriff's simple maths, and by log-likelihood as well, against
-    wordfreq's word frequencies of the language or a corpus of your own, counted by «curation
-    measures count». Words are compared as lemmas if these are known, else as word forms. Target
-    terms are removed.
+    These words are much more frequent in the CATs than in a reference: wordfreq's word frequencies
+    for the language, or your own corpus, counted by «curation measures count». Kilgarriff's simple
+    maths ranks them; the rank by log-likelihood is shown as well. Words are compared as lemmas if
+    these are known, else as word forms. Target terms are removed.
     """
     report = reports.report(
         "keywords",
@@ -310,11 +310,12 @@ def pitfalls(
     show: Annotated[
         list[str] | None,
         typer.Option(
-            "--show", metavar="CODE", help="Also show places of this pitfall; may be repeated."
+            "--show", metavar="CODE", help="Also show places of this pitfall; repeatable."
         ),
     ] = None,
     sample: Annotated[
-        int, typer.Option(min=0, help="Places shown of each, drawn at random; 0: all.")
+        int,
+        typer.Option(min=0, help="Number of places that --show shows, drawn at random; 0: all."),
     ] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random draw.")] = 1,
     every: Annotated[
@@ -324,9 +325,10 @@ def pitfalls(
 ) -> None:
     """Look for known pitfalls; each is shown next to its rate in StereoSet's development set.
 
-    «block» is wrong in any dataset and stops a release, «warn» should be fixed, «note» is worth a
-    look. Pitfalls that cannot be checked in a language are listed with the reason. The exit status
-    is 1 if a pitfall blocks a release and is not named by accept in [release].
+    A pitfall has one of three severities. «block» is an error in any dataset and stops a release,
+    «warn» should be fixed, «note» is worth a look. Pitfalls that cannot be checked in this language
+    are listed with the reason. The exit status is 1 if a pitfall blocks a release and the setting
+    accept in [release] does not list it.
     """
     from curation.cli.pitfalls import show as show_pitfalls
 

@@ -26,11 +26,11 @@ DONE = {
 def exclude(
     person: Who,
     campaign: Where = Path(),
-    reason: Annotated[str, typer.Option(help="Why; the reason is kept.", metavar="TEXT")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Let the person in again.")] = False,
+    reason: Annotated[str, typer.Option(help="Why; required, and saved.", metavar="TEXT")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Count the person's answers again.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Stop counting a person's answers, and show what that changes. --undo takes it back.
+    """Stop counting a person's answers, and show what changes. --undo counts them again.
 
     All results are computed again without the person's labels, the items that they wrote and the
     labels on these items: decisions, agreement, split and release. The raw answers stay.
@@ -49,12 +49,12 @@ def withdraw(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Take a person out at their own wish, and show what that changes. It cannot be taken back.
+    """Remove a person who wants to withdraw, and show what changes. You cannot undo this.
 
-    With --erase their answers are erased from the raw archive and their words from tasks; both are
-    also erased on the rounds' Label Studio if it can be reached. A tombstone replaces each answer,
-    so that a later pull does not bring it in again. Copies elsewhere, such as backups and published
-    releases, are listed at the end: these you must erase yourself.
+    With --erase, their answers are also erased from the raw archive and their words from tasks, and
+    both from the rounds' Label Studio if it can be reached. An entry without content replaces each
+    answer, so that a later pull does not add it again. At the end, the command lists the copies
+    that it cannot reach, such as backups and published releases: erase these yourself.
     """
     action: Action = "erase" if erase else "withdraw"
     _decide(campaign, person, action, "the person's own wish", as_json=as_json)
@@ -95,11 +95,13 @@ def _show(change: Change) -> None:
     if change.cats_lost:
         console.say(f"CATs lost: {', '.join(change.cats_lost)}")
     if change.cats_won:
-        console.say(f"CATs won: {', '.join(change.cats_won)}")
+        console.say(f"CATs gained: {', '.join(change.cats_won)}")
     for version in change.released_in:
-        console.warn(f"7-release/{version} still holds lost CATs; publish a new version")
+        console.warn(
+            f"7-release/{version} still contains CATs that were lost; publish a new version"
+        )
     if change.action == "erase":
         console.say(f"{change.erased} answers were erased. Erase these yourself if they exist:")
         console.say("  - the account on the platform, and backups")
         console.say("  - tables in tasks/, and copies that you sent out")
-        console.say("  - what other people's answers quote of the person's words")
+        console.say("  - the person's words quoted in other people's answers")

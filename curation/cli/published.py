@@ -38,7 +38,7 @@ def published(
         list[Path] | None,
         typer.Option(
             "--gold", show_default=False,
-            help="A gold file of StereoSet that your runs scored; may be repeated.", **FILE,
+            help="A gold file of StereoSet that your runs scored; repeatable.", **FILE,
         ),
     ] = None,
     scores: Annotated[
@@ -53,21 +53,21 @@ def published(
         typer.Option(
             "--predictions", metavar="NAME[@RULES]=FILE", show_default=False,
             help="Also compare a model's predictions file; @RULES declares the profile or rule it "
-            "was scored by. May be repeated.",
+            "was scored by. Repeatable.",
         ),
     ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
             "--table", show_default=False,
-            help="Only this table, such as «acl 4» or «arxiv 7», or «all»; may be repeated.",
+            help="Only this table, such as «acl 4» or «arxiv 7», or «all»; repeatable.",
         ),
     ] = None,
     split: Annotated[
         PublishedSplit | None,
         typer.Option(
             "--split", show_default=False,
-            help="The split of the gold files; default: found from their target terms.",
+            help="The split of the gold files; default: determined from their target terms.",
         ),
     ] = None,
     tier: Tier = None,
@@ -89,8 +89,8 @@ def published(
 
     Without runs, the command lists the printed tables, and shows those that --table names. With
     --gold and --scores or --predictions, it shows each run beside the printed rows of the same
-    model, split, kind and domain. For each pair it shows whether the rule is the table's, and
-    which known reasons make the values differ.
+    model, split, kind and domain. For each pair it shows whether the run used the table's
+    rule, and the known reasons for a difference.
     """
     from curation.scores import published as stage
     from curation.scores.printed import choose

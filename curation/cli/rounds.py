@@ -17,8 +17,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help=(
-        "Rounds of people's work: review terms, write items, label them. Rounds run on Label "
-        "Studio, or on any platform that imports and exports tables. See docs/rounds.md."
+        "Collect answers in rounds: people review terms, write items and label them. Rounds run "
+        "on Label Studio, or on any platform that imports and exports tables. See docs/rounds.md."
     ),
 )
 Url = Annotated[
@@ -38,7 +38,7 @@ def open_(
         typer.Argument(help="review, intrasentence, intersentence or validation.", metavar="KIND"),
     ],
     campaign: Where = Path(),
-    name: Annotated[str, typer.Option(help="The round's name; by default KIND-1, KIND-2, …")] = "",
+    name: Annotated[str, typer.Option(help="The round's name; default: KIND-1, KIND-2, …")] = "",
     platform_: Annotated[
         str,
         typer.Option("--platform", help="label_studio (default), or files for any other platform."),
@@ -52,18 +52,20 @@ def open_(
     ] = None,
     of: Annotated[
         list[str] | None,
-        typer.Option("--of", help="Validate the items of this round; repeatable.", metavar="ROUND"),
+        typer.Option(
+            "--of", help="Validate only items of this round; repeatable.", metavar="ROUND"
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Open a round: plan its tasks and publish them where people work.
+    """Open a round: plan its tasks and put them on the platform.
 
     review asks people to keep, merge or drop each term. intrasentence and intersentence ask
-    writers for items on each kept term. validation asks for labels on the items that still lack
-    them. [rounds] of campaign.toml sets how many answers are asked for, and the pay.
+    writers for items on each kept term. validation asks for labels on the items that still need
+    them. [rounds] in campaign.toml sets how many answers are requested, and the pay.
 
-    If the command was stopped half-way, run it again: no task is published twice. To open a closed
-    round again, give its name.
+    If the command was interrupted, run it again: no task is added twice. To open a closed round
+    again, give its name.
     """
     opened = open_campaign(campaign)
     with opened.lock():
@@ -99,15 +101,20 @@ def open_(
 
 @app.command("status")
 def status(
-    round: RoundArgument = None,
+    round: Annotated[
+        str | None,
+        typer.Argument(help="The round; default: all that were opened here.", metavar="ROUND"),
+    ] = None,
     campaign: Where = Path(),
     watch: Annotated[
         int,
-        typer.Option(help="Pull and show again every SECONDS, until Ctrl-C.", metavar="SECONDS"),
+        typer.Option(
+            help="Pull and show again every SECONDS seconds, until Ctrl-C.", metavar="SECONDS"
+        ),
     ] = 0,
     as_json: Json = False,
 ) -> None:
-    """Show the progress of rounds: people, items decided, labels per item, pace, end, cost."""
+    """Show the progress of rounds: people, items decided, pace, estimated end, cost, next step."""
     opened = open_campaign(campaign)
     names = [round] if round else round_files.planned_rounds(opened)
     rounds = [round_files.read_round(opened, name) for name in names]
@@ -139,15 +146,15 @@ def pull(
     round: RoundArgument = None,
     campaign: Where = Path(),
     full: Annotated[
-        bool, typer.Option("--full", help="Fetch everything again, and not only changes.")
+        bool, typer.Option("--full", help="Download everything again, not only changes.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Fetch what people answered on Label Studio since the last pull.
+    """Download the answers that came in on Label Studio since the last pull.
 
-    Every answer goes to the append-only archive before anything reads it. Edited answers come in
-    as new versions. Answers that were deleted on Label Studio stay in the archive and are refused
-    with the reason deleted. If a pull was stopped, run it again.
+    Every answer is first saved in the archive, unchanged. An edited answer is saved as a new
+    version. Answers that were deleted on Label Studio stay in the archive and are refused with the
+    reason «deleted». If a pull was interrupted, run it again.
     """
     opened = open_campaign(campaign)
     with opened.lock():
@@ -164,8 +171,9 @@ def top_up(
 ) -> None:
     """Ask for the answers that are still missing, and for no more.
 
-    A task is asked for again if answers were refused or, with labels = "needed", if its item is
-    still open. On Label Studio this happens in place. A second call asks for nothing more.
+    These are answers to tasks whose answers were refused or skipped and, with labels = "needed",
+    labels for items that are not decided yet. On Label Studio the tasks are reopened. On other
+    platforms they are in the next export. If you run the command twice, nothing is requested twice.
     """
     opened = open_campaign(campaign)
     with opened.lock():
@@ -188,15 +196,15 @@ def close(
     round: RoundArgument = None,
     campaign: Where = Path(),
     offline: Annotated[
-        bool, typer.Option("--offline", help="Its server is gone: close it without reaching it.")
+        bool, typer.Option("--offline", help="The server is gone: do not contact it.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Close a round: bring in the last answers and ask for no more.
 
-    Label Studio then stops serving its tasks. After a review, what most reviewers of a term say is
-    added to 1-terms/edits.csv, unless the file has a line on that term already. To open a closed
-    round again, use «curation rounds open KIND --name ROUND».
+    Label Studio then stops showing its tasks to people. After a review, the majority decision on
+    each term is added to 1-terms/edits.csv, unless the file already has a line on that term. To
+    open a closed round again, use «curation rounds open KIND --name ROUND».
     """
     opened = open_campaign(campaign)
     with opened.lock():

@@ -16,7 +16,7 @@ GoldFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--gold",
-        help="Use this gold file instead of a campaign; may be repeated.",
+        help="Use this gold file instead of a campaign; repeatable.",
         show_default=False,
         **FILE,
     ),

@@ -29,7 +29,7 @@ app = typer.Typer(
 Gold = Annotated[
     list[Path],
     typer.Option(
-        "--gold", help="A file in StereoSet's format with gold labels; may be repeated.", **FILE
+        "--gold", help="A file in StereoSet's format with gold labels; repeatable.", **FILE
     ),
 ]
 
@@ -100,9 +100,9 @@ def baselines(
     """Show what baselines score: ideal, stereotyped, random, and rules that use the surface only.
 
     IdealLM, StereotypedLM and RandomLM are computed. The other baselines understand nothing. They
-    go by how frequent the words are, how long the sentence is, its place in the file, how much it
-    shares with its context, and how negative it sounds. If one of these beats chance, a warning is
-    printed, and a release should report it.
+    use only how frequent the words are, how long the sentence is, its place in the file, how much
+    it shares with its context, and how negative it sounds. If one of these beats chance, a warning
+    is printed, and a release should report it.
     """
     from curation.scores.latex import latex_baselines
     from curation.steps.scores.baselines import baselines as compute

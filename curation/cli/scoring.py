@@ -73,7 +73,7 @@ def models(
         ),
     ] = "",
     variant: Annotated[
-        str, typer.Option(help="Alter the texts first: lower, capital, unpointed.")
+        str, typer.Option(help="Change the texts first: lower, capital, unpointed.")
     ] = "",
     family: Annotated[
         str | None,
@@ -123,9 +123,7 @@ def models(
     bos: Annotated[str, typer.Option(help="BOS token text (endpoints only).")] = "",
     plain: Annotated[
         bool,
-        typer.Option(
-            "--plain", help="Do not pack texts and do not replace layers: slow, for checks."
-        ),
+        typer.Option("--plain", help="Turn off all optimisations: slow, to check the scores."),
     ] = False,
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
@@ -137,8 +135,8 @@ def models(
         int | None,
         typer.Option(
             min=1,
-            help="Processes at once, each with the model; default: 1, or with Ray as many as the "
-            "cluster allows.",
+            help="Number of processes, each with its own copy of the model; default: 1, or with "
+            "Ray as many as the cluster allows.",
             show_default=False,
         ),
     ] = None,

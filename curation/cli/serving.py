@@ -18,7 +18,7 @@ def serve(
     campaign: Where = Path(),
     only: Annotated[
         list[str] | None,
-        typer.Option("--role", help="writers or validators; by default both.", metavar="ROLE"),
+        typer.Option("--role", help="writers or validators; default: both.", metavar="ROLE"),
     ] = None,
     port: Annotated[
         int, typer.Option(help="Port of the writers' server; the validators' is the next.", min=1)
@@ -30,12 +30,12 @@ def serve(
         bool, typer.Option("--new-links", help="Make new sign-up links; old ones stop working.")
     ] = False,
 ) -> None:
-    """Start a Label Studio of the campaign's own, and stop it at Ctrl-C.
+    """Start Label Studio for this campaign on this machine, until you press Ctrl-C.
 
-    The first use installs it into its own environment (about 1 GB). Writers and validators get a
-    server each, with separate accounts. People can only sign up with the printed link; nothing is
-    sent to anybody. By default only this machine can reach the servers; docs/rounds.md explains
-    how sixty people reach one safely.
+    The first time, Label Studio is installed into its own environment (about 1 GB). Writers and
+    validators get a server each, with separate accounts. People can only sign up with the printed
+    link, and nothing is sent to other machines. By default only this machine can reach the servers.
+    docs/rounds.md explains how to set up servers that other people can reach safely.
     """
     from curation.rounds.platforms.label_studio import client, local
 

@@ -17,22 +17,23 @@ def export(
     to: Annotated[
         Path | None,
         typer.Option(
-            help="The folder to write to; by default tasks/ in the campaign.", metavar="DIR"
+            help="The folder to write to; default: tasks/ in the campaign.", metavar="DIR"
         ),
     ] = None,
     people: Annotated[
         Path | None,
         typer.Option(
-            help="A file with one person's id per line: deal the tasks out to them.", **FILE
+            help="A file with one person's id per line: share the tasks among them.", **FILE
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a round's tasks as tables, with the instructions, for people on another platform.
 
-    Each row is a task; the column answers says how many answers it still waits for. With --people
-    you get one table per person instead. Nobody gets an item of their own or one that they have
-    answered, the caps of [rounds] hold, and everybody gets about the same number.
+    Each row is a task; the column answers says how many answers it still needs. With --people you
+    get one table per person instead. Nobody gets an item of their own or one that they have
+    answered, the limits per_person and per_term in [rounds] apply, and everybody gets about the
+    same number of tasks.
 
     Send the tables out, and import the answers with «curation rounds import».
     """

@@ -31,7 +31,7 @@ HINTS = {
 
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to create.", metavar="DIR")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; use defaults.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Use the defaults; do not ask.")] = False,
     name: Annotated[str, typer.Option(help="The benchmark's name.")] = "",
     language: Annotated[str, typer.Option(help="Language code of the texts.")] = "",
     domains: Annotated[str, typer.Option(help="Domains, separated by commas.")] = "",
@@ -63,14 +63,14 @@ def init(
         key = next((str(k) for k in first["loc"] if k in HINTS), "domains")
         raise CurationError(f"{key}: {message}", HINTS[key]) from None
     create_campaign(folder, settings)
-    console.say(f"{folder / 'campaign.toml'} is written. Please check its settings.")
+    console.say(f"Created {folder / 'campaign.toml'}. Please check its settings.")
     for name, domain in settings.domains.items():
         if domain.words and settings.campaign.language.split("-")[0] != "en":
             console.warn(
                 f"domain {name} needs a word list in {settings.campaign.language!r}: "
                 f"{folder / '1-terms' / domain.words[0]}; docs/terms.md describes its format"
             )
-    console.say(f"next: cd {folder}; curation terms query, or import answers FILE")
+    console.say(f"next: cd {folder}; curation terms query, or curation import answers FILE")
 
 
 def status(campaign: Where = Path(), as_json: Json = False) -> None:
@@ -112,7 +112,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 
 def run(campaign: Where = Path(), as_json: Json = False) -> None:
-    """Run every step that needs no annotators, and skip those that are up to date."""
+    """Run all steps that need neither annotators nor Wikidata; skip those that are up to date."""
     opened = open_campaign(campaign)
     done: list[dict[str, Any]] = []
 

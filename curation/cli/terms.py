@@ -23,14 +23,14 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help=(
-        "Find target terms: ask Wikidata's query service or scan its dump, name word lists in "
+        "Find target terms. Query Wikidata or scan its dump, name your word lists in "
         "campaign.toml, then select.\n\n"
-        "Put manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
+        "Write manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
     ),
 )
 Domain = Annotated[
     list[str] | None,
-    typer.Option("--domain", "-d", help="Only this domain; may be repeated.", metavar="NAME"),
+    typer.Option("--domain", "-d", help="Only this domain; repeatable.", metavar="NAME"),
 ]
 
 
@@ -39,26 +39,26 @@ def query(
     campaign: Where = Path(),
     domain: Domain = None,
     endpoint: Annotated[
-        str, typer.Option(help="wdqs, qlever, or a URL; default: as set in [terms].")
+        str, typer.Option(help="wdqs, qlever or a URL; default: the setting in [terms].")
     ] = "",
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Ask again, even if an answer is on disk.")
+        bool, typer.Option("--fresh", help="Query again even if an answer is already saved.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Ask a query service which items the domains' properties name, how often, and what they are.
+    """Query Wikidata: which items the domains' properties name, how often, and what these are.
 
-    Questions are sent one at a time, as the services require, with your contact from [terms] in
-    campaign.toml. Every answer is kept in 1-terms/answers/, so an interrupted run continues where
-    it stopped. If a question is too heavy for the service, it is split; if it cannot be split
-    further, use «curation terms scan».
+    Queries are sent one at a time, as the services require, with your contact from [terms] in
+    campaign.toml. Every answer is saved in 1-terms/answers/. If the command is interrupted, run it
+    again: it continues where it stopped. If a query is too heavy for the service, it is split. If
+    even the smallest query is too heavy, use «curation terms scan».
     """
     opened = open_campaign(campaign)
     with opened.lock():
         done = query_facts(opened, domain, endpoint=endpoint, fresh=fresh, reporter=console)
-    summary = f"{done.asked} questions asked, {done.on_disk} answered on disk"
+    summary = f"{done.asked} queries answered, {done.on_disk} answers already saved"
     if done.on_disk and done.oldest:
-        summary += f" (the oldest from {done.oldest[:10]}; --fresh asks again)"
+        summary += f" (the oldest from {done.oldest[:10]}; --fresh queries again)"
     counts = {"asked": done.asked, "on_disk": done.on_disk}
     _show_facts(opened, domain, done.facts, counts, summary, as_json=as_json)
 
@@ -73,14 +73,12 @@ def scan(
     domain: Domain = None,
     engine: Annotated[
         Literal["local", "ray"],
-        typer.Option(help="For several files: this machine's cores, or a Ray cluster."),
+        typer.Option(help="For several files: this machine (local) or a Ray cluster (ray)."),
     ] = "local",
-    workers: Annotated[
-        int, typer.Option(help="Processes at once; 0: as many as there are cores.", min=0)
-    ] = 0,
+    workers: Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)] = 0,
     as_json: Json = False,
 ) -> None:
-    """Count and look up the same in a dump, without limits and for populations of any size.
+    """Get the same facts as «terms query» from a Wikidata dump, for populations of any size.
 
     The dump (about 140 GB as .gz, https://dumps.wikimedia.org/wikidatawiki/entities/) is read
     twice, in constant memory. Use .gz rather than .bz2: it is read fifteen times faster.
@@ -139,11 +137,12 @@ def _show_facts(
 
 @app.command("select")
 def select(campaign: Where = Path(), as_json: Json = False) -> None:
-    """Select the target terms: candidates.csv gives the reason for each, edits.csv overrides it.
+    """Select the target terms from Wikidata's facts, word lists, answers and your edits.
 
-    Candidates are dropped if they are too general, out of place, vandalised or have no name.
-    Several items with one label, variants, and candidates that are too specific are merged. Then
-    the domains' thresholds apply. The result is targets.jsonl.
+    Candidates are dropped if they are too general, do not belong to the domain, look vandalised or
+    have no name. Items with the same label, variants, and candidates that are too specific are
+    merged. Then the domains' thresholds apply. candidates.csv has the reason for each decision,
+    targets.jsonl the terms. Lines in edits.csv override the rules.
     """
     opened = open_campaign(campaign)
     with opened.lock():

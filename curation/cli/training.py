@@ -48,9 +48,9 @@ Warmup = Annotated[
         show_default=False,
     ),
 ]
-Epochs = Annotated[int, typer.Option(min=1, help="Number of passes through the corpus.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Number of passes over the training data.")]
 InPrecision = Annotated[
-    Precision, typer.Option(help="auto is mixed 16-bit precision on a GPU and float32 elsewhere.")
+    Precision, typer.Option(help="auto: mixed 16-bit precision on a GPU, float32 elsewhere.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
 CheckpointEvery = Annotated[int, typer.Option(min=1, help="Steps between checkpoints.")]
@@ -61,7 +61,7 @@ Trust = Annotated[
 ]
 Restart = Annotated[
     bool,
-    typer.Option("--restart", help="Delete an earlier training in DIR and start from scratch."),
+    typer.Option("--restart", help="Delete what an earlier run left in DIR, and start again."),
 ]
 
 
@@ -73,14 +73,16 @@ def train_nsp(
             "--corpus",
             help="Articles: .txt (a sentence per line, an empty line between articles), .jsonl "
             '({"text": …} or {"sentences": […]}), both also as .gz or .bz2, .parquet, or a folder '
-            "with such files or with WikiExtractor's output (AA/wiki_00 …). Can be repeated.",
+            "with such files or with WikiExtractor's output (AA/wiki_00 …). Repeatable.",
             **FILE_OR_FOLDER,
         ),
     ],
     out: Out,
     running_text: Annotated[
         bool,
-        typer.Option("--running-text", help="The lines of .txt are running text: split them."),
+        typer.Option(
+            "--running-text", help="Lines of .txt are running text: split them into sentences."
+        ),
     ] = False,
     field: Annotated[
         str, typer.Option(help="Name of the field with the text in .jsonl and .parquet.")
@@ -117,7 +119,7 @@ def train_nsp(
         ),
     ] = None,
     optimizer: Annotated[
-        Optimizer, typer.Option(help="bertadam is the paper's optimizer; adamw corrects the bias.")
+        Optimizer, typer.Option(help="adamw, or bertadam as in the paper: without bias correction.")
     ] = Optimizer.adamw,
     freeze: Annotated[bool, typer.Option("--freeze", help="Train the head only.")] = False,
     precision: InPrecision = Precision.auto,
@@ -130,9 +132,9 @@ def train_nsp(
 ) -> None:
     """Train a next-sentence head, and the model below it, for the rule nsp.
 
-    The defaults of length, batch, learning rate and epochs are the paper's values. If a training
-    was stopped, run the same command again: it continues from the last checkpoint. Afterwards, use
-    DIR as MODEL in «curation scores models».
+    The defaults of length, batch, learning rate and epochs are the paper's values. If the
+    command was stopped, run it again: it continues from the last checkpoint. Afterwards, use the
+    folder of --out as MODEL in «curation scores models».
     """
     from curation.models.train.corpus import read_corpus
 

@@ -37,7 +37,7 @@ def train_sentiment(
             help="Reviews: .jsonl, .csv or .tsv, also as .gz or .bz2, with a column text, review "
             "or sentence, and a column label or sentiment (negative, neutral, positive; 0, 1) or "
             "stars or rating (1 to 5). Or a folder such as aclImdb, with folders pos and neg of "
-            "text files, directly or in train. Can be repeated.",
+            "text files, directly or in train. Repeatable.",
             **FILE_OR_FOLDER,
         ),
     ],
@@ -47,7 +47,7 @@ def train_sentiment(
         typer.Option(
             "--test",
             help="Reviews to test on, in any format of --reviews. Default: the folder test next to "
-            "the folder train of --reviews, if there is one. Can be repeated.",
+            "the folder train of --reviews, if there is one. Repeatable.",
             show_default=False,
             **FILE_OR_FOLDER,
         ),
@@ -95,9 +95,9 @@ def train_sentiment(
 
     The defaults of length, batch, learning rate and epochs are the paper's values. The paper uses
     the Large Movie Review data (--reviews aclImdb), with an accuracy of 92 % on its test set. For
-    other languages, give reviews in the language of the sentences that you want to classify. If a
-    training was stopped, run the same command again: it continues from the last checkpoint.
-    Afterwards, use DIR as --model in «curation measures sentiment». You can also open it with
+    other languages, give reviews in the language of the sentences that you want to classify. If the
+    command was stopped, run it again: it continues from the last checkpoint. Afterwards, use the
+    folder of --out as --model in «curation measures sentiment». You can also open it with
     transformers.
     """
     from curation.models.train.review_files import has_test
