@@ -86,7 +86,9 @@ def cut_half_line(path: Path) -> None:
     if not path.exists():
         return
     with path.open("rb+") as file:
-        file.truncate(file.read().rfind(b"\n") + 1)
+        content = file.read()
+        if content and not content.endswith(b"\n"):
+            file.truncate(content.rfind(b"\n") + 1)
 
 
 def append_lines(path: Path, lines: Sequence[bytes]) -> None:

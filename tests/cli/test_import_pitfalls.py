@@ -167,3 +167,17 @@ def test_a_mistake_in_the_words_keeps_nobody_from_being_erased(
     assert not (campaign.rounds / "main" / "pitfalls.jsonl").exists()
     kept = read_records(campaign.rounds / "main" / "items.jsonl", Item)
     assert [item.id for item in kept] == ["i1"]
+
+
+def test_a_refusal_whose_words_changed_with_the_version_is_not_new(
+    forked: Any, campaign: Campaign, tmp_path: Path
+) -> None:
+    table, more = tmp_path / "w.csv", tmp_path / "more.csv"
+    table.write_text(HEAD + "".join(ROWS), "utf-8")
+    assert forked("import", "answers", table, "-c", campaign.root).code == 0
+    path = campaign.rounds / "main" / "rejected.jsonl"
+    lines = path.read_text("utf-8").replace("BLANK is left in", "BLANK stands in")
+    path.write_text(lines, "utf-8")  # as an earlier version wrote it
+    more.write_text(HEAD + ROWS[0].replace("i1", "i5").replace("came", "sat"), "utf-8")
+    done = forked("import", "answers", more, "-c", campaign.root, "--json")
+    assert json.loads(done.out)["rejected"] == {}

@@ -20,6 +20,8 @@ from curation.steps.pipeline import (
     with_needs,
 )
 from curation.steps.reporter import Reporter
+from curation.steps.scores.compare import read_agreement
+from curation.steps.source import open_source
 
 MEASURES = ["statistics", "sentiment", "keywords", "pitfalls"]
 
@@ -84,6 +86,20 @@ def test_only_what_is_needed_is_run(finished: Path) -> None:
     ]
     assert not (campaign.decisions / "agreement.json").exists()
     assert not (campaign.measures / "statistics.json").exists()
+
+
+def test_a_comparison_shows_the_agreement_of_the_present_decisions(finished: Path) -> None:
+    made = read_agreement(open_source(finished))
+    (finished / "3-decisions" / "agreement.json").unlink()
+    assert made
+    assert read_agreement(open_source(finished)) == made
+    settings = finished / "campaign.toml"
+    settings.write_text(settings.read_text("utf-8").replace("needed = 3", "needed = 4"), "utf-8")
+    campaign = open_campaign(finished)
+    bring_up_to_date(campaign, "agreement")
+    settings.write_text(settings.read_text("utf-8").replace("needed = 4", "needed = 3"), "utf-8")
+    bring_up_to_date(open_campaign(finished), "split")  # now agreement.json is of other decisions
+    assert read_agreement(open_source(finished)) == made
 
 
 def test_several_steps_at_once(finished: Path) -> None:

@@ -25,8 +25,8 @@ from curation.settings import RoundName
 if TYPE_CHECKING:
     from curation.rounds.answers.archive import Sent
 
-Refusals = Counter[tuple[str, str, str]]
-"""Refused answers, counted by reason code, detail and place in the archive."""
+Refusals = Counter[tuple[str, str]]
+"""Refused answers, counted by reason code and place in the archive."""
 
 
 def check_name(name: str) -> None:
@@ -182,9 +182,12 @@ def read_flags(campaign: Campaign, name: str) -> list[Flag]:
 
 
 def refusals(campaign: Campaign) -> Refusals:
-    """All refused answers of all rounds: an answer to one round can change those of another."""
+    """All refused answers of all rounds: an answer to one round can change those of another.
+
+    The detail of a rejection is not part of it: its words differ between versions.
+    """
     return Counter(
-        (rejection.code, rejection.detail, rejection.where)
+        (rejection.code, rejection.where)
         for path in campaign.rounds.glob("*/rejected.jsonl")
         for rejection in read_records(path, Rejection)
     )
@@ -192,7 +195,7 @@ def refusals(campaign: Campaign) -> Refusals:
 
 def new_refusals(campaign: Campaign, before: Refusals) -> Counter[str]:
     """By reason code, how many answers were refused since ``refusals`` gave ``before``."""
-    return Counter(code for code, *_ in (refusals(campaign) - before).elements())
+    return Counter(code for code, _ in (refusals(campaign) - before).elements())
 
 
 def consents(campaign: Campaign) -> set[str]:

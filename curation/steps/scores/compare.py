@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from curation.campaign import Campaign
 from curation.files import CurationError, read_json
 from curation.records import Cat
 from curation.scores import compare as stage
@@ -14,6 +15,8 @@ from curation.scores.runs import Board, Run, board
 from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties
+from curation.steps.decisions import agreement_report
+from curation.steps.pipeline import STEPS, current
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.runs import current_runs, read_runs
 from curation.steps.source import Source
@@ -104,20 +107,28 @@ def compare(
 def read_agreement(source: Source) -> dict[str, Agreement]:
     """How far annotators agree on each term, by ``domain/target``; terms not known are left out.
 
-    A campaign has it in 3-decisions/agreement.json; for gold files it is computed from the labels
-    that they hold.
+    A campaign has it in 3-decisions/agreement.json; if that file is missing or older than the
+    decisions, it is computed from the campaign's labels. For gold files it is computed from the
+    labels that they hold.
     """
     from curation.stereoset import read_entries
 
     if source.campaign is None:
         return published_agreement([e for path in source.gold for e in read_entries(path)])
-    path = source.campaign.decisions / "agreement.json"
-    rows = read_json(path)["terms"] if path.exists() else []
     return {
         # Without «agreement» the report is of an earlier version, which had another formula.
         f"{row['domain']}/{row['term']}": Agreement(row.get("agreement"), row["stereotype"])
-        for row in rows
+        for row in _terms_of_campaign(source.campaign)
     }
+
+
+def _terms_of_campaign(campaign: Campaign) -> list[dict[str, Any]]:
+    """The rows of terms of ``agreement.json``, for the decisions that the campaign has now."""
+    steps = {step.name: step for step in STEPS}
+    if current(campaign, steps["filter"]) and not current(campaign, steps["agreement"]):
+        return list(agreement_report(campaign, measures=(), by=())["terms"])
+    path = campaign.decisions / "agreement.json"
+    return list(read_json(path)["terms"]) if path.exists() else []
 
 
 def _warn(
