@@ -143,7 +143,7 @@ def _import(
         fold_answers(campaign, reporter=reporter)
         rejected = round_files.new_refusals(campaign, before)
         labels, all_items = read.read_labels(campaign), read.read_items(campaign)
-        found = check.pitfalls(campaign, round)
+        pitfalls = check.pitfalls(campaign, round)
     labelled = set(labels["item"].unique())
     items = [item for item in all_items if item.round == round]
     return Import(
@@ -155,7 +155,7 @@ def _import(
         unlabelled=sum(item.id not in labelled for item in items),
         labels=int((labels["round"] == round).sum()),
         rejected=rejected,
-        pitfalls=found,
+        pitfalls=pitfalls,
         all_items=len(all_items),
         all_labels=len(labels),
     )

@@ -187,14 +187,14 @@ def with_needs(names: Iterable[str], steps: Iterable[Step] = STEPS) -> list[Step
         KeyError: there is no such step.
     """
     by_name = {step.name: step for step in steps}
-    found: set[str] = set()
+    chosen: set[str] = set()
     todo = list(names)
     while todo:
         name = todo.pop()
-        if name not in found:
-            found.add(name)
+        if name not in chosen:
+            chosen.add(name)
             todo += by_name[name].needs
-    return [step for step in by_name.values() if step.name in found]
+    return [step for step in by_name.values() if step.name in chosen]
 
 
 def last_run(campaign: Campaign, step: Step) -> StepRun | None:

@@ -140,9 +140,9 @@ def odd(label: str, *, title: str | None, aliases: Collection[str], usual: str =
     return None
 
 
-def _akin(one: str, other: str) -> bool:
+def _akin(name: str, other: str) -> bool:
     """Whether two names share the beginning of a word; in scripts without spaces, a letter."""
-    if script(one) not in {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN"}:
-        return bool(set(same_text(one)) & set(same_text(other)) - {" "})
-    begins = [{word[:4] for word in re.findall(r"\w+", same_text(text))} for text in (one, other)]
+    if script(name) not in {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN"}:
+        return bool(set(same_text(name)) & set(same_text(other)) - {" "})
+    begins = [{word[:4] for word in re.findall(r"\w+", same_text(text))} for text in (name, other)]
     return bool(begins[0] & begins[1])

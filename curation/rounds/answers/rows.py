@@ -189,11 +189,11 @@ def whole_sentence(context: str, target: str, text: str) -> str:
     return text if is_sentence else fill(context, text)
 
 
-def _shared(one: str, other: str) -> int:
-    """Length of the longest text that both have in common; 0 if it is short."""
-    if min(len(one), len(other)) < REPEATED:
+def _shared(text: str, other: str) -> int:
+    """Length of the longest text that both texts have in common; 0 if it is short."""
+    if min(len(text), len(other)) < REPEATED:
         return 0
-    return SequenceMatcher(None, one, other, autojunk=False).find_longest_match().size
+    return SequenceMatcher(None, text, other, autojunk=False).find_longest_match().size
 
 
 @lru_cache(maxsize=1000)

@@ -26,7 +26,7 @@ class Reporter(Protocol):
     def note(self, text: str) -> None:
         """Report what is happening."""
 
-    def tracked(self, what: str, total: int) -> AbstractContextManager[Callable[..., None]]:
+    def tracked(self, title: str, total: int) -> AbstractContextManager[Callable[..., None]]:
         """Show a progress bar for ``total`` units; yields a function that advances it by n."""
 
 

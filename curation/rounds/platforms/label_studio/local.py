@@ -91,20 +91,22 @@ def prepare(home: Path, tell: Tell) -> Path:
         return Path(named)
     home.mkdir(parents=True, exist_ok=True)
     where = home / f"label-studio-{VERSION}"
-    found, ready = where / "bin" / "label-studio", where / "ready"
+    executable, ready = where / "bin" / "label-studio", where / "ready"
     with FileLock(home / "install.lock"):
-        if ready.exists() and found.exists():
-            return found
+        if ready.exists() and executable.exists():
+            return executable
         tell(f"installing Label Studio {VERSION} into {where}: about 1 GB, once")
         if not (where / "bin" / "python").exists():
             _install([sys.executable, "-m", "venv", str(where)], tell)
         python = str(where / "bin" / "python")
         pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
         _install([*pip, "--progress-bar", "off", f"label-studio=={VERSION}"], tell)
-        if not found.exists():
-            raise CurationError(f"{found}: it was not installed", f"delete {where} and try again")
+        if not executable.exists():
+            raise CurationError(
+                f"{executable}: it was not installed", f"delete {where} and try again"
+            )
         ready.touch()
-    return found
+    return executable
 
 
 def _install(command: list[str], tell: Tell) -> None:
