@@ -79,7 +79,7 @@ def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = 
     return _filled(merged, str(where))
 
 
-def unsaid(texts: Texts) -> list[str]:
+def missing_facts(texts: Texts) -> list[str]:
     """Keys of ``[study]`` that nobody has filled in, in their order."""
     return [key for key, value in texts["study"].items() if not value.strip()]
 

@@ -102,10 +102,10 @@ def import_answers(
 
 def _check_columns(file: Path, payloads: Sequence[dict[str, Any]]) -> None:
     """Refuse another kind of table before any of it is kept."""
-    from curation.rounds.answers.rows import VALIDATORS, WRITERS, column, lacks
+    from curation.rounds.answers.rows import VALIDATORS, WRITERS, column, missing_columns
 
     names = {name: None for row in payloads for name in row}
-    missing = lacks({column(name): None for name in names})
+    missing = missing_columns({column(name): None for name in names})
     if missing:
         raise CurationError(
             f"{file}: no column {', '.join(missing)}; it has {', '.join(names)}",

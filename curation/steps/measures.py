@@ -33,7 +33,7 @@ _SMALL = 1 << 24  # bytes: larger files are compared by size and time
 
 
 def measure_settings(source: Source, **given: Any) -> MeasureSettings:
-    """How a source is measured: a campaign's settings or the defaults, but for what is given.
+    """How a source is measured: by a campaign's settings or the defaults, unless others are given.
 
     Paths in a campaign's settings start at its folder.
     """

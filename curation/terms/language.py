@@ -134,7 +134,7 @@ def odd(label: str, *, title: str | None, aliases: Collection[str], usual: str =
         return "it repeats itself"
     if usual and not any(_script(c) == usual for c in label if c.isalpha()):
         return f"the other labels are in {usual.capitalize()} letters"
-    # The title alone is not enough: an article often has the name of a related thing.
+    # The title alone is not enough: an article often has the name of something related.
     if title and aliases and not any(_akin(label, other) for other in (title, *aliases)):
         return f"not similar to its article «{title}» or to its aliases"
     return None

@@ -1,4 +1,4 @@
-"""Parses an archived answer, whatever its source."""
+"""Parses an archived answer of any source."""
 
 from collections.abc import Iterator, Mapping
 

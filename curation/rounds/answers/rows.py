@@ -97,14 +97,14 @@ def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(headings.items())
 
 
-def says_labels(columns: Mapping[str, Any]) -> bool:
+def has_label_columns(columns: Mapping[str, Any]) -> bool:
     """Whether these are the columns of a validators' table, and not of a writers' table."""
     return bool(columns.keys() & {"label", *(f"label_{n}" for n in PARTS)})
 
 
-def lacks(columns: Mapping[str, Any]) -> list[str]:
+def missing_columns(columns: Mapping[str, Any]) -> list[str]:
     """The columns that a table of this kind needs and does not have."""
-    if not says_labels(columns):
+    if not has_label_columns(columns):
         return [name for name in WRITERS if name not in columns]
     needed = [name for name in VALIDATORS if name != "label"]
     if "label" not in columns:
@@ -136,7 +136,7 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
         raise UnusableError("bad_value", "the row has more cells than the table has columns")
     sent, version = time_of(row, "submitted_at"), time_of(row, "updated_at")
     place = Place(sent, round, event.position, 0)
-    if says_labels(row):
+    if has_label_columns(row):
         yield from _labels(event, row, place, version or sent, where)
     else:
         yield _written(event, row, place, version or sent, where)

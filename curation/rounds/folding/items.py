@@ -113,7 +113,7 @@ def fold_items(
         names.append(ids[0])
         item = _item(round, answer, ids, term, who or None)
         result.known[item.id] = _known(item, answer)
-        gate.let_in(round, answer, who)
+        gate.admit(round, answer, who)
     return result
 
 

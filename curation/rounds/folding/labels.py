@@ -98,7 +98,7 @@ def fold_labels(
             counts = True
             flags.append(Flag(item=answer.item, annotator=who, flag=flag, round=round))
         if counts:
-            gate.let_in(round, answer, who)
+            gate.admit(round, answer, who)
     return list(labels.values()), flags
 
 

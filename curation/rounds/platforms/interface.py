@@ -64,7 +64,7 @@ class RoundAccess:
 
 
 class Demand(NamedTuple):
-    """How a round's tasks stand, as ``top_up`` needs it. All mappings go by task id.
+    """The state of a round's tasks, as ``top_up`` needs it. All mappings go by task id.
 
     Attributes:
         tasks: the round's tasks.
@@ -137,7 +137,7 @@ class Platform(Protocol):
         """When answers were last pulled, in ISO 8601; empty if never. Reaches no network."""
 
     def top_up(self, demand: Demand) -> TopUp:
-        """Ask for the answers that are lacking and not on their way. A second call asks for none.
+        """Ask for the answers that are missing and not on their way. A second call asks for none.
 
         Raises:
             CurationError: the round is not published yet, or the platform cannot be reached.

@@ -23,7 +23,7 @@ from curation.rounds.platforms.label_studio import connection
 
 VERSION = "1.23.2"
 EXECUTABLE = "CURATION_LABEL_STUDIO"  # if it is set, nothing is installed
-OWNER = "owner@curation.invalid"  # nobody's: Label Studio only needs something like an address
+OWNER = "owner@curation.invalid"  # not in use: Label Studio only needs something like an address
 LOCK = 1800  # seconds that a task is reserved for somebody who opened it
 PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT")
 KEPT = 20  # lines of the log that a message shows
@@ -157,7 +157,7 @@ def start(
     """
     if connection.taken(host, place.port):
         raise CurationError(
-            f"port {place.port} of {host} is in use{_by_whom(place)}",
+            f"port {place.port} of {host} is in use{_port_user(place)}",
             f"stop the process that uses it, or choose another port for the {place.name}",
         )
     place.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -238,7 +238,7 @@ def _environment(place: Place, owner: dict[str, str]) -> dict[str, str]:
     return {**passed, **{f"LABEL_STUDIO_{name}": value for name, value in own.items()}}
 
 
-def _by_whom(place: Place) -> str:
+def _port_user(place: Place) -> str:
     """What may use a server's port: the server of an earlier run; empty if there is none."""
     with suppress(OSError, ValueError):
         pid = int((place.folder / "server.pid").read_text("utf-8"))
