@@ -263,5 +263,5 @@ def _impossible(desk: _Desk, lacks: Mapping[int, int], stuck: _Reach) -> Curatio
     if full:
         why.append(f"people who have as many tasks on a term as per_term allows: {len(full)}")
         fix += ", or raise per_term"
-    missing = f"{sum(lacks.values())} lacking for {len(lacks)} of {len(desk.term)} tasks"
+    missing = f"{sum(lacks.values())} missing for {len(lacks)} of {len(desk.term)} tasks"
     return CurationError(f"too few people, {missing}; {'; '.join(why)}", fix)

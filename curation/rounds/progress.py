@@ -107,7 +107,7 @@ def lacking(
         votes: by item id, the counted votes of its three associations, for a round of validation.
         needed: how many votes make a gold label.
         of: how many labels of an association count.
-        void: ids of tasks that no answer can serve any more; they lack none.
+        void: ids of tasks that no answer can serve any more; they need no answers.
     """
     taken = Counter(answer.task for answer in answers if answer.code is None)
     lack = {}

@@ -260,7 +260,7 @@ class Board(NamedTuple):
         return table
 
     def lacking(self, run: int) -> tuple[list[str], int]:
-        """Kinds of which no CAT has a score, and how many CATs of other kinds have none."""
+        """The kinds without a scored CAT, and how many CATs of other kinds have no score."""
         has, kinds = ~np.isnan(self.stereotype[run]), self.cats["kind"]
         none = [kind for kind in KINDS if (kinds == kind).any() and not has[kinds == kind].any()]
         return [str(kind) for kind in none], int((~has & ~kinds.isin(none)).sum())

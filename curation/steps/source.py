@@ -1,4 +1,4 @@
-"""Where CATs come from: a campaign or gold files, behind one interface.
+"""The source of CATs: a campaign or gold files, behind one interface.
 
 Commands that take ``--campaign`` or ``--gold`` read their CATs like this::
 

@@ -266,9 +266,9 @@ def _duration(text: str) -> float:
     try:
         seconds = float(text.replace(",", "."))
     except ValueError:
-        raise UnusableError("bad_value", "seconds is no number") from None
+        raise UnusableError("bad_value", "seconds is not a number") from None
     if not 0 <= seconds < float("inf"):
-        raise UnusableError("bad_value", "seconds is no duration")
+        raise UnusableError("bad_value", "seconds is not a duration")
     return seconds
 
 
@@ -313,4 +313,4 @@ def _moment(text: str, name: str) -> str:
             return timestamp(moment + timedelta(hours=_ZONES[zone]))
     except (ValueError, OverflowError, KeyError):
         pass
-    raise UnusableError("bad_value", f"{name} is no time; write it as 2026-03-14T10:22:05Z")
+    raise UnusableError("bad_value", f"{name} is not a time; write it as 2026-03-14T10:22:05Z")

@@ -88,7 +88,7 @@ def fold_labels(
             else:
                 same = (before.annotator, before.value) == (label.annotator, label.value)
                 code = "duplicate_label" if same else "clashing_id"
-                refuse(round, answer, code, f"label {id} stands already")
+                refuse(round, answer, code, f"there is already a label {id}")
         for flag in answer.flags:
             if old:
                 refuse(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Reporter(Protocol):
-    """Where a platform reports warnings, notes and progress; ``steps.reporter`` has one."""
+    """Receives a platform's warnings, notes and progress; ``steps.reporter`` has one."""
 
     def warn(self, text: str) -> None:
         """Report something that the user should look at."""

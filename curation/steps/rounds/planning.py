@@ -48,7 +48,7 @@ def plan_round(
         reporter: where warnings and progress go.
 
     Raises:
-        CurationError: an argument names nothing, there is nothing to work on, or a fact that
+        CurationError: an argument is wrong, there is nothing to work on, or a fact that
             annotators must be given is missing.
     """
     from curation.rounds import pages, people

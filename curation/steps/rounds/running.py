@@ -58,7 +58,7 @@ def open_round(
         reporter: where warnings and progress go.
 
     Raises:
-        CurationError: an argument names nothing, there is nothing to work on, a fact that
+        CurationError: an argument is wrong, there is nothing to work on, a fact that
             annotators must be given is missing, or the platform cannot be reached.
     """
     known = next((known for known in ROUND_KINDS if known == kind), None)
