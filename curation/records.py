@@ -340,7 +340,7 @@ class Pitfall(Record):
     target: str | None = None
     where: str
     detail: str
-    # Files of earlier versions call it mend.
+    # Files of earlier versions have another name for it.
     fix: Annotated[str, Field(validation_alias=AliasChoices("fix", "mend"))]
 
 

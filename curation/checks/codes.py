@@ -5,7 +5,7 @@ The severities:
 - ``block``: wrong in any dataset; it stops a release. These checks are certain and do not depend on
   which packages are installed.
 - ``warn``: fix it, or at least know about it.
-- ``note``: worth a look. Checks of which less than half of the hits are right are notes too
+- ``note``: worth a look. A check is also a note if less than half of its hits are right
   (docs/measures.md has the precision of each).
 """
 

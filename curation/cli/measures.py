@@ -337,7 +337,7 @@ def pitfalls(
     )
     if as_json:
         table = measures.pitfall_table(report)
-        console.say_json({**table, "found": [pitfall.model_dump() for pitfall in report.found]})
+        console.say_json({**table, "found": [pitfall.model_dump() for pitfall in report.hits]})
     else:
         show_pitfalls(
             report, codes=show or (), places=sample, seed=seed, every=every, accept=accepted

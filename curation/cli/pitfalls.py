@@ -71,14 +71,14 @@ def show(
 
 def _examples(report: Report, code: str, places: int, seed: int) -> None:
     about = PITFALLS[code]
-    found = sample(report, code, places, seed=seed)
+    hits = sample(report, code, places, seed=seed)
     console.heading(f"\n{code}: {about.says}; {about.fix}")
-    for pitfall in found:
+    for pitfall in hits:
         detail = pitfall.detail
         quote = detail if len(detail) <= QUOTE else f"{detail[:QUOTE]}…"
         association = f" {pitfall.association}" if pitfall.association else ""
         console.say(f"  {pitfall.where}{association}: {quote}")
-    if not found:
+    if not hits:
         console.say("  none")
 
 

@@ -23,7 +23,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
     """Print the progress of rounds, and what each of them waits for."""
     currency = campaign.settings.rounds.currency
     statuses = [round_status.read_status(campaign, round) for round in rounds]
-    progress = [round_status.figures(campaign, status) for status in statuses]
+    progress = [round_status.progress_of(campaign, status) for status in statuses]
     rows = [
         [
             *(p.round, p.state, p.people, p.answers, p.refused),
@@ -63,4 +63,4 @@ def show_new_answers(
         items = read_records(campaign.rounds / round.name / "items.jsonl", Item)
         console.say(describe_pitfalls(places, round.name, len(items)))
     status = round_status.read_status(campaign, round)
-    console.say(round_status.advice(status, round_status.figures(campaign, status)))
+    console.say(round_status.advice(status, round_status.progress_of(campaign, status)))

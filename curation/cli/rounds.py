@@ -122,7 +122,7 @@ def status(
         raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
     if as_json:
         statuses = [round_status.read_status(opened, each) for each in rounds]
-        console.say_json([round_status.figures(opened, each)._asdict() for each in statuses])
+        console.say_json([round_status.progress_of(opened, each)._asdict() for each in statuses])
         return
     if not watch:
         round_report.show_progress(opened, rounds)

@@ -246,7 +246,7 @@ def _score(
     except CurationError as error:
         console.fail(error.what, error.fix)
         return None
-    except Exception as error:  # whatever one model does, the others are scored
+    except Exception as error:  # an error of one model does not stop the others
         if isinstance(error, OSError) and error.errno in _DISK:
             raise
         console.fail(

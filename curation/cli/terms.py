@@ -215,5 +215,5 @@ def explain(
     if as_json:
         console.say_json(stories)
         return
-    for one in stories:
-        story.show(one)
+    for term_story in stories:
+        story.show(term_story)

@@ -17,8 +17,8 @@ def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[s
 
     In each domain, ``dev`` times the number of its terms go to dev, rounded to the nearest number
     (a half is rounded up). Families are never divided. They are drawn in an order that depends only
-    on the seed and on their names, and each is put into dev while it fits. If a gap remains, a
-    family that makes the gap smaller is put into dev too.
+    on the seed and on their names, and each goes to dev while it fits. If a gap remains, a
+    family that makes the gap smaller goes to dev too.
 
     Args:
         terms: the terms that have CATs, each with its family.

@@ -64,7 +64,7 @@ class Report:
 
     language: str
     cats: int
-    found: list[Pitfall]
+    hits: list[Pitfall]
     table: list[Row]
 
     def blocking(self, accept: Iterable[str] = ()) -> list[str]:
@@ -107,7 +107,7 @@ def pitfalls(
     why |= unchecked(words) | dict(off or {})
     meta = meta_patterns(language)
     others = _names(targets)
-    found: list[Pitfall] = []
+    hits: list[Pitfall] = []
     for n, cat in enumerate(cats):
         if n % 500 == 0:
             tell("texts", n, len(cats))
@@ -117,21 +117,21 @@ def pitfalls(
         findings += lexical.check(parsed, lexicon)
         if "other_target" not in why:
             findings += _other_targets(cat, parsed.tokens, others)
-        found += (_of_cat(cat, hit, place(cat)) for hit in findings if hit.code not in why)
+        hits += (_of_cat(cat, hit, place(cat)) for hit in findings if hit.code not in why)
     tell("texts", len(cats), len(cats))
     for n, check_whole in enumerate(repeats.CHECKS):
         tell("dataset", n, len(repeats.CHECKS))
         for at, finding in check_whole(cats):
-            found.append(_of_cat(cats[at], finding, place(cats[at])))
+            hits.append(_of_cat(cats[at], finding, place(cats[at])))
     for domain, target, code, detail in [
         *repeats.uneven_terms(cats),
         *lexical.check_targets(targets, lexicon),
     ]:
-        found.append(pitfall(code, f"target {target} of {domain}", detail, target=target))
+        hits.append(pitfall(code, f"target {target} of {domain}", detail, target=target))
     for code, detail in [*repeats.uneven_domains(cats), *repeats.leaks(cats)]:
-        found.append(pitfall(code, DATASET, detail))
+        hits.append(pitfall(code, DATASET, detail))
     tell("dataset", len(repeats.CHECKS), len(repeats.CHECKS))
-    return Report(language, len(cats), found, _table(found, cats, why))
+    return Report(language, len(cats), hits, _table(hits, cats, why))
 
 
 def _texts(cat: Cat) -> ItemTexts:
@@ -151,7 +151,7 @@ def sample(report: Report, code: str, count: int, *, seed: int = 0) -> list[Pitf
         count: the size of the sample; 0 gives all hits.
         seed: the seed of the sample; the same seed gives the same sample.
     """
-    hits = [hit for hit in report.found if hit.code == code]
+    hits = [hit for hit in report.hits if hit.code == code]
     return Random(seed).sample(hits, count) if 0 < count < len(hits) else hits  # noqa: S311
 
 
@@ -216,11 +216,11 @@ def _other_targets(
 # --- the table ------------------------------------------------------------------------------
 
 
-def _table(found: Iterable[Pitfall], cats: Sequence[Cat], why: Mapping[str, str]) -> list[Row]:
+def _table(hits: Iterable[Pitfall], cats: Sequence[Cat], why: Mapping[str, str]) -> list[Row]:
     kind_of = {cat.id: cat.kind for cat in cats}
     units: dict[str, set[tuple[str, ...]]] = {code: set() for code in PITFALLS}
     places = Counter[str]()
-    for hit in found:
+    for hit in hits:
         places[hit.code] += 1
         units[hit.code].add(_unit(hit, PITFALLS[hit.code]))
     of_kind = Counter(cat.kind for cat in cats)
@@ -233,11 +233,11 @@ def _table(found: Iterable[Pitfall], cats: Sequence[Cat], why: Mapping[str, str]
     for code, about in PITFALLS.items():
         kinds: dict[Kind, tuple[int, int, float | None]] = {}
         if about.unit in ("cat", "option") and code not in why:
-            hits = Counter(kind_of[unit[0]] for unit in units[code])
+            affected = Counter(kind_of[unit[0]] for unit in units[code])
             times = 3 if about.unit == "option" else 1
             for kind in KINDS:
                 if of_kind[kind] and about.kind in (None, kind):
-                    kinds[kind] = (hits[kind], times * of_kind[kind], _rate_of(code, kind))
+                    kinds[kind] = (affected[kind], times * of_kind[kind], _rate_of(code, kind))
         of = whole.get(about.unit, sum(n for _, n, _ in kinds.values()))
         count = None if code in why else len(units[code])
         rows.append(

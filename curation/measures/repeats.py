@@ -110,12 +110,12 @@ def _nearest(texts: Sequence[str]) -> tuple[list[int], list[float]]:
     """
     lengths = np.array([len(text) for text in texts])
     best = np.zeros(len(texts), np.float32)
-    whom = np.zeros(len(texts), np.int64)
+    nearest = np.zeros(len(texts), np.int64)
 
     def better(where: slice, likeness: NDArray[np.float32], others: NDArray[np.int64]) -> None:
         more = likeness > best[where]
         best[where] = np.where(more, likeness, best[where])
-        whom[where] = np.where(more, others, whom[where])
+        nearest[where] = np.where(more, others, nearest[where])
 
     for start in range(0, len(texts), _BLOCK):
         block = texts[start : start + _BLOCK]
@@ -128,7 +128,7 @@ def _nearest(texts: Sequence[str]) -> tuple[list[int], list[float]]:
         likeness = np.triu(likeness, 1)
         better(slice(start, start + len(block)), likeness.max(1), start + likeness.argmax(1))
         better(slice(start, end), likeness.max(0), start + likeness.argmax(0))
-    return whom.tolist(), best.tolist()
+    return nearest.tolist(), best.tolist()
 
 
 def near_duplicates(cats: Sequence[Cat]) -> Findings:

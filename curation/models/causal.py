@@ -119,7 +119,7 @@ def _after(before: list[int], ids: list[int], first: int) -> Text:
 
 
 def _fit(text: Text, window: int | None, keep: int) -> Text | None:
-    """The text without surplus tokens at its left; None if one of these is to be scored."""
+    """The text without surplus tokens at its left; None if one of these must be scored."""
     over = max((place for place, _ in text.reads), default=0) + 1 - (window or 10**9)
     if over <= 0:
         return text

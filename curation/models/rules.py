@@ -32,7 +32,7 @@ ratio           conditional − ll-bos of the association alone    as in those t
 =============== ================================================ ================ ==============
 
 BOS is the tokenizer's token for the beginning of a text, or its end-of-text token if it has no
-other. Only ``ll-bos`` puts it before every text. The other rules do so only if the tokenizer adds
+other. Only ``ll-bos`` adds it before every text. The other rules do so only if the tokenizer adds
 it by itself (Llama, Gemma). ``ll-bos`` and ``conditional`` are what lm-eval calls
 ``loglikelihood``. ``ll-code`` is the logarithm of what StereoSet's code computes. ``conditional``
 and ``ratio`` are for intersentence CATs.

@@ -287,7 +287,7 @@ class _Batches:
         for config in (model.config, model.generation_config):
             if getattr(config, "decoder_start_token_id", None) is not None:
                 return [int(config.decoder_start_token_id), *answer[:-1]]
-        # mBART starts with the last token of its texts, which stands for their language.
+        # mBART starts with the last token of its texts, which marks their language.
         labels = torch.tensor([[*answer, *surround(self.loaded.tokenizer)[1]]])
         try:
             shifted = model.prepare_decoder_input_ids_from_labels(labels)

@@ -20,7 +20,7 @@ def assign(
     given: Mapping[str, Collection[str]] | None = None,
     seed: int,
 ) -> dict[str, list[str]]:
-    """Decide who gets which task, for platforms that do not.
+    """Decide who gets which task, for platforms that do not decide it.
 
     This is a flow from tasks over (person, term) to people. Most tasks are dealt out directly, and
     the rest by augmenting paths. So an assignment is found if there is one. Among all assignments
@@ -33,13 +33,13 @@ def assign(
         per_person: answers that a person may give in a round; 0 is no limit.
         per_term: answers that a person may give on one term; 0 is no limit.
         given: by task id, who answered it already; counts towards the caps and as load.
-        seed: the round's seed; decides who meets whom, and in which order.
+        seed: the round's seed; decides which people get which tasks, and in which order.
 
     Returns:
         By person, the ids of their tasks, shuffled.
 
     Raises:
-        CurationError: there is no such assignment; the error says what is lacking, and why.
+        CurationError: there is no such assignment; the error says what is missing, and why.
     """
     order = list(dict.fromkeys(people))
     random = Random(seed)  # noqa: S311
@@ -143,7 +143,7 @@ class _Reach(NamedTuple):
     on_term: defaultdict[int, int]
 
     @classmethod
-    def nowhere(cls) -> "_Reach":
+    def empty(cls) -> "_Reach":
         return cls({}, set(), defaultdict(int))
 
     def add(self, other: "_Reach") -> None:
@@ -165,7 +165,7 @@ def _search(
     Returns:
         The chain's last task, who takes it, and what was reached; None if there is no chain.
     """
-    reach = _Reach.nowhere()
+    reach = _Reach.empty()
     queue: deque[int] = deque()
 
     def release(p: int, tasks: Iterable[int], other: int) -> None:
@@ -212,7 +212,7 @@ def _augment(desk: _Desk, wanted: Sequence[int]) -> tuple[dict[int, int], _Reach
         By task, how many takers no chain finds; and what the searches for them had reached.
     """
     lacks: dict[int, int] = {}
-    dead = _Reach.nowhere()
+    dead = _Reach.empty()
     for task, n in enumerate(wanted):
         while (lack := n - desk.takers[task].bit_count()) > 0:
             goal = sum(1 << p for p, load in enumerate(desk.load) if load < desk.per_person)
@@ -232,7 +232,7 @@ def _even(desk: _Desk) -> None:
     """
     heap = [(-load, p) for p, load in enumerate(desk.load)]
     heapify(heap)
-    dead = _Reach.nowhere()
+    dead = _Reach.empty()
     while heap:
         load, person = heappop(heap)
         if -load != desk.load[person]:
@@ -263,5 +263,5 @@ def _impossible(desk: _Desk, lacks: Mapping[int, int], stuck: _Reach) -> Curatio
     if full:
         why.append(f"people who have as many tasks on a term as per_term allows: {len(full)}")
         fix += ", or raise per_term"
-    missing = f"{sum(lacks.values())} lacking for {len(lacks)} of {len(desk.term)} tasks"
+    missing = f"{sum(lacks.values())} missing for {len(lacks)} of {len(desk.term)} tasks"
     return CurationError(f"too few people, {missing}; {'; '.join(why)}", fix)

@@ -79,7 +79,7 @@ def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = 
     return _filled(merged, str(where))
 
 
-def unsaid(texts: Texts) -> list[str]:
+def missing_facts(texts: Texts) -> list[str]:
     """Keys of ``[study]`` that nobody has filled in, in their order."""
     return [key for key, value in texts["study"].items() if not value.strip()]
 
@@ -134,7 +134,7 @@ def _filled(merged: Texts, where: str) -> Texts:
                 raise CurationError(
                     f"{where}, {name}: there is no fact {{{fact}}}", _near(fact, study)
                 )
-        return _FACT.sub(lambda found: str(study[found[1]]), text)
+        return _FACT.sub(lambda match: str(study[match[1]]), text)
 
     def is_known(line: str) -> bool:
         return all(study.get(fact, "?").strip() for fact in _FACT.findall(line))

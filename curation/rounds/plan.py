@@ -110,7 +110,7 @@ def validation(
             Shown(id=sealed("a", round, a.id), text=a.sentence, association=a.id)
             for a in item.associations
         ]
-        one, two, three = _shuffled(shown, f"{seed}/{id}")
+        first, second, third = _shuffled(shown, f"{seed}/{id}")
         tasks.append(
             Task(
                 id=id,
@@ -119,7 +119,7 @@ def validation(
                 target=term.text,
                 item=item.id,
                 context=item.context,
-                shown=(one, two, three),
+                shown=(first, second, third),
                 wanted=wanted[item.id],
                 full=item.id in full,
                 barred=item.writer,
@@ -128,5 +128,5 @@ def validation(
     return tasks
 
 
-def _shuffled(things: Sequence[T], seed: str) -> list[T]:
-    return Random(seed).sample(list(things), len(things))  # noqa: S311
+def _shuffled(items: Sequence[T], seed: str) -> list[T]:
+    return Random(seed).sample(list(items), len(items))  # noqa: S311

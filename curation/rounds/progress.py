@@ -35,7 +35,7 @@ class Progress(NamedTuple):
         refused: how many of these were refused.
         labels_per_item: labels per item that count; None for other kinds than validation.
         asked: answers that were asked for in all.
-        remaining: valid answers that are still lacking.
+        remaining: valid answers that are still missing.
         per_day: answers per day; None before there is a pace.
         done_at: when the last answer comes in at this pace; None before there is a pace.
         cost: pay for the answers that came in.
@@ -107,7 +107,7 @@ def lacking(
         votes: by item id, the counted votes of its three associations, for a round of validation.
         needed: how many votes make a gold label.
         of: how many labels of an association count.
-        void: ids of tasks that no answer can serve any more; they lack none.
+        void: ids of tasks that no answer can serve any more; they need no answers.
     """
     taken = Counter(answer.task for answer in answers if answer.code is None)
     lack = {}
@@ -156,7 +156,7 @@ def progress(
     """A round's progress at a time.
 
     Pace is the number of answers per day over the last seven days, or since the first answer. The
-    end is when the last lacking answer comes in at that pace. Cost is the pay for every answer,
+    end is when the last missing answer comes in at that pace. Cost is the pay for every answer,
     refused or not.
 
     Args:

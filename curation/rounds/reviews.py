@@ -29,7 +29,7 @@ class Verdicts(NamedTuple):
     """The result of a review. Terms to keep as they are have no verdict.
 
     Attributes:
-        verdicts: one for each term that is to be changed.
+        verdicts: one for each term to change.
         undecided: texts of terms without a majority, or to be merged into one that is removed.
         overruled: texts of terms with another action in the edits; the majority's action is in
             parentheses.

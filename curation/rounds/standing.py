@@ -11,7 +11,7 @@ CODES = {"exclude": "excluded", "withdraw": "withdrawn", "erase": "withdrawn"}
 def out(decisions: Iterable[Standing]) -> dict[str, tuple[str, str]]:
     """By pseudonym of people whose answers do not count, the reason code and the reason given.
 
-    People who withdrew stay out, whatever is decided later.
+    People who withdrew stay out; later decisions do not change that.
     """
     people_out: dict[str, tuple[str, str]] = {}
     for decision in decisions:

@@ -118,7 +118,7 @@ def beyond_chance(result: dict[str, Any]) -> list[dict[str, Any]]:
         result: of ``metrics.results``, with ties half won.
 
     Returns:
-        Rows ``{"kind", "figure", "value", "ci"}``; figure is lms or ss.
+        Rows ``{"kind", "figure", "value", "ci"}``; ``figure`` is lms or ss.
     """
     rows = []
     for kind in KINDS:

@@ -1,4 +1,4 @@
-"""Marks that tables put behind a model's name: values that say little, or another head."""
+"""Marks after a model's name in tables: its values say little, or it has another head."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -69,7 +69,7 @@ def member_runs(members: Sequence[Run]) -> dict[str, dict[str, Any]]:
 
 
 def _members(run: Run, there: Mapping[str, Run]) -> list[Run]:
-    """The runs that an ensemble is made of; an unknown run stands in for one without rules."""
+    """The runs that an ensemble is made of. An unknown run is given as one without rules."""
     kept = run.about.get("member_runs")
     if kept:
         return [Run(name, "", about.get("variant", ""), {}, about) for name, about in kept.items()]

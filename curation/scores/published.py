@@ -135,10 +135,10 @@ def beside(
                 skipped(f"{run.where}: has no scores for these {len(cats[split])} {split} CATs")
         if not there:
             continue
-        laid = board(cats[split], there, ties=ties)
+        run_board = board(cats[split], there, ties=ties)
         sizes = _sizes((whole or cats)[split])
-        for number, run in enumerate(laid.runs):
-            result = results(laid.table(number), model=run.model)
+        for number, run in enumerate(run_board.runs):
+            result = results(run_board.table(number), model=run.model)
             name = str(printed_name(run))
             of_model.setdefault((split, name), []).append((run, result, sizes))
     pairs = []

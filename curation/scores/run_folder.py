@@ -93,7 +93,7 @@ def resume(
     digests: Mapping[str, str],
     notice: Callable[[str], None],
 ) -> dict[str, str]:
-    """Make the folder ready, and list what needs no scoring any more.
+    """Make the folder ready, and list what has been scored already.
 
     Args:
         folder: the run's folder.

@@ -204,7 +204,7 @@ def read_predictions_run(named: str) -> Run:
             rule, or the rules of both kinds (``INTRA_INTER``).
 
     Raises:
-        CurationError: ``named`` has another form, or names no known profile or rule; the file is
+        CurationError: ``named`` has another form, or its profile or rule is unknown; the file is
             not a predictions file; an id has two scores, or one that is not a number.
     """
     name, equals, file = (part.strip() for part in named.partition("="))
@@ -260,7 +260,7 @@ class Board(NamedTuple):
         return table
 
     def lacking(self, run: int) -> tuple[list[str], int]:
-        """The kinds of which a run has scored no CAT, and how many CATs of other kinds it lacks."""
+        """The kinds without a scored CAT, and how many CATs of other kinds have no score."""
         has, kinds = ~np.isnan(self.stereotype[run]), self.cats["kind"]
         none = [kind for kind in KINDS if (kinds == kind).any() and not has[kinds == kind].any()]
         return [str(kind) for kind in none], int((~has & ~kinds.isin(none)).sum())

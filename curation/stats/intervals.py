@@ -78,7 +78,7 @@ def share_interval(
 
 
 def _variance(residuals: Floats) -> float:
-    """The variance of a sum over units, from residuals whose sum is 0; mere rounding gives 0."""
+    """The variance of a sum over units, from residuals whose sum is 0; rounding errors give 0."""
     units = len(residuals)
     variance = float(residuals @ residuals) * units / (units - 1)
     return variance if variance > 1e-18 * units else 0.0

@@ -211,13 +211,13 @@ def outdated_facts(campaign: Campaign) -> dict[str, list[str]]:
         The settings that differ, by domain; an empty list if there are no facts yet.
     """
     origins, codes = read.facts_origins(campaign), languages(campaign)["languages"]
-    found: dict[str, list[str]] = {}
+    outdated: dict[str, list[str]] = {}
     for name, domain in campaign.settings.domains.items():
         if not domain.properties:
             continue
         origin = origins.get(name)
         if origin is None:
-            found[name] = []
+            outdated[name] = []
             continue
         pairs = {f"{p}={i}" for p, items in origin["population"].items() for i in items}
         differs = {
@@ -227,5 +227,5 @@ def outdated_facts(campaign: Campaign) -> dict[str, list[str]]:
             "least": campaign.settings.terms.least < origin["least"],
         }
         if changed := [setting for setting, differ in differs.items() if differ]:
-            found[name] = changed
-    return found
+            outdated[name] = changed
+    return outdated

@@ -102,10 +102,10 @@ def import_answers(
 
 def _check_columns(file: Path, payloads: Sequence[dict[str, Any]]) -> None:
     """Refuse another kind of table before any of it is kept."""
-    from curation.rounds.answers.rows import VALIDATORS, WRITERS, column, lacks
+    from curation.rounds.answers.rows import VALIDATORS, WRITERS, column, missing_columns
 
     names = {name: None for row in payloads for name in row}
-    missing = lacks({column(name): None for name in names})
+    missing = missing_columns({column(name): None for name in names})
     if missing:
         raise CurationError(
             f"{file}: no column {', '.join(missing)}; it has {', '.join(names)}",
@@ -143,7 +143,7 @@ def _import(
         fold_answers(campaign, reporter=reporter)
         rejected = round_files.new_refusals(campaign, before)
         labels, all_items = read.read_labels(campaign), read.read_items(campaign)
-        found = check.pitfalls(campaign, round)
+        pitfalls = check.pitfalls(campaign, round)
     labelled = set(labels["item"].unique())
     items = [item for item in all_items if item.round == round]
     return Import(
@@ -155,7 +155,7 @@ def _import(
         unlabelled=sum(item.id not in labelled for item in items),
         labels=int((labels["round"] == round).sum()),
         rejected=rejected,
-        pitfalls=found,
+        pitfalls=pitfalls,
         all_items=len(all_items),
         all_labels=len(labels),
     )

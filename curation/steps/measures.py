@@ -33,7 +33,7 @@ _SMALL = 1 << 24  # bytes: larger files are compared by size and time
 
 
 def measure_settings(source: Source, **given: Any) -> MeasureSettings:
-    """How a source is measured: a campaign's settings or the defaults, but for what is given.
+    """How a source is measured: by a campaign's settings or the defaults, unless others are given.
 
     Paths in a campaign's settings start at its folder.
     """
@@ -57,13 +57,13 @@ def model_path(campaign: Campaign, name: str) -> str:
 
 def versions(*packages: str) -> dict[str, str | None]:
     """The versions of packages; None for those that are not installed."""
-    found: dict[str, str | None] = {}
+    installed: dict[str, str | None] = {}
     for name in packages:
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+            installed[name] = None
+    return installed
 
 
 def _unless_unchecked(name: str, measure: Callable[[], Report]) -> Report:
@@ -188,17 +188,17 @@ def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter =
             "has none",
             "name the classifier (--model, sentiment in [measures]), or leave labels out",
         )
-    found: dict[str, Feeling] = {}
+    feelings: dict[str, Feeling] = {}
 
     def measure() -> Report:
-        nonlocal found
+        nonlocal feelings
         about: Report = {"model": VADER, **versions("vaderSentiment")}
         if settings.sentiment == VADER:
-            found = by_vader(source.cats, language=source.language)
+            feelings = by_vader(source.cats, language=source.language)
         else:
-            found, about = classify(source.cats, settings, reporter)
+            feelings, about = classify(source.cats, settings, reporter)
         seed = source.campaign.settings.campaign.seed if source.campaign else 1
-        rows = sentiment(source.cats, found, classes=settings.classes, seed=seed)
+        rows = sentiment(source.cats, feelings, classes=settings.classes, seed=seed)
         return {"by": about, "rows": rows}
 
     report = {
@@ -209,7 +209,9 @@ def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter =
     predictions: Report = {kind: [] for kind in KINDS}
     for cat in source.cats:
         predictions[cat.kind] += [
-            {"id": a.id, "score": found[a.id].value} for a in cat.associations if a.id in found
+            {"id": a.id, "score": feelings[a.id].value}
+            for a in cat.associations
+            if a.id in feelings
         ]
     return {**report, "predictions": predictions}
 
@@ -347,9 +349,9 @@ def pitfalls_of(
 def pitfalls(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Look for pitfalls."""
     report = pitfalls_of(campaign_source(campaign), reporter=reporter)
-    results.records("pitfalls.jsonl", report.found)
+    results.records("pitfalls.jsonl", report.hits)
     results.json("pitfalls.json", pitfall_table(report))
-    tally = Counter(pitfall.severity for pitfall in report.found)
+    tally = Counter(pitfall.severity for pitfall in report.hits)
     return {"cats": report.cats, **{f"places_{s}": tally[s] for s in get_args(Severity)}}
 
 
@@ -365,5 +367,5 @@ def kept_pitfalls(campaign: Campaign) -> "Pitfalls":
     from curation.measures.pitfalls import Row
 
     kept = read_json(campaign.measures / "pitfalls.json")
-    found = read_records(campaign.measures / "pitfalls.jsonl", Pitfall)
-    return Pitfalls(kept["language"], kept["cats"], found, [Row(**row) for row in kept["table"]])
+    hits = read_records(campaign.measures / "pitfalls.jsonl", Pitfall)
+    return Pitfalls(kept["language"], kept["cats"], hits, [Row(**row) for row in kept["table"]])

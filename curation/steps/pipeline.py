@@ -187,14 +187,14 @@ def with_needs(names: Iterable[str], steps: Iterable[Step] = STEPS) -> list[Step
         KeyError: there is no such step.
     """
     by_name = {step.name: step for step in steps}
-    found: set[str] = set()
+    chosen: set[str] = set()
     todo = list(names)
     while todo:
         name = todo.pop()
-        if name not in found:
-            found.add(name)
+        if name not in chosen:
+            chosen.add(name)
             todo += by_name[name].needs
-    return [step for step in by_name.values() if step.name in found]
+    return [step for step in by_name.values() if step.name in chosen]
 
 
 def last_run(campaign: Campaign, step: Step) -> StepRun | None:
@@ -216,9 +216,9 @@ def current(campaign: Campaign, step: Step) -> bool:
 
 
 def made_steps(campaign: Campaign) -> list[str]:
-    """The fewest steps that bring everything up to date that the campaign has results of.
+    """The fewest steps that bring all results of the campaign up to date.
 
-    A step that another one of them needs is left out. At least items and labels are among them.
+    Steps that another of these steps needs are left out. Items and labels are always covered.
     """
     made = ["fold", *(step.name for step in STEPS if last_run(campaign, step))]
     needed = {other.name for name in made for other in with_needs([name]) if other.name != name}
@@ -232,7 +232,7 @@ def bring_up_to_date(
     tell: Callable[[Step, bool], None] | None = None,
     steps: Iterable[Step] = STEPS,
 ) -> StepRun:
-    """Run the named steps and those that they need, but for what is up to date.
+    """Run the named steps and those that they need; skip those that are up to date.
 
     Call it only under the campaign's lock.
 

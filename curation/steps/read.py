@@ -290,7 +290,7 @@ def selection(campaign: Campaign) -> "Selection":
         met=read_met(campaign),
         edits=[e for e in read_edits(campaign) if e.domain in settings.domains],
         language=settings.campaign.language,
-        knobs=settings.terms,
+        settings=settings.terms,
         where=campaign.relative(campaign.terms / "edits.csv"),
     )
 

@@ -21,8 +21,8 @@ def register_terms(
 ) -> None:
     """Keep every term that answers name, with its permanent id and its first text.
 
-    From then on it is a term of the campaign, whatever Wikidata calls it later and whatever the
-    thresholds of the selection are.
+    From then on it is a term of the campaign, even if Wikidata gives it another label later or the
+    thresholds of the selection would drop it.
 
     Args:
         campaign: the campaign; only under its lock.

@@ -61,8 +61,8 @@ def report(
         if not once:
             return measures.kept_report(opened, name)
     source = source.in_tier(tier, reporter)
-    found = MEASURES[name](source, measures.measure_settings(source, **given), reporter)
-    return found if tier is None else {**found, "tier": tier}
+    measured = MEASURES[name](source, measures.measure_settings(source, **given), reporter)
+    return measured if tier is None else {**measured, "tier": tier}
 
 
 def pitfalls(

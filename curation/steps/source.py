@@ -1,4 +1,4 @@
-"""Where CATs come from: a campaign or gold files, behind one interface.
+"""The source of CATs: a campaign or gold files, behind one interface.
 
 Commands that take ``--campaign`` or ``--gold`` read their CATs like this::
 
@@ -117,7 +117,7 @@ def open_source(
 
 
 def campaign_source(campaign: Campaign, *, language: str = "") -> Source:
-    """The CATs that a campaign has kept, which may be none."""
+    """The CATs that a campaign has kept; there may be none."""
     path = campaign.decisions / "cats.jsonl"
     return Source(
         read_records(path, Cat) if path.exists() else [],

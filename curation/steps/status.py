@@ -131,7 +131,7 @@ def _work(
     rounds = [
         round_status.read_status(campaign, round) for round in round_files.map_rounds(campaign)
     ]
-    return [(status, round_status.figures(campaign, status)) for status in rounds]
+    return [(status, round_status.progress_of(campaign, status)) for status in rounds]
 
 
 def _next(

@@ -98,7 +98,7 @@ def _warn_of_domains(campaign: Campaign, reporter: Reporter) -> None:
 
 
 def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[dict[str, Any]]:
-    """All that is known of the candidates that a name stands for.
+    """All that is known of the candidates with this name or id.
 
     Args:
         campaign: the campaign.

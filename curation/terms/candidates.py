@@ -215,7 +215,7 @@ def _akin_to(demonym: str, name: str | None) -> bool:
 
 
 def _other_forms(offered: list[Candidate], *, gendered: bool) -> None:
-    """Merge all demonyms into the first, unless the domain wants gendered forms."""
+    """Merge all demonyms into the first, unless the domain keeps gendered forms."""
     demonyms = [c for c in offered if c.form == "demonym"]
     for other in demonyms[1:] if not gendered else ():
         other.merge(demonyms[0], "other_form", "another demonym of the item")

@@ -134,15 +134,15 @@ def odd(label: str, *, title: str | None, aliases: Collection[str], usual: str =
         return "it repeats itself"
     if usual and not any(_script(c) == usual for c in label if c.isalpha()):
         return f"the other labels are in {usual.capitalize()} letters"
-    # The title alone is not enough: an article often has the name of a related thing.
+    # The title alone is not enough: an article often has the name of something related.
     if title and aliases and not any(_akin(label, other) for other in (title, *aliases)):
         return f"not similar to its article «{title}» or to its aliases"
     return None
 
 
-def _akin(one: str, other: str) -> bool:
+def _akin(name: str, other: str) -> bool:
     """Whether two names share the beginning of a word; in scripts without spaces, a letter."""
-    if script(one) not in {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN"}:
-        return bool(set(same_text(one)) & set(same_text(other)) - {" "})
-    begins = [{word[:4] for word in re.findall(r"\w+", same_text(text))} for text in (one, other)]
+    if script(name) not in {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "GEORGIAN"}:
+        return bool(set(same_text(name)) & set(same_text(other)) - {" "})
+    begins = [{word[:4] for word in re.findall(r"\w+", same_text(text))} for text in (name, other)]
     return bool(begins[0] & begins[1])

@@ -43,7 +43,7 @@ def select(
     met: Sequence[Term] = (),
     edits: Sequence[Edit] = (),
     language: str = "en",
-    knobs: TermSettings | None = None,
+    settings: TermSettings | None = None,
     where: str = "edits.csv",
 ) -> Selection:
     """Choose the target terms.
@@ -60,7 +60,7 @@ def select(
         met: terms that answers have named, with their permanent ids.
         edits: the manual edits.
         language: the campaign's language code.
-        knobs: the settings of stage 1.
+        settings: the settings of [terms].
         where: the path of the edits, for messages.
 
     Returns:
@@ -69,23 +69,23 @@ def select(
     Raises:
         CurationError: edits contradict each other; the message names the lines.
     """
-    general = knobs or TermSettings()
+    general = settings or TermSettings()
     shown = languages(language, general.fallbacks)
     own = languages(language)
     entities = {entity.id: entity for entity in facts.entities}
     pools: list[Pool] = []
     rejections: list[Rejection] = []
-    for domain, settings in domains.items():
+    for domain, domain_settings in domains.items():
         candidates = offers(
             domain,
-            settings,
+            domain_settings,
             facts.counts,
             entities,
             own=own,
             languages=shown,
             least=general.least,
         )
-        flaw = placing(settings, entities, general.generic)
+        flaw = placing(domain_settings, entities, general.generic)
         check(candidates, entities, flaw)
         pool = Pool(domain, candidates, where, language)
         pools.append(pool)
@@ -98,7 +98,7 @@ def select(
         known = len(ranked)
         merge_fine(
             ranked,
-            settings,
+            domain_settings,
             entities,
             listed=[c for c in candidates if not c.item],
             flaw=flaw,

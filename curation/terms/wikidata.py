@@ -51,7 +51,7 @@ class _Flaw(NamedTuple):
     help.
     """
 
-    what: str
+    message: str
     wait: float = 0.0
     fix: str = ""
 
@@ -193,9 +193,9 @@ class Service:
         while isinstance(answer := self._post(query), _Flaw):
             wait = next(waits, None)
             if wait is None:
-                end = CurationError(f"{self.host}: {answer.what}", answer.fix)
-                raise end if answer.fix else TooHeavyError(answer.what)
-            self._wait(max(wait, answer.wait), f"{answer.what}; asking again in")
+                end = CurationError(f"{self.host}: {answer.message}", answer.fix)
+                raise end if answer.fix else TooHeavyError(answer.message)
+            self._wait(max(wait, answer.wait), f"{answer.message}; asking again in")
         return answer
 
     def _wait(self, seconds: float, why: str) -> None:
@@ -229,7 +229,7 @@ class Service:
     def _flaw(self, answer: requests.Response) -> _Flaw:
         status, text = answer.status_code, answer.content.decode("utf-8", "replace")
         excerpt, time_given = sparql.gist(text), "Retry-After" in answer.headers
-        what = f"answered {status}: {excerpt}"
+        message = f"answered {status}: {excerpt}"
         if status == 200 and text.lstrip().startswith("<"):  # a smaller query would not help
             fix = (
                 "open the endpoint in a browser: the network may need a log-in, or the address is "
@@ -240,11 +240,11 @@ class Service:
             return _Flaw(f"the answer was cut off: {excerpt}")
         if status == 429 and not time_given and '"exception"' not in text:
             busy = f"the service is busy; run this again later; {GOES_ON}"
-            return _Flaw(what, ASKED_TO_WAIT, busy)
+            return _Flaw(message, ASKED_TO_WAIT, busy)
         if status in {413, 414, 429} and not time_given:  # QLever answers 429 if it ran out of time
-            raise TooHeavyError(what)
+            raise TooHeavyError(message)
         if status == 408 or (status >= 500 and not (status == 503 and time_given)):
-            return _Flaw(what)
+            return _Flaw(message)
         fix = "check the endpoint's address"
         if status == 403:
             fix = (
@@ -258,7 +258,7 @@ class Service:
             fix = f"if you trust this address, set the endpoint to {answer.headers['Location']}"
         elif status in {429, 503}:
             fix = f"the service is busy; run this again later; {GOES_ON}"
-        raise CurationError(f"{self.host}: {what}", fix)
+        raise CurationError(f"{self.host}: {message}", fix)
 
 
 def _address(endpoint: str) -> str:

@@ -378,7 +378,7 @@ def test_terms_that_are_not_known_are_refused_on_wish(
 ) -> None:
     summary = table(WRITERS, "--known-terms")
     assert (summary["items"], summary["rejected"]) == (0, {"unknown_target": 2})
-    assert rejections(campaign)[0][1] == "'baker' is no term of 'profession'"
+    assert rejections(campaign)[0][1] == "'baker' is not a term of 'profession'"
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", ".hidden", "x" * 101])

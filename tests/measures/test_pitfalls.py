@@ -43,7 +43,7 @@ def row(report: Report, code: str) -> Row:
 
 
 def hits(report: Report, code: str) -> list[str | None]:
-    return [one.item for one in report.found if one.code == code]
+    return [one.item for one in report.hits if one.code == code]
 
 
 # --- what repeats -------------------------------------------------------------------------------
@@ -134,9 +134,9 @@ def test_a_text_may_mean_another_thing_after_another_context() -> None:
 def test_which_other_cat_is_named() -> None:
     three = ("He sang.", "He {} slept.", "Tin {} melts.")
     report = look(*(cat(n, "The baker came.", three, target=t) for n, t in enumerate("xxyx")))
-    reused = [one.detail for one in report.found if one.code == "option_reused"]
+    reused = [one.detail for one in report.hits if one.code == "option_reused"]
     assert [detail[-2:] for detail in reused] == ["c1", "c0", "c0", "c0"]
-    same = [one.detail for one in report.found if one.code == "same_context"]
+    same = [one.detail for one in report.hits if one.code == "same_context"]
     assert [detail[-2:] for detail in same] == ["c1", "c0", "c1", "c2"]
     texts = ("The baker of {} rowed.", "The nurse of {} rowed.", "The baker of {} rowed.")
     targets = ("baker", "nurse", "baker")
@@ -144,7 +144,7 @@ def test_which_other_cat_is_named() -> None:
         cat(n, text.format("it"), three, target=target)
         for n, (text, target) in enumerate(zip(texts, targets, strict=True))
     ]
-    reported = [one.detail[-2:] for one in look(*cats).found if one.code == "same_template"]
+    reported = [one.detail[-2:] for one in look(*cats).hits if one.code == "same_template"]
     assert reported == ["c1", "c0", "c1"]
 
 
@@ -153,7 +153,7 @@ def test_the_most_alike_context_is_named_on_either_side() -> None:
     like, liker = "#" + text[1:-2] + "##", "#" + text[1:]
     details = {
         one.item: one.detail
-        for one in look(cat(1, text), cat(2, like), cat(3, liker)).found
+        for one in look(cat(1, text), cat(2, like), cat(3, liker)).hits
         if one.code == "context_alike_90"
     }
     # one other letter: 2·44/90 = 97 %; two: 95 %; three: 93 %
@@ -218,7 +218,7 @@ def test_uneven_counts_are_reported_beyond_half_and_twice_the_median() -> None:
         for k in range(size)
     ]
     report = look(*cats)  # the median of 1, 2, 4, 4, 8, 9 is 4
-    assert {one.target for one in report.found if one.code == "terms_uneven"} == {"lion", "cook"}
+    assert {one.target for one in report.hits if one.code == "terms_uneven"} == {"lion", "cook"}
     assert (row(report, "terms_uneven").count, row(report, "terms_uneven").of) == (2, 6)
 
 
@@ -226,7 +226,7 @@ def test_uneven_domains() -> None:
     cats = [cat(n, domain=domain, target=domain) for n, domain in enumerate("aaaabbbbbc")]
     report = look(*cats)  # 4, 5 and 1: the median is 4
     assert (row(report, "domains_uneven").count, row(report, "domains_uneven").of) == (1, 3)
-    assert "'c' has 1" in next(o.detail for o in report.found if o.code == "domains_uneven")
+    assert "'c' has 1" in next(o.detail for o in report.hits if o.code == "domains_uneven")
 
 
 def test_the_order_of_the_file_leaks_the_gold_where_it_is_fixed() -> None:
@@ -292,15 +292,15 @@ def test_what_a_language_cannot_have_checked_has_no_count() -> None:
 
 def test_every_finding_has_a_place_and_a_fix() -> None:
     report = look(cat(1, "the  baker came"), where=lambda c: f"file line {c.id}")
-    assert {one.where for one in report.found} == {"file line c1"}
-    for one in report.found:
+    assert {one.where for one in report.hits} == {"file line c1"}
+    for one in report.hits:
         assert (one.severity, one.fix) == (PITFALLS[one.code].severity, PITFALLS[one.code].fix)
-    assert look(cat(1, "the  baker came")).found[0].where == "CAT c1"
+    assert look(cat(1, "the  baker came")).hits[0].where == "CAT c1"
 
 
 def test_no_cats_and_one_cat_are_reported() -> None:
     empty = look()
-    assert empty.found == []
+    assert empty.hits == []
     assert {r.count for r in empty.table} == {0}
     assert {r.of for r in empty.table} == {0}
     assert len(look(cat(1)).table) == len(PITFALLS)

@@ -101,7 +101,7 @@ def held_out(item: str | None) -> bool:
 @pytest.mark.parametrize("code", JUDGED)
 def test_what_was_judged_is_what_is_found_now(report: Report, code: str) -> None:
     read, right, digest = JUDGED[code]
-    found = [one for one in report.found if held_out(one.item)]
+    found = [one for one in report.hits if held_out(one.item)]
     drawn = sample(Report("en", 0, found, []), code, 50, seed=1)
     items = " ".join(one.item or "" for one in drawn)
     print(f"\n{code}: {right} of {read} right")

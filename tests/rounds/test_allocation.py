@@ -115,7 +115,7 @@ def test_it_finds_an_assignment_where_there_is_one_and_the_most_even(case: Case,
         )
 
     if best is None:
-        with pytest.raises(CurationError, match=r"\d+ lacking for \d of \d tasks; \w"):
+        with pytest.raises(CurationError, match=r"\d+ missing for \d of \d tasks; \w"):
             run()
         return
     assigned = run()
@@ -176,18 +176,18 @@ def lacking(
 
 def test_an_impossible_assignment_says_what_is_lacking_and_why() -> None:
     assert lacking(make("a", "a", barred=["p"]), "pqr", 3) == (
-        "too few people, 1 lacking for 1 of 2 tasks; "
+        "too few people, 1 missing for 1 of 2 tasks; "
         "tasks that too few people can do, as some wrote or answered them: 1",
         "add more people",
     )
     # Three people with two answers each: six of nine.
     what, fix = lacking(make("a", "b", "c"), "pqr", 3, per_person=2)
-    assert what.startswith("too few people, 3 lacking for ")
+    assert what.startswith("too few people, 3 missing for ")
     assert what.endswith("; people who have as many tasks as per_person allows: 3")
     assert fix == "add more people, or raise per_person"
     # One answer on each term: term a can have three answers, and wants four.
     assert lacking(make("a", "a", "b"), "pqr", 2, per_term=1) == (
-        "too few people, 1 lacking for 1 of 3 tasks; "
+        "too few people, 1 missing for 1 of 3 tasks; "
         "people who have as many tasks on a term as per_term allows: 3",
         "add more people, or raise per_term",
     )
@@ -196,7 +196,7 @@ def test_an_impossible_assignment_says_what_is_lacking_and_why() -> None:
 def test_nobody_is_no_people_and_nothing_is_no_task() -> None:
     assert assign([], ["p"], answers={}, seed=1) == {"p": []}
     assert assign(make("a"), [], answers={}, seed=1) == {}
-    assert "2 lacking for 1 of 1 tasks" in lacking(make("a"), "", 2)[0]
+    assert "2 missing for 1 of 1 tasks" in lacking(make("a"), "", 2)[0]
 
 
 def test_at_size_loads_are_even_and_people_meet_by_chance() -> None:

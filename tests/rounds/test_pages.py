@@ -66,7 +66,7 @@ def aliases(control: ET.Element) -> list[str]:
 def test_every_shipped_language_is_whole(language: str) -> None:
     said = pages.texts(language, None, study=STUDY)
     assert {s: set(keys) for s, keys in said.items()} == {s: set(k) for s, k in ENGLISH.items()}
-    assert not pages.unsaid(said)
+    assert not pages.missing_facts(said)
 
 
 def test_a_campaigns_own_texts_stand_in_key_by_key(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_variety_of_a_language_takes_the_languages_texts() -> None:
 
 def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
     said = pages.texts("en", None)
-    assert pages.unsaid(said) == ["institution", "ethics", "contact", "pay"]
+    assert pages.missing_facts(said) == ["institution", "ethics", "contact", "pay"]
     every = json.dumps({s: keys for s, keys in said.items() if s != "study"})
     assert not re.search(r"\{\w*\}", every)
     assert "carried out by" not in every

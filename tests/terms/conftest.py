@@ -123,7 +123,7 @@ def _choose(
             ],
             edits=_edits(edits),
             language=language,
-            knobs=TermSettings(**general),
+            settings=TermSettings(**general),
             where="E",
         )
     )

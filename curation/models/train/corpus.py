@@ -179,8 +179,8 @@ def divide(
 
     Raises:
         CurationError: there are fewer than four articles (a pair with the label «not next» needs a
-            sentence of another article), or too few for so many held-out pairs and two articles to
-            learn from.
+            sentence of another article), or too few for this number of held-out pairs and two
+            articles to learn from.
     """
     count = corpus.articles
     if count < 4:

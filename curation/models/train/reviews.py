@@ -83,9 +83,9 @@ def read_reviews(
         test: the test set of these reviews, read before; its texts are left out here and counted.
 
     Raises:
-        CurationError: a path is none of these; a file is empty or not text; a column is missing, a
-            label is unknown or a row has no text (the error names file and line); a class has too
-            few reviews.
+        CurationError: a path is not one of these; a file is empty or not text; a column is missing,
+            a label is unknown or a row has no text (the error names file and line); a class has
+            too few reviews.
     """
     names = names_of(classes)
     ends, labels, keys = array("q"), array("b"), array("Q")

@@ -128,7 +128,7 @@ def erase(
 
     Args:
         raw: the archive's folder.
-        gone: tells whether an answer is to be erased; not called for erased answers.
+        gone: whether an answer must be erased; not called for erased answers.
         blank: gives the payload of another person's answer without the erased words that it
             quotes; None if it quotes none.
 

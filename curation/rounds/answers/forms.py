@@ -231,7 +231,7 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Given:
             marks.append(Mark(shown.association, None, ("missing_field", f"no {name!r}")))
             continue
         value = read_value(str(text))
-        problem = None if value else ("unknown_label", f"{text!r} is no label")
+        problem = None if value else ("unknown_label", f"{text!r} is not a label")
         marks.append(Mark(shown.association, value, problem))
     flags: list[FlagName] = []
     if flags_text := row.get("flags"):
@@ -241,7 +241,7 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Given:
             if flag:
                 flags.append(flag)
             elif word:
-                marks.append(Mark("", None, ("bad_value", f"{word!r} is no flag")))
+                marks.append(Mark("", None, ("bad_value", f"{word!r} is not a flag")))
     return Given(
         item=task.item,
         marks=tuple(marks),

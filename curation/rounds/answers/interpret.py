@@ -1,4 +1,4 @@
-"""Parses an archived answer, whatever its source."""
+"""Parses an archived answer of any source."""
 
 from collections.abc import Iterator, Mapping
 
@@ -61,7 +61,7 @@ def _row(event: Event | Sent) -> dict[str, object]:
 def person_of(event: Event | Sent) -> str | None:
     """The id on the platform of the person who gave an answer.
 
-    None if the answer was erased or published before, or names nobody.
+    None if the answer was erased or published before, or does not name a person.
     """
     if event.source in ("stereoset", "erased"):
         return None

@@ -170,7 +170,7 @@ def need(row: Mapping[str, Any], name: str) -> str:
     if value is None:
         raise UnusableError("missing_field", f"no {name!r}")
     if not isinstance(value, str | int) or isinstance(value, bool):
-        raise UnusableError("bad_value", f"{name!r} is no text")
+        raise UnusableError("bad_value", f"{name!r} is not a text")
     if not str(value).strip():
         raise UnusableError("empty_text", f"{name!r} is empty")
     return str(value)
@@ -196,5 +196,5 @@ def need_label(row: Mapping[str, Any], name: str) -> Value:
     """
     value = read_value(need(row, name))
     if value is None:
-        raise UnusableError("unknown_label", f"{row[name]!r} is no label")
+        raise UnusableError("unknown_label", f"{row[name]!r} is not a label")
     return value

@@ -77,7 +77,8 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
             part = {"item": item_id, "sentence": option.id, "label": label}
             try:
                 if not isinstance(label, dict):
-                    raise UnusableError("bad_value", f"label {number} of {option.id} is no object")
+                    problem = f"label {number} of {option.id} is not an object"
+                    raise UnusableError("bad_value", problem)
                 annotator, value = need_id(label, "human_id"), need_label(label, "label")
                 yield Given(
                     place=place._replace(part=index),

@@ -97,14 +97,14 @@ def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(headings.items())
 
 
-def says_labels(columns: Mapping[str, Any]) -> bool:
+def has_label_columns(columns: Mapping[str, Any]) -> bool:
     """Whether these are the columns of a validators' table, and not of a writers' table."""
     return bool(columns.keys() & {"label", *(f"label_{n}" for n in PARTS)})
 
 
-def lacks(columns: Mapping[str, Any]) -> list[str]:
+def missing_columns(columns: Mapping[str, Any]) -> list[str]:
     """The columns that a table of this kind needs and does not have."""
-    if not says_labels(columns):
+    if not has_label_columns(columns):
         return [name for name in WRITERS if name not in columns]
     needed = [name for name in VALIDATORS if name != "label"]
     if "label" not in columns:
@@ -136,7 +136,7 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
         raise UnusableError("bad_value", "the row has more cells than the table has columns")
     sent, version = time_of(row, "submitted_at"), time_of(row, "updated_at")
     place = Place(sent, round, event.position, 0)
-    if says_labels(row):
+    if has_label_columns(row):
         yield from _labels(event, row, place, version or sent, where)
     else:
         yield _written(event, row, place, version or sent, where)
@@ -189,11 +189,11 @@ def whole_sentence(context: str, target: str, text: str) -> str:
     return text if is_sentence else fill(context, text)
 
 
-def _shared(one: str, other: str) -> int:
-    """Length of the longest text that both have in common; 0 if it is short."""
-    if min(len(one), len(other)) < REPEATED:
+def _shared(text: str, other: str) -> int:
+    """Length of the longest text that both texts have in common; 0 if it is short."""
+    if min(len(text), len(other)) < REPEATED:
         return 0
-    return SequenceMatcher(None, one, other, autojunk=False).find_longest_match().size
+    return SequenceMatcher(None, text, other, autojunk=False).find_longest_match().size
 
 
 @lru_cache(maxsize=1000)
@@ -266,9 +266,9 @@ def _duration(text: str) -> float:
     try:
         seconds = float(text.replace(",", "."))
     except ValueError:
-        raise UnusableError("bad_value", "seconds is no number") from None
+        raise UnusableError("bad_value", "seconds is not a number") from None
     if not 0 <= seconds < float("inf"):
-        raise UnusableError("bad_value", "seconds is no duration")
+        raise UnusableError("bad_value", "seconds is not a duration")
     return seconds
 
 
@@ -313,4 +313,4 @@ def _moment(text: str, name: str) -> str:
             return timestamp(moment + timedelta(hours=_ZONES[zone]))
     except (ValueError, OverflowError, KeyError):
         pass
-    raise UnusableError("bad_value", f"{name} is no time; write it as 2026-03-14T10:22:05Z")
+    raise UnusableError("bad_value", f"{name} is not a time; write it as 2026-03-14T10:22:05Z")

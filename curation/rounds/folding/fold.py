@@ -272,7 +272,7 @@ def _reviews(
                 submitted_at=answer.place.submitted_at or None,
             )
         )
-        gate.let_in(round, answer, who)
+        gate.admit(round, answer, who)
     return reviews
 
 

@@ -11,7 +11,7 @@ from curation.rounds.answers.parsed import Given, Reply, Written
 
 
 class Rules(NamedTuple):
-    """What an answer must fulfil, whatever its content.
+    """The conditions that every answer must meet, apart from its content.
 
     Attributes:
         standing: by pseudonym of people who are out, the reason code and the reason.
@@ -63,7 +63,7 @@ class Gate:
             else 0.0
         )
         if least:
-            seconds = took(answer)
+            seconds = seconds_taken(answer)
             if seconds is not None and seconds < least:
                 return "too_fast", f"{seconds:g} seconds, and {least:g} are the least"
         if task is not None:
@@ -75,7 +75,7 @@ class Gate:
                 return "over_term_cap", f"{who} had given {cap} answers on term {task.term}"
         return None
 
-    def let_in(self, round: str, answer: Reply, who: str) -> None:
+    def admit(self, round: str, answer: Reply, who: str) -> None:
         """Remember an answer that counts; refused answers count towards nothing."""
         self.counted.add(answer.where)
         task = answer.task
@@ -87,8 +87,8 @@ class Gate:
                 self.by_term[round, who, task.term] += 1
 
 
-def took(answer: Reply) -> float | None:
-    """Seconds that an answer took: the most of all its versions, as corrections may be quick."""
+def seconds_taken(answer: Reply) -> float | None:
+    """The seconds that an answer took: the longest of its versions, as corrections may be quick."""
     if not isinstance(answer, Written | Given):
         return None
     if not answer.earlier:

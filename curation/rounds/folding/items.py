@@ -98,7 +98,7 @@ def fold_items(
             problem = "duplicate_item", f"the same as item {contents[content]}"
         elif clash is not None or len(set(ids)) < len(ids):
             place = owner[clash] if clash else ids[0]
-            problem = "clashing_id", f"{clash or ids[0]} stands already in {place}"
+            problem = "clashing_id", f"{clash or ids[0]} is already in {place}"
             result.clashing.add((round, answer.place.position))
         elif checks.near is not None and not published:
             like = checks.near(texts, text)
@@ -113,7 +113,7 @@ def fold_items(
         names.append(ids[0])
         item = _item(round, answer, ids, term, who or None)
         result.known[item.id] = _known(item, answer)
-        gate.let_in(round, answer, who)
+        gate.admit(round, answer, who)
     return result
 
 
@@ -130,7 +130,7 @@ def _flaw(answer: Written, term: str, checks: Checks) -> tuple[str, str] | None:
         known = ", ".join(checks.domains)
         return "unknown_domain", f"{answer.domain!r} is not among the domains: {known}"
     if not term:
-        return "unknown_target", f"{answer.target!r} is no term of {answer.domain!r}"
+        return "unknown_target", f"{answer.target!r} is not a term of {answer.domain!r}"
     if answer.source == "stereoset":
         return None
     sentences = [option.sentence for option in answer.options]

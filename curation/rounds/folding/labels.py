@@ -88,7 +88,7 @@ def fold_labels(
             else:
                 same = (before.annotator, before.value) == (label.annotator, label.value)
                 code = "duplicate_label" if same else "clashing_id"
-                refuse(round, answer, code, f"label {id} stands already")
+                refuse(round, answer, code, f"there is already a label {id}")
         for flag in answer.flags:
             if old:
                 refuse(
@@ -98,7 +98,7 @@ def fold_labels(
             counts = True
             flags.append(Flag(item=answer.item, annotator=who, flag=flag, round=round))
         if counts:
-            gate.let_in(round, answer, who)
+            gate.admit(round, answer, who)
     return list(labels.values()), flags
 
 

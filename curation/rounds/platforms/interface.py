@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Reporter(Protocol):
-    """Where a platform reports warnings, notes and progress; ``steps.reporter`` has one."""
+    """Receives a platform's warnings, notes and progress; ``steps.reporter`` has one."""
 
     def warn(self, text: str) -> None:
         """Report something that the user should look at."""
@@ -26,7 +26,7 @@ class Reporter(Protocol):
     def note(self, text: str) -> None:
         """Report what is happening."""
 
-    def tracked(self, what: str, total: int) -> AbstractContextManager[Callable[..., None]]:
+    def tracked(self, title: str, total: int) -> AbstractContextManager[Callable[..., None]]:
         """Show a progress bar for ``total`` units; yields a function that advances it by n."""
 
 
@@ -64,7 +64,7 @@ class RoundAccess:
 
 
 class Demand(NamedTuple):
-    """How a round's tasks stand, as ``top_up`` needs it. All mappings go by task id.
+    """The state of a round's tasks, as ``top_up`` needs it. All mappings go by task id.
 
     Attributes:
         tasks: the round's tasks.
@@ -137,7 +137,7 @@ class Platform(Protocol):
         """When answers were last pulled, in ISO 8601; empty if never. Reaches no network."""
 
     def top_up(self, demand: Demand) -> TopUp:
-        """Ask for the answers that are lacking and not on their way. A second call asks for none.
+        """Ask for the answers that are missing and not on their way. A second call asks for none.
 
         Raises:
             CurationError: the round is not published yet, or the platform cannot be reached.

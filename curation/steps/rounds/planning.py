@@ -48,8 +48,8 @@ def plan_round(
         reporter: where warnings and progress go.
 
     Raises:
-        CurationError: an argument names nothing, there is nothing to work on, or annotators would
-            not be told what they must be told.
+        CurationError: an argument is wrong, there is nothing to work on, or a fact that
+            annotators must be given is missing.
     """
     from curation.rounds import pages, people
 
@@ -61,7 +61,7 @@ def plan_round(
         )
     # The form's texts must be complete before anything is written.
     texts = shown.texts(campaign)
-    _check_study(campaign, pages.unsaid(texts), reporter)
+    _check_study(campaign, pages.missing_facts(texts), reporter)
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
     first = "fold" if kind == "validation" and has_answers else "select"

@@ -62,7 +62,7 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
     return RoundStatus(round, tasks, answers, asked, votes, void, lack, tables)
 
 
-def figures(campaign: Campaign, status: RoundStatus) -> "Progress":
+def progress_of(campaign: Campaign, status: RoundStatus) -> "Progress":
     """A round's progress now."""
     from curation.rounds import progress
 

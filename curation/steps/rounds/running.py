@@ -58,8 +58,8 @@ def open_round(
         reporter: where warnings and progress go.
 
     Raises:
-        CurationError: an argument names nothing, there is nothing to work on, annotators would
-            not be told what they must be told, or the platform cannot be reached.
+        CurationError: an argument is wrong, there is nothing to work on, a fact that
+            annotators must be given is missing, or the platform cannot be reached.
     """
     known = next((known for known in ROUND_KINDS if known == kind), None)
     if known is None:

@@ -72,22 +72,24 @@ def compare(
         raise CurationError(f"{scores}: no such folder", "name the folder of scores with --scores")
     every = read_runs(scores, predictions, reporter=reporter)
     runs = current_runs(every, source.cats, reporter=reporter)
-    laid = board(source.cats, runs, ties=ties, skipped=reporter.warn)
-    all_groups = groups(laid.runs, every=runs)
-    chosen = groups(laid.runs, profile=profile, rule=rule, every=runs, skipped=reporter.warn)
+    run_board = board(source.cats, runs, ties=ties, skipped=reporter.warn)
+    all_groups = groups(run_board.runs, every=runs)
+    chosen = groups(run_board.runs, profile=profile, rule=rule, every=runs, skipped=reporter.warn)
     results = []
-    with reporter.tracked("models", len(laid.runs)) as advance:
-        for number in range(len(laid.runs)):
+    with reporter.tracked("models", len(run_board.runs)) as advance:
+        for number in range(len(run_board.runs)):
             profiles = profiles_in(all_groups, number)
-            results.append(stage.run_results(laid, number, profiles=profiles, sizes=known_sizes))
+            results.append(
+                stage.run_results(run_board, number, profiles=profiles, sizes=known_sizes)
+            )
             advance()
     reports = [
-        stage.compare_group(laid, group, results, agreement=agreement, power=power)
+        stage.compare_group(run_board, group, results, agreement=agreement, power=power)
         for group in chosen
     ]
     if others := sorted(set(known_sizes) - {result["model"] for result in results}):
         reporter.warn(f"{sizes}: these are not among the compared models: {', '.join(others)}")
-    _warn(laid, source.cats, runs, reports, reporter)
+    _warn(run_board, source.cats, runs, reports, reporter)
     names = {group.name for group in chosen}
     return {
         "split": source.split,
@@ -99,7 +101,7 @@ def compare(
         "mechanisms": [
             row for row in mechanisms(results, all_groups) if names & {row["a"], row["b"]}
         ],
-        "shifts": stage.shifts(laid, chosen),
+        "shifts": stage.shifts(run_board, chosen),
         "model_terms": stage.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
     }
 
@@ -132,7 +134,7 @@ def _terms_of_campaign(campaign: Campaign) -> list[dict[str, Any]]:
 
 
 def _warn(
-    laid: Board,
+    run_board: Board,
     cats: Sequence[Cat],
     runs: Sequence[Run],
     reports: Sequence[Mapping[str, Any]],
@@ -140,14 +142,14 @@ def _warn(
 ) -> None:
     """Warn of runs that lack scores, declare no rules, were fitted on the CATs or are outdated."""
     names = {name for report in reports for name in report["models"]}
-    shown = [(number, run) for number, run in enumerate(laid.runs) if run.name in names]
+    shown = [(number, run) for number, run in enumerate(run_board.runs) if run.name in names]
     for report in reports:
         if report["one_kind_only"]:
             reporter.warn(
                 f"{report['title']}: these runs have CATs of one kind only, and are in no table of "
                 f"both kinds: {', '.join(report['one_kind_only'])}"
             )
-    lacking = [f"{run.name} {count}" for n, run in shown if (count := laid.lacking(n)[1])]
+    lacking = [f"{run.name} {count}" for n, run in shown if (count := run_board.lacking(n)[1])]
     if lacking:
         reporter.warn(
             f"these runs lack scores of some of the {len(cats)} CATs, which are left out: "

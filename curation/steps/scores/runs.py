@@ -37,10 +37,10 @@ def current_runs(
         cats: the CATs as they are now.
         reporter: receives a warning for each run with outdated scores.
     """
-    found, outdated = stage.current(runs, cats)
+    kept, outdated = stage.current(runs, cats)
     for name, count in outdated.items():
         reporter.warn(
             f"{name}: the texts of {count} scores have changed since they were scored; score this "
             "model again"
         )
-    return found
+    return kept

@@ -7,7 +7,7 @@ import pytest
 from curation.records import Event
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.parsed import ParsedAnswer, Refused, Written
-from curation.rounds.answers.rows import column, lacks
+from curation.rounds.answers.rows import column, missing_columns
 
 SOUND = {"domain": "d", "target": "baker", "anti_stereotype": "late", "unrelated": "octal"}
 
@@ -96,8 +96,8 @@ def test_what_could_be_another_time_is_refused(text: str) -> None:
 
 def test_columns_by_many_names_and_what_is_missing() -> None:
     assert column(" PROLIFIC PID ") == column("Worker-ID") == "annotator"
-    assert lacks({"item_id": 0, "annotator": 0, "association": 0, "label": 0}) == []
-    assert lacks({"item_id": 0, "label_2": 0, "association_2": 0}) == ["annotator"]
-    assert lacks({"context": 0, "target": 0}) == [
+    assert missing_columns({"item_id": 0, "annotator": 0, "association": 0, "label": 0}) == []
+    assert missing_columns({"item_id": 0, "label_2": 0, "association_2": 0}) == ["annotator"]
+    assert missing_columns({"context": 0, "target": 0}) == [
         "domain", "stereotype", "anti_stereotype", "unrelated",
     ]  # fmt: skip

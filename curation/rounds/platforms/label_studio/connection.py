@@ -50,7 +50,7 @@ class GoneError(CurationError):
 class _Flaw(NamedTuple):
     """Why a request failed."""
 
-    what: str
+    message: str
     fix: str
     passing: bool = False  # another try may succeed
     unsent: bool = False  # the server did certainly not act on it
@@ -218,12 +218,12 @@ class Connection:
             except (self._lost, self._refused, ValueError) as error:
                 flaw = self._flaw(error)
             if flaw.gone:
-                raise GoneError(f"{self.url}: {flaw.what}", flaw.fix)
+                raise GoneError(f"{self.url}: {flaw.message}", flaw.fix)
             if not flaw.passing:
-                raise CurationError(f"{self.url}: {flaw.what}", flaw.fix)
+                raise CurationError(f"{self.url}: {flaw.message}", flaw.fix)
             if not (sure or flaw.unsent):
-                raise UnsureError(f"{self.url}: {flaw.what}", flaw.fix)
-            self._wait(next(waits, None), flaw.what, flaw.fix)
+                raise UnsureError(f"{self.url}: {flaw.message}", flaw.fix)
+            self._wait(next(waits, None), flaw.message, flaw.fix)
 
     def settle(self, act: Callable[[], T]) -> T:
         """Make a change that first checks what is there; repeat it if its outcome is not known.
@@ -236,38 +236,38 @@ class Connection:
             try:
                 return act()
             except UnsureError as error:
-                what, fix = error.what.removeprefix(f"{self.url}: "), error.fix
-            self._wait(next(waits, None), what, fix)
+                message, fix = error.what.removeprefix(f"{self.url}: "), error.fix
+            self._wait(next(waits, None), message, fix)
 
-    def _wait(self, seconds: float | None, what: str, fix: str) -> None:
+    def _wait(self, seconds: float | None, message: str, fix: str) -> None:
         if seconds is None:
-            raise CurationError(f"{self.url}: {what}", fix)
-        self._tell(f"{self.url}: {what}; trying again in {math.ceil(seconds)} s")
+            raise CurationError(f"{self.url}: {message}", fix)
+        self._tell(f"{self.url}: {message}; trying again in {math.ceil(seconds)} s")
         self._pause(seconds)
 
     def _flaw(self, error: Exception) -> _Flaw:
         if isinstance(error, self._lost):
             unsent = isinstance(error, self._unsent)
             why = str(error) or f"no answer within {self.timeout:g} s"
-            what = f"no connection ({why})" if unsent else f"the connection failed ({why})"
+            message = f"no connection ({why})" if unsent else f"the connection failed ({why})"
             return _Flaw(
-                what, f"check that the server runs and can be reached; {GOES_ON}", True, unsent
+                message, f"check that the server runs and can be reached; {GOES_ON}", True, unsent
             )
         status, body = getattr(error, "status_code", None), getattr(error, "body", None)
         if status is None or status < 300:
             return _Flaw("the answer is not from Label Studio", ADDRESS)
-        what = f"answered {status}: {_gist(body)}"
+        message = f"answered {status}: {_gist(body)}"
         if status in {408, 425, 429} or status >= 500:
             # 425, 429 and 503 say that the server did not act; after 500 a part may have been done.
-            return _Flaw(what, f"it may be busy: {GOES_ON}", True, status in {425, 429, 503})
+            return _Flaw(message, f"it may be busy: {GOES_ON}", True, status in {425, 429, 503})
         if status in {401, 403}:
             return _Flaw(f"does not accept the key ({_gist(body)})", KEY)
         if status == 404:
             return _Flaw("does not have this, or is not Label Studio", ADDRESS, gone=True)
         headers = {k.lower(): v for k, v in (getattr(error, "headers", None) or {}).items()}
         if place := headers.get("location"):
-            return _Flaw(what, f"if you trust this server, use its address: {place}")
-        return _Flaw(what, "Label Studio does not accept what was sent; its answer says why")
+            return _Flaw(message, f"if you trust this server, use its address: {place}")
+        return _Flaw(message, "Label Studio does not accept what was sent; its answer says why")
 
 
 def healthy(url: str) -> bool:

@@ -23,7 +23,7 @@ from curation.rounds.platforms.label_studio import connection
 
 VERSION = "1.23.2"
 EXECUTABLE = "CURATION_LABEL_STUDIO"  # if it is set, nothing is installed
-OWNER = "owner@curation.invalid"  # nobody's: Label Studio only needs something like an address
+OWNER = "owner@curation.invalid"  # not in use: Label Studio only needs something like an address
 LOCK = 1800  # seconds that a task is reserved for somebody who opened it
 PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT")
 KEPT = 20  # lines of the log that a message shows
@@ -91,20 +91,22 @@ def prepare(home: Path, tell: Tell) -> Path:
         return Path(named)
     home.mkdir(parents=True, exist_ok=True)
     where = home / f"label-studio-{VERSION}"
-    found, ready = where / "bin" / "label-studio", where / "ready"
+    executable, ready = where / "bin" / "label-studio", where / "ready"
     with FileLock(home / "install.lock"):
-        if ready.exists() and found.exists():
-            return found
+        if ready.exists() and executable.exists():
+            return executable
         tell(f"installing Label Studio {VERSION} into {where}: about 1 GB, once")
         if not (where / "bin" / "python").exists():
             _install([sys.executable, "-m", "venv", str(where)], tell)
         python = str(where / "bin" / "python")
         pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
         _install([*pip, "--progress-bar", "off", f"label-studio=={VERSION}"], tell)
-        if not found.exists():
-            raise CurationError(f"{found}: it was not installed", f"delete {where} and try again")
+        if not executable.exists():
+            raise CurationError(
+                f"{executable}: it was not installed", f"delete {where} and try again"
+            )
         ready.touch()
-    return found
+    return executable
 
 
 def _install(command: list[str], tell: Tell) -> None:
@@ -155,7 +157,7 @@ def start(
     """
     if connection.taken(host, place.port):
         raise CurationError(
-            f"port {place.port} of {host} is in use{_by_whom(place)}",
+            f"port {place.port} of {host} is in use{_port_user(place)}",
             f"stop the process that uses it, or choose another port for the {place.name}",
         )
     place.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -236,7 +238,7 @@ def _environment(place: Place, owner: dict[str, str]) -> dict[str, str]:
     return {**passed, **{f"LABEL_STUDIO_{name}": value for name, value in own.items()}}
 
 
-def _by_whom(place: Place) -> str:
+def _port_user(place: Place) -> str:
     """What may use a server's port: the server of an earlier run; empty if there is none."""
     with suppress(OSError, ValueError):
         pid = int((place.folder / "server.pid").read_text("utf-8"))
