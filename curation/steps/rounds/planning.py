@@ -197,7 +197,7 @@ def _validation(
     ]
     if not chosen:
         raise CurationError(
-            "there is no item that lacks labels and is in no open round",
+            "every item has its labels or is in an open round",
             "open a round of writing first; use --name ROUND to open a closed round again",
         )
     if decisions.rounds and name not in decisions.rounds:

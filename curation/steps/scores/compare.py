@@ -160,7 +160,7 @@ def _warn(
         if fitted:
             reporter.warn(
                 f"{run.name} was fitted on {len(fitted)} of these {len(cats)} CATs, so its values "
-                "are too good"
+                "are too high"
             )
         if others := scored_since(run, runs):
             reporter.warn(
