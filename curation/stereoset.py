@@ -173,6 +173,9 @@ def dataset(
         cats: the CATs, in this order.
         labels: the (annotator, value) pairs of each association, by its id.
         version: the version to write into the file.
+
+    Returns:
+        ``{"version", "data": {kind: [item]}}``, to be written as JSON.
     """
     data: dict[str, list[dict[str, Any]]] = {kind: [] for kind in reversed(KINDS)}
     for cat in cats:

@@ -160,7 +160,15 @@ def _jackknife(
 
 
 def by_cat(values: Floats, cats: Sequence[int] | NDArray[np.int64]) -> Floats:
-    """Sums of the rows of associations by CAT: shape (n, k) to (number of CATs, k), in order."""
+    """Sums of the rows of associations by CAT.
+
+    Args:
+        values: shape (associations, k), such as ``contributions`` returns.
+        cats: the number of each association's CAT, shape (associations,).
+
+    Returns:
+        Shape (CATs, k), in the order of the CATs' numbers.
+    """
     _, place = np.unique(cats, return_inverse=True)
     sums = np.zeros((int(place.max(initial=-1)) + 1, values.shape[1]))
     np.add.at(sums, place, values)

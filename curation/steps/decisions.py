@@ -144,6 +144,11 @@ def agreement_report(
         exclude: annotators whose labels are left out, by pseudonym or by the platform's id.
         reporter: where progress goes.
 
+    Returns:
+        The fields of ``agreement.json``; docs/decisions.md describes them. ``measures``,
+        ``retention``, ``terms`` and ``annotators`` are lists of rows for a table. Coefficients are
+        from -1 to 1, shares in per cent; a value is None if it cannot be computed.
+
     Raises:
         CurationError: nobody has answered under an excluded name.
     """

@@ -109,12 +109,23 @@ def _labels(stamps: Stamps) -> "pd.DataFrame":
 
 
 def read_items(campaign: Campaign) -> list[Item]:
-    """The items of all rounds; read again only if the files change."""
+    """The items of all rounds; read again only if the files change.
+
+    Raises:
+        CurationError: a line is not an item; the message names file and line.
+    """
     return _items(_stamps(item_files(campaign)))
 
 
 def read_labels(campaign: Campaign) -> "pd.DataFrame":
-    """The labels of all rounds as a table; read again only if the files change."""
+    """The labels of all rounds as a table; read again only if the files change.
+
+    Returns:
+        One row per label, with the fields of ``records.Label`` as columns.
+
+    Raises:
+        CurationError: a line is not a label; the message names file and line.
+    """
     return _labels(_stamps(label_files(campaign)))
 
 
@@ -160,6 +171,10 @@ def read_counted(
         items: its items.
         alone: these are only some of the campaign's items; leave out labels on others.
         also: a round whose labels count even if the settings do not name it.
+
+    Returns:
+        ``labels``, a table with one row for each label; and ``votes``, of shape (3 · items, 4):
+        three rows per item in the order of ``items``, columns in the order of ``records.VALUES``.
     """
     from curation.decisions.filter import count
 

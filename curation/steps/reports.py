@@ -48,6 +48,11 @@ def report(
         reporter: where warnings and progress go.
         settings: settings of [measures] that replace the campaign's; None leaves one as it is.
 
+    Returns:
+        The fields of ``statistics.json``, ``sentiment.json`` (with ``predictions`` in addition) or
+        ``keywords.json``; docs/formats.md describes them. ``not_checked`` has the reason for each
+        part that cannot be measured.
+
     Raises:
         CurationError: there is no CAT, or the CATs cannot be measured.
     """

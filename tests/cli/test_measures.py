@@ -1,4 +1,4 @@
-"""``curation measures``: what is shown is what is kept; other knobs hold once; what blocks."""
+"""``curation measures``: what is shown is what is kept; other settings hold once; what blocks."""
 
 import json
 import re

@@ -402,12 +402,12 @@ def test_a_model_that_fails_half_way_is_reported_and_the_others_go_on(
     monkeypatch.setattr(running, "SHARD", 2)
     original, calls = Runner._batch, [0]
 
-    def batch(self: Runner, rows: list[Any], *args: Any, **knobs: Any) -> None:
+    def batch(self: Runner, rows: list[Any], *args: Any, **settings: Any) -> None:
         if self.loaded.name == "tiny-causal":
             calls[0] += 1
             if calls[0] > 2:
                 raise TypeError("forward() got an unexpected keyword argument 'use_cache'")
-        original(self, rows, *args, **knobs)
+        original(self, rows, *args, **settings)
 
     monkeypatch.setattr(Runner, "_batch", batch)
     code, out, err = score(models[0], tmp_path / "none", models[1], "--plain")
@@ -480,9 +480,9 @@ def test_engine_and_workers(
     seen = []
     original = running.score_cats
 
-    def spy(*args: Any, engine: str, workers: int | None, **knobs: Any) -> Any:
+    def spy(*args: Any, engine: str, workers: int | None, **settings: Any) -> Any:
         seen.append((engine, workers))
-        return original(*args, **knobs)
+        return original(*args, **settings)
 
     monkeypatch.setattr("curation.steps.scores.models.score_cats", spy)
     assert score(models[0], *options)[0] == 0

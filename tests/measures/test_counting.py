@@ -139,8 +139,8 @@ def test_ranges_of_bytes_equal_the_whole(text: str) -> None:
             path = Path(folder) / "a.txt"
             path.write_bytes(text.encode())
             whole = count([path], language="en", workers=1)
-            for knob, value in (("BLOCK", 4), ("LEAST", 3), ("LARGEST", 3)):
-                patch.setattr(reading, knob, value)
+            for setting, value in (("BLOCK", 4), ("LEAST", 3), ("LARGEST", 3)):
+                patch.setattr(reading, setting, value)
             parts = reading.shards([path], language="en", field="", workers=9)
             assert [part.end for part in parts[:-1]] == [part.start for part in parts[1:]]
             cut = count([path], language="en", workers=1)

@@ -344,7 +344,7 @@ def test_a_training_that_has_not_ended_is_no_classifier(made: Make, tmp_path: Pa
 
 OFFLINE = """
 import sys, socket
-def nobody(*args, **knobs):
+def nobody(*args, **settings):
     print("the network was asked", file=sys.stderr)
     raise OSError("nobody there")
 socket.getaddrinfo = socket.create_connection = nobody

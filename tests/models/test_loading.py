@@ -298,7 +298,7 @@ def test_spreading_without_accelerate_says_what_to_install(
 
 OPENS = """
 import sys, socket
-def nobody(*args, **knobs):
+def nobody(*args, **settings):
     print("the network was asked", file=sys.stderr)
     raise OSError("nobody there")
 socket.getaddrinfo = socket.create_connection = nobody

@@ -34,12 +34,12 @@ def wanted(folder: Path) -> dict[str, list[float | None]]:
     return {rule: [reference(folder, rule, ask) for ask in asks] for rule, asks in ASKS.items()}
 
 
-@pytest.mark.parametrize("knobs", [{}, {"plain": True}, {"batch_tokens": 1}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"plain": True}, {"batch_tokens": 1}], ids=str)
 def test_scores_are_those_of_the_reference(
-    loaded: Loaded, wanted: dict[str, list[float | None]], knobs: dict[str, Any]
+    loaded: Loaded, wanted: dict[str, list[float | None]], settings: dict[str, Any]
 ) -> None:
-    runner = XLNetRunner(loaded, **knobs)
-    assert runner.pack is runner.narrow is not knobs.get("plain", False)
+    runner = XLNetRunner(loaded, **settings)
+    assert runner.pack is runner.narrow is not settings.get("plain", False)
     for rule, asks in ASKS.items():
         assert masked.score(runner, rule, asks) == pytest.approx(wanted[rule], rel=1e-5), rule
     assert loaded.notices == []

@@ -76,7 +76,7 @@ def scored(work: Job, cats: list[Cat]) -> tuple[dict[str, int], list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "knobs", "folder"),
+    ("name", "settings", "folder"),
     [
         ("gpt2", {}, "ll-bos_conditional"),
         ("gpt2", {"variant": "lower"}, "ll-bos_conditional+lower"),
@@ -89,10 +89,10 @@ def scored(work: Job, cats: list[Cat]) -> tuple[dict[str, int], list[str]]:
     ],
 )
 def test_a_run_is_named_after_its_rules(
-    model: Callable[[str], Path], tmp_path: Path, name: str, knobs: dict[str, str], folder: str
+    model: Callable[[str], Path], tmp_path: Path, name: str, settings: dict[str, str], folder: str
 ) -> None:
     assert (
-        job(ModelSpec(str(model(name)), plain=True), tmp_path, **knobs).folder
+        job(ModelSpec(str(model(name)), plain=True), tmp_path, **settings).folder
         == tmp_path / name / folder
     )
 

@@ -201,7 +201,7 @@ def test_a_rule_leaves_cats_of_the_other_kind_alone(causal: Path, tmp_path: Path
 
 def test_a_rule_a_profile_and_a_variant_must_be_there(causal: Path, tmp_path: Path) -> None:
     wanted = ModelSpec(str(causal))
-    for knobs, says in (
+    for settings, says in (
         ({"rule": "guess"}, "no rule «guess»"),
         ({"rule": "pll"}, "«pll» is not for causal models"),
         ({"profile": "guess"}, "no profile «guess»"),
@@ -210,7 +210,7 @@ def test_a_rule_a_profile_and_a_variant_must_be_there(causal: Path, tmp_path: Pa
         ({"variant": "upside"}, "no variant «upside»"),
     ):
         with pytest.raises(CurationError, match=says):
-            job(wanted, tmp_path, **knobs)
+            job(wanted, tmp_path, **settings)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -584,11 +584,11 @@ def test_how_batches_are_cut_changes_nothing(
     model = str(made("causal" if rule == "ll-bos" else "masked"))
     wanted = job(ModelSpec(model), tmp_path / "usual", rule=rule)
     score_cats(wanted, CATS)
-    for knobs in (
+    for settings in (
         {"batch_tokens": 1}, {"batch_tokens": 7}, {"batch_tokens": 100_000}, {"plain": True},
         {"plain": True, "batch_tokens": 40},
     ):  # fmt: skip
-        other = job(ModelSpec(model, **knobs), tmp_path / "-".join(knobs), rule=rule)
+        other = job(ModelSpec(model, **settings), tmp_path / "-".join(settings), rule=rule)
         score_cats(other, CATS)
         assert close(values(other), values(wanted), 1e-5)
         shutil.rmtree(other.folder)
@@ -605,12 +605,12 @@ def scarce(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
         failed: list[int] = []
         original = Runner._batch
 
-        def batch(self: Runner, rows: list[Any], *args: Any, **knobs: Any) -> None:
+        def batch(self: Runner, rows: list[Any], *args: Any, **settings: Any) -> None:
             size = len(rows) * max(map(len, rows))
             if size > tokens:
                 failed.append(size)
                 raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-            original(self, rows, *args, **knobs)
+            original(self, rows, *args, **settings)
 
         monkeypatch.setattr(Runner, "_batch", batch)
         return failed

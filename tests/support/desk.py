@@ -40,13 +40,15 @@ class Desk:
         self.out.mkdir(exist_ok=True)
 
     @classmethod
-    def make(cls, forked: Any, root: Path, terms: Iterable[str] = TERMS, **knobs: Any) -> "Desk":
-        said = {"items": 2, "consent": True, **knobs}
-        decisions = said.pop("decisions", {})
+    def make(
+        cls, forked: Any, root: Path, terms: Iterable[str] = TERMS, **round_settings: Any
+    ) -> "Desk":
+        chosen = {"items": 2, "consent": True, **round_settings}
+        decisions = chosen.pop("decisions", {})
         settings = Settings(
             campaign=CampaignSettings(id=new_id()),
             domains={"profession": DomainSettings(words=("jobs.txt",))},
-            rounds=RoundSettings(**said),
+            rounds=RoundSettings(**chosen),
             decisions=decisions,
         )
         made = create_campaign(root, settings)

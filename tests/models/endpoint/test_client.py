@@ -58,11 +58,11 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def opened(
-    model: Tiny, quirks: Quirks | None = None, *, bos: str = BOS, **knobs: Any
+    model: Tiny, quirks: Quirks | None = None, *, bos: str = BOS, **settings: Any
 ) -> Iterator[tuple[Endpoint, Completions]]:
     with (
         serving(model, quirks) as server,
-        Endpoint(server.url, "tiny", bos=bos, pause=lambda _: None, **knobs) as found,
+        Endpoint(server.url, "tiny", bos=bos, pause=lambda _: None, **settings) as found,
     ):
         server.bodies.clear()
         yield found, server
