@@ -272,7 +272,9 @@ def _work(step: Step, campaign: Campaign, reporter: Reporter, results: Results) 
 def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
     """Bring items, labels and the checks of items up to date, if there are answers.
 
+    Without raw answers, items and labels are taken as they are, and only the terms are selected.
     Call it only under the campaign's lock.
     """
     if campaign.round_names():
-        bring_up_to_date(campaign, "check", reporter=reporter)
+        last = "check" if read.raw_files(campaign) else "select"
+        bring_up_to_date(campaign, last, reporter=reporter)

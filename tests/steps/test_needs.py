@@ -1,5 +1,6 @@
 """A step runs the steps that it needs and no others, and what it reads is declared."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from curation.steps.pipeline import (
     Step,
     bring_up_to_date,
     current,
+    fold_answers,
     last_run,
     made_steps,
     with_needs,
@@ -115,6 +117,17 @@ def test_before_answers_terms_are_selected_and_no_step_after_them(campaign: Camp
     assert [step.name for step in STEPS if last_run(campaign, step)] == ["select"]
     assert current(campaign, STEPS[0])
     assert not current(campaign, STEPS[1])
+
+
+def test_without_raw_answers_a_step_that_was_never_run_is_left_out(finished: Path) -> None:
+    for raw in (finished / "2-rounds").glob("*/raw"):
+        shutil.rmtree(raw)
+    path = finished / "2-rounds" / "manifest.json"
+    manifest = read_json(path)
+    del manifest["steps"]["check"]  # of a version that had no such step
+    path.write_bytes(dump_json(manifest))
+    fold_answers(open_campaign(finished))
+    assert read_json(path) == manifest
 
 
 def test_the_fewest_steps_that_bring_up_to_date_what_was_made(
