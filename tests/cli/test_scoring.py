@@ -236,7 +236,7 @@ def test_the_list_of_rules_has_all(curate: Curation) -> None:
     first = {line.split()[0] for line in out.splitlines() if line.split()}
     assert set(RULES) | set(PROFILES) <= first
     for rule in RULES.values():
-        assert rule.message in out
+        assert rule.says in out
     for message in SOURCES.values():
         assert message in out
     lines = [line.split() for line in out.splitlines()]
