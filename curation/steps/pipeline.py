@@ -232,21 +232,23 @@ def bring_up_to_date(
     tell: Callable[[Step, bool], None] | None = None,
     steps: Iterable[Step] = STEPS,
 ) -> StepRun:
-    """Run the named steps and those that they need, but for what is up to date.
+    """Run the named steps and those that they need; skip what is up to date.
 
     Call it only under the campaign's lock.
 
     Args:
         campaign: the campaign.
-        names: the steps; by default all.
+        names: names of steps in ``STEPS``; by default all.
         reporter: where warnings and progress go.
         tell: called with each step, and whether it was run.
         steps: the pipeline, in order.
 
     Returns:
-        The last step's run.
+        The last step's run. Its ``counts`` are described in ``docs/commands.md``, under curation
+        status.
 
     Raises:
+        KeyError: there is no such step.
         CurationError: a step cannot run; the steps before it are then up to date.
     """
     steps = tuple(steps)
