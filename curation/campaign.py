@@ -17,7 +17,10 @@ SETTINGS = "campaign.toml"
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign's folder and its settings."""
+    """A campaign's folder, and its settings as they were when it was opened.
+
+    If you edit ``campaign.toml``, open the campaign again.
+    """
 
     root: Path
     settings: Settings
@@ -66,6 +69,9 @@ class Campaign:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Lock the campaign, so that no other command writes to it at the same time.
+
+        Call a function that writes to the campaign under the lock, unless its docstring says that
+        it takes the lock itself. The lock cannot be taken twice, not even by the same process.
 
         Raises:
             CurationError: another command has the lock; the message says which, and since when.
@@ -121,6 +127,11 @@ tasks/
 
 def create_campaign(root: Path, settings: Settings) -> Campaign:
     """Create a campaign's folder.
+
+    Args:
+        root: the folder.
+        settings: what ``campaign.toml`` is to say; ``Settings(campaign=CampaignSettings(
+            id=new_id()))`` has the defaults. All three names are in ``curation.settings``.
 
     Raises:
         CurationError: the folder is a campaign already, or it cannot be written to.

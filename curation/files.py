@@ -27,12 +27,17 @@ CHUNK = 50_000  # lines to parse at once, to limit the memory for a large table
 
 
 class CurationError(Exception):
-    """An error that the user can fix: ``what`` is wrong, and the ``fix``."""
+    """An error that the user can fix: ``what`` is wrong, and the ``fix``.
+
+    Python shows both in a traceback; ``str`` gives ``what`` alone.
+    """
 
     def __init__(self, what: str, fix: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.fix = fix
+        if fix:
+            self.add_note(f"fix: {fix}")
 
     def __reduce__(self) -> tuple[type["CurationError"], tuple[str, str]]:
         return type(self), (self.what, self.fix)  # without this, pickling would lose the fix

@@ -18,6 +18,7 @@ from curation.models.rules import PROFILES, RULES
 from curation.reasons import REASONS
 from curation.scores.asking import VARIANTS
 from curation.settings import PAPER, DomainSettings, Settings
+from curation.steps.pipeline import STEPS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -215,6 +216,17 @@ def test_no_documented_reason_is_unknown() -> None:
     text = page("reasons.md")
     parts = [part for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:] if "| code |" in part]
     assert [cells[0].strip("`") for part in parts for cells in rows(part)] == list(REASONS)
+
+
+# --- steps ----------------------------------------------------------------------------------
+
+
+def test_steps_are_listed_in_their_order() -> None:
+    names = [step.name for step in STEPS]
+    text = " ".join(section(page("campaign.md"), "## Steps and manifests").split())
+    assert text.startswith(f"The steps are {', '.join(names[:-1])} and {names[-1]}, in this order.")
+    table = section(page("commands.md"), "## curation status").split("| step | counts |")[1]
+    assert [cells[0] for cells in rows(table)] == names
 
 
 # --- rules of scoring -----------------------------------------------------------------------

@@ -6,6 +6,7 @@ when a command needs them, so that ``curation --help`` answers at once.
 
 import errno
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -26,10 +27,20 @@ from curation.cli import (
 )
 from curation.files import CurationError
 
-ORDER = (
-    *("init", "terms", "rounds", "import", "decisions", "measures", "scores", "release"),
-    *("status", "run", "demo"),
-)
+# Commands and groups of commands, in the order in which ``curation --help`` shows them.
+COMMANDS: dict[str, typer.Typer | Callable[..., None]] = {
+    "init": start.init,
+    "terms": terms.app,
+    "rounds": rounds.app,
+    "import": importing.app,
+    "decisions": decisions.app,
+    "measures": measures.app,
+    "scores": scores.app,
+    "release": release.app,
+    "status": start.status,
+    "run": start.run,
+    "demo": demo.demo,
+}
 
 
 class InOrder(TyperGroup):
@@ -37,7 +48,7 @@ class InOrder(TyperGroup):
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The commands' names, for ``--help``."""
-        return sorted(super().list_commands(ctx), key=ORDER.index)
+        return sorted(super().list_commands(ctx), key=list(COMMANDS).index)
 
 
 app = typer.Typer(
@@ -73,17 +84,11 @@ def _root(
     pass
 
 
-app.command("init")(start.init)
-app.add_typer(terms.app, name="terms")
-app.add_typer(rounds.app, name="rounds")
-app.add_typer(importing.app, name="import")
-app.add_typer(decisions.app, name="decisions")
-app.add_typer(measures.app, name="measures")
-app.add_typer(scores.app, name="scores")
-app.add_typer(release.app, name="release")
-app.command("status")(start.status)
-app.command("run")(start.run)
-app.command("demo")(demo.demo)
+for name, command in COMMANDS.items():
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        app.command(name)(command)
 
 
 def main() -> None:

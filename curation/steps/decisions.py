@@ -137,6 +137,8 @@ def agreement_report(
 ) -> dict[str, Any]:
     """The report of agreement, as in ``agreement.json`` or under other settings.
 
+    It reads the filter's decisions: bring the step filter up to date first.
+
     Args:
         campaign: the campaign.
         measures: which coefficients, of ``curation.stats.agreement.MEASURES``.
@@ -150,7 +152,8 @@ def agreement_report(
         from -1 to 1, shares in per cent; a value is None if it cannot be computed.
 
     Raises:
-        CurationError: nobody has answered under an excluded name.
+        CurationError: nobody has answered under an excluded name, or the decisions are not those
+            of the items as they are now.
     """
     from curation.decisions import agreement
     from curation.decisions.filter import repeats
@@ -158,6 +161,12 @@ def agreement_report(
     settings = campaign.settings
     items = read_items(campaign)
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    if [item.id for item in items] != [decision.item for decision in decisions]:
+        path = campaign.decisions / "decisions.jsonl"
+        raise CurationError(
+            f"{path}: the items have changed since the filter ran",
+            "run «curation decisions filter»",
+        )
     terms = terms_of(campaign, items)
     # Items that got labels only until they were decided agree too well. A random sample of items
     # got all labels and represents the rest.

@@ -52,7 +52,7 @@ class Import:
 def import_stereoset(
     campaign: Campaign, file: Path, *, round: str = "published", reporter: Reporter = QUIET
 ) -> Import:
-    """Import a dataset in StereoSet's published format.
+    """Import a dataset in StereoSet's published format; takes the campaign's lock itself.
 
     Args:
         campaign: the campaign.
@@ -77,7 +77,10 @@ def import_answers(
     known_terms: bool = False,
     reporter: Reporter = QUIET,
 ) -> Import:
-    """Import writers' or validators' answers from a CSV or JSONL file.
+    """Import writers' or validators' answers from a CSV or JSONL file; takes the lock itself.
+
+    Answers to the tasks of a round that was opened here are imported by
+    ``curation.steps.rounds.sheets.import_answers``.
 
     Args:
         campaign: the campaign.

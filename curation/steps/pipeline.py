@@ -238,15 +238,17 @@ def bring_up_to_date(
 
     Args:
         campaign: the campaign.
-        names: the steps; by default all.
+        names: names of steps in ``STEPS``; by default all.
         reporter: where warnings and progress go.
         tell: called with each step, and whether it was run.
         steps: the pipeline, in order.
 
     Returns:
-        The last step's run.
+        The last step's run. Its ``counts`` are described in ``docs/commands.md``, under curation
+        status.
 
     Raises:
+        KeyError: there is no such step.
         CurationError: a step cannot run; the steps before it are then up to date.
     """
     steps = tuple(steps)

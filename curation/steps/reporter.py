@@ -5,6 +5,7 @@ terminal. In Python you can leave the reporter out: ``QUIET`` shows no progress 
 into ``UserWarning``.
 """
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -49,8 +50,14 @@ class Quiet:
     """A reporter that shows no progress; warnings become Python warnings."""
 
     def warn(self, text: str) -> None:
-        """Raise a ``UserWarning``."""
-        warnings.warn(text, UserWarning, stacklevel=3)
+        """Give a ``UserWarning`` at the line that called curation.
+
+        Python shows a warning once per line. Given inside curation, a second call would be silent.
+        """
+        frame, level = sys._getframe(), 1
+        while frame.f_back and f"{frame.f_globals['__name__']}.".startswith("curation."):
+            frame, level = frame.f_back, level + 1
+        warnings.warn(text, UserWarning, stacklevel=level)
 
     def note(self, text: str) -> None:
         """Do nothing."""
@@ -67,16 +74,16 @@ class Quiet:
 
     @contextmanager
     def counted(self, title: str) -> Iterator[Counter]:
-        """Nothing is shown."""
+        """Show nothing."""
         yield _NoBar()
 
 
 class _NoBar:
     def begin(self, done: int, total: int) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
     def advance(self, n: int = 1) -> None:
-        """Nothing is shown."""
+        """Show nothing."""
 
 
 QUIET = Quiet()

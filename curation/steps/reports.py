@@ -29,7 +29,7 @@ MEASURES: dict[str, Callable[[Source, MeasureSettings, Reporter], Report]] = {
 
 def report(
     name: str,
-    campaign: Path = Path(),
+    campaign: Campaign | Path = Path(),
     *,
     gold: Sequence[Path] | None = None,
     tier: int | None = None,
@@ -39,9 +39,11 @@ def report(
 ) -> Report:
     """Statistics, sentiment or keywords of a campaign or of gold files.
 
+    Takes the campaign's lock itself, to bring the step up to date.
+
     Args:
         name: statistics, sentiment or keywords.
-        campaign: the campaign's folder.
+        campaign: the campaign or its folder.
         gold: gold files to measure instead.
         tier: only CATs of this tier or above; the report then says so.
         language: language code of the texts; by default the campaign's, en for gold files.
@@ -71,7 +73,7 @@ def report(
 
 
 def pitfalls(
-    campaign: Path = Path(),
+    campaign: Campaign | Path = Path(),
     *,
     gold: Sequence[Path] | None = None,
     language: str = "",
@@ -80,8 +82,10 @@ def pitfalls(
 ) -> "tuple[Pitfalls, tuple[str, ...]]":
     """Pitfalls of a campaign or of gold files.
 
+    Takes the campaign's lock itself, to bring the step up to date.
+
     Args:
-        campaign: the campaign's folder.
+        campaign: the campaign or its folder.
         gold: gold files to look at instead.
         language: language code of the texts; by default the campaign's, en for gold files.
         own: the team's own word lists; by default the campaign's.
@@ -105,8 +109,8 @@ def pitfalls(
     return measures.pitfalls_of(source, own=own, reporter=reporter), accepted
 
 
-def _up_to_date(campaign: Path, step: str, reporter: Reporter) -> Campaign:
-    opened = open_campaign(campaign)
+def _up_to_date(campaign: Campaign | Path, step: str, reporter: Reporter) -> Campaign:
+    opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
     with opened.lock():
         bring_up_to_date(opened, step, reporter=reporter)
     return opened

@@ -10,10 +10,14 @@ from typing import Any
 import pytest
 
 import curation
+from curation.campaign import Campaign
+from curation.settings import CampaignSettings, Settings
+from curation.steps import pipeline
 
 MEASURES = ["statistics", "sentiment", "keywords", "pitfalls"]
-FOLDERS = {1: "terms", 2: "rounds", 3: "decisions", 4: "measures", 7: "release"}
-STEPS = ["select", "fold", "check", "filter", "agreement", "split", *MEASURES, "release"]
+STEPS = [step.name for step in pipeline.STEPS]  # docs/campaign.md has them, and a test compares
+CAMPAIGN = Campaign(Path(), Settings(campaign=CampaignSettings(id="folders")))
+FOLDERS = list(dict.fromkeys(step.folder(CAMPAIGN).name for step in pipeline.STEPS))
 
 
 def ran(done: Any) -> list[str]:
@@ -142,7 +146,7 @@ def test_a_damaged_result_is_noticed_and_made_anew(
     assert content(finished) == before
 
 
-@pytest.mark.parametrize("folder", [f"{n}-{s}" for n, s in FOLDERS.items()])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_a_damaged_manifest_is_an_error_with_a_mend(
     forked: Any, finished: Path, content: Any, folder: str
 ) -> None:

@@ -38,6 +38,9 @@ def compare(
 ) -> dict[str, Any]:
     """Compare all models that have scores in a source's folder.
 
+    How far annotators agree on each term is read from the campaign's ``agreement.json``. Bring the
+    step agreement up to date first; without the file, the terms have no agreement.
+
     Args:
         source: the CATs to compare on, and the folder of scores.
         predictions: files of predictions to compare, too: ``NAME=FILE`` or ``NAME@RULES=FILE``.
