@@ -116,7 +116,9 @@ def published(
         _show(report["rows"], tier)
     else:
         if gold:
-            console.warn("there are no runs: give --scores DIR or --predictions NAME=FILE")
+            console.warn(
+                "no runs are given: name them with --scores DIR or --predictions NAME=FILE"
+            )
         rows = [row for row in rows if split in (None, row.split)]
         report = {"rows": [row._asdict() for row in rows]}
         if table:

@@ -64,7 +64,9 @@ Ties = Annotated[
 ]
 OfCampaign = Annotated[
     Split | None,
-    typer.Option("--split", help="A campaign's split; default: test.", show_default=False),
+    typer.Option(
+        "--split", help="Use this split of the campaign; default: test.", show_default=False
+    ),
 ]
 Tier = Annotated[
     int | None,

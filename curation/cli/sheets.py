@@ -59,8 +59,8 @@ def import_(
     consent: Annotated[
         str,
         typer.Option(
-            help="All people in the file agreed, on their platform, to this version of the "
-            "consent text.",
+            help="Declare that all people in the file agreed, on their platform, to this version "
+            "of the consent text.",
             metavar="VERSION",
         ),
     ] = "",

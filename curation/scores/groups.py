@@ -115,7 +115,9 @@ def groups(
         here = [f"--{sort.removesuffix('s')} {name}" for sort, name in sorted(set().union(*fits))]
         raise CurationError(
             f"no model has scores under the {wanted[0]} «{wanted[1]}»",
-            f"use one of: {', '.join(here)}" if here else "declare the rules of --predictions",
+            f"use one of: {', '.join(here)}"
+            if here
+            else "declare the rules of each file: --predictions NAME@RULES=FILE",
         )
     shared: set[Key] = set()
     for keys_of_run in fits:

@@ -222,9 +222,10 @@ class Pool:
     def _merge(self, edit: Edit, candidate: Candidate, goal: Candidate, *, nameless: bool) -> None:
         if end(goal) is candidate:
             raise CurationError(
-                f"{self.where} line {edit.line}: {edit.term!r} and {edit.into!r} are merged into "
-                "each other",
-                "delete one of the lines",
+                f"{self.where} line {edit.line}: merging {edit.term!r} into {edit.into!r} makes a "
+                f"circle: {edit.into!r} is already merged into {edit.term!r}, directly or through "
+                "other terms",
+                "delete this line, or another line of the circle",
             )
         if goal.status == "dropped" and goal.reason == "edited":
             raise CurationError(

@@ -63,7 +63,7 @@ def test_without_options_it_lists_the_tables(tmp_path: Path) -> None:
 def test_a_gold_file_without_runs_is_a_warning(gold: Path) -> None:
     done = published("--gold", gold)
     text = " ".join(done.stderr.split())
-    assert "there are no runs: give --scores DIR or --predictions NAME=FILE" in text
+    assert "no runs are given: name them with --scores DIR or --predictions NAME=FILE" in text
     assert "Show one with" in done.stdout
     assert "RoBERTa" not in done.stdout
 
