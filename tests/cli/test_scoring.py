@@ -433,7 +433,7 @@ def test_a_full_disk_is_reported(
     def full(path: Path, lines: list[bytes]) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    monkeypatch.setattr(running, "add", full)
+    monkeypatch.setattr(running, "append_lines", full)
     code, out, err = score(models[0], models[1])
     assert (code, rows(out)) == (1, [])
     assert "the disk is full; no file was left half written" in err

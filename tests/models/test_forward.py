@@ -197,8 +197,8 @@ def test_without_the_private_operation_nothing_is_swapped(
     opened: Callable[[str], Loaded], monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     wanted = flat(Runner(opened("gpt2"), plain=True).log_probs(texts()))
-    trial = faster._onednn_gains.__wrapped__  # not what an earlier trial found
-    monkeypatch.setattr("curation.models.faster._onednn_gains", trial)
+    trial = faster._onednn_is_faster.__wrapped__  # not what an earlier trial found
+    monkeypatch.setattr("curation.models.faster._onednn_is_faster", trial)
     if how == "not there":
 
         def gone(*_: Any) -> None:
