@@ -163,10 +163,7 @@ def test_a_mistake_in_the_words_keeps_nobody_from_being_erased(
     own.write_text("language,list,word\nen,figures,Tuesday\n", "utf-8")
     done = forked("rounds", "withdraw", "w2", "--erase", "-c", campaign.root)
     assert done.code == 0
-    assert (
-        "words.csv line 2: no list is called 'figures'; the old ones are deleted"
-        in done.err
-    )
+    assert "words.csv line 2: no list is called 'figures'; the old ones are deleted" in done.err
     assert not (campaign.rounds / "main" / "pitfalls.jsonl").exists()
     kept = read_records(campaign.rounds / "main" / "items.jsonl", Item)
     assert [item.id for item in kept] == ["i1"]
