@@ -1,9 +1,11 @@
-"""Folders of long work: what a killed command left behind."""
+"""Folders of long work: half lines of killed commands, and appended lines."""
 
 import os
 from pathlib import Path
 
-from curation.run_folder import cut_half_line
+import pytest
+
+from curation.run_folder import append_lines, cut_half_line
 
 
 def test_only_a_half_line_is_cut(tmp_path: Path) -> None:
@@ -21,3 +23,17 @@ def test_only_a_half_line_is_cut(tmp_path: Path) -> None:
     path.write_bytes(b"{")
     cut_half_line(path)
     assert path.read_bytes() == b""
+
+
+def test_appended_lines_are_on_the_disk_before_the_work_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, synced = tmp_path / "scores.jsonl", list[tuple[int, int]]()
+
+    def keep(handle: int) -> None:
+        stat = os.fstat(handle)
+        synced.append((stat.st_ino, stat.st_size))
+
+    monkeypatch.setattr(os, "fsync", keep)
+    append_lines(path, [b"1\n", b"2\n"])
+    assert synced == [(path.stat().st_ino, 4)]

@@ -11,7 +11,7 @@ from platformdirs import user_cache_path
 
 from curation.files import CurationError, dump_json
 from curation.records import Cat
-from curation.run_folder import append_lines, cut_half_line
+from curation.run_folder import append_lines
 from curation.settings import MeasureSettings
 from curation.steps.reporter import QUIET, Reporter
 
@@ -69,7 +69,7 @@ def classify(
             f"{path.parent}: {error.strerror}: the classifier's results cannot be stored there",
             f"set the environment variable {CACHE} to another folder",
         ) from None
-    cut_half_line(path)
+    _end_half_line(path)
     with reporter.tracked("sentiment", len(queue)) as advance:
         for start in range(0, len(queue), _AT_ONCE):
             some = queue[start : start + _AT_ONCE]
@@ -91,6 +91,12 @@ def _cache_file(about: dict[str, Any]) -> Path:
     folder = os.environ.get(CACHE)
     home = Path(folder) if folder else user_cache_path("curation")
     return home / "sentiment" / f"{hashlib.sha256(dump_json(about)).hexdigest()[:32]}.jsonl"
+
+
+def _end_half_line(path: Path) -> None:
+    """End the half line that a killed command left. It is not cut: the cache has no lock."""
+    if path.read_bytes()[-1:] not in {b"", b"\n"}:
+        append_lines(path, [b"\n"])
 
 
 def _key(text: str) -> str:

@@ -43,7 +43,7 @@ OPEN = ("rounds", "open", "intrasentence", "--platform", "files")
         ((*OPEN, "--term", "bakker"), "no kept term 'bakker'"),
         ((*OPEN, "--domain", "race"), "no domain 'race'"),
         (("rounds", "open", "review", "--name", "w"), "round w is of kind intrasentence"),
-        (("rounds", "open", "validation", "--platform", "files"), "no item that lacks labels"),
+        (("rounds", "open", "validation", "--platform", "files"), "every item has its labels"),
         (
             ("rounds", "open", "validation", "--platform", "files", "--of", "zz"),
             "round 'zz' has no items",

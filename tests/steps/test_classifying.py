@@ -153,6 +153,17 @@ def test_what_a_kill_left_is_asked_again_and_harms_no_line(
     assert [orjson.loads(line) for line in store.read_bytes().splitlines()[-3:]]
 
 
+def test_a_line_that_another_command_is_writing_is_not_taken_away(
+    folder: Path, cache: Path
+) -> None:
+    values(case(folder))
+    (store,) = cache.iterdir()
+    before = store.read_bytes() + b'["abc",0.1,0.'
+    store.write_bytes(before)
+    values(case(folder))
+    assert store.read_bytes() == before + b"\n"
+
+
 def test_where_nothing_can_be_kept_the_mend_names_the_variable(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
