@@ -19,6 +19,7 @@ Kind = Literal["intrasentence", "intersentence"]
 Gold = Literal["stereotype", "anti-stereotype", "unrelated"]
 Value = Literal["stereotype", "anti-stereotype", "unrelated", "related"]
 RoundKind = Literal["review", "intrasentence", "intersentence", "validation"]
+PlatformName = Literal["label_studio", "files"]
 FlagName = Literal["objective", "ungrammatical", "unknown_target"]
 Source = Literal["stereoset", "answers", "forms", "label_studio", "erased"]
 Severity = Literal["block", "warn", "note"]
@@ -175,7 +176,7 @@ class Round(Record):
 
     name: Id
     kind: RoundKind
-    platform: Literal["label_studio", "files"]
+    platform: PlatformName
     state: Literal["planned", "open", "closed"]
     seed: int
     labels: Literal["all", "needed"]

@@ -9,6 +9,7 @@ import typer
 
 import curation
 from curation.cli import app
+from curation.steps.pipeline import BY_NAME
 
 ROOT = Path(curation.__file__).parent
 SOURCES = {
@@ -173,6 +174,51 @@ def test_the_rule_sees_circles() -> None:
     assert set(imported(tree, typing=False, known={"a.b": 0})) == {"typing", "c"}
     assert set(imported(tree, known={"a.b": 0})) == {"typing", "a.b", "c"}
     assert set(imported(tree, functions=False, known={})) == {"typing", "a"}
+
+
+# --- steps --------------------------------------------------------------------------------------
+
+
+def names_compared(tree: ast.AST) -> list[str]:
+    """What is compared with a step's name: a variable or field called name, step or last.
+
+    Words such as "split" and "filter" have other uses, so other variables are left out.
+    """
+    compared = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+        elif isinstance(node, ast.Match):
+            sides = [node.subject, *(case.pattern for case in node.cases)]
+        else:
+            continue
+        called = {getattr(side, "id", getattr(side, "attr", "")) for side in sides}
+        holders = ast.Tuple | ast.List | ast.Set | ast.pattern
+        parts = [*sides, *(p for s in sides if isinstance(s, holders) for p in ast.walk(s))]
+        constants = {part.value for part in parts if isinstance(part, ast.Constant)}
+        if called & {"name", "step", "last"} and constants & BY_NAME.keys():
+            compared.append(ast.unparse(sides[0]))
+    return compared
+
+
+@pytest.mark.parametrize(
+    "module", [m for m in MODULES if m.split(".")[1:2] in (["steps"], ["cli"])]
+)
+def test_what_is_special_about_a_step_is_declared_at_the_step(module: str) -> None:
+    assert names_compared(tree_of(module)) == []
+
+
+def test_the_rule_sees_comparisons_of_names() -> None:
+    for text in (
+        'step.name == "release"',
+        '"fold" != name',
+        'step.name in ("select", "fold")',
+        '[s for s in steps if s.step == "select"]',
+        'match step.name:\n    case "select" | "fold":\n        pass',
+    ):
+        assert names_compared(ast.parse(text)), text
+    for text in ('cat.split == "split"', 'name == "dev"', 'steps["fold"].name == other.name'):
+        assert not names_compared(ast.parse(text)), text
 
 
 # --- models, printing, the command line ---------------------------------------------------------

@@ -14,10 +14,10 @@ from curation.cli.options import Where
 from curation.cli.results import show_results
 from curation.cli.score_options import GoldFiles, Scores, TieRule, Ties
 from curation.files import CurationError
+from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
 
 if TYPE_CHECKING:
-    from curation.models.rules import Family
     from curation.models.scoring import ModelSpec
     from curation.steps.scores.models import ScoredModel
     from curation.steps.source import Source
@@ -26,7 +26,7 @@ _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, err
 _DISK |= {errno.ENOTDIR, errno.EEXIST, errno.EISDIR}  # of the folder of scores, so of all models
 
 
-_FAMILIES = ("causal", "masked", "xlnet", "seq2seq")
+_FAMILIES = [name for name in get_args(Family) if name != "endpoint"]  # has --endpoint
 
 
 def _family(name: str) -> str:
@@ -267,8 +267,6 @@ def _score(
 
 def rules() -> None:
     """List the rules and profiles: what each computes, and for which models and CATs."""
-    from curation.models.rules import PROFILES, RULES, SOURCES, Family
-
     rows = [(name, ", ".join(r.families), _kinds(r.kinds), r.says) for name, r in RULES.items()]
     console.table("Rules", ["rule", "models", "CATs", "what it computes"], rows)
     console.table("Profiles", ["profile", "what it follows"], list(SOURCES.items()))

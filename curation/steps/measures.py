@@ -29,6 +29,7 @@ Settings = dict[str, Any]
 Report = dict[str, Any]
 WORDFREQ = "wordfreq"  # the reference that is not a file
 VADER = "vader"  # the sentiment that is not a model
+_OWN_FILES = {"sentiment": {"predictions": "sentiment_scores.json"}}  # step -> field -> file
 _SMALL = 1 << 24  # bytes: larger files are compared by size and time
 
 
@@ -86,9 +87,8 @@ def _common_settings(campaign: Campaign, *names: str) -> Settings:
 def kept_report(campaign: Campaign, name: str) -> Report:
     """What the step statistics, sentiment or keywords wrote when it last ran."""
     report = dict(read_json(campaign.measures / f"{name}.json"))
-    if name == "sentiment":
-        report["predictions"] = read_json(campaign.measures / "sentiment_scores.json")
-    return report
+    own = _OWN_FILES.get(name, {})
+    return report | {field: read_json(campaign.measures / file) for field, file in own.items()}
 
 
 # --- statistics ---------------------------------------------------------------------------------

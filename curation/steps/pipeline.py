@@ -24,6 +24,12 @@ from curation.steps.rounds import check, fold
 Settings = dict[str, Any]
 
 
+def delete_files(campaign: Campaign, files: Iterable[Path]) -> None:
+    """Delete a step's results; files that are already gone are skipped."""
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
 @dataclass(frozen=True)
 class Step:
     """One step.
@@ -39,6 +45,8 @@ class Step:
         needs: the steps whose results it reads.
         blocked: what keeps it from running, if anything does.
         applies: whether it runs on this machine; if not, its results are taken as they are.
+        delete: deletes its results after an erasure, if they cannot be computed again; None if
+            they are left as they are.
     """
 
     name: str
@@ -51,6 +59,7 @@ class Step:
     needs: tuple[str, ...] = ()
     blocked: Callable[[Campaign], CurationError | None] = lambda campaign: None
     applies: Callable[[Campaign], bool] = lambda campaign: True
+    delete: Callable[[Campaign, Iterable[Path]], None] | None = delete_files
 
     def state(self, campaign: Campaign) -> dict[str, Any]:
         """What ``is_current`` and ``run_step`` compare."""
@@ -70,6 +79,7 @@ STEPS: tuple[Step, ...] = (
         terms.settings,
         terms.inputs,
         terms.select,
+        delete=None,
     ),
     Step(
         "fold",
@@ -82,6 +92,7 @@ STEPS: tuple[Step, ...] = (
         needs=("select",),
         blocked=read.no_answers,
         applies=read.raw_is_here,
+        delete=None,
     ),
     Step(
         "check",
@@ -173,8 +184,10 @@ STEPS: tuple[Step, ...] = (
         release.inputs,
         release.release,
         needs=("fold", "split", "pitfalls"),
+        delete=release.delete,
     ),
 )
+BY_NAME = {step.name: step for step in STEPS}
 
 
 def with_needs(names: Iterable[str], steps: Iterable[Step] = STEPS) -> list[Step]:

@@ -2,8 +2,9 @@
 
 import difflib
 import hashlib
+import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,13 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         "labels_of_dropped_items": int((~counted.labels["item"].isin([c.id for c in cats])).sum()),
         "annotations": len(table),
     }
+
+
+def delete(campaign: Campaign, files: Iterable[Path]) -> None:
+    """Delete released files, and the folder of the version that the settings name."""
+    for file in files:
+        file.unlink(missing_ok=True)
+    shutil.rmtree(campaign.releases / campaign.settings.release.version, ignore_errors=True)
 
 
 def _warn_of_changes(campaign: Campaign, sums: Mapping[str, str], reporter: Reporter) -> None:

@@ -69,12 +69,12 @@ class Status(NamedTuple):
 
 def read_status(campaign: Campaign) -> Status:
     """Read the state of a campaign; changes nothing."""
-    steps = [step_status(campaign, step) for step in STEPS]
+    steps = {step.name: step_status(campaign, step) for step in STEPS}
     names = sorted({*campaign.round_names(), *round_files.planned_rounds(campaign)})
-    work = _work(campaign, {step.step: step for step in steps})
+    work = _work(campaign, steps)
     scores = score_runs(campaign)
     return Status(
-        steps=steps,
+        steps=[*steps.values()],
         rounds=[round_counts(campaign, name) for name in names],
         work=[progress for _, progress in work],
         scores=scores,
@@ -136,7 +136,7 @@ def _work(
 
 def _next(
     campaign: Campaign,
-    steps: Sequence[StepStatus],
+    steps: Mapping[str, StepStatus],
     work: "Sequence[tuple[RoundStatus, Progress]]",
     scores: Sequence[ScoreRun],
 ) -> str:
@@ -145,17 +145,16 @@ def _next(
             return f"{progress.round}: {round_status.advice(status, progress)}"
     if not campaign.round_names():
         return _next_before_answers(campaign, steps)
-    if fixes := [step.fix for step in steps if step.fix]:
+    if fixes := [step.fix for step in steps.values() if step.fix]:
         return fixes[0]
-    by_name = {step.step: step for step in steps}
-    fold, decided = by_name["fold"], by_name["filter"]
+    fold, decided = steps["fold"], steps["filter"]
     if fold.state == UP_TO_DATE and fold.counts and not fold.counts["items"]:
         return f"there are no items yet; 2-rounds/*/rejected.jsonl says why. {IMPORTS}"
     missing = decided.counts.get("too_few_labels", 0)
     if decided.state == UP_TO_DATE and not decided.counts["items_kept"]:
         if not missing:
             return "no item was kept; curation decisions filter says why"
-    elif any(step.state != UP_TO_DATE for step in steps):
+    elif any(step.state != UP_TO_DATE for step in steps.values()):
         return "curation run"
     if missing:
         return (
@@ -170,11 +169,11 @@ def _next(
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"
 
 
-def _next_before_answers(campaign: Campaign, steps: Sequence[StepStatus]) -> str:
+def _next_before_answers(campaign: Campaign, steps: Mapping[str, StepStatus]) -> str:
     wikidata = any(domain.properties for domain in campaign.settings.domains.values())
     if wikidata and not all(path.exists() for path in facts_files(campaign)):
         return f"curation terms query, or curation terms scan FILE; or {IMPORTS}"
-    if any(step.state != UP_TO_DATE for step in steps if step.step == "select"):
+    if steps["select"].state != UP_TO_DATE:
         return "curation terms select"
     return (
         "check 1-terms/candidates.csv and correct it in 1-terms/edits.csv; then "

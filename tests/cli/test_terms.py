@@ -14,9 +14,7 @@ import pytest
 
 from curation.files import read_records
 from curation.records import Count, Item, Term
-
-sys.path.append(str(Path(__file__).parents[1] / "terms"))
-from faulty import oxigraph
+from support.faulty import oxigraph
 
 Dump = Callable[..., Path]
 Line = dict[str, Any]

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from curation.records import Entity
 from curation.terms.dump import scan
 from curation.terms.facts import INSTANCE, FactRequest, Facts, languages
+from support.faulty import oxigraph
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "wikidata"
 PEOPLE, ENTITIES = REAL / "codex_people_dump.json.gz", REAL / "real_entities_dump.json.gz"
@@ -75,15 +75,13 @@ def test_real_entities_are_read_whole() -> None:
 def test_a_query_service_says_the_same(
     asks: tuple[FactRequest, ...], least: int, tmp_path: Path
 ) -> None:
-    sys.path.append(str(Path(__file__).parents[1] / "terms"))
-    faulty = pytest.importorskip("faulty")
     from curation.terms.query import query
     from curation.terms.wikidata import Service
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_PROXY", "*")
         with (
-            faulty.oxigraph(REAL / "codex_truthy.nt.gz", tmp_path) as url,
+            oxigraph(REAL / "codex_truthy.nt.gz", tmp_path) as url,
             Service(url, contact="curators@example.org", cache=tmp_path / "cache") as service,
         ):
             asked = query(service, asks, **CODES, least=least)

@@ -1,7 +1,6 @@
 """Real facts of Wikidata, about 13,213 people, from a real SPARQL engine on this machine."""
 
 import csv
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +11,7 @@ from curation.terms.dump import scan
 from curation.terms.facts import FactRequest, Facts, above, languages
 from curation.terms.query import query
 from curation.terms.wikidata import Service
-
-sys.path.append(str(Path(__file__).parents[1] / "terms"))
-from faulty import faulty, heavier_than, oxigraph
+from support.faulty import faulty, heavier_than, oxigraph
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "wikidata"
 pytestmark = [

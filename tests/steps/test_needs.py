@@ -14,6 +14,7 @@ from curation.manifest import Results
 from curation.steps import read
 from curation.steps.decisions import agreement_report
 from curation.steps.pipeline import (
+    BY_NAME,
     STEPS,
     Step,
     bring_up_to_date,
@@ -57,7 +58,7 @@ def test_every_result_is_in_the_list_of_a_campaigns_files(example: Path, step: S
 
 
 def test_the_rule_sees_a_result_that_is_not_declared(example: Path) -> None:
-    release = STEPS[-1]
+    release = BY_NAME["release"]
     reads_more = replace(
         release, inputs=lambda c: [*release.inputs(c), c.decisions / "agreement.json"]
     )
@@ -132,8 +133,8 @@ def test_before_answers_terms_are_selected_and_no_step_after_them(campaign: Camp
     with pytest.raises(CurationError, match="no answers yet; the terms are selected"):
         bring_up_to_date(campaign, "filter")
     assert [step.name for step in STEPS if last_run(campaign, step)] == ["select"]
-    assert current(campaign, STEPS[0])
-    assert not current(campaign, STEPS[1])
+    assert current(campaign, BY_NAME["select"])
+    assert not current(campaign, BY_NAME["fold"])
 
 
 def test_without_raw_answers_a_step_that_was_never_run_is_left_out(finished: Path) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faulty import Answer, Seen, faulty, oxigraph
 
 from curation.campaign import Campaign
 from curation.files import read_records
 from curation.records import Count, Entity, Term
+from support.faulty import Answer, Seen, faulty, oxigraph
 
 FACTS = """
 @prefix wd: <http://www.wikidata.org/entity/> .

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faulty import (
+
+import curation
+from curation.files import CurationError
+from curation.records import Count, Entity
+from curation.terms import sparql
+from curation.terms.facts import FactRequest, Facts
+from curation.terms.query import query
+from curation.terms.wikidata import GOES_ON, Service, TooHeavyError
+from support.faulty import (
     CUT,
     FAILED,
     GOOD,
@@ -29,14 +37,6 @@ from faulty import (
     oxigraph,
     rows,
 )
-
-import curation
-from curation.files import CurationError
-from curation.records import Count, Entity
-from curation.terms import sparql
-from curation.terms.facts import FactRequest, Facts
-from curation.terms.query import query
-from curation.terms.wikidata import GOES_ON, Service, TooHeavyError
 
 TRAPS = """
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>

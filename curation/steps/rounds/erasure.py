@@ -38,7 +38,8 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     gone = round_files.erased(campaign)
     manifest = read_manifest(campaign.rounds)
     # Before the first archive changes: the results of the step fold are no longer up to date.
-    steps = {name: run for name, run in manifest.steps.items() if name != "fold"}
+    steps = dict(manifest.steps)
+    steps.pop("fold", None)
     with writing(campaign.rounds / MANIFEST) as file:
         file.write(dump_json(Manifest(steps=steps).model_dump()))
     writers = standing.erased(round_files.read_standing(campaign))

@@ -1,6 +1,5 @@
 """Decides that a person's answers no longer count, and computes all results again."""
 
-import shutil
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -121,16 +120,11 @@ def _recompute(campaign: Campaign, steps: list[str], reporter: Reporter) -> str:
 
 
 def _delete_old(campaign: Campaign) -> None:
-    """Delete results of steps that could not be computed again, and the last release with them."""
-    version = campaign.settings.release.version
+    """Delete results that could not be computed again, unless their step leaves them."""
     for step in STEPS:
         run = last_run(campaign, step)
-        if step.name in ("select", "fold") or not run or current(campaign, step):
-            continue
-        for name in run.outputs:
-            (step.folder(campaign) / name).unlink(missing_ok=True)
-        if step.name == "release":
-            shutil.rmtree(campaign.releases / version, ignore_errors=True)
+        if step.delete and run and not current(campaign, step):
+            step.delete(campaign, [step.folder(campaign) / name for name in run.outputs])
 
 
 def _pseudonym(campaign: Campaign, who: str) -> str:

@@ -1,11 +1,10 @@
 """Planning a round: which terms or items, how many answers, what the forms show."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, writing
-from curation.records import Item, Kind, Round, RoundKind, Task, Term
+from curation.records import Item, Kind, PlatformName, Round, RoundKind, Task, Term
 from curation.rules import Votes, decide
 from curation.settings import DecisionSettings
 from curation.steps import read
@@ -28,7 +27,7 @@ def plan_round(
     campaign: Campaign,
     name: str,
     kind: RoundKind,
-    platform: Literal["label_studio", "files"],
+    platform: PlatformName,
     *,
     domains: Sequence[str] = (),
     terms: Sequence[str] = (),

@@ -1,11 +1,11 @@
 """Opens the platform of a round; the one place that knows platforms by their names."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from curation.campaign import Campaign
 from curation.files import CurationError
-from curation.records import KINDS, Round
+from curation.records import KINDS, PlatformName, Round
 from curation.rounds.platforms.interface import Platform, RoundAccess
 from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
@@ -13,8 +13,6 @@ from curation.steps.rounds import round_files, shown
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio
-
-PlatformName = Literal["label_studio", "files"]
 
 
 def open_platform(

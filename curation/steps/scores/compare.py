@@ -16,7 +16,7 @@ from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties
 from curation.steps.decisions import agreement_report
-from curation.steps.pipeline import STEPS, current
+from curation.steps.pipeline import BY_NAME, current
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.runs import current_runs, read_runs
 from curation.steps.source import Source
@@ -129,8 +129,7 @@ def read_agreement(source: Source) -> dict[str, Agreement]:
 
 def _terms_of_campaign(campaign: Campaign) -> list[dict[str, Any]]:
     """The rows of terms of ``agreement.json``, for the decisions that the campaign has now."""
-    steps = {step.name: step for step in STEPS}
-    if current(campaign, steps["filter"]) and not current(campaign, steps["agreement"]):
+    if current(campaign, BY_NAME["filter"]) and not current(campaign, BY_NAME["agreement"]):
         return list(agreement_report(campaign, measures=(), by=())["terms"])
     path = campaign.decisions / "agreement.json"
     return list(read_json(path)["terms"]) if path.exists() else []
