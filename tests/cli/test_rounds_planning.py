@@ -107,7 +107,7 @@ def test_what_a_closed_round_left_open_goes_into_the_next(desk: Any) -> None:
     assert here.bring("v1", rows).code == 0
     refused = here.run("rounds", "open", "validation", "--platform", "files")
     assert refused.code == 1
-    assert "in no open round" in refused.err
+    assert "is in an open round" in refused.err
     here.say("rounds", "close", "v1")
     # The one with three of a kind is decided; the other has one of five.
     assert here.open("v2")["answers_asked"] == 4
