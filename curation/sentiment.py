@@ -29,6 +29,6 @@ def vader(texts: Iterable[str], *, language: str) -> list[float]:
     try:
         from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
     except ImportError:
-        raise NotCheckedError(f"the package vaderSentiment is not installed: {INSTALL}") from None
+        raise NotCheckedError("the package vaderSentiment is not installed", INSTALL) from None
     reader: Any = SentimentIntensityAnalyzer()
     return [float(reader.polarity_scores(text)["compound"]) for text in texts]

@@ -37,7 +37,18 @@ _DOTLESS = {"az", "tr"}  # languages in which I is the capital of ı, and İ of 
 
 
 class NotCheckedError(Exception):
-    """A measure cannot be computed; the message says why, and what would help."""
+    """A measure cannot be computed: the ``reason``, and the ``fix`` if there is one.
+
+    ``str`` gives both.
+    """
+
+    def __init__(self, reason: str, fix: str = "") -> None:
+        super().__init__(f"{reason}: {fix}" if fix else reason)
+        self.reason = reason
+        self.fix = fix
+
+    def __reduce__(self) -> tuple[type["NotCheckedError"], tuple[str, str]]:
+        return type(self), (self.reason, self.fix)
 
 
 def base(language: str) -> str:
@@ -107,8 +118,8 @@ def _split(text: str, language: str) -> list[str]:
     # Chinese needs jieba. Japanese needs MeCab, which fails with runtime errors.
     except (ImportError, OSError, RuntimeError) as error:
         raise NotCheckedError(
-            f"wordfreq cannot split «{language}» into words ({str(error).strip() or 'no reason'}): "
-            f"{INSTALL} 'wordfreq[cjk]'"
+            f"wordfreq cannot split «{language}» into words ({str(error).strip() or 'no reason'})",
+            f"{INSTALL} 'wordfreq[cjk]'",
         ) from None
 
 
@@ -164,7 +175,7 @@ def listed(language: str) -> str:
     try:
         from wordfreq import available_languages
     except ImportError:
-        raise NotCheckedError(f"the package wordfreq is not installed: {INSTALL}") from None
+        raise NotCheckedError("the package wordfreq is not installed", INSTALL) from None
     # By default wordfreq takes the nearest language that it has, for example Dutch for Afrikaans.
     code = LISTED_AS.get(base(language), base(language))
     if code not in available_languages("best"):

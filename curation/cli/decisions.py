@@ -89,6 +89,7 @@ def agreement(
 
     3-decisions/agreement.json holds all of this; the options choose what is shown.
     """
+    from curation.decisions import tables
     from curation.decisions.agreement import GROUPS
     from curation.stats.agreement import MEASURES
 
@@ -112,7 +113,9 @@ def agreement(
         return
     measures = measures or report_measures(report)
     if as_csv:
-        _print_csv(report, measures, groups)
+        writer = csv.DictWriter(sys.stdout, tables.TIDY, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(tables.tidy(report, measures=measures, by=groups))
         return
     if exclude and not latex:
         console.say(
@@ -120,7 +123,10 @@ def agreement(
             "repeats are unchanged, and no later labels replace theirs."
         )
     for title, columns, rows in _tables(report, measures, groups):
-        (_print_latex if latex else console.table)(title, columns, rows)
+        if latex:
+            sys.stdout.write(tables.latex(title, columns, rows, show=console.show))
+        else:
+            console.table(title, columns, rows)
 
 
 def report_measures(report: dict[str, Any]) -> list[str]:
@@ -192,60 +198,6 @@ def _listed(text: str, allowed: tuple[str, ...]) -> list[str]:
 
 
 BY_TERM = ("agreement", "stereotype", "all")
-TIDY = ("by", "group", "scope", "gold", "measure", "value", "low", "high", "items", "labels")
-
-
-def _print_csv(report: dict[str, Any], measures: list[str], groups: list[str]) -> None:
-    """Print everything that was asked for as one long table, unrounded."""
-    writer = csv.DictWriter(sys.stdout, TIDY, lineterminator="\n")
-    writer.writeheader()
-    for r in report["measures"]:
-        if r["measure"] in measures and r["by"] in ["overall", *groups]:
-            low, high = r["ci"] or (None, None)
-            row = {"gold": r["classes"], "items": r["cats"], "low": low, "high": high}
-            writer.writerow({name: r.get(name) for name in TIDY} | row)
-    for t in report["terms"] if "term" in groups else ():
-        for scope, part, items in (
-            ("kept", t, t["cats"]),
-            ("decided", t["decided"], t["decided"]["items"]),
-        ):
-            row = {"by": "term", "group": f"{t['domain']}/{t['term']}", "scope": scope}
-            row |= {"measure": "% votes for gold", "items": items}
-            for gold in ("stereotype", "all"):
-                writer.writerow(row | {"gold": gold, "value": part[gold]})
-            chance = {"gold": "stereotype", "measure": "% agreement", "value": part["agreement"]}
-            writer.writerow(row | chance)
-    for a in report["annotators"] if "annotator" in groups else ():
-        row = {"by": "annotator", "group": a["annotator"], "labels": a["labels"]}
-        for key in ("with_others", "with_gold"):
-            measure = "% " + key.replace("_", " ")
-            writer.writerow(
-                row | {"scope": "all", "gold": "all", "measure": measure, "value": a[key]}
-            )
-    for r in report["retention"]:
-        row = {"by": "domain/kind", "group": f"{r['domain']}/{r['kind']}", "scope": "decided"}
-        row |= {"measure": "% retained", "value": r["retention"], "items": r["items"] - r["open"]}
-        writer.writerow(row)
-    for name, g in report["gold"].items():
-        row = {"by": "overall", "group": "overall", "scope": "all", "gold": "all"}
-        row |= {"measure": f"% gold differs from {name}", "value": g["share"]}
-        writer.writerow(row)
-
-
-def _print_latex(title: str, columns: list[str], rows: list[list[Any]]) -> None:
-    def safe(cell: Any) -> str:
-        text = console.show(cell).replace("–", "--")
-        for char in "%&_#":
-            text = text.replace(char, "\\" + char)
-        return text
-
-    words = [any(isinstance(row[n], str) for row in rows) for n in range(len(columns))]
-    sides = ["l" if word else "r" for word in words]
-    lines = [f"% {title}", f"\\begin{{tabular}}{{{''.join(sides)}}}", "\\toprule"]
-    lines += [" & ".join(map(safe, columns)) + r" \\", "\\midrule"]
-    lines += [" & ".join(map(safe, row)) + r" \\" for row in rows]
-    lines += ["\\bottomrule", "\\end{tabular}"]
-    sys.stdout.write("\n".join(lines) + "\n")
 
 
 @app.command("split")

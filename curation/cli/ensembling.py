@@ -1,6 +1,7 @@
 """``curation scores ensemble``: a model of models."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -57,14 +58,22 @@ def ensemble(
     because the weights were fitted there: compare the ensemble on test. The ensemble is saved
     beside the models, and «curation scores compare» shows it as a model.
     """
-    from curation.steps.scores.ensemble import fit_ensemble
-    from curation.steps.source import open_source, read_gold
+    from curation.steps.scores.ensemble import ensemble_splits, fit_ensemble
+    from curation.steps.source import open_source
 
-    def fit(splits: dict[str, Any], folder: Path) -> None:
+    if gold and not dev:
+        raise CurationError("--gold needs --dev", "name the gold file to fit the weights on")
+    if dev and not gold:
+        raise CurationError(
+            "--dev needs --gold", "leave --dev out: a campaign has its own dev CATs"
+        )
+    source = open_source(campaign, gold=gold, scores=scores)
+    splits = ensemble_splits(source, dev)
+    with source.campaign.lock() if source.campaign else nullcontext():
         fitted = fit_ensemble(
             members,
             splits,
-            folder,
+            source.scores,
             name=name,
             objective=objective.value,
             ties=ties.value,
@@ -72,28 +81,6 @@ def ensemble(
             reporter=console,
         )
         _show(fitted)
-
-    if gold:
-        if not dev:
-            raise CurationError("--gold needs --dev", "name the gold file to fit the weights on")
-        rest, fitted_on = read_gold(gold), read_gold(dev)
-        both = {cat.id for cat in rest} & {cat.id for cat in fitted_on}
-        if both:
-            raise CurationError(
-                f"CAT {min(both)} is in both --gold and --dev",
-                "fit the weights on CATs that are not scored",
-            )
-        fit({"gold": rest, "dev": fitted_on}, scores)
-        return
-    if dev:
-        raise CurationError(
-            "--dev needs --gold", "leave --dev out: a campaign has its own dev CATs"
-        )
-    source = open_source(campaign)
-    assert source.campaign
-    splits = {key: [cat for cat in source.cats if cat.split == key] for key in ("test", "dev")}
-    with source.campaign.lock():
-        fit(splits, source.scores)
 
 
 def _show(fitted: "FittedEnsemble") -> None:

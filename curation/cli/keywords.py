@@ -34,30 +34,17 @@ def count(
 
     Large files are split among the workers. Memory grows with the number of different words.
     """
-    from curation.files import CurationError
-    from curation.measures import counting
-    from curation.words import NotCheckedError
+    from curation.steps.counting import count_corpus
 
-    if not out.name.endswith((".tsv", ".tsv.gz")):
-        raise CurationError(
-            f"{out}: not a name for a table", "use a name that ends in .tsv.gz or .tsv"
-        )
-    total = sum(path.stat().st_size for path in files if path.is_file())
-    try:
-        with console.tracked("counting", total, bytes=True) as tell:
-            counts = counting.count(
-                files,
-                language=language,
-                engine=engine,
-                workers=workers or None,
-                field=field,
-                tell=tell,
-            )
-    except NotCheckedError as error:
-        reason, installs, package = str(error).partition(": pip install")
-        fix = f"pip install{package}" if installs else "words of this language cannot be counted"
-        raise CurationError(reason, fix) from None
-    counting.write_counts(out, counts)
+    counts = count_corpus(
+        files,
+        out,
+        language=language,
+        field=field,
+        engine=engine,
+        workers=workers or None,
+        reporter=console,
+    )
     size = sum(file["bytes"] for file in counts.files)
     several = f"{len(counts.files)} files" if len(counts.files) > 1 else "1 file"
     console.say(

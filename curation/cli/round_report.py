@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from curation.campaign import Campaign
 from curation.cli import console
 from curation.cli.importing import show_refused
-from curation.files import read_records
-from curation.records import Item, Round
+from curation.records import Round
 from curation.steps.rounds import round_status
-from curation.steps.rounds.check import describe_pitfalls, pitfalls
+from curation.steps.rounds.check import describe_pitfalls
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.running import NewAnswers
 
@@ -47,7 +46,7 @@ def show_new_answers(
     campaign: Campaign, round: Round, answers: NewAnswers, *, as_json: bool
 ) -> None:
     """Print what came into a round and how much of it was refused."""
-    counts, refused = answers
+    counts, refused = answers.counts, answers.refused
     if as_json:
         console.say_json({"round": round.name, **counts, "refused": dict(sorted(refused.items()))})
         return
@@ -59,8 +58,7 @@ def show_new_answers(
         )
     if refused:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
-    if places := pitfalls(campaign, round.name):
-        items = read_records(campaign.rounds / round.name / "items.jsonl", Item)
-        console.say(describe_pitfalls(places, round.name, len(items)))
+    if line := describe_pitfalls(answers.pitfalls, round.name, answers.items):
+        console.say(line)
     status = round_status.read_status(campaign, round)
     console.say(round_status.advice(status, round_status.progress_of(campaign, status)))

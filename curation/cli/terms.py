@@ -1,6 +1,5 @@
 """``curation terms``: where target terms come from, which are kept, and why."""
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,13 +9,11 @@ from curation.campaign import Campaign, open_campaign
 from curation.cli import console, story
 from curation.cli.options import FILE, Json, Where
 from curation.reasons import REASONS
-from curation.steps import read
 from curation.steps import terms as steps
-from curation.steps.facts import domain_asks, outdated_facts, query_facts, scan_facts
+from curation.steps.facts import outdated_facts, query_facts, scan_facts, tally_facts
 from curation.steps.pipeline import bring_up_to_date
 
 if TYPE_CHECKING:
-    from curation.terms.candidates import Candidate
     from curation.terms.facts import Facts
 
 app = typer.Typer(
@@ -107,20 +104,7 @@ def _show_facts(
     *,
     as_json: bool,
 ) -> None:
-    items = Counter((c.domain, c.property) for c in facts.counts)
-    statements = Counter[tuple[str, str]]()
-    for count in facts.counts:
-        statements[count.domain, count.property] += count.count
-    rows = [
-        {
-            "domain": ask.domain,
-            "property": property,
-            "items": items[ask.domain, property],
-            "statements": statements[ask.domain, property],
-        }
-        for ask in domain_asks(campaign, domains)
-        for property in ask.properties
-    ]
+    rows = tally_facts(campaign, facts, domains)
     if as_json:
         console.say_json({**counts, "found": rows, "entities": len(facts.entities)})
         return
@@ -147,28 +131,18 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     opened = open_campaign(campaign)
     with opened.lock():
         counts = bring_up_to_date(opened, "select", reporter=console).counts
-        candidates = read.selection(opened).candidates
-        items = read.read_items(opened)
-    old = steps.items_with_old_texts(candidates, items)
+        outcome = steps.outcome(opened)
+    old = outcome.old_texts
     if as_json:
-        rows = Counter((c.domain, c.status, c.reason or "") for c in candidates)
-        fates = [
-            {"domain": d, "status": s, "reason": r or None, "count": n}
-            for (d, s, r), n in rows.items()
-        ]
-        console.say_json({**counts, "fates": fates, "items_with_an_older_text": old})
+        console.say_json({**counts, "fates": outcome.fates, "items_with_an_older_text": old})
         return
-    by_domain = [
-        [domain, *_status_counts([c for c in candidates if c.domain == domain])]
-        for domain in opened.settings.domains
-    ]
-    console.table("Terms", ["domain", "candidates", "kept", "merged", "dropped"], by_domain)
-    reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
-    if reasons:
+    heads = ["domain", "candidates", "kept", "merged", "dropped"]
+    console.table("Terms", heads, [list(row.values()) for row in outcome.domains])
+    if outcome.reasons:
         console.table(
             "Not kept, in 1-terms/candidates.csv",
             ["reason", "count", "meaning"],
-            [(code, n, REASONS[code]) for code, n in reasons.most_common()],
+            [(code, n, REASONS[code]) for code, n in outcome.reasons.items()],
         )
     _warn_of_facts(opened)
     for text, ids in old.items():
@@ -178,11 +152,6 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
         )
     console.say(f"{counts['kept']} terms in {opened.terms / 'targets.jsonl'}")
     console.say("To change one, edit 1-terms/edits.csv. «curation terms explain TERM» shows why.")
-
-
-def _status_counts(candidates: "list[Candidate]") -> list[int]:
-    status = Counter(c.status for c in candidates)
-    return [len(candidates), status["kept"], status["merged"], status["dropped"]]
 
 
 def _warn_of_facts(campaign: Campaign) -> None:

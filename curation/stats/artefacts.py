@@ -139,7 +139,8 @@ def unigram(cats: Sequence[Cat], *, language: str) -> Scores:
     except (ImportError, OSError, RuntimeError) as error:
         raise NotCheckedError(
             f"wordfreq cannot split «{language}» into words "
-            f"({str(error).strip() or 'no reason given'}): pip install 'wordfreq[cjk]'"
+            f"({str(error).strip() or 'no reason given'})",
+            "pip install 'wordfreq[cjk]'",
         ) from None
     if 2 * unknown >= every:  # also of no words at all
         raise NotCheckedError(

@@ -1,5 +1,6 @@
 """Wikidata's facts on a campaign's domains, by query service or from a dump."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -202,6 +203,38 @@ def _keep(
         results.commit()
     finally:
         results.discard()
+
+
+def tally_facts(
+    campaign: Campaign, facts: "Facts", domains: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """How many items and statements were found for each property that the domains name.
+
+    Args:
+        campaign: the campaign.
+        facts: facts of these domains.
+        domains: the domains; by default all that name properties.
+
+    Returns:
+        For each domain and property: ``domain``, ``property``, ``items`` and ``statements``.
+
+    Raises:
+        CurationError: there is no such domain, or none of them names properties.
+    """
+    items, statements = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for count in facts.counts:
+        items[count.domain, count.property] += 1
+        statements[count.domain, count.property] += count.count
+    return [
+        {
+            "domain": ask.domain,
+            "property": property,
+            "items": items[ask.domain, property],
+            "statements": statements[ask.domain, property],
+        }
+        for ask in domain_asks(campaign, domains)
+        for property in ask.properties
+    ]
 
 
 def outdated_facts(campaign: Campaign) -> dict[str, list[str]]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_json, read_json, read_records, shipped
+from curation.files import CurationError, dump_json, read_json, shipped
 from curation.manifest import Results, read_manifest
-from curation.records import Cat
 from curation.steps.read import item_files, label_files, read_counted, read_items
 from curation.steps.reporter import Reporter
+from curation.steps.source import campaign_source
 
 
 def settings(campaign: Campaign) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     from curation.release import build
 
     settings, version = campaign.settings, campaign.settings.release.version
-    cats = read_records(campaign.decisions / "cats.jsonl", Cat)
+    cats = campaign_source(campaign).cats
     if not cats:
         raise CurationError(
             "no CAT was kept, so there is nothing to release",

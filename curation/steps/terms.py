@@ -4,7 +4,7 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, digest
@@ -95,6 +95,48 @@ def _warn_of_domains(campaign: Campaign, reporter: Reporter) -> None:
             reporter.warn(
                 f"{place} line {edit.line}: no domain {edit.domain!r}; did you mean {near[0]!r}?"
             )
+
+
+class Outcome(NamedTuple):
+    """What became of the candidates.
+
+    Attributes:
+        domains: for each domain: ``domain``, ``candidates``, ``kept``, ``merged``, ``dropped``.
+        fates: for each domain, status and reason: ``domain``, ``status``, ``reason``, ``count``.
+        reasons: how many candidates were not kept, by reason code, the most frequent first.
+        old_texts: the ids of items that use an older text or a second spelling, by term.
+    """
+
+    domains: list[dict[str, Any]]
+    fates: list[dict[str, Any]]
+    reasons: dict[str, int]
+    old_texts: dict[str, list[str]]
+
+
+def outcome(campaign: Campaign) -> Outcome:
+    """What becomes of the candidates, from all sources that the campaign has now."""
+    candidates = selection(campaign).candidates
+    rows = Counter((c.domain, c.status, c.reason or "") for c in candidates)
+    fates = [
+        {"domain": domain, "status": status, "reason": reason or None, "count": n}
+        for (domain, status, reason), n in rows.items()
+    ]
+    domains = []
+    for domain in campaign.settings.domains:
+        status = Counter(c.status for c in candidates if c.domain == domain)
+        kept, merged, dropped = status["kept"], status["merged"], status["dropped"]
+        domains.append(
+            {
+                "domain": domain,
+                "candidates": status.total(),
+                "kept": kept,
+                "merged": merged,
+                "dropped": dropped,
+            }
+        )
+    reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
+    old_texts = items_with_old_texts(candidates, read_items(campaign))
+    return Outcome(domains, fates, dict(reasons.most_common()), old_texts)
 
 
 def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[dict[str, Any]]:

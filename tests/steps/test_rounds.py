@@ -41,6 +41,7 @@ def test_a_round_is_opened_answered_topped_up_and_closed(
         ]
         came = import_answers(campaign, round, answers)
         assert came.counts == {"new": len(answers), "known": 0}
+        assert (came.items, came.pitfalls) == (1, [])
         assert came.refused == ({"blank_missing": 1} if items > 1 else {})
 
         # The refused answer took a place: one more is asked for, and only once.

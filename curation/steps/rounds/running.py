@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, now
-from curation.records import ROUND_KINDS, Round
+from curation.records import ROUND_KINDS, Pitfall, Round
 from curation.rounds.platforms.interface import Demand
 from curation.steps.pipeline import fold_answers
+from curation.steps.read import read_items
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status
+from curation.steps.rounds.check import pitfalls
 from curation.steps.rounds.planning import fresh_name, plan_round
 from curation.steps.rounds.platform import open_platform, platform_name
 from curation.steps.rounds.reviews import apply_reviews
@@ -26,10 +28,19 @@ class OpenedRound(NamedTuple):
 
 
 class NewAnswers(NamedTuple):
-    """What came into a round: answers counted by what they are, and refused ones by reason."""
+    """What came into a round.
+
+    Attributes:
+        counts: answers by what they are.
+        refused: newly refused answers, by reason code.
+        items: how many items the round has now.
+        pitfalls: the known pitfalls of these items.
+    """
 
     counts: dict[str, int]
     refused: Counter[str]
+    items: int
+    pitfalls: list[Pitfall]
 
 
 def open_round(
@@ -115,7 +126,23 @@ def pull_round(
     before = round_files.refusals(campaign)
     pulled = open_platform(campaign, round, reporter=reporter).pull(full=full)
     fold_answers(campaign, reporter=reporter)
-    return NewAnswers(pulled._asdict(), round_files.new_refusals(campaign, before))
+    return new_answers(campaign, round, pulled._asdict(), before)
+
+
+def new_answers(
+    campaign: Campaign, round: Round, counts: dict[str, int], before: round_files.Refusals
+) -> NewAnswers:
+    """What came into a round, once its answers are folded.
+
+    Args:
+        campaign: the campaign.
+        round: the round.
+        counts: answers by what they are.
+        before: ``round_files.refusals`` before the answers came in.
+    """
+    items = sum(item.round == round.name for item in read_items(campaign))
+    refused = round_files.new_refusals(campaign, before)
+    return NewAnswers(counts, refused, items, pitfalls(campaign, round.name))
 
 
 def refresh_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> None:

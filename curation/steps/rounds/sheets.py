@@ -19,7 +19,7 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.platform import open_platform
-from curation.steps.rounds.running import NewAnswers
+from curation.steps.rounds.running import NewAnswers, new_answers
 
 Share = list[tuple[Task, int]]
 """Tasks of a table, each with the number of answers that it asks for."""
@@ -114,7 +114,7 @@ def import_answers(
     delivery = archive.deliver(raw, "forms", rows, gone=gone)
     fold_answers(campaign, reporter=reporter)
     counts = {"new": delivery.added, "known": delivery.known}
-    return NewAnswers(counts, round_files.new_refusals(campaign, before))
+    return new_answers(campaign, round, counts, before)
 
 
 def read_answers(file: Path) -> list[dict[str, Any]]:

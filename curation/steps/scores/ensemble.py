@@ -16,6 +16,7 @@ from curation.scores.weights import Objective
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.runs import current_runs, read_runs
+from curation.steps.source import Source, read_gold
 
 
 class FittedEnsemble(NamedTuple):
@@ -36,6 +37,32 @@ class FittedEnsemble(NamedTuple):
     weights: dict[str, float]
     flags: dict[str, list[str]]
     left_out: int
+
+
+def ensemble_splits(source: Source, dev: Sequence[Path] | None = None) -> dict[str, list[Cat]]:
+    """The CATs to score and the dev CATs to fit the weights on.
+
+    Args:
+        source: a campaign, or the gold files to score.
+        dev: with gold files: the gold files to fit on. A campaign has its own dev CATs.
+
+    Returns:
+        CATs by the name of their split: test and dev of a campaign, gold and dev of gold files.
+
+    Raises:
+        CurationError: a dev file is not a gold file or overlaps another, or a CAT is in both the
+            source and a dev file.
+    """
+    if source.campaign:
+        return {name: [c for c in source.cats if c.split == name] for name in ("test", "dev")}
+    fitted_on = read_gold(dev or ())
+    both = {cat.id for cat in source.cats} & {cat.id for cat in fitted_on}
+    if both:
+        raise CurationError(
+            f"CAT {min(both)} is in both --gold and --dev",
+            "fit the weights on CATs that are not scored",
+        )
+    return {"gold": source.cats, "dev": fitted_on}
 
 
 def fit_ensemble(
