@@ -598,7 +598,7 @@ def test_edits_stand_in_the_candidates_with_their_notes(run: Any, selected: Path
         (["cook,keep", "cook,drop"], "edits.csv lines 2 and 3: keep and drop for 'cook'"),
         (
             ["cook,merge,pilot", "pilot,merge,cook"],
-            "edits.csv line 3: 'pilot' and 'cook' are merged",
+            "edits.csv line 3: merging 'pilot' into 'cook' makes a circle",
         ),
         (["cook,rename,pilot"], "edits.csv line 2: 'pilot' is a term already"),
     ],

@@ -78,7 +78,7 @@ def test_two_lines_that_contradict_are_both_named(one: str, two: str, says: str)
     with pytest.raises(CurationError) as caught:
         read(one, "d,other,keep", two)
     assert caught.value.what == says
-    assert caught.value.fix == "delete this line, or another line of the circle"
+    assert caught.value.fix == "delete one of the lines"
 
 
 def test_lines_that_agree_or_speak_of_other_domains_do_not_contradict() -> None:
