@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import curation.cli  # noqa: F401 — delete this when no step imports the command line
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.rounds.tables import read_rows
