@@ -2,8 +2,8 @@
 
 Such a folder has a lock, a JSON file that identifies the work, and results. If the identity differs
 from what is asked for now, the results must not be mixed: the caller moves them to ``superseded/``
-or refuses. Lines are appended whole; ``cut_half_line`` repairs a file after a killed command. It
-must hold the lock. The cache has none and is only appended to.
+or refuses. Lines are appended whole. ``cut_half_line`` repairs a file after a killed command; call
+it only while you hold the lock. The cache of classifications has no lock and is only appended to.
 """
 
 import os

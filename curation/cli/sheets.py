@@ -80,5 +80,5 @@ def import_(
     rows = sheets.read_answers(file)
     with opened.lock():
         chosen = round_files.read_round(opened, round)
-        answers = sheets.import_answers(opened, chosen, rows, consent=consent, reporter=console)
+        answers = sheets.import_round(opened, chosen, rows, consent=consent, reporter=console)
     round_report.show_new_answers(opened, chosen, answers, as_json=as_json)

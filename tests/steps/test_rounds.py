@@ -9,7 +9,7 @@ from curation.files import CurationError
 from curation.rounds.tables import read_rows
 from curation.steps.rounds.exclusion import decide_on_person
 from curation.steps.rounds.running import close_round, open_round, pull_round, top_up_round
-from curation.steps.rounds.sheets import export_round, import_answers
+from curation.steps.rounds.sheets import export_round, import_round
 
 STUDY = '[study]\ninstitution = "A"\ncontact = "a@example.invalid"\nethics = "e"\npay = "p"\n'
 WORDS = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "octal"}
@@ -38,7 +38,7 @@ def test_a_round_is_opened_answered_topped_up_and_closed(
             {"task_id": task["task_id"], "annotator": "w1", "template": text, **WORDS, **consent}
             for task, text in zip(tasks, ("The baker sang BLANK.", "No gap."), strict=False)
         ]
-        came = import_answers(campaign, round, answers)
+        came = import_round(campaign, round, answers)
         assert came.counts == {"new": len(answers), "known": 0}
         assert (came.items, came.pitfalls) == (1, [])
         assert came.refused == ({"blank_missing": 1} if items > 1 else {})

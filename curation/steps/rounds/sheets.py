@@ -72,7 +72,7 @@ def export_round(
     return _write(campaign, round, shares, to)
 
 
-def import_answers(
+def import_round(
     campaign: Campaign,
     round: Round,
     rows: Sequence[dict[str, Any]],
