@@ -1,18 +1,22 @@
 """A campaign's folder: its layout and its lock."""
 
 import os
+import platform
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from curation.files import CurationError, now, sweep, writing
+from curation.files import CurationError, now, writing
+from curation.leftovers import sweep
 from curation.settings import Settings, read_settings, settings_text
 
 SETTINGS = "campaign.toml"
+GROUPS = {"terms", "rounds", "import", "decisions", "measures", "scores", "release"}
+"""The groups of commands, whose second word is a command too, and not an argument."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +94,10 @@ class Campaign:
             ) from None
         try:
             sweep(self.root)
-            command = " ".join(["curation", *sys.argv[1:]])
-            with writing(holder) as file:
-                file.write(f"«{command}» (process {os.getpid()}, since {now()})".encode())
+            with writing(holder, private=True) as file:
+                process = f"process {os.getpid()} on {platform.node()}"
+                file.write(f"«{_command()}» ({process}, since {now()})".encode())
+            protect(self.root)
             yield
         finally:
             holder.unlink(missing_ok=True)
@@ -115,14 +120,47 @@ def open_campaign(root: Path) -> Campaign:
     return Campaign(root, read_settings(path))
 
 
-IGNORED = """# raw answers stay on this machine
-2-rounds/*/raw/
-2-rounds/*/rejected.jsonl
-tasks/
-1-terms/answers/
-.lock*
-.*.tmp
-"""
+def _command() -> str:
+    """The name of the command that runs. Its arguments may hold passwords and are left out."""
+    words = sys.argv[1:]
+    return " ".join(["curation", *words[: 2 if words and words[0] in GROUPS else 1]])
+
+
+# --- private files ------------------------------------------------------------------------------
+
+PRIVATE = (
+    "2-rounds/*/raw/",
+    "2-rounds/*/tasks.jsonl",
+    "2-rounds/*/items.jsonl",
+    "2-rounds/*/rejected.jsonl",
+    "2-rounds/*/pitfalls.jsonl",
+    "2-rounds/people.jsonl",
+    "2-rounds/standing.jsonl",
+)
+"""Files that only their owner may read: what people sent, what writers meant, who is excluded."""
+NOTE = "# raw answers, and what writers meant, stay on this machine (docs/campaign.md, Privacy)"
+IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".*.tmp")
+
+
+def protect(root: Path) -> None:
+    """Keep a campaign's private files out of version control and from other users.
+
+    Lines that ``.gitignore`` lacks are added at its end. Lines of the team stay, and a line
+    ``!PATTERN`` keeps a pattern out. Files that others can read get mode 600.
+    """
+    path = root / ".gitignore"
+    content = path.read_bytes() if path.exists() else b""
+    there = {line.strip() for line in content.decode("utf-8", "replace").splitlines()}
+    lacking = [line for line in IGNORED if not {line, f"!{line}"} & there]
+    if lacking:
+        before = content.rstrip() + b"\n\n" if content.strip() else b""
+        with writing(path) as file:
+            file.write(before + "\n".join([NOTE, *lacking, ""]).encode())
+    for pattern in PRIVATE:
+        for private in root.glob(f"{pattern}*" if pattern.endswith("/") else pattern):
+            with suppress(FileNotFoundError, PermissionError):  # it may be another user's
+                if private.is_file() and not private.is_symlink() and private.stat().st_mode & 0o77:
+                    private.chmod(0o600)
 
 
 def create_campaign(root: Path, settings: Settings) -> Campaign:
@@ -142,10 +180,7 @@ def create_campaign(root: Path, settings: Settings) -> Campaign:
         )
     try:
         root.mkdir(parents=True, exist_ok=True)
-        ignored = root / ".gitignore"
-        before = ignored.read_text("utf-8").rstrip() + "\n\n" if ignored.exists() else ""
-        with writing(ignored) as file:
-            file.write((before + IGNORED).encode())
+        protect(root)
         with writing(root / SETTINGS) as file:
             file.write(settings_text(settings).encode())
     except (PermissionError, NotADirectoryError, FileExistsError) as error:

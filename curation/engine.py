@@ -4,11 +4,14 @@ import importlib
 import logging
 import multiprocessing as mp
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from multiprocessing import resource_tracker
 from typing import Any, Literal, TypeVar
 
 from curation.files import CurationError
@@ -45,10 +48,11 @@ def map_shards(
     [1, 3]
     """
     results = {}
-    for index, result in each_shard(work, shards, engine=engine, workers=workers):
-        results[index] = result
-        if tell:
-            tell(index)
+    with closing(each_shard(work, shards, engine=engine, workers=workers)) as each:
+        for index, result in each:
+            results[index] = result
+            if tell:
+                tell(index)
     return [results[index] for index in range(len(shards))]
 
 
@@ -59,9 +63,10 @@ def each_shard(
     engine: Engine = "local",
     workers: int | None = None,
     gpus: float = 0,
-) -> Iterator[tuple[int, T]]:
+) -> Generator[tuple[int, T], None, None]:
     """Apply ``work`` to each shard, and yield each result when it is ready.
 
+    Close it if you do not read it to the end (``contextlib.closing``), so that its processes end.
     If there is only one shard or one worker, the work runs in this process with either engine.
 
     Args:
@@ -95,13 +100,15 @@ def each_shard(
 
 def _in_processes(
     work: Callable[[S], T], shards: Sequence[S], workers: int | None
-) -> Iterator[tuple[int, T]]:
+) -> Generator[tuple[int, T], None, None]:
     workers = min(workers or os.cpu_count() or 1, len(shards))
     others = set(mp.active_children())
     # Spawn instead of fork: a fork can hang if the caller has threads.
-    pool = ProcessPoolExecutor(workers, mp_context=mp.get_context("spawn"))
+    context = mp.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
     try:
-        waiting = {pool.submit(work, shard): index for index, shard in enumerate(shards)}
+        with _deaf_to_ctrl_c():
+            waiting = {pool.submit(work, shard): index for index, shard in enumerate(shards)}
         while waiting:
             for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                 index = waiting.pop(future)
@@ -113,6 +120,32 @@ def _in_processes(
         raise
     finally:
         pool.shutdown()
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes that are started here ignore Ctrl-C: it reaches all, and this one ends the others.
+
+    They inherit the blocked signal; for this process it waits until the end of the block.
+    """
+    resource_tracker.ensure_running()  # otherwise it would unblock the signal itself
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent() -> None:
+    """Let a worker end when the command is killed; otherwise it would wait for work forever."""
+    parent = mp.parent_process()
+
+    def watch() -> None:
+        if parent:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _result(future: "Future[T]") -> T:
@@ -134,7 +167,7 @@ def _died() -> CurationError:
 
 def _on_ray(
     work: Callable[[S], T], shards: Sequence[S], workers: int | None, gpus: float
-) -> Iterator[tuple[int, T]]:
+) -> Generator[tuple[int, T], None, None]:
     with _cluster(min(workers or os.cpu_count() or 1, len(shards))) as ray:
 
         def run(shard: S) -> T:  # Ray accepts only plain functions, not partial() or builtins

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from curation.addresses import hide_secrets
+from curation.leftovers import beside
 from curation.records import Record
 
 if TYPE_CHECKING:
@@ -29,10 +31,12 @@ CHUNK = 50_000  # lines to parse at once, to limit the memory for a large table
 class CurationError(Exception):
     """An error that the user can fix: ``what`` is wrong, and the ``fix``.
 
-    Python shows both in a traceback; ``str`` gives ``what`` alone.
+    Python shows both in a traceback; ``str`` gives ``what`` alone. Passwords and keys in addresses
+    are left out of both.
     """
 
     def __init__(self, what: str, fix: str = "") -> None:
+        what, fix = hide_secrets(what), hide_secrets(fix)
         super().__init__(what)
         self.what = what
         self.fix = fix
@@ -301,18 +305,20 @@ def digest(path: Path) -> str | None:
         return None
 
 
-def beside(path: Path) -> Path:
-    """The temporary path of a file while it is written; ``sweep`` finds files with such names."""
-    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
-
-
 @contextmanager
-def staging(path: Path) -> Iterator[Any]:
-    """Write a file under a temporary name; an incomplete file is deleted."""
+def staging(path: Path, *, private: bool = False) -> Iterator[Any]:
+    """Write a file under a temporary name; an incomplete file is deleted.
+
+    Args:
+        path: the file.
+        private: only its owner may read the file.
+    """
     hidden = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with hidden.open("wb") as file:
+            if private:
+                os.fchmod(file.fileno(), 0o600)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -324,11 +330,15 @@ def staging(path: Path) -> Iterator[Any]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[Any]:
-    """Write a file that replaces the old one only when it is complete."""
-    with staging(path) as file:
-        yield file
-    os.replace(beside(path), path)
+def writing(path: Path, *, private: bool = False) -> Iterator[Any]:
+    """Write a file that replaces the old one only when it is complete; see ``staging``."""
+    try:
+        with staging(path, private=private) as file:
+            yield file
+        os.replace(beside(path), path)
+    except BaseException:  # also if the command is interrupted between the two
+        beside(path).unlink(missing_ok=True)
+        raise
     sync(path.parent)
 
 
@@ -339,12 +349,6 @@ def sync(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def sweep(folder: Path) -> None:
-    """Delete half-written files of a killed command. Call it only under the campaign's lock."""
-    for path in folder.rglob(".*.tmp"):
-        path.unlink(missing_ok=True)
 
 
 def dump_line(record: Record) -> bytes:

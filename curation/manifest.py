@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from curation import __version__
 from curation.files import (
     CurationError,
-    beside,
     digest,
     dump_json,
     dump_line,
@@ -25,6 +24,7 @@ from curation.files import (
     sync,
     writing,
 )
+from curation.leftovers import beside
 from curation.records import Manifest, Record, StepRun
 
 MANIFEST = "manifest.json"
@@ -37,16 +37,16 @@ class Results:
         self.folder = folder
         self.staged: list[Path] = []
 
-    def lines(self, name: str, lines: Iterable[bytes]) -> None:
-        """Stage a file from byte chunks."""
+    def lines(self, name: str, lines: Iterable[bytes], *, private: bool = False) -> None:
+        """Stage a file from byte chunks; a ``private`` one can be read by its owner alone."""
         place = self.folder / name
-        with staging(place) as file:
-            file.writelines(lines)
         self.staged.append(place)
+        with staging(place, private=private) as file:
+            file.writelines(lines)
 
-    def records(self, name: str, records: Iterable[Record]) -> None:
+    def records(self, name: str, records: Iterable[Record], *, private: bool = False) -> None:
         """Stage a JSONL file of records."""
-        self.lines(name, map(dump_line, records))
+        self.lines(name, map(dump_line, records), private=private)
 
     def json(self, name: str, content: Any) -> None:
         """Stage a JSON file."""

@@ -106,9 +106,10 @@ def append_lines(path: Path, lines: Sequence[bytes]) -> None:
             while left:
                 left = left[file.write(left) :]
             os.fsync(file.fileno())
-        except OSError as error:  # the disk is full: no half line stays
+        except BaseException as error:  # the disk is full, or Ctrl-C: no half line stays
             file.truncate(before)
-            error.filename = str(path)
+            if isinstance(error, OSError):
+                error.filename = str(path)
             raise
 
 

@@ -19,7 +19,6 @@ from curation.files import (
     read_records,
     read_table,
     read_text,
-    sweep,
     writing,
 )
 from curation.records import VALUES, Annotation, Label
@@ -270,15 +269,6 @@ def test_a_file_is_on_the_disk_before_it_takes_its_place_and_its_name_afterwards
     with writing(path) as file:
         file.write(b"whole")
     assert done == [path.stat().st_ino, "replaced", tmp_path.stat().st_ino]
-
-
-def test_sweeping_takes_half_files_away_and_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "sub").mkdir()
-    for name in ("sub/.a.jsonl.12.tmp", "sub/a.tmp", "sub/.hidden", "a.jsonl"):
-        (tmp_path / name).write_bytes(b"x")
-    sweep(tmp_path)
-    left = [p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()]
-    assert sorted(left) == ["a.jsonl", "sub/.hidden", "sub/a.tmp"]
 
 
 def test_a_digest_is_sha256_and_none_where_nothing_is(tmp_path: Path) -> None:

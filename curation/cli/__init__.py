@@ -6,6 +6,7 @@ when a command needs them, so that ``curation --help`` answers at once.
 
 import errno
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from curation import __version__
+from curation.addresses import hide_secrets
 from curation.cli import (
     console,
     decisions,
@@ -114,5 +116,13 @@ def main() -> None:
         elif error.filename:
             console.fail(f"{place}{error.strerror}", "use another file")
         else:
-            raise
+            _report_fault()
         sys.exit(1)
+    except Exception:
+        _report_fault()
+        sys.exit(1)
+
+
+def _report_fault() -> None:
+    """Show the traceback of a fault of curation; the addresses in it may hold passwords."""
+    sys.stderr.write(hide_secrets(traceback.format_exc()))

@@ -23,6 +23,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from curation.addresses import hide_secrets
+
 # A pipe has no width of its own, so tables are not cut there.
 _PIPE = 160
 out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE)
@@ -46,19 +48,19 @@ def heading(text: str) -> None:
 
 def note(text: str) -> None:
     """Print what is happening, on standard error."""
-    err.print(text, style="dim", markup=False)
+    err.print(hide_secrets(text), style="dim", markup=False)
 
 
 def warn(text: str) -> None:
     """Print a warning on standard error."""
-    err.print(f"warning: {text}", style="yellow", markup=False)
+    err.print(f"warning: {hide_secrets(text)}", style="yellow", markup=False)
 
 
 def fail(problem: str, fix: str = "") -> None:
     """Print an error on standard error: the problem, and its fix."""
-    err.print(f"error: {problem}", style="red", markup=False)
+    err.print(f"error: {hide_secrets(problem)}", style="red", markup=False)
     if fix:
-        err.print(f"fix:   {fix}", markup=False)
+        err.print(f"fix:   {hide_secrets(fix)}", markup=False)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from curation.cli.options import FILE
 from curation.files import dump_json, writing
+from curation.leftovers import sweep_beside
 
 GoldFiles = Annotated[
     list[Path] | None,
@@ -101,5 +102,6 @@ def write_text(path: Path | None, text: str) -> None:
 
 
 def _write_file(path: Path, content: bytes) -> None:
+    sweep_beside(path)
     with writing(path) as file:
         file.write(content)

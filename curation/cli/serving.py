@@ -11,6 +11,7 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Where
 from curation.files import CurationError
+from curation.interrupts import SIGNALS
 from curation.rounds.platforms.label_studio.servers import ROLES, folder, home
 
 
@@ -55,8 +56,6 @@ def serve(
     executable = local.prepare(home(), console.note)
     running: list[local.Instance] = []
     ended = threading.Event()
-    for end in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(end, lambda *_: ended.set())
     try:
         for name in roles:
             place = local.Place(name, folder(id, name), port + list(ROLES).index(name))
@@ -69,6 +68,8 @@ def serve(
             console.say(f"  owner       {instance.email}, password in {place.folder}/owner.json")
             console.say(f"  annotators  {server.invite(reset=new_links)}")
         console.say("Press Ctrl-C to stop. In another window: curation rounds open KIND")
+        for end in SIGNALS:  # from now on this is how the command ends, and not an interruption
+            signal.signal(end, lambda *_: ended.set())
         while not ended.wait(1):
             dead = [i.place for i in running if i.process.poll() is not None]
             if dead:

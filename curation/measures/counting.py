@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +22,7 @@ import orjson
 
 from curation.engine import Engine, each_shard
 from curation.files import CurationError, digest, read_bytes, writing
+from curation.leftovers import sweep_beside
 from curation.measures.reading import Shard, blocks, fault, shards
 from curation.measures.tallying import Tally
 from curation.words import UNSPACED, base, words, words_of_each
@@ -91,18 +93,22 @@ def count(
     parts = shards(paths, language=language, field=field, workers=workers or os.cpu_count() or 1)
     totals: Counter[str] = Counter()
     lines, tokens = [0] * len(paths), [0] * len(paths)
-    with ThreadPoolExecutor(1) as pool:  # not in the workers: they never read a whole file
+    pool = ThreadPoolExecutor(1)  # not in the workers: they never read a whole file
+    try:
         digests = pool.map(digest, paths)
-        for index, part in each_shard(_count_shard, parts, engine=engine, workers=workers):
-            totals.update(part.counts)
-            lines[parts[index].file] += part.lines
-            tokens[parts[index].file] += part.counts.total()
-            if tell:
-                tell(parts[index].size)
+        with closing(each_shard(_count_shard, parts, engine=engine, workers=workers)) as each:
+            for index, part in each:
+                totals.update(part.counts)
+                lines[parts[index].file] += part.lines
+                tokens[parts[index].file] += part.counts.total()
+                if tell:
+                    tell(parts[index].size)
         files = [
             {"file": path.name, "sha256": sha256, "bytes": path.stat().st_size, "lines": number}
             for path, sha256, number in zip(paths, digests, lines, strict=True)
         ]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
     for path, total in zip(paths, tokens, strict=True):
         if not total:
             raise CurationError(
@@ -182,6 +188,7 @@ def write_counts(path: Path, counts: Counts) -> None:
     }
     rows = "".join(f"{word}\t{number}\n" for word, number in counts.counts.items())
     data = b"# " + orjson.dumps(head) + b"\n" + rows.encode("utf-8")
+    sweep_beside(path)
     with writing(path) as file:
         file.write(gzip.compress(data, 6, mtime=0) if path.name.endswith(".gz") else data)
 

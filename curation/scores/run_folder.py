@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, dump_line, now, read_records, sweep
+from curation.files import CurationError, dump_line, now, read_records
+from curation.leftovers import sweep
 from curation.models.rules import REVISED, family_named
 from curation.records import Rejection, Score
 from curation.run_folder import (

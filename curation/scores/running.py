@@ -6,6 +6,7 @@ associations without a score and their reasons, and ``results.json`` has lms, ss
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -195,15 +196,16 @@ def score_cats(
         gpus = 1 if job.identity.get("device") == "cuda" else 0
         shown = set()
         each = each_shard(score_shard, shards, engine=engine, workers=workers, gpus=gpus)
-        for index, done in each:
-            for text in done.notices:
-                if text not in shown:  # every worker sends it
-                    notice(text)
-                shown.add(text)
-            refused = _append(job, shards[index], done)
-            counts["refused"] += refused
-            counts["scored"] += len(done.scored) - refused
-            tell(shards[index].cats)
+        with closing(each):
+            for index, done in each:
+                for text in done.notices:
+                    if text not in shown:  # every worker sends it
+                        notice(text)
+                    shown.add(text)
+                refused = _append(job, shards[index], done)
+                counts["refused"] += refused
+                counts["scored"] += len(done.scored) - refused
+                tell(shards[index].cats)
         if shards or "tokens" not in read_run(job.folder):
             texts = [question.ask.text for _, asked in work for question in asked]
             note(job.folder, tokens=tokens_of(job.spec, texts))

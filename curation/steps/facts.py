@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import SETTINGS, Campaign
 from curation.engine import Engine
 from curation.files import CurationError, now
 from curation.manifest import Results
@@ -60,6 +60,12 @@ def query_facts(
     from curation.terms.wikidata import Service
 
     asks, settings = domain_asks(campaign, domains), campaign.settings.terms
+    if "@" in settings.endpoint and not endpoint:
+        raise CurationError(
+            f"{campaign.root / SETTINGS}, terms.endpoint: the address has a user name or a "
+            "password, and the file is shared",
+            "remove them there; put them into ~/.netrc, or into --endpoint for one command",
+        )
     service = Service(
         endpoint or settings.endpoint,
         contact=settings.contact,

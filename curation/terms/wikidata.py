@@ -12,7 +12,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Self
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import orjson
 import requests
@@ -23,6 +23,7 @@ from urllib3.exceptions import InvalidHeader, MaxRetryError, ReadTimeoutError
 from urllib3.util import Retry
 
 from curation import __version__
+from curation.addresses import hide_secrets
 from curation.files import CurationError, now, writing
 from curation.terms import sparql
 
@@ -31,6 +32,7 @@ ENDPOINTS = {
     "qlever": "https://qlever.dev/api/wikidata",
 }
 ADDRESS = re.compile(r"https?://[\w.:@%-]+([/?]\S*)?")
+WITH_NAME = re.compile(r"(?<=://)[^/?#]*@")
 CONTACT = re.compile(r"[^\s@()<>]+@[^\s@()<>]+\.[^\s@()<>]+|https?://[^\s()<>]+\.[^\s()<>]+")
 NEVER_THERE = (MaxRetryError, ProxyError, SSLError)
 HALFWAY = (requests.ConnectionError, ChunkedEncodingError, ContentDecodingError)
@@ -114,7 +116,9 @@ class Service:
             CurationError: the endpoint or the contact is not valid.
         """
         self.url = _address(endpoint)
-        self.host = urlsplit(self.url).netloc.rpartition("@")[2]
+        parts = urlsplit(self.url)
+        self.host = parts.netloc.rpartition("@")[2]
+        self._secrets = (parts.password or "", unquote(parts.password or ""))
         self.asked = self.cached = 0
         self.oldest: str | None = None
         self._cache, self._fresh, self._timeout = cache, fresh, timeout
@@ -163,7 +167,7 @@ class Service:
             return rows
         rows = self._ask(query)
         self.asked += 1
-        about = {"endpoint": self.url, "query": query, "asked_at": now()}
+        about = {"endpoint": hide_secrets(self.url), "query": query, "asked_at": now()}
         with writing(path) as file:
             file.write(orjson.dumps({**about, "results": {"bindings": rows}}))
         self._new.add(path)
@@ -172,7 +176,8 @@ class Service:
     # --- the answers on disk
 
     def _path(self, query: str) -> Path:
-        return self._cache / f"{sha256((self.url + query).encode()).hexdigest()}.json"
+        address = WITH_NAME.sub("", self.url)  # a password can be guessed from its digest
+        return self._cache / f"{sha256((address + query).encode()).hexdigest()}.json"
 
     def _kept(self, query: str) -> tuple[str, list[sparql.Row]] | None:
         path = self._path(query)
@@ -228,7 +233,8 @@ class Service:
 
     def _flaw(self, answer: requests.Response) -> _Flaw:
         status, text = answer.status_code, answer.content.decode("utf-8", "replace")
-        excerpt, time_given = sparql.gist(text), "Retry-After" in answer.headers
+        excerpt = hide_secrets(sparql.gist(text), *self._secrets)
+        time_given = "Retry-After" in answer.headers
         message = f"answered {status}: {excerpt}"
         if status == 200 and text.lstrip().startswith("<"):  # a smaller query would not help
             fix = (
@@ -255,7 +261,8 @@ class Service:
         elif status == 400:
             fix = "the service does not support standard SPARQL 1.1, or this is a bug: report it"
         elif "Location" in answer.headers:
-            fix = f"if you trust this address, set the endpoint to {answer.headers['Location']}"
+            place = hide_secrets(answer.headers["Location"], *self._secrets)
+            fix = f"if you trust this address, set the endpoint to {place}"
         elif status in {429, 503}:
             fix = f"the service is busy; run this again later; {GOES_ON}"
         raise CurationError(f"{self.host}: {message}", fix)
@@ -264,8 +271,9 @@ class Service:
 def _address(endpoint: str) -> str:
     url = ENDPOINTS.get(endpoint, endpoint)
     if not ADDRESS.fullmatch(url):
+        shown = endpoint if "://" in endpoint else endpoint.rpartition("@")[2]
         raise CurationError(
-            f"{endpoint!r} is not a query service",
+            f"{hide_secrets(shown)!r} is not a query service",
             f"use {' or '.join(ENDPOINTS)}, or an address that begins with https://",
         )
     return url

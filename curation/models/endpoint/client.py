@@ -134,16 +134,18 @@ class Endpoint:
         size = self._batch if self._form.many else 1
         batches = [prompts[n : n + size] for n in range(0, len(prompts), size)]
         self._server.stopped.clear()
-        with ThreadPoolExecutor(self._threads) as pool:
+        pool = ThreadPoolExecutor(self._threads)
+        try:
             running = {pool.submit(self._fetch, batch): len(batch) for batch in batches}
-            try:
-                for done in as_completed(running):
-                    done.result()
-                    tell(running[done])
-            except BaseException:
-                self._server.stopped.set()  # no other thread waits any longer
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+            for done in as_completed(running):
+                done.result()
+                tell(running[done])
+        except BaseException as error:
+            self._server.stopped.set()  # no other thread waits any longer
+            # An interrupted command does not wait for answers that are still to come.
+            pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+            raise
+        pool.shutdown()
 
     def _fetch(self, prompts: list[str]) -> None:
         try:

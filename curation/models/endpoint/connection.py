@@ -21,6 +21,7 @@ from urllib3.exceptions import InvalidHeader, ReadTimeoutError
 from urllib3.util import Retry
 
 from curation import __version__
+from curation.addresses import hide_secrets
 from curation.files import CurationError
 from curation.models.endpoint.echoes import TOO_LONG
 
@@ -94,6 +95,8 @@ class Connection:
             self._session.auth = _Bearer(self._secret)
         elif parts.username:
             self._session.auth = (unquote(parts.username), unquote(parts.password or ""))
+        password = parts.password or ""
+        self._secrets = (self._secret, password, unquote(password))
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, HTTPAdapter(pool_maxsize=threads))
 
@@ -144,7 +147,7 @@ class Connection:
 
     def _broken(self, error: requests.RequestException) -> _Failure:
         cause = error.args[0] if error.args else error
-        reason = _WHERE.sub("", str(getattr(cause, "reason", cause)))
+        reason = self._hidden(_WHERE.sub("", str(getattr(cause, "reason", cause))))
         if isinstance(error, requests.Timeout) or isinstance(cause, ReadTimeoutError):
             return _Failure(
                 f"no answer within {self._timeout:g} s", f"the server may be busy: {RESUMES}"
@@ -198,15 +201,15 @@ class Connection:
         if status in {401, 403}:
             reason, fix = f"does not accept the key: {reason}", KEY
         elif status == 404 and isinstance(content, dict) and "model" in gist.lower():
-            names = ", ".join(str(model.get("id")) for model in self.models()[:20])
+            names = self._hidden(", ".join(str(model.get("id")) for model in self.models()[:20]))
             fix = f"name a model that it has: {names}" if names else "check the name of the model"
         elif place := response.headers.get("Location"):
-            fix = f"if you trust this address, use it: {place}"
+            fix = f"if you trust this address, use it: {self._hidden(place)}"
         raise CurationError(f"{self.url}: {reason}", fix)
 
     def _hidden(self, text: str) -> str:
-        """A text without the key: some servers repeat it in errors."""
-        return text.replace(self._secret, "…") if self._secret else text
+        """A text without the key and the password: some servers repeat them in errors."""
+        return hide_secrets(text, *self._secrets)
 
 
 def host(url: str) -> str:
@@ -226,7 +229,7 @@ def _address(url: str) -> SplitResult:
     except ValueError:  # the port is not a number
         fits = False
     if not fits:
-        shown = url.rpartition("@")[2]
+        shown = hide_secrets(url.rpartition("@")[2])
         raise CurationError(f"{shown!r} is not an address", "write it as http://… or https://…")
     return parts._replace(path=parts.path.rstrip("/").removesuffix("/completions"))
 

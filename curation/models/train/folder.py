@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import torch
 
 from curation.files import CurationError, writing
+from curation.leftovers import sweep
 from curation.models.heads import REPORT
 from curation.run_folder import differences, locked, read_identity
 
 CHECKPOINT = "checkpoint.pt"
 # What any training leaves if it failed or was killed before it wrote its settings.
-_NOTHING_YET = re.compile(r"\.train-\w+\.(lock|json\.\d+\.tmp)")
+_NOTHING_YET = re.compile(r"\.train-\w+\.(lock|json\.[\w-]+\.tmp)")
 FREE = ("device", "checkpoint_every")  # settings that may change before a training continues
 _CHANGED = {"base": "the model's files", "corpus": "the corpus"}
 
@@ -84,8 +85,7 @@ def has_ended(
             "name a new folder with --out",
         )
     # A killed training leaves these. Only now is it certain that the folder is ours.
-    for path in out.glob(".*.tmp"):
-        path.unlink(missing_ok=True)
+    sweep(out, below=False)
     if restart:
         for name in (*files.done, CHECKPOINT):
             (out / name).unlink(missing_ok=True)

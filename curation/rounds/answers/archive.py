@@ -99,7 +99,7 @@ def deliver(
     raw.mkdir(parents=True, exist_ok=True)
     raw.chmod(0o700)  # people's ids are in it
     segment = raw / f"{stamp}-{whole.hexdigest()[:12]}.jsonl"
-    with writing(segment) as file:
+    with writing(segment, private=True) as file:
         file.writelines(fresh)
     return Delivery(len(fresh), known, segment, erased)
 
@@ -149,7 +149,7 @@ def erase(
             else:
                 lines.append(line)
         if hit or changed:
-            with writing(segment) as file:
+            with writing(segment, private=True) as file:
                 file.writelines(lines)
         count += hit
     return count

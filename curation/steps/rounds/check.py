@@ -48,7 +48,7 @@ def check(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         ):
             by_round[round_of[pitfall.item or ""]].append(pitfall)
     for round, pitfalls in by_round.items():
-        results.records(f"{round}/pitfalls.jsonl", pitfalls)
+        results.records(f"{round}/pitfalls.jsonl", pitfalls, private=True)
     places = [pitfall for pitfalls in by_round.values() for pitfall in pitfalls]
     hit = len({pitfall.item for pitfall in places})
     return {"items": len(items), "items_hit": hit, "places": len(places)}

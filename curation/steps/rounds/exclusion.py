@@ -73,7 +73,7 @@ def decide_on_person(
     _check_action(person, action, standing.out(decisions).get(person, ("", ""))[0])
     before, cats = _counts(campaign), _cats(campaign)
     decisions.append(Standing(person=person, action=action, reason=reason, at=now()))
-    with writing(round_files.standing_file(campaign)) as file:
+    with writing(round_files.standing_file(campaign), private=True) as file:
         file.writelines(map(dump_line, decisions))
     erased = erase(campaign, person, reporter=reporter) if action == "erase" else 0
     failure = _recompute(campaign, computed, reporter)

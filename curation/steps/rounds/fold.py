@@ -62,17 +62,19 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
             **rules,
         )
     for round in rounds:
-        results.records(f"{round}/items.jsonl", (i for i in folded.items if i.round == round))
+        items = (item for item in folded.items if item.round == round)
+        results.records(f"{round}/items.jsonl", items, private=True)
         labels = (row for row in folded.labels if row.round == round)
         results.lines(f"{round}/labels.jsonl", stage.lines(labels))
-        results.records(f"{round}/rejected.jsonl", folded.rejections.get(round, []))
+        rejected = folded.rejections.get(round, [])
+        results.records(f"{round}/rejected.jsonl", rejected, private=True)
         if round in planned:
             results.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
             results.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
         if round in planned and planned[round].kind == "review":
             reviews = (r for r in folded.reviews if r.round == round)
             results.records(f"{round}/reviews.jsonl", reviews)
-    results.records("people.jsonl", folded.people)
+    results.records("people.jsonl", folded.people, private=True)
     return {
         "answers": seen.total(),
         "items": len(folded.items),

@@ -139,7 +139,7 @@ def write_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
 
 def rewrite_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
     """Write a round's tasks; what was asked for stays as it is."""
-    with writing(campaign.rounds / name / "tasks.jsonl") as file:
+    with writing(campaign.rounds / name / "tasks.jsonl", private=True) as file:
         file.writelines(map(dump_line, tasks))
 
 

@@ -76,6 +76,10 @@ def open_round(
     if known is None:
         raise CurationError(f"no kind of round {kind!r}", f"kinds: {', '.join(ROUND_KINDS)}")
     on = platform_name(platform)
+    if url:
+        from curation.rounds.platforms.label_studio.connection import check_address
+
+        check_address(url)
     taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
     name = name or fresh_name(campaign, kind, taken)
     round_files.check_name(name)

@@ -5,7 +5,6 @@ Call these functions only under the campaign's lock.
 
 import csv
 import io
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_text, writing
+from curation.leftovers import sweep_beside
 from curation.records import Round, Task
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
@@ -196,6 +196,7 @@ def _write(campaign: Campaign, round: Round, shares: Mapping[str, Share], to: Pa
 
     tasks = list({task.id: task for share in shares.values() for task, _ in share}.values())
     data = {row["task_id"]: row for row in shown.task_data(campaign, round, tasks)}
+    sweep_beside(to / round.name)
     exported = Exported(to / f"{round.name}-instructions.html", [])
     for old in to.glob(f"{round.name}*.csv"):  # of an earlier export; open tasks are written below
         if re.fullmatch(re.escape(round.name) + r"(-\d{3}|-who-gets-which)?\.csv", old.name):
@@ -211,8 +212,7 @@ def _write(campaign: Campaign, round: Round, shares: Mapping[str, Share], to: Pa
         exported.tables.append((path, len(share)))
     if len(shares) > 1:
         rows = [[path.name, p] for (path, _), p in zip(exported.tables, shares, strict=True)]
-        with writing(to / f"{round.name}-who-gets-which.csv") as file:
-            os.fchmod(file.fileno(), 0o600)  # it names people
+        with writing(to / f"{round.name}-who-gets-which.csv", private=True) as file:
             file.write(_csv([["file", "person"], *rows]).encode())
     return exported
 

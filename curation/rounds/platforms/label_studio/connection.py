@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import orjson
 import requests
 
+from curation.addresses import has_secrets, hide_secrets
 from curation.files import CurationError
 
 T = TypeVar("T")
@@ -90,11 +91,13 @@ class Connection:
             CurationError: nothing answers, or it is not a Label Studio, or it is too old, or the
                 key is wrong.
         """
-        self.url, self.timeout = url.rstrip("/"), timeout
+        self.url, self.timeout, self._key = url.rstrip("/"), timeout, key.strip()
         self._tell, self._waits, self._pause = tell, tuple(waits), pause
         parts = urlsplit(self.url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise CurationError(f"{url!r} is not an address", "write it as http://… or https://…")
+            shown = hide_secrets(url.rpartition("@")[2])
+            raise CurationError(f"{shown!r} is not an address", "write it as http://… or https://…")
+        check_address(url)
         if not key.strip() or not key.isascii():
             raise CurationError(f"no key for {self.url}", KEY)
         try:
@@ -108,7 +111,13 @@ class Connection:
         self._refused: type[Exception] = errors.ApiError
         self._lost: type[Exception] = httpx.TransportError
         self._unsent = (httpx.ConnectError, httpx.ConnectTimeout)
-        client = httpx.Client(timeout=timeout, trust_env=parts.hostname not in LOCAL)
+        try:
+            client = httpx.Client(timeout=timeout, trust_env=parts.hostname not in LOCAL)
+        except (ValueError, ImportError, httpx.InvalidURL) as error:  # of HTTP_PROXY and the like
+            raise CurationError(
+                f"{self.url}: the environment names a proxy that cannot be used ({error})",
+                "correct HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or unset them",
+            ) from None
         self.sdk: Any = self.do(
             lambda: sdk.LabelStudio(
                 # without the final slash the SDK renews tokens at the wrong address
@@ -246,6 +255,11 @@ class Connection:
         self._pause(seconds)
 
     def _flaw(self, error: Exception) -> _Flaw:
+        flaw = self._why(error)
+        message, fix = (hide_secrets(text, self._key) for text in (flaw.message, flaw.fix))
+        return flaw._replace(message=message, fix=fix)
+
+    def _why(self, error: Exception) -> _Flaw:
         if isinstance(error, self._lost):
             unsent = isinstance(error, self._unsent)
             why = str(error) or f"no answer within {self.timeout:g} s"
@@ -268,6 +282,19 @@ class Connection:
         if place := headers.get("location"):
             return _Flaw(message, f"if you trust this server, use its address: {place}")
         return _Flaw(message, "Label Studio does not accept what was sent; its answer says why")
+
+
+def check_address(url: str) -> None:
+    """Check that a server's address has nothing secret: it is stored in ``round.json``, and shown.
+
+    Raises:
+        CurationError: it has a user name, a password or a query; the message does not repeat them.
+    """
+    if has_secrets(url):
+        raise CurationError(
+            f"{hide_secrets(url)}: the address is given with a user name, a password or a query",
+            "leave them out, also in round.json; the key is read from LABEL_STUDIO_API_KEY",
+        )
 
 
 def healthy(url: str) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 import orjson
 from filelock import FileLock
 
+from curation.addresses import hide_secrets
 from curation.files import CurationError, read_json, writing
 from curation.rounds.platforms.label_studio import connection
 
@@ -116,14 +117,18 @@ def _install(command: list[str], tell: Tell) -> None:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, encoding="utf-8", errors="replace",
     ) as process:  # fmt: skip
-        for line in process.stdout or ():
-            last = line.strip() or last
-            if line.startswith("Collecting "):
-                packages += 1
-                if packages % 10 == 0:
-                    tell(f"{packages} packages so far")
-            elif line.startswith("Installing collected"):
-                tell(f"unpacking {packages} packages")
+        try:
+            for line in process.stdout or ():
+                last = line.strip() or last
+                if line.startswith("Collecting "):
+                    packages += 1
+                    if packages % 10 == 0:
+                        tell(f"{packages} packages so far")
+                elif line.startswith("Installing collected"):
+                    tell(f"unpacking {packages} packages")
+        except BaseException:  # interrupted: the installation must not go on alone
+            process.terminate()
+            raise
     if process.returncode:
         raise CurationError(
             f"Label Studio could not be installed: {last}",
@@ -173,12 +178,11 @@ def start(
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=place.folder,
             env=_environment(place, owner), start_new_session=True, umask=0o077,
         )  # fmt: skip
-    with writing(place.folder / "server.pid") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(f"{process.pid}\n".encode())
     url = f"http://{host}:{place.port}"
     instance = Instance(place, url, owner["key"], owner["email"], owner["password"], process)
     try:
+        with writing(place.folder / "server.pid", private=True) as file:
+            file.write(f"{process.pid}\n".encode())
         _wait(instance, patience)
     except BaseException:
         instance.stop()
@@ -192,7 +196,9 @@ def _wait(instance: Instance, patience: float) -> None:
         code = instance.process.poll()
         if code is not None or time.monotonic() > end:
             problem = f"ended with code {code}" if code is not None else "does not answer"
-            lines = instance.place.log.read_text("utf-8", "replace").splitlines()[-KEPT:]
+            log = instance.place.log.read_text("utf-8", "replace")
+            log = hide_secrets(log, instance.password, instance.key)
+            lines = log.splitlines()[-KEPT:]
             raise CurationError(
                 f"Label Studio for the {instance.place.name} {problem}:\n" + "\n".join(lines),
                 f"see the whole log, {instance.place.log}",
@@ -212,8 +218,7 @@ def _owner(place: Place) -> dict[str, str]:
             f"{path}: does not hold the owner's account", "restore it from a backup"
         )
     owner = {"email": OWNER, "password": secrets.token_urlsafe(18), "key": secrets.token_hex(20)}
-    with writing(path) as file:
-        os.fchmod(file.fileno(), 0o600)
+    with writing(path, private=True) as file:
         file.write(orjson.dumps(owner, option=orjson.OPT_INDENT_2))
     return owner
 

@@ -1,0 +1,51 @@
+"""Hides passwords and keys in addresses, so that messages can show them and files can store them.
+
+An address can hold a secret in its user information (``https://NAME:PASSWORD@host``), in the values
+of its query (``?token=KEY``) and behind ``#``. Redirects and errors of servers repeat addresses.
+"""
+
+import re
+
+HIDDEN = "…"
+_NAMED = re.compile(r"(?<=://)[^\s/?#]*@")
+# A password with a slash or a space: the part before it looks like a host with a strange port.
+_BROKEN = re.compile(
+    r"(?<=://)[^\s/?#:@\[\]]*:(?!\d*(?:[\s/?#'\"»,:;)]|$))(?:[^@\n]{0,99}@|[^\s/?#]*)"
+)
+_VALUE = re.compile(r"(?<=\S)((?:\?|&(?:amp;)?)[\w.~%\[\]-]+=)[^\s&#\"'<>»]+")
+_BARE = re.compile(r"(://[^\s?#\"'<>»]*\?)[^\s=&;#\"'<>»…]+(?=[\s#\"'<>»]|$)")
+_FRAGMENT = re.compile(r"(://[^\s#\"'<>»]*#)[^\s\"'<>»]*=[^\s\"'<>»]*")
+
+
+def hide_secrets(text: str, *secrets: str) -> str:
+    """A text whose addresses have no user information, no values in the query and no keys.
+
+    Args:
+        text: an address, or any text that may contain some.
+        secrets: passwords and keys that are hidden wherever they occur.
+
+    >>> hide_secrets("no answer from https://ann:pass@example.org/api?key=abc&page=2")
+    'no answer from https://example.org/api?key=…&page=…'
+    >>> hide_secrets("redirected to /login?token=abc#top")
+    'redirected to /login?token=…#top'
+    >>> hide_secrets("https://ann:pa/ss@example.org: no answer"), hide_secrets("http://[::1]:80/a")
+    ('https://example.org: no answer', 'http://[::1]:80/a')
+    >>> hide_secrets("the key k-1 is wrong", "k-1")
+    'the key … is wrong'
+    """
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, HIDDEN)
+    if "://" in text:
+        text = _BROKEN.sub("", _NAMED.sub("", text))
+        text = _FRAGMENT.sub(rf"\g<1>{HIDDEN}", _BARE.sub(rf"\g<1>{HIDDEN}", text))
+    return _VALUE.sub(rf"\g<1>{HIDDEN}", text) if "=" in text else text
+
+
+def has_secrets(address: str) -> bool:
+    """Whether an address has a part that can hold a secret: user information, query, fragment.
+
+    >>> has_secrets("https://example.org:8080/api"), has_secrets("https://ann:pass@example.org")
+    (False, True)
+    """
+    return bool(re.search("[@?#]", address))

@@ -1,0 +1,75 @@
+"""Ctrl-C and SIGTERM end a command in one line, with its own exit status and without leftovers.
+
+Both raise ``Stopped`` in the main thread, so that every ``finally`` on the way out runs.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+PATIENCE = 15.0  # seconds in which the command cleans up; further signals in between change nothing
+
+
+class Stopped(BaseException):
+    """The command was told to stop. Like KeyboardInterrupt, it is not an error to be handled."""
+
+    def __init__(self, number: int) -> None:
+        self.signal = signal.Signals(number)
+        super().__init__(self.signal.name)
+
+    @property
+    def status(self) -> int:
+        """The exit status: 130 after SIGINT, 143 after SIGTERM, as shells have it."""
+        return 128 + self.signal
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Raise ``Stopped`` at the first signal. Handlers of before come back at the end.
+
+    A signal that the caller ignores, as nohup does, stays ignored.
+    """
+    first = 0.0
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal first
+        if not first or time.monotonic() - first > PATIENCE:
+            first = time.monotonic()
+            raise Stopped(number)
+
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {each: signal.getsignal(each) for each in SIGNALS}
+        for each, handler in before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(each, stop)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def leave(stopped: Stopped) -> None:
+    """Say in one line that the command was stopped, and end the process.
+
+    Threads that still wait for a server are not waited for.
+    """
+    line = f"stopped by {stopped.signal.name}: you can run the same command again\n"
+    try:
+        sys.stdout.flush()
+        sys.stderr.write(line)
+        sys.stderr.flush()
+    except (OSError, ValueError):  # nobody reads it
+        pass
+    others = set(threading.enumerate()) - {threading.main_thread()}
+    if any(thread.is_alive() and not thread.daemon for thread in others):
+        os._exit(stopped.status)
+    sys.exit(stopped.status)
