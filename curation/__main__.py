@@ -1,5 +1,10 @@
 """``python -m curation``, and the command ``curation``."""
 
+import os
+import sys
+import threading
+from contextlib import suppress
+
 from curation import interrupts
 
 
@@ -14,7 +19,20 @@ def main() -> None:
     except interrupts.Stopped as stop:
         stopped = interrupts.Stopped(stop.signal)  # without its traceback, which keeps files open
     if stopped:
-        interrupts.leave(stopped)
+        _leave(stopped)
+
+
+def _leave(stopped: interrupts.Stopped) -> None:
+    """Say in one line that the command was stopped, and end the process."""
+    with suppress(OSError, ValueError):  # nobody may be reading any more
+        sys.stdout.flush()
+    with suppress(OSError, ValueError):
+        sys.stderr.write(f"stopped by {stopped}: you can run the same command again\n")
+        sys.stderr.flush()
+    others = set(threading.enumerate()) - {threading.main_thread()}
+    if any(thread.is_alive() and not thread.daemon for thread in others):
+        os._exit(stopped.status)  # they wait for a server, and nothing that they do is needed
+    sys.exit(stopped.status)
 
 
 if __name__ == "__main__":

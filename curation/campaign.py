@@ -100,8 +100,11 @@ class Campaign:
             protect(self.root)
             yield
         finally:
-            holder.unlink(missing_ok=True)
-            lock.release()
+            try:
+                holder.unlink(missing_ok=True)
+            finally:  # also if the command is interrupted just now
+                holder.unlink(missing_ok=True)
+                lock.release()
 
 
 def open_campaign(root: Path) -> Campaign:

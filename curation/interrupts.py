@@ -3,9 +3,7 @@
 Both raise ``Stopped`` in the main thread, so that every ``finally`` on the way out runs.
 """
 
-import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -55,21 +53,3 @@ def stoppable() -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-
-
-def leave(stopped: Stopped) -> None:
-    """Say in one line that the command was stopped, and end the process.
-
-    Threads that still wait for a server are not waited for.
-    """
-    line = f"stopped by {stopped.signal.name}: you can run the same command again\n"
-    try:
-        sys.stdout.flush()
-        sys.stderr.write(line)
-        sys.stderr.flush()
-    except (OSError, ValueError):  # nobody reads it
-        pass
-    others = set(threading.enumerate()) - {threading.main_thread()}
-    if any(thread.is_alive() and not thread.daemon for thread in others):
-        os._exit(stopped.status)
-    sys.exit(stopped.status)

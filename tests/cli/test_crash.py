@@ -139,6 +139,35 @@ def test_killed_by_the_clock_and_run_again(
         check_after_death(forked, content, root, stages, at=at, look_first=number % 2 > 0)
 
 
+STOPS = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+@pytest.mark.parametrize("at", range(len(NAMES)), ids=NAMES)
+def test_stopped_anywhere_says_one_line_and_leaves_nothing(
+    forked: Any, content: Any, stages: list[Stage], tmp_path: Path, at: int
+) -> None:
+    root = Path(shutil.copytree(stages[at].before, tmp_path / "campaign"))
+    before, after = (content(p, whole=False) for p in (stages[at].before, stages[at].after))
+    draw = random.Random(at)
+    for by, code in STOPS.items():
+        # The lock and its holder come first; what is stopped later has begun its work.
+        moment = draw.randint(8, 14)
+        done = forked(*stages[at].command, "-c", root, before=strike(root, at=moment, by=by))
+        if done.code == 0:  # a command that touches the disk less often
+            continue
+        assert done.code == code, done.err
+        assert done.err.splitlines()[-1] == (
+            f"stopped by {by.name}: you can run the same command again"
+        )
+        assert "Traceback" not in done.err
+        assert leftovers(root) == []
+        assert not (root / ".lock-holder").exists()
+        for name, sha in content(root, whole=False).items():
+            assert sha in (before.get(name), after.get(name)), f"half of {name} is there"
+    again = forked(*stages[at].command, "-c", root)
+    assert again.code == 0, again.err
+
+
 def test_a_campaign_whose_making_was_killed_can_be_made(forked: Any, tmp_path: Path) -> None:
     for moment in range(1, times(forked, ("init", tmp_path / "c", "--yes"), tmp_path) + 1):
         folder = tmp_path / f"killed-{moment}"

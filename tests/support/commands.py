@@ -20,6 +20,7 @@ import pytest
 import typer.main
 
 import curation
+from curation import __main__ as entry
 
 ROOT = Path(__file__).parents[2]
 
@@ -127,7 +128,7 @@ def _main(before: Callable[[], object] | None = None) -> int:
     try:
         if before:
             before()
-        curation.cli.main()
+        entry.main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
     except Exception:

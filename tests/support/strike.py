@@ -15,13 +15,16 @@ from curation.models.train.settings import Progress
 ROOT = Path(__file__).parents[2]
 
 
-def strike(*folders: Path, at: int = 0, tell: int | None = None) -> Callable[[], None]:
-    """Prepare a process to die at the ``at``-th time that it touches the disk under folders.
+def strike(
+    *folders: Path, at: int = 0, tell: int | None = None, by: int = signal.SIGKILL
+) -> Callable[[], None]:
+    """Prepare a process to get a signal when it touches the disk under folders the ``at``-th time.
 
     Args:
         folders: where opening for writing, making, renaming, linking, removing and fsync count.
         at: which of these times; 0: none.
         tell: a file handle; the count so far is written there.
+        by: the signal; by default it dies.
     """
     under, met = tuple(map(str, folders)), 0
     writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -34,7 +37,7 @@ def strike(*folders: Path, at: int = 0, tell: int | None = None) -> Callable[[],
         if tell is not None:
             os.pwrite(tell, str(met).encode(), 0)
         if met == at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), by)
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         harms = event in events or (event == "open" and args[2] & writes)
