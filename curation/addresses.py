@@ -4,6 +4,7 @@ An address can hold a secret in its user information (``https://NAME:PASSWORD@ho
 of its query (``?token=KEY``) and behind ``#``. Redirects and errors of servers repeat addresses.
 """
 
+import base64
 import re
 
 HIDDEN = "…"
@@ -42,6 +43,15 @@ def hide_secrets(text: str, *secrets: str) -> str:
     return _VALUE.sub(rf"\g<1>{HIDDEN}", text) if "=" in text else text
 
 
+def show_address(address: str) -> str:
+    """An address as a message shows it, even if it is not a valid one.
+
+    >>> show_address("ann:pass@example.org"), show_address("https://ann:p@ss@example.org?key=abc")
+    ('example.org', 'https://example.org?key=…')
+    """
+    return hide_secrets(address if "://" in address else address.rpartition("@")[2])
+
+
 def has_secrets(address: str) -> bool:
     """Whether an address has a part that can hold a secret: user information, query, fragment.
 
@@ -49,3 +59,10 @@ def has_secrets(address: str) -> bool:
     (False, True)
     """
     return bool(re.search("[@?#]", address))
+
+
+def login_secrets(name: str, password: str) -> tuple[str, ...]:
+    """The forms in which a server may repeat a password: as it is, and as the header sends it."""
+    if not password:
+        return ()
+    return password, base64.b64encode(f"{name}:{password}".encode()).decode()

@@ -23,7 +23,7 @@ from urllib3.exceptions import InvalidHeader, MaxRetryError, ReadTimeoutError
 from urllib3.util import Retry
 
 from curation import __version__
-from curation.addresses import hide_secrets
+from curation.addresses import hide_secrets, login_secrets, show_address
 from curation.files import CurationError, now, writing
 from curation.terms import sparql
 
@@ -118,7 +118,8 @@ class Service:
         self.url = _address(endpoint)
         parts = urlsplit(self.url)
         self.host = parts.netloc.rpartition("@")[2]
-        self._secrets = (parts.password or "", unquote(parts.password or ""))
+        name, password = (unquote(part or "") for part in (parts.username, parts.password))
+        self._secrets = (*login_secrets(name, password), parts.password or "")
         self.asked = self.cached = 0
         self.oldest: str | None = None
         self._cache, self._fresh, self._timeout = cache, fresh, timeout
@@ -271,9 +272,8 @@ class Service:
 def _address(endpoint: str) -> str:
     url = ENDPOINTS.get(endpoint, endpoint)
     if not ADDRESS.fullmatch(url):
-        shown = endpoint if "://" in endpoint else endpoint.rpartition("@")[2]
         raise CurationError(
-            f"{hide_secrets(shown)!r} is not a query service",
+            f"{show_address(endpoint)!r} is not a query service",
             f"use {' or '.join(ENDPOINTS)}, or an address that begins with https://",
         )
     return url

@@ -21,7 +21,7 @@ from urllib3.exceptions import InvalidHeader, ReadTimeoutError
 from urllib3.util import Retry
 
 from curation import __version__
-from curation.addresses import hide_secrets
+from curation.addresses import hide_secrets, login_secrets, show_address
 from curation.files import CurationError
 from curation.models.endpoint.echoes import TOO_LONG
 
@@ -88,15 +88,15 @@ class Connection:
         self.stopped = threading.Event()
         self.pause = pause or self.stopped.wait
         self._secret = find_key(key, parts)
+        name, password = (unquote(part or "") for part in (parts.username, parts.password))
+        self._secrets = (self._secret, *login_secrets(name, password), parts.password or "")
         self._session = requests.Session()
         self._session.trust_env = parts.hostname not in LOCAL
         self._session.headers["User-Agent"] = f"curation/{__version__}"
         if self._secret:
             self._session.auth = _Bearer(self._secret)
         elif parts.username:
-            self._session.auth = (unquote(parts.username), unquote(parts.password or ""))
-        password = parts.password or ""
-        self._secrets = (self._secret, password, unquote(password))
+            self._session.auth = (name, password)
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, HTTPAdapter(pool_maxsize=threads))
 
@@ -229,8 +229,9 @@ def _address(url: str) -> SplitResult:
     except ValueError:  # the port is not a number
         fits = False
     if not fits:
-        shown = hide_secrets(url.rpartition("@")[2])
-        raise CurationError(f"{shown!r} is not an address", "write it as http://… or https://…")
+        raise CurationError(
+            f"{show_address(url)!r} is not an address", "write it as http://… or https://…"
+        )
     return parts._replace(path=parts.path.rstrip("/").removesuffix("/completions"))
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import orjson
 import requests
 
-from curation.addresses import has_secrets, hide_secrets
+from curation.addresses import has_secrets, hide_secrets, show_address
 from curation.files import CurationError
 
 T = TypeVar("T")
@@ -95,8 +95,9 @@ class Connection:
         self._tell, self._waits, self._pause = tell, tuple(waits), pause
         parts = urlsplit(self.url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            shown = hide_secrets(url.rpartition("@")[2])
-            raise CurationError(f"{shown!r} is not an address", "write it as http://… or https://…")
+            raise CurationError(
+                f"{show_address(url)!r} is not an address", "write it as http://… or https://…"
+            )
         check_address(url)
         if not key.strip() or not key.isascii():
             raise CurationError(f"no key for {self.url}", KEY)
@@ -292,7 +293,7 @@ def check_address(url: str) -> None:
     """
     if has_secrets(url):
         raise CurationError(
-            f"{hide_secrets(url)}: the address is given with a user name, a password or a query",
+            f"{show_address(url)}: the address is given with a user name, a password or a query",
             "leave them out, also in round.json; the key is read from LABEL_STUDIO_API_KEY",
         )
 
