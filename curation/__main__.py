@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import time
 from contextlib import suppress
 
 from curation import interrupts
@@ -29,8 +30,11 @@ def _leave(stopped: interrupts.Stopped) -> None:
     with suppress(OSError, ValueError):
         sys.stderr.write(f"stopped by {stopped}: you can run the same command again\n")
         sys.stderr.flush()
-    others = set(threading.enumerate()) - {threading.main_thread()}
-    if any(thread.is_alive() and not thread.daemon for thread in others):
+    others = [t for t in threading.enumerate() if t is not threading.main_thread() and not t.daemon]
+    until = time.monotonic() + 2
+    for thread in others:
+        thread.join(max(0, until - time.monotonic()))
+    if any(thread.is_alive() for thread in others):
         os._exit(stopped.status)  # they wait for a server, and nothing that they do is needed
     sys.exit(stopped.status)
 

@@ -15,6 +15,7 @@ from multiprocessing import resource_tracker
 from typing import Any, Literal, TypeVar
 
 from curation.files import CurationError
+from curation.interrupts import held
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -105,9 +106,10 @@ def _in_processes(
     others = set(mp.active_children())
     # Spawn instead of fork: a fork can hang if the caller has threads.
     context = mp.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
     try:
-        with _deaf_to_ctrl_c():
+        resource_tracker.ensure_running()  # otherwise it would unblock the signals in between
+        with held():  # a process that is half started would not be ended
             waiting = {pool.submit(work, shard): index for index, shard in enumerate(shards)}
         while waiting:
             for future in wait(waiting, return_when=FIRST_COMPLETED).done:
@@ -122,22 +124,12 @@ def _in_processes(
         pool.shutdown()
 
 
-@contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes that are started here ignore Ctrl-C: it reaches all, and this one ends the others.
+def _prepare_worker() -> None:
+    """Let a worker end with the command, also if that is killed.
 
-    They inherit the blocked signal; for this process it waits until the end of the block.
+    Ctrl-C stays blocked: it reaches all processes, and the command ends its workers.
     """
-    resource_tracker.ensure_running()  # otherwise it would unblock the signal itself
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _end_with_parent() -> None:
-    """Let a worker end when the command is killed; otherwise it would wait for work forever."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     parent = mp.parent_process()
 
     def watch() -> None:

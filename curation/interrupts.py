@@ -28,6 +28,13 @@ class Stopped(BaseException):
         return 128 + self.signal
 
 
+class _Waiting:
+    """A signal that came while it must not end the command."""
+
+    holds = 0
+    number: int | None = None
+
+
 @contextmanager
 def stoppable() -> Iterator[None]:
     """Raise ``Stopped`` at the first signal. Handlers of before come back at the end.
@@ -38,7 +45,9 @@ def stoppable() -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal first
-        if not first or time.monotonic() - first > PATIENCE:
+        if _Waiting.holds:
+            _Waiting.number = number
+        elif not first or time.monotonic() - first > PATIENCE:
             first = time.monotonic()
             raise Stopped(number)
 
@@ -53,3 +62,21 @@ def stoppable() -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Let a signal wait until the end of this block, which must be short.
+
+    Processes that are started in the block begin with both signals blocked.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    _Waiting.holds += 1
+    try:
+        yield
+    finally:
+        _Waiting.holds -= 1
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        number, _Waiting.number = _Waiting.number, None
+        if number is not None:
+            signal.raise_signal(number)
