@@ -219,6 +219,47 @@ def test_a_campaign_opens_with_its_settings(campaign: Campaign) -> None:
 def test_what_people_sent_stays_out_of_git(campaign: Campaign) -> None:
     ignored = (campaign.root / ".gitignore").read_text().splitlines()
     assert "2-rounds/*/raw/" in ignored
+    for name in ("tasks", "items", "rejected"):  # texts of people, and what they meant by them
+        assert f"2-rounds/*/{name}.jsonl" in ignored
+
+
+def test_the_lines_that_an_older_campaign_lacks_are_added(campaign: Campaign) -> None:
+    path = campaign.root / ".gitignore"
+    path.write_bytes(b"secrets.env\n2-rounds/*/raw/\n!2-rounds/*/items.jsonl\n\xff")
+    with campaign.lock():
+        pass
+    before, after = (
+        b"secrets.env\n2-rounds/*/raw/\n!2-rounds/*/items.jsonl\n\xff",
+        path.read_bytes(),
+    )
+    assert after.startswith(before)
+    added = after.removeprefix(before).decode().split()
+    assert "2-rounds/*/tasks.jsonl" in added
+    assert "2-rounds/*/raw/" not in added
+    assert "2-rounds/*/items.jsonl" not in added  # the team wants it in its repository
+    with campaign.lock():
+        pass
+    assert path.read_bytes() == after
+    path.unlink()
+    with campaign.lock():
+        pass
+    assert "2-rounds/*/items.jsonl" in path.read_text("utf-8").splitlines()
+
+
+def test_the_modes_of_private_files_are_repaired(campaign: Campaign, tmp_path: Path) -> None:
+    folder = campaign.rounds / "main"
+    (folder / "raw").mkdir(parents=True)
+    private = [*(folder / f"{name}.jsonl" for name in ("tasks", "items", "rejected", "raw/x"))]
+    private += [campaign.rounds / f"{name}.jsonl" for name in ("people", "standing")]
+    shared, elsewhere = folder / "labels.jsonl", tmp_path / "elsewhere"
+    for path in (*private, shared, elsewhere):
+        path.write_bytes(b"")
+        path.chmod(0o644)
+    (folder / "pitfalls.jsonl").symlink_to(elsewhere)
+    with campaign.lock():
+        pass
+    assert {path.stat().st_mode & 0o777 for path in private} == {0o600}
+    assert {path.stat().st_mode & 0o777 for path in (shared, elsewhere)} == {0o644}
 
 
 def test_no_campaign_here(tmp_path: Path) -> None:

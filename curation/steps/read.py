@@ -52,8 +52,12 @@ def raw_files(campaign: Campaign) -> list[Path]:
 
 
 def no_answers(campaign: Campaign) -> CurationError | None:
-    """The error of steps that need answers, if the campaign has none."""
-    if campaign.round_names():
+    """The error of steps that need answers, if the campaign has none, or this copy lacks some."""
+    names = set(campaign.round_names())
+    for labels in sorted(campaign.rounds.glob("*/labels.jsonl")):
+        if labels.parent.name not in names:
+            return round_files.not_in_copy(labels.with_name("items.jsonl"))
+    if names:
         return None
     return CurationError(
         f"{campaign.root.resolve()}: there are no answers yet; the terms are selected",

@@ -198,6 +198,28 @@ def test_without_raw_answers_later_steps_run_and_imports_do_not(
     assert untouched(finished) == before
 
 
+def test_a_copy_without_private_files_says_what_it_lacks(
+    forked: Any, finished: Path, untouched: Any
+) -> None:
+    for raw in finished.glob("2-rounds/*/raw"):
+        shutil.rmtree(raw)
+    main = finished / "2-rounds" / "main"
+    items = (main / "items.jsonl").rename(main / "items.elsewhere")
+    before = untouched(finished)
+    for words in (("run",), ("decisions", "filter"), ("release", "build")):  # others are here
+        done = forked(*words, "-c", finished)
+        assert done.code == 1
+        assert f"{main / 'items.jsonl'}: is not in this copy of the campaign" in done.err
+        assert untouched(finished) == before
+    items.rename(main / "items.jsonl")
+    for tasks in finished.glob("2-rounds/*/tasks.jsonl"):
+        tasks.unlink()
+    done = forked("rounds", "status", "-c", finished)
+    assert done.code == 1
+    assert "tasks.jsonl: is not in this copy of the campaign" in done.err
+    assert forked("scores", "baselines", "-c", finished).code == 0  # it needs the CATs only
+
+
 def test_a_raw_answer_that_was_changed_stops_everything(
     forked: Any, finished: Path, untouched: Any
 ) -> None:

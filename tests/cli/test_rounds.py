@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from curation.campaign import PRIVATE
 from curation.files import read_records
 from curation.records import Decision, Item, Label, Task
 from support.desk import Desk, Row, at, item_row, label_row, read_csv, told, write_csv
@@ -129,6 +130,22 @@ def test_the_whole_way_says_what_it_should(stages: dict[str, Stage]) -> None:
     given = Counter(label.item for label in labels)
     wrong = next(i for i, t in tasks.items() if not t.full)
     assert given == {i: 15 if t.full else 12 if i == wrong else 9 for i, t in tasks.items()}
+
+
+def test_private_files_are_for_their_owner_only(stages: dict[str, Stage]) -> None:
+    after = stages["erase"].after
+    private: set[Path] = set()
+    for pattern in PRIVATE:
+        paths = list(after.glob(f"{pattern}*" if pattern.endswith("/") else pattern))
+        assert paths, pattern
+        assert {path.stat().st_mode & 0o777 for path in paths} == {0o600}, pattern
+        private |= set(paths)
+    # No other file of the rounds has a text that a writer wrote.
+    items = read_records(after / "2-rounds" / "w" / "items.jsonl", Item)
+    sentences = [a.sentence for item in items for a in item.associations]
+    for path in after.glob("2-rounds/**/*"):
+        if path.is_file() and path not in private:
+            assert not [s for s in sentences if s in path.read_text("utf-8")], path
 
 
 REPEATED = {"exclude": "is excluded already", "undo": "is not excluded", "withdraw": "withdrew"}

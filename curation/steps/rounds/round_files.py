@@ -127,8 +127,25 @@ def what_counts(campaign: Campaign) -> dict[str, Any]:
 
 
 def read_tasks(campaign: Campaign, name: str) -> list[Task]:
-    """A round's tasks."""
-    return read_records(campaign.rounds / name / "tasks.jsonl", Task)
+    """A round's tasks.
+
+    Raises:
+        CurationError: they are missing, as in a copy without private files; or a line is not a
+            task.
+    """
+    path = campaign.rounds / name / "tasks.jsonl"
+    if not path.exists():
+        raise not_in_copy(path)
+    return read_records(path, Task)
+
+
+def not_in_copy(path: Path) -> CurationError:
+    """The error if a private file of a round is missing, as in a clone of a repository."""
+    return CurationError(
+        f"{path}: is not in this copy of the campaign",
+        "copy tasks.jsonl and items.jsonl of every round from the machine that has the raw answers "
+        "(docs/campaign.md, Privacy): they are private, so .gitignore leaves them out",
+    )
 
 
 def write_tasks(campaign: Campaign, name: str, tasks: list[Task]) -> None:
