@@ -125,7 +125,9 @@ def open_campaign(root: Path) -> Campaign:
 
 def _command() -> str:
     """The name of the command that runs. Its arguments may hold passwords and are left out."""
-    words = sys.argv[1:]
+    program, *words = sys.argv or [""]
+    if Path(program).stem not in {"curation", "__main__"}:
+        return "a Python program"
     return " ".join(["curation", *words[: 2 if words and words[0] in GROUPS else 1]])
 
 

@@ -16,7 +16,7 @@ PATIENCE = 15.0  # seconds in which the command cleans up; further signals in be
 
 
 class Stopped(BaseException):
-    """The command was told to stop. Like KeyboardInterrupt, it is not an error to be handled."""
+    """A signal to stop. Like KeyboardInterrupt, it is not an error to be handled."""
 
     def __init__(self, number: int) -> None:
         self.signal = signal.Signals(number)

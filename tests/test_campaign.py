@@ -280,7 +280,7 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path, campaign: Campaign) -
 def test_the_lock_is_held_by_one(campaign: Campaign) -> None:
     other = open_campaign(campaign.root)
     with campaign.lock():
-        with pytest.raises(CurationError, match="in use by «curation"), other.lock():
+        with pytest.raises(CurationError, match="in use by «a Python program»"), other.lock():
             pass
         assert (campaign.root / ".lock-holder").exists()
     with other.lock():

@@ -3,6 +3,7 @@
 import codecs
 import json
 import os
+import platform
 import random
 import resource
 import shutil
@@ -461,8 +462,8 @@ def test_two_commands_at_once(
             assert holder.stdout.readline() == "held\n"
             second = cli("run", "-c", root)
             check_refused(second, root)
-            assert "in use by «curation import answers huge.csv»" in second.err
-            assert f"(process {holder.pid}, since 20" in second.err
+            assert "in use by «curation import answers»" in second.err
+            assert f"(process {holder.pid} on {platform.node()}, since 20" in second.err
             assert "wait until it has ended" in second.err
             assert untouched(root) == before
             assert cli("status", "-c", root).code == 0  # who only looks need not wait

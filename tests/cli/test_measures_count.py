@@ -1,12 +1,14 @@
 """``curation measures count``: from files to a table of counted words, and errors with fixes."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.measures.counting import read_counts
+from support.strike import strike, times
 
 
 @pytest.fixture
@@ -29,6 +31,29 @@ def test_a_corpus_is_counted(forked: Any, corpus: Path, tmp_path: Path) -> None:
     done = forked("measures", "count", more, "--out", out, "--field", "body", "--language", "de")
     assert done.code == 0, done.err
     assert read_counts(out).language == "de"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+def test_a_count_that_is_killed_or_stopped_and_given_again(
+    forked: Any, corpus: Path, tmp_path: Path, by: signal.Signals
+) -> None:
+    def command(folder: str) -> tuple[Any, ...]:
+        return ("measures", "count", corpus, "--out", tmp_path / folder / "counts.tsv.gz")
+
+    whole = tmp_path / "whole"
+    moments = times(forked, command("whole"), whole)
+    assert moments >= 4  # the folder, the file, its content, its name
+    for moment in range(1, moments + 1):
+        folder = tmp_path / f"ended-{moment}"
+        died = forked(*command(folder.name), before=strike(folder, at=moment, by=by))
+        assert died.code == (-by if by == signal.SIGKILL else 128 + by)
+        left = [path.name for path in folder.glob("*")]
+        assert {name for name in left if not name.startswith(".")} <= {"counts.tsv.gz"}
+        assert by == signal.SIGKILL or not any(name.startswith(".") for name in left)
+        assert forked(*command(folder.name)).code == 0
+        (made,) = folder.iterdir()
+        assert made.read_bytes() == (whole / "counts.tsv.gz").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -243,6 +243,32 @@ def test_killed_at_every_moment(
         check_again(desk, content, stages, stage)
 
 
+@pytest.mark.parametrize("name", ["export", "export-v"])
+def test_an_export_killed_between_its_tables_and_given_again(
+    stages: dict[str, Stage], forked: Any, tmp_path: Path, name: str
+) -> None:
+    stage = stages[name]
+    *words, _, usual = stage.command
+
+    def tables(to: Path) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in to.glob("*")}
+
+    counted = Desk(forked, Path(shutil.copytree(stage.before, tmp_path / "counted")))
+    whole = tmp_path / "whole"
+    touched = times(counted.run, (*words, "--to", whole), whole)
+    for moment in range(1, touched + 1, 3):
+        desk = Desk(forked, Path(shutil.copytree(stage.before, tmp_path / f"killed-{moment}")))
+        to = tmp_path / f"tables-{moment}"
+        died = desk.run(*words, "--to", to, before=strike(to, at=moment))
+        assert died.code == -signal.SIGKILL
+        shown = {name: text for name, text in tables(to).items() if not name.startswith(".")}
+        assert shown.items() <= tables(whole).items()
+        done = desk.run(*words, "--to", to)
+        assert done.code == 0, done.err
+        assert tables(to) == tables(whole)
+    assert tables(whole) == tables(Path(usual))
+
+
 @pytest.mark.parametrize("name", ["close-review", "open", "export-v", "import-v", "erase"])
 def test_a_full_disk(
     forked: Any, content: Any, stages: dict[str, Stage], tmp_path: Path, name: str

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
-from curation.campaign import Campaign
+from curation.campaign import GROUPS, Campaign
+from curation.cli import COMMANDS
 from curation.files import dump_json
 from curation.stereoset import dataset
 from support.desk import Desk
@@ -183,7 +185,7 @@ def test_the_holder_of_the_lock_shows_no_arguments(
     with campaign.lock():
         assert holder.read_text("utf-8").startswith("«curation rounds open» (process ")
         assert holder.stat().st_mode & 0o777 == 0o600
-    monkeypatch.setattr("sys.argv", ["curation", "demo", SECRET])
+    monkeypatch.setattr("sys.argv", ["/usr/bin/curation", "demo", SECRET])
     with campaign.lock():
         assert holder.read_text("utf-8").startswith("«curation demo» (process ")
 
@@ -197,3 +199,7 @@ def test_a_fault_shows_no_password(forked: Any, monkeypatch: pytest.MonkeyPatch)
     assert done.code == 1
     assert "RuntimeError: no answer from https://x.org?key=…" in done.err
     assert SECRET not in done.err
+
+
+def test_groups_of_commands_are_known() -> None:
+    assert {name for name, each in COMMANDS.items() if isinstance(each, typer.Typer)} == GROUPS

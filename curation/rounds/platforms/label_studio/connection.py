@@ -294,7 +294,8 @@ def check_address(url: str) -> None:
     if has_secrets(url):
         raise CurationError(
             f"{show_address(url)}: the address is given with a user name, a password or a query",
-            "leave them out, also in round.json; the key is read from LABEL_STUDIO_API_KEY",
+            "leave them out, in --url, LABEL_STUDIO_URL and round.json; the key is read from "
+            "LABEL_STUDIO_API_KEY",
         )
 
 
