@@ -126,7 +126,8 @@ def open_campaign(root: Path) -> Campaign:
 def _command() -> str:
     """The name of the command that runs. Its arguments may hold passwords and are left out."""
     program, *words = sys.argv or [""]
-    if Path(program).stem not in {"curation", "__main__"}:
+    path = Path(program)
+    if path.name != "curation" and path.parts[-2:] != ("curation", "__main__.py"):
         return "a Python program"
     return " ".join(["curation", *words[: 2 if words and words[0] in GROUPS else 1]])
 
