@@ -15,7 +15,7 @@ from multiprocessing import resource_tracker
 from typing import Any, Literal, TypeVar
 
 from curation.files import CurationError
-from curation.interrupts import held
+from curation.interrupts import handlers_kept, held
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -201,26 +201,25 @@ def _cluster(workers: int) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address == "local":
-        ray.init(
-            address=address,
-            num_cpus=workers,
-            include_dashboard=False,
-            _node_ip_address="127.0.0.1",
+        quiet |= {
+            "num_cpus": workers,
+            "include_dashboard": False,
+            "_node_ip_address": "127.0.0.1",
             # Ray's processes must find the same modules as this one.
-            runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}},
-            **quiet,
-        )
-    else:
-        try:
-            ray.init(address=address, **quiet)
-        except ConnectionError as error:
-            raise CurationError(
-                f"no Ray cluster at {address}: {error}",
-                "check RAY_ADDRESS, or unset it to use this machine",
-            ) from None
+            "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}},
+        }
     try:
+        with handlers_kept():  # Ray would answer SIGTERM itself
+            ray.init(address=address, **quiet)
         yield ray
+    except ConnectionError as error:
+        if ray.is_initialized():
+            raise
+        raise CurationError(
+            f"no Ray cluster at {address}: {error}",
+            "check RAY_ADDRESS, or unset it to use this machine",
+        ) from None
     finally:
         ray.shutdown()

@@ -51,14 +51,21 @@ def stoppable() -> Iterator[None]:
             first = time.monotonic()
             raise Stopped(number)
 
-    before: dict[signal.Signals, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        before = {each: signal.getsignal(each) for each in SIGNALS}
+    with handlers_kept() as before:
         for each, handler in before.items():
             if handler is not signal.SIG_IGN:
                 signal.signal(each, stop)
-    try:
         yield
+
+
+@contextmanager
+def handlers_kept() -> Iterator[dict[signal.Signals, Any]]:
+    """Set handlers back at the end of the block; yields them, or {} outside the main thread."""
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {each: signal.getsignal(each) for each in SIGNALS}
+    try:
+        yield before
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)

@@ -3,6 +3,7 @@
 import math
 import os
 import pickle
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,17 @@ def test_after_an_error_nobody_waits_for_the_others(tmp_path: Path) -> None:
     with pytest.raises(CurationError, match="no"):
         map_shards(linger, folders, workers=2)
     assert time.monotonic() - start < 30
+
+
+@RAY
+def test_ray_does_not_take_the_handling_of_signals() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    seen: list[Any] = []
+    map_shards(
+        square, range(2), engine="ray", workers=2,
+        tell=lambda _: seen.append(signal.getsignal(signal.SIGTERM)),
+    )  # fmt: skip
+    assert seen == [before, before]
 
 
 def test_without_ray_the_fix_is_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
