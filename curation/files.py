@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -302,7 +303,7 @@ def digest(path: Path) -> str | None:
 
 
 def beside(path: Path) -> Path:
-    """The temporary path of a file while it is written; ``sweep`` finds files with such names."""
+    """The temporary path of a file or folder that is being written; ``sweep`` finds such names."""
     return path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
 
@@ -342,9 +343,12 @@ def sync(folder: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Delete half-written files of a killed command. Call it only under the campaign's lock."""
-    for path in folder.rglob(".*.tmp"):
-        path.unlink(missing_ok=True)
+    """Delete what a killed command left half-written. Call it only under the campaign's lock."""
+    for path in list(folder.rglob(".*.tmp")):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def dump_line(record: Record) -> bytes:
