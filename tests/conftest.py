@@ -184,7 +184,7 @@ def content() -> Callable[..., Content]:
             name = SEGMENT.sub(rb"\1", path.relative_to(root).as_posix().encode()).decode()
             if path.name.startswith(".lock"):
                 continue
-            if not whole and (path.name == "manifest.json" or path.suffix == ".tmp"):
+            if not whole and (path.name == "manifest.json" or ".tmp" in name):
                 continue
             data = SEGMENT.sub(rb"\1", path.read_bytes())
             if path.name == "manifest.json":

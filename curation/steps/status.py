@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, count_lines, read_json
+from curation.records import StepRun
 from curation.steps.pipeline import STEPS, Step, current, last_run
 from curation.steps.read import facts_files
 from curation.steps.rounds import check, round_files, round_status
@@ -92,12 +93,20 @@ def step_status(campaign: Campaign, step: Step) -> StepStatus:
     run, fix = last_run(campaign, step), ""
     if run is None:
         return StepStatus(step.name, NOT_YET, "", {}, None)
-    older = OLDER if step.fixed and step.fixed(campaign).exists() else OUT_OF_DATE
     try:
-        state = UP_TO_DATE if current(campaign, step) else older
+        state = UP_TO_DATE if current(campaign, step) else OUT_OF_DATE
+        if state == OUT_OF_DATE and _is_older(campaign, step, run):
+            state = OLDER
     except CurationError as error:
         state, fix = f"cannot run: {error.what}", error.fix
     return StepStatus(step.name, state, fix, run.counts, run.finished_at)
+
+
+def _is_older(campaign: Campaign, step: Step, run: StepRun) -> bool:
+    """Whether a step's folder is never rewritten, and was made from other data or settings."""
+    if step.fixed is None or not step.fixed(campaign).exists():
+        return False
+    return any(getattr(run, name) != value for name, value in step.state(campaign).items())
 
 
 def round_counts(campaign: Campaign, name: str) -> RoundCounts:

@@ -88,9 +88,11 @@ def check_unchanged(campaign: Campaign, staged: Path) -> None:
     now = {name: _digest(place / name) for name in {*sums, *recorded}}
     # A missing file is compared by what is recorded of it.
     before = {name: sha or recorded.get(name) for name, sha in now.items()}
-    changed = sorted(name for name, sha in before.items() if sha and sha != sums.get(name))
+    changed = [name for name, sha in before.items() if sha and sha != sums.get(name)]
     if not changed:
         return
+    # The checksums change with any other file, so they are named last.
+    changed.sort(key=lambda name: (name == SUMS, name.casefold()))
     where = f"{campaign.releases.name}/{place.name}"
     named = ", ".join(changed[:_NAMED])
     named += f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
