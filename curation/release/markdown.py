@@ -3,10 +3,10 @@
 import re
 import unicodedata
 
-_MARKS = re.compile(r"[\\`*\[\]<>|~$#!]|(?<!\w)_|_(?!\w)")
+_MARKS = re.compile(r"[\\`*\[\]<>|~$#!]|(?<![^\W_])_|_(?![^\W_])")
 _ENTITIES = {"<": "&lt;", ">": "&gt;"}
 _AMPERSAND = re.compile(r"&(?=#?\w+;)")
-_BEGINNING = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
+_BEGINNING = re.compile(r"^(?:[-+=]|\d+(?=[.)](?:\s|$)))")
 _HIDDEN = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 """Characters that change the direction of the text around them."""
 

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
+from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, read_json
 from curation.records import StepRun
+from curation.steps import terms
 from curation.steps.pipeline import STEPS, Step, current, last_run
 from curation.steps.read import facts_files
-from curation.steps.rounds import check, round_files, round_status
+from curation.steps.rounds import round_files, round_status
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
@@ -147,8 +149,13 @@ def _warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
                 f"{where} is as of older data or settings; raise version in [release] and build: "
                 "curation release build"
             )
-    if renamed := check.renamed(campaign):
-        warnings.append(renamed)
+    known = all(steps[name].state == UP_TO_DATE for name in ("select", "fold"))
+    items = terms.items_that_need_old_texts(campaign) if known else []
+    if items and campaign.settings.rounds.name_target:
+        warnings.append(
+            "items whose context names their target only by an older text or another spelling: "
+            f"{len(items)} (target_renamed). Before a release: {PITFALLS['target_renamed'].fix}"
+        )
     return warnings
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.checks.codes import PITFALLS
 from curation.files import read_records
 from curation.manifest import Results
 from curation.records import Pitfall
@@ -59,22 +58,6 @@ def pitfalls(campaign: Campaign, round: str) -> list[Pitfall]:
     """The pitfalls of a round's items that were let in."""
     path = campaign.rounds / round / "pitfalls.jsonl"
     return read_records(path, Pitfall) if path.exists() else []
-
-
-def renamed(campaign: Campaign) -> str:
-    """How many items name their target by an older text or another spelling, and what to do.
-
-    Empty if none does.
-    """
-    mark = b'"code":"target_renamed"'
-    files = [campaign.rounds / round / "pitfalls.jsonl" for round in campaign.round_names()]
-    count = sum(path.read_bytes().count(mark) for path in files if path.exists())
-    if not count or not campaign.settings.rounds.name_target:
-        return ""
-    return (
-        f"items whose context names their target only by an older text or another spelling: "
-        f"{count} (target_renamed). Before a release: {PITFALLS['target_renamed'].fix}"
-    )
 
 
 def describe_pitfalls(pitfalls: list[Pitfall], round: str, items: int) -> str:
