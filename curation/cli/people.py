@@ -102,6 +102,7 @@ def _decide(
                 "cats_lost": change.cats_lost,
                 "cats_won": change.cats_won,
                 "released_in": list(change.released_in),
+                "releases_to_delete": _to_delete(change),
                 "releases_deleted": change.deleted,
             }
         )
@@ -109,10 +110,18 @@ def _decide(
     _show(change)
 
 
+def _to_delete(change: Change) -> list[str]:
+    """After an erasure, the built versions that still hold something of the person."""
+    erased = change.action == "erase"
+    return [version for version in change.theirs if erased and version not in change.deleted]
+
+
 def _show_version(change: Change, version: str, held: Held) -> None:
     """Say what a built version still holds, and what to do about it."""
-    parts = [(held.cats, "CATs"), (held.labels, f"labels by {change.person}")]
-    holds = ", ".join(f"{n} {unit}" for n, unit in parts if n) or f"items of {change.person}"
+    parts = [f"{held.cats} CAT{'s' * (held.cats > 1)}"] if held.cats else []
+    if held.labels:
+        parts.append(f"{held.labels} label{'s' * (held.labels > 1)} by {change.person}")
+    holds = ", ".join(parts) or f"items of {change.person}"
     if version in change.deleted:
         console.warn(
             f"7-release/{version} is deleted ({holds}). If it was published, withdraw it there, "
@@ -120,7 +129,7 @@ def _show_version(change: Change, version: str, held: Held) -> None:
         )
         return
     todo = "raise version in [release], build and publish a new version"
-    if change.action == "erase":
+    if version in _to_delete(change):
         todo += "; delete this one, here (--erase --releases) and where you published it"
     console.warn(f"7-release/{version} still holds what is lost ({holds}): {todo}")
 
@@ -143,3 +152,6 @@ def _show(change: Change) -> None:
         console.say("  - the account on the platform, and backups")
         console.say("  - tables in tasks/, and copies that you sent out")
         console.say("  - the person's words quoted in other people's answers")
+        for version in change.theirs:
+            here = "" if version in change.deleted else f"7-release/{version}, and "
+            console.say(f"  - {here}every published copy of version {version}")

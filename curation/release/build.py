@@ -172,7 +172,7 @@ def readme(
         *_known(accepted),
         f"Licence of the data: {inline(licence)}.",
         *(
-            f"{people} annotators agreed to another licence: {inline(other)}."
+            f"Annotators who agreed to another licence, {inline(other)}: {people}."
             for other, people in other_licences.items()
         ),
         "",

@@ -47,8 +47,8 @@ class Step:
         applies: whether it runs on this machine; if not, its results are taken as they are.
         delete: deletes its results after an erasure, if they cannot be computed again; None if
             they are left as they are.
-        fixed: the folder that is never rewritten once it exists, if the step has one. Only the
-            step's own command and ``curation run`` build it.
+        fixed: whether its results are there and are never rewritten; None if they may be. Only the
+            step's own command and ``curation run`` make such results.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Step:
     blocked: Callable[[Campaign], CurationError | None] = lambda campaign: None
     applies: Callable[[Campaign], bool] = lambda campaign: True
     delete: Callable[[Campaign, Iterable[Path]], None] | None = delete_files
-    fixed: Callable[[Campaign], Path] | None = None
+    fixed: Callable[[Campaign], bool] | None = None
 
     def state(self, campaign: Campaign) -> dict[str, Any]:
         """What ``is_current`` and ``run_step`` compare."""
@@ -189,7 +189,7 @@ STEPS: tuple[Step, ...] = (
         needs=("select", "fold", "split", "pitfalls"),
         blocked=versions.linked,
         delete=None,
-        fixed=versions.folder,
+        fixed=versions.taken,
     ),
 )
 BY_NAME = {step.name: step for step in STEPS}

@@ -100,8 +100,8 @@ def _file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) 
     form = campaign.settings.rounds.model_dump(include=set(FORM.values()))
     if count and form["name_target"]:
         reporter.warn(
-            f"the contexts of {count} CATs name their target only by an older text or another "
-            "spelling; «curation measures pitfalls --show target_renamed» shows them"
+            "CATs whose context names the target only by an older text or another spelling: "
+            f"{count}; «curation measures pitfalls --show target_renamed» shows them"
         )
     return FileSettings(language=campaign.settings.campaign.language, names=dict(old), **form)
 

@@ -8,7 +8,7 @@ from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, read_json
 from curation.records import StepRun
-from curation.steps import terms
+from curation.steps import terms, versions
 from curation.steps.pipeline import STEPS, Step, current, last_run
 from curation.steps.read import facts_files
 from curation.steps.rounds import round_files, round_status
@@ -105,8 +105,8 @@ def step_status(campaign: Campaign, step: Step) -> StepStatus:
 
 
 def _is_older(campaign: Campaign, step: Step, run: StepRun) -> bool:
-    """Whether a step's folder is never rewritten, and was made from other data or settings."""
-    if step.fixed is None or not step.fixed(campaign).exists():
+    """Whether a step's results are never rewritten, and were made from other data or settings."""
+    if step.fixed is None or not step.fixed(campaign):
         return False
     return any(getattr(run, name) != value for name, value in step.state(campaign).items())
 
@@ -144,7 +144,7 @@ def _warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
     warnings = []
     for step in STEPS:
         if step.fixed and steps[step.name].state == OLDER:
-            where = campaign.relative(step.fixed(campaign))
+            where = campaign.relative(versions.folder(campaign))
             warnings.append(
                 f"{where} is as of older data or settings; raise version in [release] and build: "
                 "curation release build"

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, digest
+from curation.files import CurationError, beside, digest, read_bytes
 from curation.manifest import file_names, read_manifest
+from curation.steps.rounds.round_files import read_standing
 
 SUMS = "SHA256SUMS"
 _NAMED = 3  # files that an error names
@@ -48,6 +49,17 @@ def built(campaign: Campaign) -> list[Path]:
     return sorted(path for path in there if path.is_dir() and not path.name.startswith("."))
 
 
+def taken(campaign: Campaign) -> bool:
+    """Whether the version that the settings name was built, so that it is never rewritten."""
+    return folder(campaign).exists() or folder(campaign).name in _erased(campaign)
+
+
+def _erased(campaign: Campaign) -> set[str]:
+    """The versions that were deleted because a person had everything erased."""
+    lines = read_standing(campaign)
+    return {name for line in lines if line.delete_releases for name in line.released}
+
+
 def linked(campaign: Campaign) -> CurationError | None:
     """The error if a release would be written through a link, or over a file.
 
@@ -78,10 +90,16 @@ def check_unchanged(campaign: Campaign, staged: Path) -> None:
 
     Raises:
         BuiltError: the version is built, and a file would change or disappear; the message names
-            the first ones.
+            the first ones. Or the version was deleted after an erasure.
     """
     place = folder(campaign)
     if not place.exists():
+        if place.name in _erased(campaign):
+            raise BuiltError(
+                f"version {place.name} was deleted because a person had their answers erased; it "
+                "is not built again with other content",
+                "raise version in [release]",
+            )
         return
     sums = {name: digest(staged / name) for name in file_names(staged)}
     recorded = _recorded(campaign, place)
@@ -114,12 +132,16 @@ def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
     path = place / SUMS
     lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
     pairs = (line.partition("  ") for line in lines)
-    sums = {name: sha for sha, _, name in pairs if name and ".." not in Path(name).parts}
+    sums = {name: sha for sha, _, name in pairs if name and _is_inside(name)}
     run = read_manifest(campaign.releases).steps.get("release")
     outputs = run.outputs if run else {}
     own = f"{place.name}/"
     made = {name.removeprefix(own): sha for name, sha in outputs.items() if name.startswith(own)}
     return sums | made
+
+
+def _is_inside(name: str) -> bool:
+    return not Path(name).is_absolute() and ".." not in Path(name).parts
 
 
 def _digest(path: Path) -> str | None:
@@ -142,10 +164,12 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
         cells = Counter[str]()  # of the table, which has one row per label
         quoted = Counter[str]()  # of the JSON files, which may be all that is there
         for name in file_names(place):
-            text = (place / name).read_text("utf-8", "replace")
+            if not name.endswith((".csv", ".json", ".jsonl")):
+                continue
+            text = read_bytes(place / name).decode("utf-8", "replace")
             if name.endswith(".csv"):
                 cells.update(_CELL.findall(text))
-            elif name.endswith((".json", ".jsonl")):
+            else:
                 quoted.update(_QUOTED.findall(text))
         ids = {id for id in cats if id in cells or id in quoted}
         labels = max(cells[person], quoted[person]) if person else 0
@@ -162,12 +186,18 @@ def fingerprint(campaign: Campaign, version: str) -> str:
 def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
     """Delete built versions; gives those that are deleted.
 
-    A version whose folder is a link is left: the folder that it points to is not the campaign's.
+    A version whose folder is a link is left: the folder that it points to is not the campaign's. So
+    is one that cannot be deleted.
     """
     deleted = []
     for version in versions:
         place = campaign.releases / version
-        if not place.is_symlink() and not campaign.releases.is_symlink():
-            shutil.rmtree(place)
-            deleted.append(version)
+        if place.is_symlink() or campaign.releases.is_symlink():
+            continue
+        try:
+            place.rename(beside(place))  # a killed deletion leaves no half of a version
+            shutil.rmtree(beside(place))
+        except OSError:
+            continue
+        deleted.append(version)
     return deleted

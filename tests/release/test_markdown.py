@@ -1,5 +1,6 @@
 """Foreign texts in a release's README are shown as they are: no markup, no HTML, no new rows."""
 
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -45,7 +46,7 @@ def shown(text: str) -> str:
 def texts_of(tokens: Any) -> list[tuple[str, str]]:
     """The inline content of a document: the kind of block, and its text."""
     found = []
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         if token.type == "inline":
             assert {child.type for child in token.children} <= {
                 "text",

@@ -29,6 +29,7 @@ class Change(NamedTuple):
         cats_won: ids of the items that are CATs now and were not before.
         released_in: built versions of the release that held something of what is lost: CATs, or
             labels by the person.
+        theirs: those of them that hold items or labels of the person.
         deleted: those of them that were deleted.
     """
 
@@ -40,6 +41,7 @@ class Change(NamedTuple):
     cats_lost: list[str]
     cats_won: list[str]
     released_in: dict[str, versions.Held]
+    theirs: list[str]
     deleted: list[str]
 
 
@@ -87,7 +89,17 @@ def decide_on_person(
     before, cats = _counts(campaign), _cats(campaign)
     items = _items_of(campaign, person)
     held = _held_before(campaign, person, items, decisions)
-    decisions.append(Standing(person=person, action=action, reason=reason, at=now(), released=held))
+    delete = releases and action == "erase"
+    decisions.append(
+        Standing(
+            person=person,
+            action=action,
+            reason=reason,
+            at=now(),
+            released=held,
+            delete_releases=delete,
+        )
+    )
     with writing(round_files.standing_file(campaign)) as file:
         file.writelines(map(dump_line, decisions))
     erased = erase(campaign, person, reporter=reporter) if action == "erase" else 0
@@ -113,7 +125,8 @@ def decide_on_person(
         cats_lost=sorted(lost),
         cats_won=sorted(cats_now - cats),
         released_in=dict(sorted(released_in.items())),
-        deleted=versions.delete(campaign, released_in) if releases and action == "erase" else [],
+        theirs=[] if action == "readmit" else list(held),
+        deleted=versions.delete(campaign, held) if delete else [],
     )
 
 
