@@ -255,7 +255,7 @@ def test_a_second_delivery_brings_nothing_back(desk: Any, content: Any) -> None:
 def test_an_erasure_killed_anywhere_and_said_again(
     forked: Any, desk: Any, content: Any, tmp_path: Path, person: str
 ) -> None:
-    command = ("rounds", "withdraw", person, "--erase")
+    command = ("rounds", "withdraw", person, "--erase", "--releases")
     done = desk.copy(tmp_path / "done")
     touched = times(done.run, command, done.root)
     wanted = told(content, done.root)
@@ -266,10 +266,14 @@ def test_an_erasure_killed_anywhere_and_said_again(
         assert died.code == -signal.SIGKILL
         own.say(*command)
         found = told(content, own.root)
+        # What was deleted before the kill is in the first of two lines.
+        assert any(line["released"] for line in found["2-rounds/standing.jsonl"])
         for each in (found, wanted):
-            each["2-rounds/standing.jsonl"] = each["2-rounds/standing.jsonl"][-1:]
+            (*_, last) = each["2-rounds/standing.jsonl"]
+            each["2-rounds/standing.jsonl"] = [{**last, "released": "as then"}]
         assert found == wanted, moment
         assert holding(own.root, person) == {}
+        assert not (own.root / "7-release" / "0.1.0").exists()
 
 
 WORDS = {"exclude": ("exclude", "--reason", "x"), "withdraw": ("withdraw",),
