@@ -276,7 +276,17 @@ def test_sweeping_takes_half_files_away_and_nothing_else(tmp_path: Path) -> None
     (tmp_path / "sub").mkdir()
     for name in ("sub/.a.jsonl.12.tmp", "sub/a.tmp", "sub/.hidden", "a.jsonl"):
         (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "sub" / ".v1.12.tmp" / "deep").mkdir(parents=True)
+    for name in (".v1.12.tmp/deep/a.json", ".v1.12.tmp/.b.json.12.tmp"):
+        (tmp_path / "sub" / name).write_bytes(b"x")
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away" / "kept").write_bytes(b"x")
+    (tmp_path / ".link.12.tmp").symlink_to(tmp_path / "away")
     sweep(tmp_path)
+    assert (tmp_path / "away" / "kept").exists()
+    (tmp_path / "away" / "kept").unlink()
+    assert not (tmp_path / ".link.12.tmp").is_symlink()
+    assert not (tmp_path / "sub" / ".v1.12.tmp").exists()
     left = [p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()]
     assert sorted(left) == ["a.jsonl", "sub/.hidden", "sub/a.tmp"]
 

@@ -73,6 +73,16 @@ def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agre
     return sorted(found.values(), key=lambda one: (-len(one.people), one.licence))
 
 
+def warn_of_other(campaign: Campaign, licence: str, reporter: Reporter) -> None:
+    """Warn if people are about to be asked for another licence than that of the release."""
+    own = campaign.settings.release.licence
+    if licence.strip() and normal(licence) != normal(own):
+        reporter.warn(
+            f"the texts for annotators name the licence {licence!r}, and [release] names {own!r}; "
+            f"a release needs the licence that people agreed to ({DIFFERS})"
+        )
+
+
 def others(
     campaign: Campaign, answered: Iterable[tuple[str, str]], reporter: Reporter
 ) -> dict[str, int]:

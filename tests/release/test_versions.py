@@ -225,6 +225,15 @@ def test_each_licence_is_named_with_its_rounds(desk: Desk) -> None:
     ]
 
 
+def test_another_licence_is_said_before_people_agree_to_it(desk: Desk) -> None:
+    path = desk.rounds / "text.toml"
+    path.write_text(path.read_text("utf-8") + 'licence = "CC0"\n', "utf-8")
+    done = desk.run("rounds", "open", "intrasentence", "--name", "w2", "--platform", "files")
+    assert done.code == 0, done.err
+    said = " ".join(done.err.split())
+    assert "the texts for annotators name the licence 'CC0', and [release] names 'CC BY-SA" in said
+
+
 @pytest.mark.parametrize("name", ["cc-by-sa-4.0", "CC  BY–SA 4.0 ", "Cc by sa 4.0"])
 def test_spaces_hyphens_and_case_make_no_other_licence(desk: Desk, name: str) -> None:
     set_to(desk, LICENCE, f'licence = "{name}"')
