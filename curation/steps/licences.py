@@ -63,14 +63,14 @@ def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agre
     of_round, of_version = _named(campaign)
     people = campaign.rounds / "people.jsonl"
     consents = {p.id: p.consent for p in read_records(people, Person)} if people.exists() else {}
-    found: dict[str, Agreed] = {}
+    by_licence: dict[str, Agreed] = {}
     for person, round in answered:
         licence = of_version.get(consents.get(person) or "", of_round.get(round))
         if licence is not None:
-            one = found.setdefault(normal(licence), Agreed(licence, set(), set()))
-            one.people.add(person)
-            one.rounds.add(round)
-    return sorted(found.values(), key=lambda one: (-len(one.people), one.licence))
+            group = by_licence.setdefault(normal(licence), Agreed(licence, set(), set()))
+            group.people.add(person)
+            group.rounds.add(round)
+    return sorted(by_licence.values(), key=lambda group: (-len(group.people), group.licence))
 
 
 def warn_of_other(campaign: Campaign, licence: str, reporter: Reporter) -> None:
@@ -98,17 +98,17 @@ def others(
     """
     settings = campaign.settings.release
     licences = agreed(campaign, answered)
-    for one in licences:
-        if not one.licence:
+    for group in licences:
+        if not group.licence:
             reporter.warn(
-                f"{_rounds(one.rounds)}: the consent text does not name the licence in [study], so "
-                f"it is not compared with the release's, {settings.licence!r}"
+                f"{_rounds(group.rounds)}: the consent text does not name the licence in [study], "
+                f"so it is not compared with the release's, {settings.licence!r}"
             )
-    named = [one for one in licences if one.licence]
+    named = [group for group in licences if group.licence]
     different = {
-        one.licence: len(one.people)
-        for one in named
-        if normal(one.licence) != normal(settings.licence)
+        group.licence: len(group.people)
+        for group in named
+        if normal(group.licence) != normal(settings.licence)
     }
     if different and DIFFERS not in settings.accept:
         raise CurationError(
@@ -122,10 +122,13 @@ def others(
 
 def _listed(licences: Sequence[Agreed]) -> str:
     return "; ".join(
-        f"{one.licence!r} ({len(one.people)} {'person' if len(one.people) == 1 else 'people'}, "
-        f"{_rounds(one.rounds)})"
-        for one in licences
+        f"{group.licence!r} ({_people(len(group.people))}, {_rounds(group.rounds)})"
+        for group in licences
     )
+
+
+def _people(count: int) -> str:
+    return f"{count} {'person' if count == 1 else 'people'}"
 
 
 def _rounds(names: set[str]) -> str:
