@@ -1,12 +1,13 @@
-"""Names of temporary files, and the deletion of those that killed commands left.
+"""Names of temporary files and folders, and the deletion of those that killed commands left.
 
-A file that is being written has a name of its own: hidden, with the machine and the process that
-write it. So a file of a process that still runs is never deleted.
+A file or folder that is being written has a name of its own: hidden, with the machine and the
+process that write it. So a file of a process that still runs is never deleted.
 """
 
 import os
 import platform
 import re
+import shutil
 import time
 import zlib
 from pathlib import Path
@@ -17,7 +18,7 @@ _NAME = re.compile(r"\..+\.(?:([0-9a-f]{8})-)?(\d+)\.tmp", re.DOTALL)
 
 
 def beside(path: Path) -> Path:
-    """The temporary path of a file while it is written."""
+    """The temporary path of a file or folder while it is written."""
     return path.with_name(f".{path.name}.{_HERE}-{os.getpid()}.tmp")
 
 
@@ -28,16 +29,23 @@ def sweep(folder: Path, *, below: bool = True) -> None:
         folder: the folder.
         below: also look in the folders in it.
     """
-    for path in folder.rglob(".*.tmp") if below else folder.glob(".*.tmp"):
+    for path in list(folder.rglob(".*.tmp") if below else folder.glob(".*.tmp")):
         if _abandoned(path, locked=True):
-            path.unlink(missing_ok=True)
+            _delete(path)
 
 
 def sweep_beside(path: Path) -> None:
     """Delete what killed commands left in the folder of a file. This needs no lock."""
     for left in path.parent.glob(".*.tmp"):
         if _abandoned(left, locked=False):
-            left.unlink(missing_ok=True)
+            _delete(left)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _abandoned(path: Path, *, locked: bool) -> bool:

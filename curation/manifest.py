@@ -6,6 +6,7 @@ and runs again.
 """
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class Results:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.staged: list[Path] = []
+        self.folders: list[Path] = []
 
     def lines(self, name: str, lines: Iterable[bytes], *, private: bool = False) -> None:
         """Stage a file from byte chunks; a ``private`` one can be read by its owner alone."""
@@ -52,23 +54,70 @@ class Results:
         """Stage a JSON file."""
         self.lines(name, [dump_json(content)])
 
+    def new_folder(self, name: str) -> Path:
+        """Stage a folder that appears as a whole: write its files below the returned path.
+
+        If a folder of that name exists, it only gets the files that it does not have. No file in it
+        is replaced.
+        """
+        place = self.folder / name
+        self.folders.append(place)
+        shutil.rmtree(beside(place), ignore_errors=True)
+        beside(place).mkdir(parents=True)
+        return beside(place)
+
     def commit(self) -> dict[str, str]:
-        """Move all staged files to their places; returns the sha256 of each by name."""
+        """Move all staged files and folders to their places.
+
+        Returns:
+            The sha256 of each file by its name in the folder of the results.
+        """
         outputs = {
             place.relative_to(self.folder).as_posix(): digest(beside(place)) or ""
             for place in self.staged
         }
+        for place in self.folders:
+            outputs |= {
+                (place / name).relative_to(self.folder).as_posix(): digest(beside(place) / name)
+                or ""
+                for name in file_names(beside(place))
+            }
         for place in self.staged:
             os.replace(beside(place), place)
         for folder in {place.parent for place in self.staged}:
             sync(folder)
-        self.staged = []
+        for place in self.folders:
+            _move_folder(beside(place), place)
+        self.staged, self.folders = [], []
         return outputs
 
     def discard(self) -> None:
-        """Delete the staged files."""
+        """Delete the staged files and folders."""
         for place in self.staged:
             beside(place).unlink(missing_ok=True)
+        for place in self.folders:
+            shutil.rmtree(beside(place), ignore_errors=True)
+
+
+def file_names(folder: Path) -> list[str]:
+    """The files of a folder and of the folders in it, by path relative to it."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in files)
+
+
+def _move_folder(staged: Path, place: Path) -> None:
+    """Move a folder to its place; if that exists, only the files that it does not have."""
+    if not place.exists():
+        staged.rename(place)
+        sync(place.parent)
+        return
+    for name in file_names(staged):
+        target = place / name
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(staged / name, target)
+            sync(target.parent)
+    shutil.rmtree(staged)
 
 
 def read_manifest(folder: Path) -> Manifest:

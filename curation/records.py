@@ -233,12 +233,18 @@ class Person(Record):
 
 
 class Standing(Record):
-    """A line of ``standing.jsonl``: a decision about a person. The last decision applies."""
+    """A line of ``standing.jsonl``: a decision about a person. The last decision applies.
+
+    ``released`` has the versions of the release that held items or labels of the person then, each
+    with the sha256 of its ``SHA256SUMS``; ``delete_releases`` says that these are deleted.
+    """
 
     person: Id
     action: Literal["exclude", "readmit", "withdraw", "erase"]
     reason: str
     at: Timestamp
+    released: dict[str, str] = {}
+    delete_releases: bool = False
 
 
 class Label(Record):

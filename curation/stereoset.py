@@ -2,12 +2,15 @@
 
 A dataset is ``{"version", "data": {"intrasentence": [...], "intersentence": [...]}}``, each item
 ``{id, target, bias_type, context, sentences: [{id, sentence, gold_label, labels: [{label,
-human_id}]}]}``. Predictions are ``{"intrasentence": [{id, score}], "intersentence": [...]}``.
+human_id}]}]}``. A release also has ``curation``: how its CATs were checked. Predictions are
+``{"intrasentence": [{id, score}], "intersentence": [...]}``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from curation.files import CurationError, read_json
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
@@ -15,6 +18,42 @@ from curation.rules import Votes, read_label, stable_id, tier
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class FileSettings(BaseModel):
+    """The field ``curation`` of a release's file: how its CATs were checked.
+
+    Attributes:
+        language: language code of the texts; empty if it is not known.
+        blank_alone: whether BLANK must not touch a letter.
+        name_target: whether a context must name its target.
+        names: by domain and target, older texts and spellings that contexts use instead.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    language: Annotated[str, StringConstraints(pattern=r"^([a-z]{2,3}(-[A-Za-z0-9]+)*)?$")] = ""
+    blank_alone: bool = True
+    name_target: bool = True
+    names: dict[str, dict[str, list[str]]] = {}
+
+
+def read_settings(path: Path) -> FileSettings:
+    """The settings in a file in StereoSet's format; the defaults if it has none.
+
+    Raises:
+        CurationError: the file is not JSON, or its field ``curation`` is damaged.
+    """
+    content = read_json(path)
+    given = content.get("curation", {}) if isinstance(content, dict) else {}
+    try:
+        return FileSettings.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, ("curation", *first["loc"])))
+        raise CurationError(
+            f"{path}, {where}: {first['msg']}", "restore the file; see docs/formats.md"
+        ) from None
 
 
 class Entry(NamedTuple):
@@ -165,7 +204,11 @@ def _tier(item: dict[str, Any], options: Iterable[CatAssociation]) -> int | None
 
 
 def dataset(
-    cats: Iterable[Cat], labels: Mapping[str, Iterable[tuple[str, str]]], *, version: str
+    cats: Iterable[Cat],
+    labels: Mapping[str, Iterable[tuple[str, str]]],
+    *,
+    version: str,
+    settings: FileSettings | None = None,
 ) -> dict[str, Any]:
     """The content of a file in StereoSet's format.
 
@@ -173,9 +216,11 @@ def dataset(
         cats: the CATs, in this order.
         labels: the (annotator, value) pairs of each association, by its id.
         version: the version to write into the file.
+        settings: how the CATs were checked.
 
     Returns:
-        ``{"version", "data": {kind: [item]}}``, to be written as JSON.
+        ``{"version", "curation", "data": {kind: [item]}}``, to be written as JSON; ``curation``
+        only with settings.
     """
     data: dict[str, list[dict[str, Any]]] = {kind: [] for kind in reversed(KINDS)}
     for cat in cats:
@@ -201,7 +246,8 @@ def dataset(
                 "sentences": sentences,
             }
         )
-    return {"version": version, "data": data}
+    checked = {"curation": settings.model_dump()} if settings else {}
+    return {"version": version, **checked, "data": data}
 
 
 def read_predictions(path: Path) -> Iterator[tuple[str, Any]]:

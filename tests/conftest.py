@@ -184,7 +184,7 @@ def content() -> Callable[..., Content]:
             name = SEGMENT.sub(rb"\1", path.relative_to(root).as_posix().encode()).decode()
             if path.name.startswith(".lock"):
                 continue
-            if not whole and (path.name == "manifest.json" or path.suffix == ".tmp"):
+            if not whole and (path.name == "manifest.json" or ".tmp" in name):
                 continue
             data = SEGMENT.sub(rb"\1", path.read_bytes())
             if path.name == "manifest.json":
@@ -192,6 +192,8 @@ def content() -> Callable[..., Content]:
                 for step in manifest["steps"].values():
                     del step["finished_at"]
                     for output, sha in step["outputs"].items():
+                        if not (path.parent / output).parent.exists():
+                            continue  # a version of the release that was deleted
                         assert _sha(path.parent / output) == sha, f"{output} is not as {path} says"
                     step["outputs"] = sorted(step["outputs"])
                 found[name] = manifest

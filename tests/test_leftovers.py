@@ -60,6 +60,20 @@ def test_only_ours_and_only_of_processes_that_ended(tmp_path: Path, gone: int) -
     assert left() == {"running", "elsewhere"}
 
 
+def test_folders_go_as_a_whole_and_links_alone(tmp_path: Path, gone: int) -> None:
+    half, away = named(tmp_path / "0.1.0", gone), tmp_path / "away"
+    (half / "deep").mkdir(parents=True)
+    named(half / "deep" / "a.json", gone).write_bytes(b"half")
+    away.mkdir()
+    (away / "kept").write_bytes(b"whole")
+    link = named(tmp_path / "0.2.0", gone)
+    link.symlink_to(away)
+    sweep(tmp_path)
+    assert not half.exists()
+    assert not link.is_symlink()
+    assert (away / "kept").read_bytes() == b"whole"
+
+
 def test_beside_the_files_that_options_name(
     forked: Any, tmp_path: Path, gone: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

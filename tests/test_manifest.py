@@ -83,6 +83,35 @@ def test_a_source_that_fails_in_the_middle_leaves_nothing_hidden(tmp_path: Path)
     assert files(tmp_path) == []
 
 
+def into_a_folder(results: Results, *, fails: bool = False) -> dict[str, int]:
+    folder = results.new_folder("v1")
+    (folder / "one.txt").write_bytes(b"abc")
+    (folder / "deep").mkdir()
+    (folder / "deep" / "two.txt").write_bytes(b"abc")
+    if fails:
+        raise CurationError("no")
+    return {}
+
+
+def test_a_folder_appears_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    with pytest.raises(CurationError):
+        run_step(tmp_path, "step", lambda results: into_a_folder(results, fails=True), **STATE)
+    assert list(tmp_path.iterdir()) == []
+    run = run_step(tmp_path, "step", into_a_folder, **STATE)
+    assert files(tmp_path) == ["manifest.json", "v1/deep/two.txt", "v1/one.txt"]
+    assert run.outputs == {"v1/deep/two.txt": ABC, "v1/one.txt": ABC}
+    assert is_current(tmp_path, "step", **STATE)
+
+
+def test_a_folder_that_exists_only_gets_what_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / "v1").mkdir()
+    (tmp_path / "v1" / "one.txt").write_bytes(b"mine")
+    run_step(tmp_path, "step", into_a_folder, **STATE)
+    assert (tmp_path / "v1" / "one.txt").read_bytes() == b"mine"
+    assert (tmp_path / "v1" / "deep" / "two.txt").read_bytes() == b"abc"
+    assert files(tmp_path) == ["manifest.json", "v1/deep/two.txt", "v1/one.txt"]
+
+
 def test_steps_share_a_folder(tmp_path: Path) -> None:
     run_step(tmp_path, "b", work, **STATE)
     run_step(tmp_path, "a", lambda results: {}, **STATE)

@@ -84,6 +84,13 @@ PITFALLS: dict[str, About] = {
         "the context does not name the target",
         "name the target, or assign the CAT to the target that it names",
     ),
+    "target_renamed": About(
+        "warn",
+        "cat",
+        "the context names the target only by an older text or another spelling",
+        "take the rename back, leave the CAT out, or have it written again: readers see only the "
+        "new text",
+    ),
     "target_inflected": About(
         "note",
         "cat",

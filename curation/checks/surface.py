@@ -15,7 +15,7 @@ from curation.checks.codes import CASED, PITFALLS
 from curation.checks.content import meta_text
 from curation.checks.lists import Lists, in_small
 from curation.records import Gold, Kind
-from curation.rules import filler, flaws, left, same_text
+from curation.rules import filler, flaws, left, names, same_text
 from curation.words import UNSPACED, WORD, base
 
 UNMARKED = {"lo", "th"}
@@ -164,9 +164,14 @@ def _broken(parsed: ParsedItem, name_target: bool, blank_alone: bool) -> Iterato
     """The pitfalls that are wrong in any dataset."""
     item = parsed.item
     settings = {"name_target": name_target, "blank_alone": blank_alone}
-    names = (item.target, *item.also)
-    for code, detail, at in flaws(item.kind, names, item.context, item.sentences, **settings):
+    targets = (item.target, *item.also)
+    for code, detail, at in flaws(item.kind, targets, item.context, item.sentences, **settings):
         yield Finding(code, at, detail)
+    if name_target and item.also and not names(item.context, item.target):
+        old = next((name for name in item.also if names(item.context, name)), None)
+        if old is not None:
+            detail = f"{old!r}, not {item.target!r}, is in {item.context!r}"
+            yield Finding("target_renamed", None, detail)
     for at, text in enumerate((item.context, *item.sentences)):
         written = at or item.kind == "intersentence"
         if written and _SMALL_LEFT.search(text) and not left(text):

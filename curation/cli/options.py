@@ -41,7 +41,7 @@ Language = Annotated[
     str,
     typer.Option(
         callback=language_code,
-        help="Language code of the texts; default: the campaign's, or en for gold files.",
+        help="Language code of the texts; default: that of the campaign or release, or en.",
         show_default=False,
     ),
 ]

@@ -10,6 +10,7 @@ from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.files import CurationError
 from curation.steps.rounds.exclusion import Action, Change, decide_on_person
+from curation.steps.versions import Held
 
 Who = Annotated[
     str,
@@ -33,7 +34,9 @@ def exclude(
     """Stop counting a person's answers, and show what changes. --undo counts them again.
 
     All results are computed again without the person's labels, the items that they wrote and the
-    labels on these items: decisions, agreement, split and release. The raw answers stay.
+    labels on these items: decisions, agreement, split and measures. The raw answers stay. A built
+    version of the release is never changed; the command names the versions that hold something of
+    what is lost.
     """
     if not undo and not reason.strip():
         raise CurationError("an exclusion needs a reason", "give it with --reason")
@@ -47,6 +50,12 @@ def withdraw(
     erase: Annotated[
         bool, typer.Option("--erase", help="Also erase the answers from the raw archive.")
     ] = False,
+    releases: Annotated[
+        bool,
+        typer.Option(
+            "--releases", help="With --erase: also delete the versions in 7-release that hold it."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Remove a person who wants to withdraw, and show what changes. You cannot undo this.
@@ -54,16 +63,30 @@ def withdraw(
     With --erase, their answers are also erased from the raw archive and their words from tasks, and
     both from the rounds' Label Studio if it can be reached. An entry without content replaces each
     answer, so that a later pull does not add it again. At the end, the command lists the copies
-    that it cannot reach, such as backups and published releases: erase these yourself.
+    that it cannot reach, such as backups and published releases: erase these yourself. It also
+    lists the versions in 7-release to delete; --releases deletes them.
     """
+    if releases and not erase:
+        raise CurationError("--releases needs --erase", "add --erase, or leave --releases out")
     action: Action = "erase" if erase else "withdraw"
-    _decide(campaign, person, action, "the person's own wish", as_json=as_json)
+    reason = "the person's own wish"
+    _decide(campaign, person, action, reason, as_json=as_json, releases=releases)
 
 
-def _decide(root: Path, who: str, action: Action, reason: str, *, as_json: bool) -> None:
+def _decide(
+    root: Path,
+    who: str,
+    action: Action,
+    reason: str,
+    *,
+    as_json: bool,
+    releases: bool = False,
+) -> None:
     campaign = open_campaign(root)
     with campaign.lock():
-        change = decide_on_person(campaign, who, action, reason, reporter=console)
+        change = decide_on_person(
+            campaign, who, action, reason, releases=releases, reporter=console
+        )
     if as_json:
         before, after = change.before, change.after
         console.say_json(
@@ -78,11 +101,37 @@ def _decide(root: Path, who: str, action: Action, reason: str, *, as_json: bool)
                 },
                 "cats_lost": change.cats_lost,
                 "cats_won": change.cats_won,
-                "released_in": change.released_in,
+                "released_in": list(change.released_in),
+                "releases_to_delete": _to_delete(change),
+                "releases_deleted": change.deleted,
             }
         )
         return
     _show(change)
+
+
+def _to_delete(change: Change) -> list[str]:
+    """After an erasure, the built versions that still hold something of the person."""
+    erased = change.action == "erase"
+    return [version for version in change.theirs if erased and version not in change.deleted]
+
+
+def _show_version(change: Change, version: str, held: Held) -> None:
+    """Say what a built version still holds, and what to do about it."""
+    parts = [f"{held.cats} CAT{'s' * (held.cats > 1)}"] if held.cats else []
+    if held.labels:
+        parts.append(f"{held.labels} label{'s' * (held.labels > 1)} by {change.person}")
+    holds = ", ".join(parts) or f"items of {change.person}"
+    if version in change.deleted:
+        console.warn(
+            f"7-release/{version} is deleted ({holds}). If it was published, withdraw it there, "
+            "and raise version in [release] before you build again"
+        )
+        return
+    todo = "raise version in [release], build and publish a new version"
+    if version in _to_delete(change):
+        todo += "; delete this one, here (--erase --releases) and where you published it"
+    console.warn(f"7-release/{version} still holds what is lost ({holds}): {todo}")
 
 
 def _show(change: Change) -> None:
@@ -96,12 +145,13 @@ def _show(change: Change) -> None:
         console.say(f"CATs lost: {', '.join(change.cats_lost)}")
     if change.cats_won:
         console.say(f"CATs gained: {', '.join(change.cats_won)}")
-    for version in change.released_in:
-        console.warn(
-            f"7-release/{version} still contains CATs that were lost; publish a new version"
-        )
+    for version, held in change.released_in.items():
+        _show_version(change, version, held)
     if change.action == "erase":
         console.say(f"{change.erased} answers were erased. Erase these yourself if they exist:")
         console.say("  - the account on the platform, and backups")
         console.say("  - tables in tasks/, and copies that you sent out")
         console.say("  - the person's words quoted in other people's answers")
+        for version in change.theirs:
+            here = "" if version in change.deleted else f"7-release/{version}, and "
+            console.say(f"  - {here}every published copy of version {version}")

@@ -18,7 +18,8 @@ app = typer.Typer(
 def build(campaign: Where = Path(), as_json: Json = False) -> None:
     """Write 7-release/VERSION: dev.json, test.json, annotations.csv, README.md, SHA256SUMS.
 
-    The version is set in [release]; raise it once that version has been published.
+    The version is set in [release]. A version that is built is never rewritten: if its content
+    would change, raise the version, or delete the folder if nobody has it.
     """
     opened = open_campaign(campaign)
     with opened.lock():

@@ -77,7 +77,7 @@ def baselines(
     language: Annotated[
         str,
         typer.Option(
-            help="Language code of the texts; default: the campaign's, or en for gold files.",
+            help="Language code of the texts; default: that of the campaign or release, or en.",
             show_default=False,
         ),
     ] = "",

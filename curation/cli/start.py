@@ -11,7 +11,7 @@ from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.files import CurationError
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
-from curation.steps.pipeline import Step, bring_up_to_date, last_run
+from curation.steps.pipeline import Step, bring_up_to_date, current, last_run
 from curation.steps.status import read_status
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
             name: [row._asdict() for row in getattr(state, name)]
             for name in ("steps", "rounds", "work", "scores")
         }
-        console.say_json({**rows, "next": state.next})
+        console.say_json({**rows, "warnings": state.warnings, "next": state.next})
         return
     console.say(f"{opened.settings.campaign.name} ({opened.root.resolve()})")
     if state.rounds:
@@ -94,6 +94,8 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
     console.table("Steps", ["step", "state", "counts"], steps)
     if state.scores:
         console.table("Models", ["model", "rule", "scores", "refused"], state.scores)
+    for warning in state.warnings:
+        console.warn(warning)
     console.say(f"next: {state.next}")
 
 
@@ -122,6 +124,8 @@ def run(campaign: Where = Path(), as_json: Json = False) -> None:
         done.append({"step": step.name, "ran": ran, "counts": counts})
         if not as_json:
             word = "done" if ran else "up to date"
+            if not ran and step.fixed and not current(opened, step):
+                word = "left as is"
             console.say(f"{step.name:10} {word:11} {step.says}: {_counts(counts)}")
 
     with opened.lock():

@@ -150,6 +150,13 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
         console.warn(
             f"items of {text!r} that use an older text or a second spelling: {len(ids)} ({shown})"
         )
+    if old:
+        console.warn(
+            "readers of a release see only the new text. Before you build one, take the rename "
+            "back (1-terms/edits.csv), leave these items out (leave_out in [decisions]), or have "
+            "them written again; «curation measures pitfalls --show target_renamed» shows the CATs "
+            "whose context does not name the new text"
+        )
     console.say(f"{counts['kept']} terms in {opened.terms / 'targets.jsonl'}")
     console.say("To change one, edit 1-terms/edits.csv. «curation terms explain TERM» shows why.")
 

@@ -7,14 +7,15 @@ from typing import Any
 import pandas as pd
 
 from curation.records import KINDS, Annotation, Cat, SplitName
-from curation.stereoset import dataset
+from curation.release.markdown import inline
+from curation.stereoset import FileSettings, dataset
 
-ALGORITHM = 3
+ALGORITHM = 4
 SPLITS: tuple[SplitName, ...] = ("dev", "test")
 
 
 def split_files(
-    cats: Sequence[Cat], annotations: pd.DataFrame, *, version: str
+    cats: Sequence[Cat], annotations: pd.DataFrame, *, version: str, settings: FileSettings
 ) -> dict[str, dict[str, Any]]:
     """The content of ``dev.json`` and ``test.json``.
 
@@ -22,6 +23,7 @@ def split_files(
         cats: the CATs, in the order of the files.
         annotations: rows of ``records.Annotation``; only the counted ones are included.
         version: the release's version.
+        settings: how the CATs were checked; a reader checks them in the same way.
     """
     labels: dict[str, list[tuple[str, str]]] = defaultdict(list)
     counted = annotations[annotations["counted"]]
@@ -31,7 +33,10 @@ def split_files(
         labels[association].append((annotator, label))
     return {
         f"{split}.json": dataset(
-            [cat for cat in cats if cat.split == split], labels, version=version
+            [cat for cat in cats if cat.split == split],
+            labels,
+            version=version,
+            settings=settings,
         )
         for split in SPLITS
     }
@@ -106,6 +111,7 @@ def readme(
     warning: str,
     decisions: str,
     accepted: Mapping[str, int],
+    other_licences: Mapping[str, int],
 ) -> str:
     """The release's README: what the release is, what it contains and how it was made.
 
@@ -119,13 +125,14 @@ def readme(
         warning: the content warning.
         decisions: how labels were counted, as from ``how_decided``.
         accepted: accepted pitfalls that would have blocked the release, and how often they occur.
+        other_licences: other licences, and how many annotators agreed to each.
     """
     tally = Counter((cat.domain, cat.kind, cat.split) for cat in cats)
     terms = Counter(
         (domain, split) for domain, split, _ in {(cat.domain, cat.split, cat.term) for cat in cats}
     )
     lines = [
-        f"# {name} {version}",
+        f"# {inline(name)} {inline(version)}",
         "",
         f"> {warning}",
         "",
@@ -140,7 +147,7 @@ def readme(
     for domain in sorted({cat.domain for cat in cats}):
         cells = [str(terms[domain, split]) for split in SPLITS]
         cells += [str(tally[domain, kind, split]) for split in SPLITS for kind in KINDS]
-        lines.append(f"| {domain} | {' | '.join(cells)} |")
+        lines.append(f"| {inline(domain)} | {' | '.join(cells)} |")
     tiers = Counter(cat.tier for cat in cats)
     strict = [f"{tiers[n]} CATs of tier {n}" for n in (3, 4, 5) if tiers[n]]
     strict += [f"{tiers[None]} of unknown tier"] if tiers[None] else []
@@ -163,7 +170,11 @@ def readme(
         f"association does not have exactly five counted labels. {', '.join(strict)}.",
         "",
         *_known(accepted),
-        f"Licence of the data: {licence}.",
+        f"Licence of the data: {inline(licence)}.",
+        *(
+            f"Annotators who agreed to another licence, {inline(other)}: {people}."
+            for other, people in other_licences.items()
+        ),
         "",
     ]
     return "\n".join(lines)

@@ -19,7 +19,7 @@ from curation.settings import MeasureSettings
 from curation.steps.classifying import classify
 from curation.steps.read import item_files, read_items, read_terms
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.source import Source, campaign_source
+from curation.steps.source import FORM, Source, campaign_source
 from curation.words import NotCheckedError
 
 if TYPE_CHECKING:
@@ -308,10 +308,9 @@ def pitfall_inputs(campaign: Campaign) -> list[Path]:
 def _off(campaign: Campaign) -> dict[str, str]:
     """The pitfalls that a team allows by its settings, and so in a release, too."""
     rounds = campaign.settings.rounds
-    named = {"target_missing": "name_target", "blank_glued": "blank_alone"}
     return {
         code: f"{name} = false in [rounds]"
-        for code, name in named.items()
+        for code, name in FORM.items()
         if not getattr(rounds, name)
     }
 
@@ -334,14 +333,16 @@ def pitfalls_of(
     campaign = source.campaign
     if own is None and campaign and own_words(campaign).exists():
         own = own_words(campaign)
-    names = {term.id: term.names for term in read_terms(campaign).values()} if campaign else {}
+    names = source.names
+    if campaign:
+        names = {term.id: term.names for term in read_terms(campaign).values()}
     with reporter.stages() as tell:
         return pitfalls(
             source.cats,
             language=source.language,
             own=own,
             names=names,
-            off=_off(campaign) if campaign else None,
+            off=_off(campaign) if campaign else source.off,
             tell=tell,
         )
 

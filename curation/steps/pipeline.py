@@ -17,7 +17,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
 from curation.records import StepRun
-from curation.steps import decisions, measures, read, release, terms
+from curation.steps import decisions, measures, read, release, terms, versions
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, fold
 
@@ -47,6 +47,8 @@ class Step:
         applies: whether it runs on this machine; if not, its results are taken as they are.
         delete: deletes its results after an erasure, if they cannot be computed again; None if
             they are left as they are.
+        fixed: whether its results are there and are never rewritten; None if they may be. Only the
+            step's own command and ``curation run`` make such results.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Step:
     blocked: Callable[[Campaign], CurationError | None] = lambda campaign: None
     applies: Callable[[Campaign], bool] = lambda campaign: True
     delete: Callable[[Campaign, Iterable[Path]], None] | None = delete_files
+    fixed: Callable[[Campaign], bool] | None = None
 
     def state(self, campaign: Campaign) -> dict[str, Any]:
         """What ``is_current`` and ``run_step`` compare."""
@@ -183,8 +186,10 @@ STEPS: tuple[Step, ...] = (
         release.settings,
         release.inputs,
         release.release,
-        needs=("fold", "split", "pitfalls"),
-        delete=release.delete,
+        needs=("select", "fold", "split", "pitfalls"),
+        blocked=versions.linked,
+        delete=None,
+        fixed=versions.taken,
     ),
 )
 BY_NAME = {step.name: step for step in STEPS}
@@ -229,11 +234,11 @@ def current(campaign: Campaign, step: Step) -> bool:
 
 
 def made_steps(campaign: Campaign) -> list[str]:
-    """The fewest steps that bring all results of the campaign up to date.
+    """The fewest steps that bring all results of the campaign up to date, apart from a release.
 
     Steps that another of these steps needs are left out. Items and labels are always covered.
     """
-    made = ["fold", *(step.name for step in STEPS if last_run(campaign, step))]
+    made = ["fold", *(s.name for s in STEPS if not s.fixed and last_run(campaign, s))]
     needed = {other.name for name in made for other in with_needs([name]) if other.name != name}
     return [step.name for step in STEPS if step.name in {*made} - needed]
 
@@ -246,6 +251,9 @@ def bring_up_to_date(
     steps: Iterable[Step] = STEPS,
 ) -> StepRun:
     """Run the named steps and those that they need; skip those that are up to date.
+
+    A version of the release that is built already is never rewritten. If its content would change,
+    this is an error if the release is named, and else a warning.
 
     Call it only under the campaign's lock.
 
@@ -265,7 +273,7 @@ def bring_up_to_date(
         CurationError: a step cannot run; the steps before it are then up to date.
     """
     steps = tuple(steps)
-    run: StepRun | None = None
+    last: StepRun | None = None
     for step in with_needs(names or [step.name for step in steps], steps):
         if error := step.blocked(campaign):
             raise error
@@ -273,11 +281,19 @@ def bring_up_to_date(
         state = step.state(campaign) if step.applies(campaign) else None
         stale = state is not None and not is_current(folder, step.name, **state)
         if state is not None and stale:
-            run = run_step(folder, step.name, partial(_work, step, campaign, reporter), **state)
+            work = partial(_work, step, campaign, reporter)
+            try:
+                run = run_step(folder, step.name, work, **state)
+            except versions.BuiltError as error:
+                if step.name in names:
+                    raise
+                reporter.warn(f"{error.what}; {error.fix}")
+                stale = False
         if tell:
             tell(step, stale)
-    assert run is not None
-    return run
+        last = run or last
+    assert last is not None
+    return last
 
 
 def _work(step: Step, campaign: Campaign, reporter: Reporter, results: Results) -> dict[str, int]:

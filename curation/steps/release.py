@@ -2,18 +2,25 @@
 
 import difflib
 import hashlib
-import shutil
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_json, read_json, shipped
-from curation.manifest import Results, read_manifest
-from curation.steps.read import item_files, label_files, read_counted, read_items
+from curation.files import CurationError, dump_json, read_json, shipped, writing
+from curation.manifest import Results
+from curation.records import Cat, Item
+from curation.rules import names
+from curation.steps import licences, versions
+from curation.steps.read import item_files, label_files, read_counted, read_items, read_terms
 from curation.steps.reporter import Reporter
-from curation.steps.source import campaign_source
+from curation.steps.source import FORM, campaign_source
+from curation.stereoset import FileSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def settings(campaign: Campaign) -> dict[str, Any]:
@@ -24,6 +31,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "name": settings.campaign.name,
         "language": settings.campaign.language,
         "decisions": settings.decisions.model_dump(),
+        **settings.rounds.model_dump(include=set(FORM.values())),
     }
 
 
@@ -32,8 +40,10 @@ def inputs(campaign: Campaign) -> list[Path]:
     return [
         *item_files(campaign),
         *label_files(campaign),
+        campaign.terms / "targets.jsonl",
         campaign.decisions / "cats.jsonl",
         campaign.measures / "pitfalls.json",
+        *licences.inputs(campaign),
     ]
 
 
@@ -47,8 +57,8 @@ def _accepted(campaign: Campaign) -> dict[str, int]:
 
     accept = campaign.settings.release.accept
     for name in accept:
-        if name not in PITFALLS:
-            near = difflib.get_close_matches(name, PITFALLS, 1)
+        if name not in {*PITFALLS, licences.DIFFERS}:
+            near = difflib.get_close_matches(name, [*PITFALLS, licences.DIFFERS], 1)
             raise CurationError(
                 f"[release] accept names {name!r}, which is not a pitfall",
                 f"did you mean {near[0]!r}?" if near else "docs/measures.md lists them",
@@ -67,6 +77,35 @@ def _accepted(campaign: Campaign) -> dict[str, int]:
     return blocking
 
 
+def _answered(
+    cats: Sequence[Cat], items: Sequence[Item], table: "pd.DataFrame"
+) -> set[tuple[str, str]]:
+    """Person and round of the answers in a release: its labels, and the items' writers."""
+    published = {cat.id for cat in cats}
+    written = {(i.writer, i.round) for i in items if i.writer and i.id in published}
+    return written | set(zip(table["annotator"], table["round"], strict=True))
+
+
+def _file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) -> FileSettings:
+    """How the CATs were checked; warns of contexts that name their target by an older text."""
+    terms = read_terms(campaign)
+    old: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    count = 0
+    for cat in cats:
+        if not names(cat.context, cat.target):
+            used = [name for name in terms[cat.term].names if names(cat.context, name)]
+            known = old[cat.domain].setdefault(cat.target, []) if used else []
+            known += [name for name in used if name not in known]
+            count += bool(used)
+    form = campaign.settings.rounds.model_dump(include=set(FORM.values()))
+    if count and form["name_target"]:
+        reporter.warn(
+            "CATs whose context names the target only by an older text or another spelling: "
+            f"{count}; «curation measures pitfalls --show target_renamed» shows them"
+        )
+    return FileSettings(language=campaign.settings.campaign.language, names=dict(old), **form)
+
+
 def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the published folder."""
     from curation.release import build
@@ -82,10 +121,10 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     items = read_items(campaign)
     counted = read_counted(campaign, items)
     table = build.annotations(cats, counted.labels)
-    content = {
-        name: dump_json(data)
-        for name, data in build.split_files(cats, table, version=version).items()
-    }
+    other_licences = licences.others(campaign, _answered(cats, items, table), reporter)
+    checked = _file_settings(campaign, cats, reporter)
+    files = build.split_files(cats, table, version=version, settings=checked)
+    content = {name: dump_json(data) for name, data in files.items()}
     content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
     text = shipped("annotation_configs", "text", f"{settings.campaign.language}.toml")
     text = text if text.exists() else text.with_name("en.toml")
@@ -100,35 +139,19 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         warning=texts["content_warning"]["release"],
         decisions=build.how_decided(settings.decisions.model_dump()),
         accepted=accepted,
+        other_licences=other_licences,
     ).encode()
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
     lines = [f"{sha}  {name}\n" for name, sha in sums.items()]
-    content["SHA256SUMS"] = "".join(lines).encode()
+    content[versions.SUMS] = "".join(lines).encode()
+    staged = results.new_folder(version)
     for name, data in content.items():
-        results.lines(f"{version}/{name}", [data])
-    _warn_of_changes(campaign, {f"{version}/{name}": sha for name, sha in sums.items()}, reporter)
+        with writing(staged / name) as file:
+            file.write(data)
+    versions.check_unchanged(campaign, staged)
     return {
         "cats": len(cats),
         "labels_in": len(counted.labels),
         "labels_of_dropped_items": int((~counted.labels["item"].isin([c.id for c in cats])).sum()),
         "annotations": len(table),
     }
-
-
-def delete(campaign: Campaign, files: Iterable[Path]) -> None:
-    """Delete released files, and the folder of the version that the settings name."""
-    for file in files:
-        file.unlink(missing_ok=True)
-    shutil.rmtree(campaign.releases / campaign.settings.release.version, ignore_errors=True)
-
-
-def _warn_of_changes(campaign: Campaign, sums: Mapping[str, str], reporter: Reporter) -> None:
-    """Warn if a file of the same version was released with other content before."""
-    before = read_manifest(campaign.releases).steps.get("release")
-    outputs = before.outputs if before else {}
-    changed = [name for name, sha in sums.items() if outputs.get(name, sha) != sha]
-    if changed:
-        reporter.warn(
-            f"7-release/{changed[0]} has changed; if this version has been published, put the old "
-            "files back and raise version in [release]"
-        )

@@ -46,7 +46,7 @@ def report(
         campaign: the campaign or its folder.
         gold: gold files to measure instead.
         tier: only CATs of this tier or above; the report then says so.
-        language: language code of the texts; by default the campaign's, en for gold files.
+        language: language code of the texts; by default that of the campaign or release, else en.
         reporter: where warnings and progress go.
         settings: settings of [measures] that replace the campaign's; None leaves one as it is.
 
@@ -87,7 +87,7 @@ def pitfalls(
     Args:
         campaign: the campaign or its folder.
         gold: gold files to look at instead.
-        language: language code of the texts; by default the campaign's, en for gold files.
+        language: language code of the texts; by default that of the campaign or release, else en.
         own: the team's own word lists; by default the campaign's.
         reporter: where warnings and progress go.
 

@@ -12,16 +12,23 @@ alone call ``read_gold``.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_records
 from curation.records import Cat
+from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
 
 ALL = "all"  # the name of all splits together
+FORM = {
+    "target_missing": "name_target",
+    "target_renamed": "name_target",
+    "blank_glued": "blank_alone",
+}
+"""The pitfalls that a setting in [rounds] allows."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,8 @@ class Source:
         scores: the folder of their models' runs, MODEL/RULE/scores.jsonl.
         gold: the gold files they were read from; empty for a campaign.
         campaign: the campaign they were read from; None for gold files.
+        off: pitfalls that the gold files' settings allow, each with the setting.
+        names: by term id, older texts and spellings of targets that the gold files use.
     """
 
     cats: list[Cat]
@@ -43,6 +52,8 @@ class Source:
     scores: Path
     gold: tuple[Path, ...] = ()
     campaign: Campaign | None = None
+    off: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def in_split(self, split: str | None) -> "Source":
         """The CATs of one split.
@@ -99,7 +110,8 @@ def open_source(
         campaign: the campaign or its folder; not looked at if gold files are given.
         gold: gold files.
         scores: the folder of runs on the gold files; a campaign has its own.
-        language: language code of the texts; by default the campaign's, and en for gold files.
+        language: language code of the texts; by default the one that the campaign or the gold
+            files name, else en.
 
     Raises:
         CurationError: there is no CAT; a file is not a gold file, or two of them overlap.
@@ -133,11 +145,44 @@ def gold_source(
 ) -> Source:
     """The CATs of gold files.
 
+    A release's files say how their CATs were checked. A check that one of the files does not need
+    is left out for all.
+
     Raises:
-        CurationError: a file is not a gold file, or two of them overlap.
+        CurationError: a file is not a gold file, or two of them overlap; or no language is given,
+            and they are in different languages.
     """
-    name = "+".join(path.stem for path in gold)
-    return Source(read_gold(gold), name, language or "en", scores, tuple(gold))
+    from curation.stereoset import read_settings
+
+    cats = read_gold(gold)
+    settings = {path: read_settings(path) for path in gold}
+    languages = {file.language: path.name for path, file in settings.items() if file.language}
+    if len(languages) > 1 and not language:
+        named = ", ".join(f"{code} ({name})" for code, name in languages.items())
+        raise CurationError(
+            f"the gold files are in different languages: {named}",
+            "name files in one language, or give --language",
+        )
+    names = {
+        stable_id("term", domain, target): tuple(texts)
+        for file in settings.values()
+        for domain, targets in file.names.items()
+        for target, texts in targets.items()
+    }
+    return Source(
+        cats,
+        "+".join(path.stem for path in gold),
+        language or next(iter(languages), "en"),
+        scores,
+        tuple(gold),
+        off={
+            code: f"{setting} = false in {path.name}"
+            for path, file in settings.items()
+            for code, setting in FORM.items()
+            if not getattr(file, setting)
+        },
+        names=names,
+    )
 
 
 def read_gold(paths: Sequence[Path]) -> list[Cat]:

@@ -5,7 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
+from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, read_json
+from curation.records import StepRun
+from curation.steps import terms, versions
 from curation.steps.pipeline import STEPS, Step, current, last_run
 from curation.steps.read import facts_files
 from curation.steps.rounds import round_files, round_status
@@ -15,13 +18,15 @@ if TYPE_CHECKING:
     from curation.steps.rounds.round_status import RoundStatus
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
+OLDER = "of older data"
 
 
 class StepStatus(NamedTuple):
     """A step: whether its results are up to date, and the counts of its last run.
 
     ``state`` is "up to date", "out of date", "not yet", or "cannot run: " and why; then ``fix``
-    says what to do.
+    says what to do. A built version of the release that is out of date is "of older data": it is
+    never rewritten.
     """
 
     step: str
@@ -57,6 +62,7 @@ class Status(NamedTuple):
         rounds: the rounds, by name.
         work: progress of the rounds that were opened here; empty if the items are out of date.
         scores: the score runs.
+        warnings: what to know before a release.
         next: what to do next: a command, or a sentence.
     """
 
@@ -64,6 +70,7 @@ class Status(NamedTuple):
     rounds: list[RoundCounts]
     work: "list[Progress]"
     scores: list[ScoreRun]
+    warnings: list[str]
     next: str
 
 
@@ -78,6 +85,7 @@ def read_status(campaign: Campaign) -> Status:
         rounds=[round_counts(campaign, name) for name in names],
         work=[progress for _, progress in work],
         scores=scores,
+        warnings=_warnings(campaign, steps),
         next=_next(campaign, steps, work, scores),
     )
 
@@ -89,9 +97,18 @@ def step_status(campaign: Campaign, step: Step) -> StepStatus:
         return StepStatus(step.name, NOT_YET, "", {}, None)
     try:
         state = UP_TO_DATE if current(campaign, step) else OUT_OF_DATE
+        if state == OUT_OF_DATE and _is_older(campaign, step, run):
+            state = OLDER
     except CurationError as error:
         state, fix = f"cannot run: {error.what}", error.fix
     return StepStatus(step.name, state, fix, run.counts, run.finished_at)
+
+
+def _is_older(campaign: Campaign, step: Step, run: StepRun) -> bool:
+    """Whether a step's results are never rewritten, and were made from other data or settings."""
+    if step.fixed is None or not step.fixed(campaign):
+        return False
+    return any(getattr(run, name) != value for name, value in step.state(campaign).items())
 
 
 def round_counts(campaign: Campaign, name: str) -> RoundCounts:
@@ -120,6 +137,26 @@ def _model(path: Path) -> str:
     """The model's name in a run.json, or ""."""
     about = read_json(path) if path.exists() else {}
     return str(about.get("model") or "") if isinstance(about, dict) else ""
+
+
+def _warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
+    """What to know before a release: an older version, and items that have an older text."""
+    warnings = []
+    for step in STEPS:
+        if step.fixed and steps[step.name].state == OLDER:
+            where = campaign.relative(versions.folder(campaign))
+            warnings.append(
+                f"{where} is as of older data or settings; raise version in [release] and build: "
+                "curation release build"
+            )
+    known = all(steps[name].state == UP_TO_DATE for name in ("select", "fold"))
+    items = terms.items_that_need_old_texts(campaign) if known else []
+    if items and campaign.settings.rounds.name_target:
+        warnings.append(
+            "items whose context names their target only by an older text or another spelling: "
+            f"{len(items)} (target_renamed). Before a release: {PITFALLS['target_renamed'].fix}"
+        )
+    return warnings
 
 
 def _work(
@@ -154,7 +191,7 @@ def _next(
     if decided.state == UP_TO_DATE and not decided.counts["items_kept"]:
         if not missing:
             return "no item was kept; curation decisions filter says why"
-    elif any(step.state != UP_TO_DATE for step in steps.values()):
+    elif any(step.state not in (UP_TO_DATE, OLDER) for step in steps.values()):
         return "curation run"
     if missing:
         return (

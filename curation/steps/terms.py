@@ -10,6 +10,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest
 from curation.manifest import Results
 from curation.records import Item
+from curation.rules import names
 from curation.steps import facts
 from curation.steps.read import (
     facts_files,
@@ -17,6 +18,7 @@ from curation.steps.read import (
     read_facts,
     read_items,
     read_met,
+    read_terms,
     selection,
     word_files,
 )
@@ -137,6 +139,18 @@ def outcome(campaign: Campaign) -> Outcome:
     reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
     old_texts = items_with_old_texts(candidates, read_items(campaign))
     return Outcome(domains, fates, dict(reasons.most_common()), old_texts)
+
+
+def items_that_need_old_texts(campaign: Campaign) -> list[str]:
+    """The ids of items whose context names the target only by an older text or another spelling."""
+    renamed = {term.id: term for term in read_terms(campaign).values() if term.names}
+    return [
+        item.id
+        for item in (read_items(campaign) if renamed else ())
+        if (term := renamed.get(item.term))
+        and not names(item.context, term.text)
+        and any(names(item.context, name) for name in term.names)
+    ]
 
 
 def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[dict[str, Any]]:

@@ -77,7 +77,10 @@ def test_a_term_may_be_named_by_what_it_was_called() -> None:
     assert [(one.code, one.severity) for one in reported(sound)] == [("target_missing", "block")]
     assert reported(sound, name_target=False) == []
     renamed = BAKER.model_copy(update={"names": ("bread-maker",)})
-    assert reported(sound, terms={"t": renamed}) == []
+    (hit,) = reported(sound, terms={"t": renamed})
+    assert (hit.code, hit.severity) == ("target_renamed", "warn")
+    assert hit.detail == "'bread-maker', not 'baker', is in 'The bread-maker came.'"
+    assert reported(sound, terms={"t": renamed}, name_target=False) == []
 
 
 def test_a_team_s_own_words_count(tmp_path: Path) -> None:

@@ -189,21 +189,23 @@ def counts_add_up(desk: Any) -> None:
 @pytest.mark.parametrize("erase", [False, True])
 @pytest.mark.parametrize("person", ["Ann W.", "Chlöe", "val-0@Example.Invalid"])
 def test_who_withdraws_is_out_for_good(desk: Any, person: str, erase: bool) -> None:
-    more = ["--erase"] if erase else []
+    more = ["--erase", "--releases"] if erase else []
     said = desk.say("rounds", "withdraw", person, *more)
+    assert said["released_in"] == ["0.1.0"]
+    assert said["releases_deleted"] == (["0.1.0"] if erase else [])
     assert bool(said["erased"]) == erase
     counts_add_up(desk)
     out = name_of(desk, person)
     assert out not in {label.annotator for label in desk.records("v/labels.jsonl", Label)}
     assert out not in {item.writer for item in desk.records("w/items.jsonl", Item)}
     assert holding(desk.root / "3-decisions", out) == {}
-    assert holding(desk.root / "7-release", out) == {}
+    assert (desk.root / "7-release" / "0.1.0").exists() != erase
     assert "cannot be taken back" in desk.refused("rounds", "exclude", person, "--undo")
 
 
 def test_nothing_is_left_of_an_erased_validator(desk: Any) -> None:
     person = VALIDATORS[0]
-    desk.say("rounds", "withdraw", person, "--erase")
+    desk.say("rounds", "withdraw", person, "--erase", "--releases")
     assert holding(desk.root, person, person.lower()) == {}
     assert set(holding(desk.root, name_of(desk, person))) == {"2-rounds/standing.jsonl"}
 
@@ -213,7 +215,7 @@ def test_nothing_is_left_of_an_erased_writer(desk: Any) -> None:
     before = holding(desk.root, *words)
     assert "7-release/0.1.0/test.json" in before
     assert "2-rounds/v/tasks.jsonl" in before
-    desk.say("rounds", "withdraw", "Chlöe", "--erase")
+    desk.say("rounds", "withdraw", "Chlöe", "--erase", "--releases")
     assert holding(desk.root, "Chlöe") == {}
     left = holding(desk.root, *words)
     assert {path: len(found) for path, found in left.items()} == {}
@@ -253,7 +255,7 @@ def test_a_second_delivery_brings_nothing_back(desk: Any, content: Any) -> None:
 def test_an_erasure_killed_anywhere_and_said_again(
     forked: Any, desk: Any, content: Any, tmp_path: Path, person: str
 ) -> None:
-    command = ("rounds", "withdraw", person, "--erase")
+    command = ("rounds", "withdraw", person, "--erase", "--releases")
     done = desk.copy(tmp_path / "done")
     touched = times(done.run, command, done.root)
     wanted = told(content, done.root)
@@ -264,14 +266,18 @@ def test_an_erasure_killed_anywhere_and_said_again(
         assert died.code == -signal.SIGKILL
         own.say(*command)
         found = told(content, own.root)
+        # What was deleted before the kill is in the first of two lines.
+        assert any(line["released"] for line in found["2-rounds/standing.jsonl"])
         for each in (found, wanted):
-            each["2-rounds/standing.jsonl"] = each["2-rounds/standing.jsonl"][-1:]
+            (*_, last) = each["2-rounds/standing.jsonl"]
+            each["2-rounds/standing.jsonl"] = [{**last, "released": "as then"}]
         assert found == wanted, moment
         assert holding(own.root, person) == {}
+        assert not (own.root / "7-release" / "0.1.0").exists()
 
 
 WORDS = {"exclude": ("exclude", "--reason", "x"), "withdraw": ("withdraw",),
-         "erase": ("withdraw", "--erase")}  # fmt: skip
+         "erase": ("withdraw", "--erase", "--releases")}  # fmt: skip
 
 
 @pytest.mark.parametrize("how", WORDS)
@@ -288,7 +294,7 @@ def test_when_nothing_is_left_to_release(desk: Any, how: str) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "wrong"),
-    [("accept = []", 'accept = ["typo"]'), ('reference = "wordfreq"', 'reference = "nothere"')],
+    [('reference = "wordfreq"', 'reference = "nothere"')],
 )
 def test_nobody_is_kept_in_by_a_step_that_cannot_be_done(
     desk: Any, setting: str, wrong: str
@@ -299,7 +305,7 @@ def test_nobody_is_kept_in_by_a_step_that_cannot_be_done(
     assert setting in text
     path.write_text(text.replace(setting, wrong), "utf-8")
     assert holding(desk.root / "4-measures", *words)
-    done = desk.run("rounds", "withdraw", "Chlöe", "--erase")
+    done = desk.run("rounds", "withdraw", "Chlöe", "--erase", "--releases")
     assert done.code == 0, done.err
     assert "not all results could be computed again" in done.err
     assert holding(desk.root, *words) == {}
@@ -414,7 +420,11 @@ def test_a_release_names_nobody_and_tells_no_intent(forked: Any, desk: Any) -> N
     rows = [label_row(t, f"v-{k}", other, n) for n, t in enumerate(desk.export("v2"))
             for k in range(5)]  # fmt: skip
     desk.bring("v2", rows)
+    settings = desk.root / "campaign.toml"
+    text = settings.read_text("utf-8").replace('version = "0.1.0"', 'version = "0.2.0"')
+    settings.write_text(text, "utf-8")
     assert desk.run("run").code == 0
+    release = release.with_name("0.2.0")
     orders = Counter()
     for name in ("dev.json", "test.json"):
         data = json.loads((release / name).read_text("utf-8"))["data"]

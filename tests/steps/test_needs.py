@@ -154,9 +154,10 @@ def test_the_fewest_steps_that_bring_up_to_date_what_was_made(
     assert made_steps(campaign) == ["fold"]
     bring_up_to_date(campaign, "select")
     assert made_steps(campaign) == ["fold"]
-    needed = {name for step in STEPS for name in step.needs}
-    last = [step.name for step in STEPS if step.name not in needed]
-    assert {"check", "agreement", "statistics", "release"} <= {*last}
+    made = [step for step in STEPS if not step.fixed]  # only its own command builds a release
+    needed = {name for step in made for name in step.needs}
+    last = [step.name for step in made if step.name not in needed]
+    assert {"check", "agreement", "statistics", "pitfalls"} <= {*last}
     assert made_steps(open_campaign(example)) == last
 
 

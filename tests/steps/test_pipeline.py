@@ -62,36 +62,36 @@ def test_the_demo_and_run_make_the_same(
     assert content(again) == content(finished)
 
 
-# What depends on it reruns; what reads a result that came out the same does not.
+# What depends on it reruns; what reads a result that came out the same does not. A release whose
+# content would change is left as it is.
 @pytest.mark.parametrize(
     ("old", "new", "steps"),
     [
-        ('name = "Mild example"', 'name = "Other"', ["release"]),
+        ('name = "Mild example"', 'name = "Other"', []),
         (
             'language = "en"',
             'language = "en-GB"',
-            ["select", "fold", "check", *MEASURES, "release"],
+            ["select", "fold", "check", *MEASURES],
         ),
         ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "fold"]),
         ("least = 1", "least = 9", ["select"]),
         ('fallbacks = ["en"]', 'fallbacks = ["et"]', ["select"]),
         ('contact = ""', 'contact = "a@example.org"', []),
         ('endpoint = "wdqs"', 'endpoint = "qlever"', []),
-        ("seed = 1", "seed = 2", STEPS[5:]),
-        ("needed = 3", "needed = 4", STEPS[3:]),
-        ("of = 5", "of = 4", STEPS[3:]),
-        ("match_intent = true", "match_intent = false", STEPS[3:]),
-        ("count_repeats = false", "count_repeats = true", ["filter", "agreement", "release"]),
-        ('rounds = ["main", "published", "validate-2"]', 'rounds = ["main"]', STEPS[3:]),
+        ("seed = 1", "seed = 2", STEPS[5:-1]),
+        ("needed = 3", "needed = 4", STEPS[3:-1]),
+        ("of = 5", "of = 4", STEPS[3:-1]),
+        ("match_intent = true", "match_intent = false", STEPS[3:-1]),
+        ("count_repeats = false", "count_repeats = true", ["filter", "agreement"]),
+        ('rounds = ["main", "published", "validate-2"]', 'rounds = ["main"]', STEPS[3:-1]),
         ("confidence = 0.95", "confidence = 0.9", ["agreement"]),
         ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement"]),
-        ("dev = 0.25", "dev = 0.5", STEPS[5:]),
+        ("dev = 0.25", "dev = 0.5", STEPS[5:-1]),
         ("classes = 2", "classes = 3", ["sentiment"]),
         ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
         ("accept = []", 'accept = ["meta_text"]', ["release"]),
         ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[3:6], "release"]),
         ('version = "0.1.0"', 'version = "0.2.0"', ["release"]),
-        ('licence = "CC BY-SA 4.0"', 'licence = "CC0"', ["release"]),
     ],
 )
 def test_a_setting_reruns_what_depends_on_it(
@@ -124,8 +124,6 @@ def test_a_setting_reruns_what_depends_on_it(
         ("4-measures/statistics.json", ["statistics"]),
         ("4-measures/keywords.json", ["keywords"]),
         ("4-measures/pitfalls.jsonl", ["pitfalls"]),
-        ("7-release/0.1.0/test.json", ["release"]),
-        ("7-release/0.1.0/SHA256SUMS", ["release"]),
     ],
 )
 @pytest.mark.parametrize("harm", ["cut", "gone", "one byte"])
@@ -187,7 +185,7 @@ def test_edits_of_terms_rerun_what_follows(forked: Any, finished: Path) -> None:
     edits = finished / "1-terms" / "edits.csv"
     edits.write_text(edits.read_text("utf-8") + "profession,baker,,,early risers,\n", "utf-8")
     done = forked("run", "--json", "-c", finished)
-    # Terms come first; that the CATs' families changed reaches the release.
+    # Terms come first; that the CATs' families changed reaches the release, whose files are equal.
     assert ran(done)[0] == "select"
     assert {"split", "release"} <= set(ran(done))
     assert "filter" not in ran(done)
@@ -208,8 +206,10 @@ def test_more_answers_rerun_what_follows(
     assert [s["state"] for s in states["steps"][:3]] == ["up to date"] * 3
     assert {s["state"] for s in states["steps"][3:5]} == {"out of date"}
     # Three surplus labels: no decision and so no CAT changes, but the annotations are published.
-    assert ran(forked("run", "--json", "-c", finished)) == ["filter", "agreement", "release"]
-    table = (finished / "7-release" / "0.1.0" / "annotations.csv").read_text("utf-8")
+    assert ran(forked("run", "--json", "-c", finished)) == ["filter", "agreement"]
+    set_to(finished, 'version = "0.1.0"', 'version = "0.2.0"')
+    assert ran(forked("run", "--json", "-c", finished)) == ["release"]
+    table = (finished / "7-release" / "0.2.0" / "annotations.csv").read_text("utf-8")
     counted = [row["counted"] for row in csv.DictReader(table.splitlines())]
     assert counted[-3:] == ["False"] * 3
 

@@ -6,8 +6,9 @@ from typing import Any, Literal, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_line, now, read_json, read_records, writing
 from curation.records import Decision, Person, Standing
+from curation.steps import versions
 from curation.steps.pipeline import STEPS, bring_up_to_date, current, last_run, made_steps
-from curation.steps.read import read_labels
+from curation.steps.read import read_items, read_labels
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.erasure import erase
@@ -26,7 +27,10 @@ class Change(NamedTuple):
         after: the campaign's counts after; a count is missing if it can no longer be computed.
         cats_lost: ids of the items that were CATs before and no longer are.
         cats_won: ids of the items that are CATs now and were not before.
-        released_in: released versions that still hold lost CATs.
+        released_in: built versions of the release that held something of what is lost: CATs, or
+            labels by the person.
+        theirs: those of them that hold items or labels of the person.
+        deleted: those of them that were deleted.
     """
 
     person: str
@@ -36,22 +40,33 @@ class Change(NamedTuple):
     after: dict[str, Any]
     cats_lost: list[str]
     cats_won: list[str]
-    released_in: list[str]
+    released_in: dict[str, versions.Held]
+    theirs: list[str]
+    deleted: list[str]
 
 
 def decide_on_person(
-    campaign: Campaign, who: str, action: Action, reason: str, *, reporter: Reporter = QUIET
+    campaign: Campaign,
+    who: str,
+    action: Action,
+    reason: str,
+    *,
+    releases: bool = False,
+    reporter: Reporter = QUIET,
 ) -> Change:
     """Exclude, readmit, withdraw or erase a person, and compute all results again.
 
     Results that cannot be computed again are left as they were, with a warning; after an erasure
-    they are deleted. Call this only under the campaign's lock.
+    they are deleted. No version of a release is built or rewritten. Call this only under the
+    campaign's lock.
 
     Args:
         campaign: the campaign.
         who: the person's pseudonym, or their id on the platform.
         action: what is decided. A withdrawal or an erasure cannot be taken back.
         reason: why; it is kept.
+        releases: after an erasure, also delete the built versions that hold something of the
+            person.
         reporter: where warnings and progress go.
 
     Raises:
@@ -72,7 +87,19 @@ def decide_on_person(
     decisions = round_files.read_standing(campaign)
     _check_action(person, action, standing.out(decisions).get(person, ("", ""))[0])
     before, cats = _counts(campaign), _cats(campaign)
-    decisions.append(Standing(person=person, action=action, reason=reason, at=now()))
+    items = _items_of(campaign, person)
+    held = _held_before(campaign, person, items, decisions)
+    delete = releases and action == "erase"
+    decisions.append(
+        Standing(
+            person=person,
+            action=action,
+            reason=reason,
+            at=now(),
+            released=held,
+            delete_releases=delete,
+        )
+    )
     with writing(round_files.standing_file(campaign), private=True) as file:
         file.writelines(map(dump_line, decisions))
     erased = erase(campaign, person, reporter=reporter) if action == "erase" else 0
@@ -84,6 +111,11 @@ def decide_on_person(
         old = "deleted" if action == "erase" else "left as they were"
         reporter.warn(f"not all results could be computed again: {failure}; the old ones are {old}")
     lost = cats - cats_now
+    if action == "readmit":
+        released_in = versions.holding(campaign, lost)
+    else:
+        released_in = {version: versions.Held(0, 0) for version in held}
+        released_in |= versions.holding(campaign, lost | items, person)
     return Change(
         person=person,
         action=action,
@@ -92,7 +124,9 @@ def decide_on_person(
         after=after,
         cats_lost=sorted(lost),
         cats_won=sorted(cats_now - cats),
-        released_in=_releases_with(campaign, lost),
+        released_in=dict(sorted(released_in.items())),
+        theirs=[] if action == "readmit" else list(held),
+        deleted=versions.delete(campaign, held) if delete else [],
     )
 
 
@@ -173,12 +207,33 @@ def _cats(campaign: Campaign) -> set[str]:
     return {decision.item for decision in decisions if decision.kept}
 
 
-def _releases_with(campaign: Campaign, cats: set[str]) -> list[str]:
-    """Released versions that hold one of these CATs."""
-    versions = []
-    for folder in sorted(path for path in campaign.releases.glob("*") if path.is_dir()):
-        files = [folder / name for name in ("dev.json", "test.json")]
-        text = "".join(file.read_text("utf-8") for file in files if file.exists())
-        if any(f'"{id}"' in text for id in cats):
-            versions.append(folder.name)
-    return versions
+def _items_of(campaign: Campaign, person: str) -> set[str]:
+    """The ids of a person's items, as far as the campaign still knows them."""
+    items = {item.id for item in read_items(campaign) if item.writer == person}
+    for round in round_files.planned_rounds(campaign):
+        tasks = round_files.read_tasks(campaign, round)
+        items |= {task.item for task in tasks if task.item and task.barred == person}
+    return items
+
+
+def _held_before(
+    campaign: Campaign, person: str, items: set[str], decisions: Sequence[Standing]
+) -> dict[str, str]:
+    """The built versions that hold items or labels of a person, each with its fingerprint.
+
+    A campaign does not know the items of somebody who is out already. So each decision keeps the
+    versions, for the decisions after it.
+    """
+    held = versions.holding(campaign, items, person)
+    found = {version: versions.fingerprint(campaign, version) for version in held}
+    earlier = {
+        version: sha
+        for line in decisions
+        if line.person == person
+        for version, sha in line.released.items()
+    }
+    built = {
+        place.name: versions.fingerprint(campaign, place.name) for place in versions.built(campaign)
+    }
+    same = {version: sha for version, sha in earlier.items() if built.get(version) == sha}
+    return dict(sorted((same | found).items()))

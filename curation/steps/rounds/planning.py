@@ -7,7 +7,7 @@ from curation.files import CurationError, dump_json, writing
 from curation.records import Item, Kind, PlatformName, Round, RoundKind, Task, Term
 from curation.rules import Votes, decide
 from curation.settings import DecisionSettings
-from curation.steps import read
+from curation.steps import licences, read
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
@@ -61,6 +61,7 @@ def plan_round(
     # The form's texts must be complete before anything is written.
     texts = shown.texts(campaign)
     _check_study(campaign, pages.missing_facts(texts), reporter)
+    licences.warn_of_other(campaign, texts["study"]["licence"], reporter)
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
     first = "fold" if kind == "validation" and has_answers else "select"

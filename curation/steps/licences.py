@@ -1,0 +1,165 @@
+"""The licences that annotators agreed to, compared with the licence of the release.
+
+The consent text of a round that was opened here names a licence. Answers of people who never saw
+such a text, such as published answers, are not compared: only the team knows their licence.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.campaign import Campaign
+from curation.files import CurationError, read_json, read_records
+from curation.records import Person
+from curation.steps.reporter import Reporter
+
+DIFFERS = "licence_differs"
+"""The code in ``accept`` that lets a release have another licence."""
+_BETWEEN = re.compile(r"[\s\u2010-\u2013-]+")
+
+
+class Agreed(NamedTuple):
+    """A licence, the people who agreed to it, and the rounds that these people answered in."""
+
+    licence: str
+    people: set[str]
+    rounds: set[str]
+
+
+def inputs(campaign: Campaign) -> list[Path]:
+    """What says who agreed to which licence."""
+    return [campaign.rounds / "people.jsonl", *_texts_files(campaign)]
+
+
+def normal(licence: str) -> str:
+    """A licence without differences in spaces, hyphens and case.
+
+    >>> normal("CC BY-SA 4.0") == normal("cc-by-sa-4.0")
+    True
+    >>> normal("CC BY 4.0") == normal("CC BY-SA 4.0")
+    False
+    """
+    return _BETWEEN.sub(" ", licence.strip()).casefold()
+
+
+def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agreed]:
+    """The licences that people agreed to.
+
+    Their last consent counts. Somebody without one, as with ``consent = false``, is counted under
+    the licence in the text of the rounds that they answered.
+
+    Args:
+        campaign: the campaign.
+        answered: person and round of the answers that are compared.
+
+    Returns:
+        The licences, the most frequent first. One that is empty has the people whose consent text
+        does not name a licence.
+
+    Raises:
+        CurationError: the texts of a round are damaged.
+    """
+    of_round, of_version = _named(campaign)
+    people = campaign.rounds / "people.jsonl"
+    consents = {p.id: p.consent for p in read_records(people, Person)} if people.exists() else {}
+    by_licence: dict[str, Agreed] = {}
+    for person, round in answered:
+        licence = of_version.get(consents.get(person) or "", of_round.get(round))
+        if licence is not None:
+            group = by_licence.setdefault(normal(licence), Agreed(licence, set(), set()))
+            group.people.add(person)
+            group.rounds.add(round)
+    return sorted(by_licence.values(), key=lambda group: (-len(group.people), group.licence))
+
+
+def warn_of_other(campaign: Campaign, licence: str, reporter: Reporter) -> None:
+    """Warn if people are about to be asked for another licence than that of the release."""
+    own = campaign.settings.release.licence
+    if licence.strip() and normal(licence) != normal(own):
+        reporter.warn(
+            f"the texts for annotators name the licence {licence!r}, and [release] names {own!r}; "
+            f"a release needs the licence that people agreed to ({DIFFERS})"
+        )
+
+
+def others(
+    campaign: Campaign, answered: Iterable[tuple[str, str]], reporter: Reporter
+) -> dict[str, int]:
+    """How many people agreed to each licence that is not that of the release.
+
+    Args:
+        campaign: the campaign.
+        answered: person and round of the answers in the release.
+        reporter: where it warns of consent texts without a licence.
+
+    Raises:
+        CurationError: somebody agreed to another licence, and ``accept`` does not allow it.
+    """
+    settings = campaign.settings.release
+    licences = agreed(campaign, answered)
+    for group in licences:
+        if not group.licence:
+            reporter.warn(
+                f"{_rounds(group.rounds)}: the consent text does not name the licence in [study], "
+                f"so it is not compared with the release's, {settings.licence!r}"
+            )
+    named = [group for group in licences if group.licence]
+    different = {
+        group.licence: len(group.people)
+        for group in named
+        if normal(group.licence) != normal(settings.licence)
+    }
+    if different and DIFFERS not in settings.accept:
+        raise CurationError(
+            f"{DIFFERS}: the licence of the release is {settings.licence!r}, but annotators agreed "
+            f"to {_listed(named)}",
+            "set licence in [release] to the licence that they agreed to, or ask them again; if "
+            f'you may publish under the other one, add "{DIFFERS}" to accept in [release]',
+        )
+    return different
+
+
+def _listed(licences: Sequence[Agreed]) -> str:
+    return "; ".join(
+        f"{group.licence!r} ({_people(len(group.people))}, {_rounds(group.rounds)})"
+        for group in licences
+    )
+
+
+def _people(count: int) -> str:
+    return f"{count} {'person' if count == 1 else 'people'}"
+
+
+def _rounds(names: set[str]) -> str:
+    return f"{'round' if len(names) == 1 else 'rounds'} {', '.join(sorted(names))}"
+
+
+def _texts_files(campaign: Campaign) -> list[Path]:
+    return sorted(campaign.rounds.glob("*/texts.json"))
+
+
+def _named(campaign: Campaign) -> tuple[dict[str, str], dict[str, str]]:
+    """The licence that a consent text names: by round, and by version of the text."""
+    from curation.rounds.pages import consent_version
+
+    of_round, of_version = {}, {}
+    for path in _texts_files(campaign):
+        texts: Mapping[str, Any] = read_json(path)
+        try:
+            licence = _licence(texts)
+            of_version[consent_version(dict(texts))] = licence
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise CurationError(
+                f"{path}: not the texts of a round", "put the file back as it was"
+            ) from None
+        of_round[path.parent.name] = licence
+    return of_round, of_version
+
+
+def _licence(texts: Mapping[str, Any]) -> str:
+    """The licence in ``[study]`` if the consent text shows it; else empty."""
+    from curation.rounds.pages import consent_text
+
+    licence = str(texts["study"]["licence"]).strip()
+    return licence if normal(licence) in normal(consent_text(dict(texts))) else ""

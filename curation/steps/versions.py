@@ -1,0 +1,204 @@
+"""The built versions of a release: none is ever rewritten; and which of them hold what.
+
+A version is the folder ``7-release/VERSION``. Its ``SHA256SUMS`` says what it was built with; the
+manifest describes the last build only.
+"""
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.campaign import Campaign
+from curation.files import CurationError, digest, read_bytes
+from curation.leftovers import beside
+from curation.manifest import file_names, read_manifest
+from curation.steps.rounds.round_files import read_standing
+
+SUMS = "SHA256SUMS"
+_NAMED = 3  # files that an error names
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_CELL = re.compile(r'[^",\r\n]+')
+
+
+class BuiltError(CurationError):
+    """A version is built already, and its content would change."""
+
+
+class Held(NamedTuple):
+    """What a built version holds of a person, or of CATs that are lost.
+
+    Attributes:
+        cats: how many of the CATs it holds.
+        labels: how many of the person's labels it holds.
+    """
+
+    cats: int
+    labels: int
+
+
+def folder(campaign: Campaign) -> Path:
+    """The folder of the version that the settings name."""
+    return campaign.releases / campaign.settings.release.version
+
+
+def built(campaign: Campaign) -> list[Path]:
+    """The folders of all built versions, by name."""
+    there = campaign.releases.glob("*")
+    return sorted(path for path in there if path.is_dir() and not path.name.startswith("."))
+
+
+def taken(campaign: Campaign) -> bool:
+    """Whether the version that the settings name was built, so that it is never rewritten."""
+    return folder(campaign).exists() or folder(campaign).name in _erased(campaign)
+
+
+def _erased(campaign: Campaign) -> set[str]:
+    """The versions that were deleted because a person had everything erased."""
+    lines = read_standing(campaign)
+    return {name for line in lines if line.delete_releases for name in line.released}
+
+
+def linked(campaign: Campaign) -> CurationError | None:
+    """The error if a release would be written through a link, or over a file.
+
+    That is so if ``7-release``, the version's folder or something in it is a symbolic link.
+    """
+    place = folder(campaign)
+    inside = place.rglob("*") if place.is_dir() and not place.is_symlink() else ()
+    for path in (campaign.releases, place, *sorted(inside)):
+        if path.is_symlink():
+            return CurationError(
+                f"{path}: is a symbolic link; a release is never written through a link",
+                "remove the link; if the release must be on another disk, copy it there",
+            )
+    for path in (campaign.releases, place):
+        if path.exists() and not path.is_dir():
+            return CurationError(f"{path}: is a file, not a folder", "move it away")
+    return None
+
+
+def check_unchanged(campaign: Campaign, staged: Path) -> None:
+    """Check that a version is not built yet, or has exactly the content that would be written.
+
+    Files that are missing may be written again.
+
+    Args:
+        campaign: the campaign; its settings name the version.
+        staged: the folder with all files that would be written.
+
+    Raises:
+        BuiltError: the version is built, and a file would change or disappear; the message names
+            the first ones. Or the version was deleted after an erasure.
+    """
+    place = folder(campaign)
+    if not place.exists():
+        if place.name in _erased(campaign):
+            raise BuiltError(
+                f"version {place.name} was deleted because a person had their answers erased; it "
+                "is not built again with other content",
+                "raise version in [release]",
+            )
+        return
+    sums = {name: digest(staged / name) for name in file_names(staged)}
+    recorded = _recorded(campaign, place)
+    now = {name: _digest(place / name) for name in {*sums, *recorded}}
+    # A missing file is compared by what is recorded of it.
+    before = {name: sha or recorded.get(name) for name, sha in now.items()}
+    changed = [name for name, sha in before.items() if sha and sha != sums.get(name)]
+    if not changed:
+        return
+    # The checksums change with any other file, so they are named last.
+    changed.sort(key=lambda name: (name == SUMS, name.casefold()))
+    where = f"{campaign.releases.name}/{place.name}"
+    named = ", ".join(changed[:_NAMED])
+    named += f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    if all(recorded.get(name) == sums.get(name) for name in changed):
+        raise BuiltError(
+            f"{where}: changed after it was built: {named}; a built version is never rewritten",
+            "delete these files, and «curation release build» writes them again as they were",
+        )
+    raise BuiltError(
+        f"{where} is built already, and its content would change: {named}; a built version is "
+        "never rewritten",
+        "raise version in [release] and build again; or, if nobody has this version, delete the "
+        "folder",
+    )
+
+
+def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
+    """The sha256 of a version's files as it was built, from ``SHA256SUMS`` and the manifest."""
+    path = place / SUMS
+    lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
+    pairs = (line.partition("  ") for line in lines)
+    sums = {name: sha for sha, _, name in pairs if name and _is_inside(name)}
+    run = read_manifest(campaign.releases).steps.get("release")
+    outputs = run.outputs if run else {}
+    own = f"{place.name}/"
+    made = {name.removeprefix(own): sha for name, sha in outputs.items() if name.startswith(own)}
+    return sums | made
+
+
+def _is_inside(name: str) -> bool:
+    return not Path(name).is_absolute() and ".." not in Path(name).parts
+
+
+def _digest(path: Path) -> str | None:
+    return "a folder" if path.is_dir() else digest(path)
+
+
+# --- what versions hold ---------------------------------------------------------------------
+
+
+def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
+    """The built versions that hold one of these CATs, or a label by a person.
+
+    Args:
+        campaign: the campaign.
+        cats: ids of CATs.
+        person: the person's pseudonym; nobody's labels are looked for without one.
+    """
+    versions = {}
+    for place in built(campaign):
+        cells = Counter[str]()  # of the table, which has one row per label
+        quoted = Counter[str]()  # of the JSON files, which may be all that is there
+        for name in file_names(place):
+            if not name.endswith((".csv", ".json", ".jsonl")):
+                continue
+            text = read_bytes(place / name).decode("utf-8", "replace")
+            if name.endswith(".csv"):
+                cells.update(_CELL.findall(text))
+            else:
+                quoted.update(_QUOTED.findall(text))
+        ids = {id for id in cats if id in cells or id in quoted}
+        labels = max(cells[person], quoted[person]) if person else 0
+        if ids or labels:
+            versions[place.name] = Held(len(ids), labels)
+    return versions
+
+
+def fingerprint(campaign: Campaign, version: str) -> str:
+    """The sha256 of a version's ``SHA256SUMS``, which is that of its content; empty if missing."""
+    return digest(campaign.releases / version / SUMS) or ""
+
+
+def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
+    """Delete built versions; gives those that are deleted.
+
+    A version whose folder is a link is left: the folder that it points to is not the campaign's. So
+    is one that cannot be deleted.
+    """
+    deleted = []
+    for version in versions:
+        place = campaign.releases / version
+        if place.is_symlink() or campaign.releases.is_symlink():
+            continue
+        try:
+            place.rename(beside(place))  # a killed deletion leaves no half of a version
+            shutil.rmtree(beside(place))
+        except OSError:
+            continue
+        deleted.append(version)
+    return deleted

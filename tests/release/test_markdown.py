@@ -1,0 +1,129 @@
+"""Foreign texts in a release's README are shown as they are: no markup, no HTML, no new rows."""
+
+from itertools import pairwise
+from typing import Any
+
+import pandas as pd
+import pytest
+from markdown_it import MarkdownIt
+
+from curation.records import Annotation, Cat
+from curation.release.build import readme
+from curation.release.markdown import inline
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+HOSTILE = [
+    "a | b",
+    "`code` and ``two``",
+    "[a link](https://example.org)",
+    "![a picture](x.png)",
+    "<script>alert(1)</script>",
+    "<https://example.org>",
+    "*bold* **bolder** _slanted_ __thick__ snake_case ~~gone~~",
+    "# heading #",
+    "- item",
+    "+ item",
+    "1. item",
+    "2) item",
+    "=",
+    "> quote",
+    "&amp; &#35; AT&T",
+    "a\\|b\\",
+    "ends in a backslash\\",
+    "one\ntwo\r\n\n# three",
+    "| a | b |\n|---|---|",
+    "[ref]: https://example.org",
+    "{{ template }} $x^2$",
+    "plain text, 100 %",
+]
+
+
+def shown(text: str) -> str:
+    """What a reader should see: one line without control characters."""
+    return " ".join(text.split())
+
+
+def texts_of(tokens: Any) -> list[tuple[str, str]]:
+    """The inline content of a document: the kind of block, and its text."""
+    found = []
+    for before, token in pairwise(tokens):
+        if token.type == "inline":
+            assert {child.type for child in token.children} <= {
+                "text",
+                "text_special",
+                "softbreak",
+                "code_inline",
+            }, token.content
+            found.append((before.type, "".join(child.content for child in token.children)))
+    return found
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        ("{}", "paragraph_open"),
+        ("# {}", "heading_open"),
+        ("| {} | 1 |\n|---|---|\n", "th_open"),
+    ],
+)
+def test_a_text_is_shown_as_it_is(text: str, document: str, kind: str) -> None:
+    found = texts_of(PARSER.parse(document.replace("{}", inline(text))))
+    assert found[0] == (kind, shown(text))
+    assert len(found) == (2 if kind == "th_open" else 1)
+
+
+def test_ordinary_names_are_not_changed() -> None:
+    for name in (
+        "Mild example",
+        "CC BY-SA 4.0",
+        "0.1.0",
+        "Étnia, kor és vallás",
+        "snake_case",
+        "A & B",
+    ):
+        assert inline(name) == name
+
+
+def test_controls_are_removed() -> None:
+    assert inline("a\u202eb\u2066c\x07d\x00") == "abcd"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_readme_with_hostile_names_keeps_its_form(text: str) -> None:
+    def cat(domain: str) -> Cat:
+        options = tuple(
+            {"id": f"{domain}-{gold}", "sentence": gold, "gold": gold}
+            for gold in ("stereotype", "anti-stereotype", "unrelated")
+        )
+        return Cat.model_validate(
+            {
+                **{"id": f"c-{domain}", "kind": "intersentence", "domain": domain, "term": "t"},
+                **{"target": "baker", "family": "t", "split": "test", "context": "A baker."},
+                "associations": options,
+            }
+        )
+
+    def made(name: str) -> list[Any]:
+        table = pd.DataFrame(columns=list(Annotation.model_fields))
+        return PARSER.parse(
+            readme(
+                [cat(name), cat("other")],
+                table,
+                name=name,
+                version="0.1.0",
+                language="en",
+                licence=name,
+                warning="Content warning.",
+                decisions="As usual.",
+                accepted={},
+                other_licences={name: 2},
+            )
+        )
+
+    plain, hostile = made("name"), made(text)
+    assert [token.type for token in hostile] == [token.type for token in plain]
+    found = texts_of(hostile)
+    assert found[0] == ("heading_open", f"{shown(text)} 0.1.0")
+    assert ("td_open", shown(text)) in found
+    assert f"Licence of the data: {shown(text)}." in found[-1][1]

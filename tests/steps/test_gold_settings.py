@@ -1,0 +1,102 @@
+"""A release's files say how their CATs were checked, and they are measured in the same way."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError, dump_json, read_json
+from curation.records import Cat
+from curation.steps.measures import pitfalls_of
+from curation.steps.source import gold_source, open_source
+from curation.stereoset import FileSettings, dataset, read_cats, read_settings
+
+
+def cat(id: str, context: str) -> Cat:
+    words = {"stereotype": "early", "anti-stereotype": "late", "unrelated": "octal"}
+    return Cat.model_validate(
+        {
+            **{"id": id, "kind": "intrasentence", "domain": "profession", "term": "t"},
+            **{"target": "baker", "family": "t", "split": "test", "context": context},
+            "associations": tuple(
+                {"id": f"{id}-{gold}", "sentence": context.replace("BLANK", word), "gold": gold}
+                for gold, word in words.items()
+            ),
+        }
+    )
+
+
+GLUED = cat("glued", "The baker is BLANKnya.")
+NAMELESS = cat("nameless", "She is BLANK now.")
+OLD = cat("old", "The bread maker is BLANK now.")
+
+
+def gold(path: Path, *cats: Cat, **settings: Any) -> Path:
+    given = FileSettings(**settings) if settings else None
+    path.write_bytes(dump_json(dataset(cats, {}, version="1", settings=given)))
+    return path
+
+
+def counts(*paths: Path) -> dict[str, int | None]:
+    found = {row.code: row.count for row in pitfalls_of(gold_source(paths)).table}
+    return {code: found[code] for code in ("blank_glued", "target_missing", "target_renamed")}
+
+
+def test_a_file_without_settings_is_checked_in_all(tmp_path: Path) -> None:
+    path = gold(tmp_path / "a.json", GLUED, NAMELESS, OLD)
+    assert set(read_json(path)) == {"version", "data"}
+    assert counts(path) == {"blank_glued": 1, "target_missing": 2, "target_renamed": 0}
+    assert read_settings(path) == FileSettings()
+
+
+def test_the_settings_of_a_release_are_known(tmp_path: Path) -> None:
+    names = {"profession": {"baker": ["bread maker"]}}
+    path = gold(tmp_path / "a.json", GLUED, NAMELESS, OLD, names=names, blank_alone=False)
+    assert counts(path) == {"blank_glued": None, "target_missing": 1, "target_renamed": 1}
+    path = gold(tmp_path / "a.json", GLUED, NAMELESS, OLD, name_target=False)
+    assert counts(path) == {"blank_glued": 1, "target_missing": None, "target_renamed": None}
+    (row,) = [r for r in pitfalls_of(gold_source([path])).table if r.code == "target_missing"]
+    assert row.why == "name_target = false in a.json"
+    assert [c.id for c in read_cats(path)] == ["glued", "nameless", "old"]
+
+
+def test_a_check_that_one_file_does_not_need_is_left_out_for_all(tmp_path: Path) -> None:
+    one = gold(tmp_path / "a.json", GLUED, blank_alone=False, language="id")
+    two = gold(tmp_path / "b.json", NAMELESS, language="id")
+    assert counts(one, two) == {"blank_glued": None, "target_missing": 1, "target_renamed": 0}
+
+
+def test_a_release_knows_its_language(tmp_path: Path) -> None:
+    one = gold(tmp_path / "a.json", GLUED, language="id")
+    plain = gold(tmp_path / "b.json", NAMELESS)
+    other = gold(tmp_path / "c.json", OLD, language="et")
+    assert open_source(gold=[one]).language == "id"
+    assert open_source(gold=[one, plain]).language == "id"
+    assert open_source(gold=[plain]).language == "en"
+    assert open_source(gold=[one], language="ms").language == "ms"
+    with pytest.raises(CurationError, match=r"different languages: id \(a.json\), et \(c.json\)"):
+        open_source(gold=[one, other])
+    assert open_source(gold=[one, other], language="id").language == "id"
+
+
+@pytest.mark.parametrize(
+    ("field", "where"),
+    [
+        ([1], "curation: "),
+        ({"blank_alone": "no"}, "curation.blank_alone: "),
+        ({"language": "Klingon"}, "curation.language: "),
+        ({"names": {"profession": ["baker"]}}, "curation.names.profession: "),
+    ],
+)
+def test_damaged_settings_are_an_error(tmp_path: Path, field: Any, where: str) -> None:
+    path = gold(tmp_path / "a.json", GLUED)
+    path.write_bytes(dump_json({**read_json(path), "curation": field}))
+    with pytest.raises(CurationError) as caught:
+        gold_source([path])
+    assert f"{path}, {where}" in caught.value.what
+
+
+def test_settings_of_a_later_version_are_ignored(tmp_path: Path) -> None:
+    path = gold(tmp_path / "a.json", GLUED)
+    path.write_bytes(dump_json({**read_json(path), "curation": {"new": 1, "language": "id"}}))
+    assert gold_source([path]).language == "id"
