@@ -11,6 +11,7 @@ import orjson
 
 from curation.cells import restored
 from curation.files import CurationError, read_json, read_text
+from curation.rounds.answers.archive import as_json
 
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 2000
@@ -59,13 +60,7 @@ def _checked(
         place = f"{path} {unit} {number}"
         if len(row) > MOST_COLUMNS:
             raise _too_wide(place, len(row))
-        try:
-            orjson.dumps(row)
-        except orjson.JSONEncodeError as error:
-            raise CurationError(
-                f"{place}: an answer cannot be kept as JSON ({error})",
-                "write its fields as plain texts and numbers, or leave the answer out",
-            ) from None
+        as_json(row, place)
         yield number, row
 
 

@@ -64,9 +64,13 @@ def import_stereoset(
     Raises:
         CurationError: the file cannot be read, or nothing may be imported here.
     """
+    from curation.rounds.answers.archive import as_json
     from curation.stereoset import read_entries
 
-    payloads = [{"kind": entry.kind, "item": entry.item} for entry in read_entries(file)]
+    entries = read_entries(file)
+    for entry in entries:
+        as_json(entry.item, str(file.parent / entry.where))
+    payloads = [{"kind": entry.kind, "item": entry.item} for entry in entries]
     return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
 
 
