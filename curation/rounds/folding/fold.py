@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from curation.files import dump_line
 from curation.records import Flag, Item, Person, Rejection, Review
 from curation.rounds.answers.parsed import (
     Consented,
@@ -210,14 +209,10 @@ def _fold(
 
 
 def _shown(answer: Reply, name: Callable[[str], str]) -> dict[str, Any]:
-    """What a rejection shows of an answer; values that cannot be written are left out."""
-    try:
-        record = answer.record if answer.source == "stereoset" else masked(answer.record, name)
-        if any(isinstance(value, dict | list) for value in record.values()):
-            dump_line(Rejection(code="bad_value", detail="", where="", record=record))
-        return record
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    """What a rejection shows of an answer: its fields, if it has fields."""
+    if not isinstance(answer.record, dict):
         return {}
+    return answer.record if answer.source == "stereoset" else masked(answer.record, name)
 
 
 class _SortedOut(NamedTuple):
