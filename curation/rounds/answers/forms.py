@@ -30,6 +30,7 @@ from curation.rounds.answers.parsed import (
 from curation.rounds.answers.rows import (
     COLUMNS,
     MEANT,
+    annotator_of,
     column,
     seconds_of,
     text_of,
@@ -227,7 +228,7 @@ def read(
     else:
         answer = _annotation(payload)
     row = answer.row
-    person, task = text_of(row, "annotator"), tasks.get(text_of(row, "task_id"))
+    person, task = annotator_of(row), tasks.get(text_of(row, "task_id"))
     if not person:
         raise UnusableError("missing_field", "no 'annotator'")
     # The fields that all parsed parts of this answer share.

@@ -9,6 +9,7 @@ from typing import Any
 from curation.records import KINDS, Event, Gold
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
+    LONGEST_ID,
     Given,
     Mark,
     Option,
@@ -179,7 +180,7 @@ def _written(
         target=target,
         context=context.strip(),
         options=tuple(Option(None, texts[name], MEANT[name], None) for name in MEANT),
-        person=text_of(row, "annotator") or None,
+        person=annotator_of(row) or None,
         seconds=seconds_of(row),
         version=version,
         source=event.source,
@@ -263,6 +264,18 @@ def text_of(row: Mapping[str, Any], name: str) -> str:
     """A field as text, without surrounding spaces; empty if it is missing."""
     value = row.get(name)
     return "" if value is None else str(value).strip()
+
+
+def annotator_of(row: Mapping[str, Any]) -> str:
+    """The person who answered; empty if the row does not name one.
+
+    Raises:
+        UnusableError: the name is too long.
+    """
+    person = text_of(row, "annotator")
+    if len(person) > LONGEST_ID:
+        raise UnusableError("bad_value", f"'annotator' has more than {LONGEST_ID} characters")
+    return person
 
 
 def seconds_of(row: Mapping[str, Any]) -> float | None:

@@ -19,6 +19,7 @@ from curation.rounds.answers.parsed import ParsedAnswer
 from curation.rounds.folding import items as item_stage
 from curation.rounds.folding import labels as label_stage
 from curation.rounds.folding.fold import Folded, fold, lines
+from curation.rounds.people import pseudonyms
 
 Row = dict[str, Any]
 LABELS = TypeAdapter(list[Label])
@@ -56,7 +57,8 @@ def folded(events: list[tuple[Source, Row]]) -> Folded:
             )
             yield from ((source, answer) for answer in answers)
 
-    result = fold(parsed(), domains=("profession",), terms=TERMS, label_seconds=1)
+    name = pseudonyms(b"key")
+    result = fold(parsed(), domains=("profession",), terms=TERMS, label_seconds=1, pseudonym=name)
     few = [*result.items, *result.reviews, *result.flags, *result.people]
     for record in (*few, *(r for some in result.rejections.values() for r in some)):
         dump_line(record)
