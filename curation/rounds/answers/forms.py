@@ -200,7 +200,7 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
         problem = "the annotation is not of Label Studio's form"
         raise UnusableError("bad_value", problem) from None
-    foreign = editor is not None and editor != by
+    foreign = editor is not None and str(editor) != str(by)
     return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
 
 
