@@ -1,6 +1,7 @@
 """Tables with odd content are imported or refused with a place; nothing is half kept."""
 
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -8,9 +9,11 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
 from curation.records import Rejection, Round
+from curation.rounds.answers.archive import Sent
 from curation.rounds.tables import read_rows
 from curation.steps.importing import import_answers, import_stereoset
 from curation.steps.read import read_edits, read_items, read_labels
+from curation.steps.rounds.erasure import _without_quotes
 from curation.steps.rounds.reviews import _append
 from curation.steps.rounds.running import open_round
 from curation.steps.rounds.sheets import export_round, import_round, read_answers
@@ -158,6 +161,15 @@ def test_the_columns_of_mechanical_turk_and_the_timestamp_of_google_forms(
     labels = read_labels(campaign)
     assert sorted(labels["value"]) == sorted(values)
     assert set(labels["submitted_at"]) == {"2026-03-14T03:22:05.000Z"}
+
+
+def test_quoted_words_are_erased_whatever_their_columns_are_called() -> None:
+    row: dict[str, Any] = {"Task ID": " t ", "Text 1": "a", "Input.text_2": "b", "label_1": "c"}
+    sent = Sent(id="e", source="forms", position=0, payload=row)
+    kept = {"Task ID": " t ", "Text 1": "(erased)", "Input.text_2": "(erased)", "label_1": "c"}
+    assert _without_quotes(sent, theirs={"t"}) == kept
+    odd = Sent(id="e", source="forms", position=0, payload={"task_id": [{}]})
+    assert _without_quotes(odd, theirs={"t"}) is None
 
 
 def test_a_line_that_is_added_to_the_edits_is_safe_and_read_back(campaign: Campaign) -> None:

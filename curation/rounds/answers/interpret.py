@@ -101,8 +101,8 @@ def person_of(event: Event | Sent) -> str | None:
 def named(event: Event | Sent) -> tuple[str, str] | None:
     """The domain and the target that an answer names; None if it does not name both.
 
-    An answer to a task names neither, because the task does. A name that is too long is none: the
-    answer will be refused.
+    An answer to a task names neither, because the task does. A name that is too long does not
+    count: the answer will be refused.
     """
     if event.source == "stereoset":
         domain, target = (event.payload["item"].get(key) for key in ("bias_type", "target"))

@@ -62,7 +62,7 @@ def check_answers(table: Sequence[Mapping[str, Any]], kind: RoundKind, where: st
     missing = [name for name in needed if name not in columns]
     if missing != list(needed):
         return _incomplete(missing, names, where)
-    if all(_is_consent(forms.file_row(row)) for row in table):
+    if _is_consent(table, names):
         return ""
     raise CurationError(
         f"{where}: no column with answers to a round of {kind}; it has {listed(names)}"
@@ -135,8 +135,13 @@ def _headings(table: Iterable[Mapping[str, Any]]) -> list[str]:
     return list({name: None for row in table for name in row if name})
 
 
-def _is_consent(row: Mapping[str, Any]) -> bool:
-    return bool(rows.text_of(row, "consent")) and not rows.text_of(row, "task_id")
+def _is_consent(table: Iterable[Mapping[str, Any]], names: Iterable[str]) -> bool:
+    """Whether every row says consent, and no column or task could be about an answer."""
+    read = [forms.file_row(row) for row in table]
+    known = all(forms.columns_of([name]) for name in names)
+    return all(rows.text_of(row, "consent") for row in read) and (
+        known or not any(rows.text_of(row, "task_id") for row in read)
+    )
 
 
 def _incomplete(missing: Sequence[str], names: Sequence[str], where: str) -> str:

@@ -72,7 +72,9 @@ def test_a_context_is_a_template_and_consent_alone_is_not_an_answer() -> None:
     assert check_answers([WHO | words], "intrasentence", "answers.csv") == ""
     consent = {"task_id": "", "annotator": "v", "consent": "1"}
     assert check_answers([consent], "validation", "answers.csv") == ""
+    assert check_answers([WHO | {"consent": "1"}], "validation", "answers.csv") == ""
     refused(check_answers, [consent, WHO], "validation", "answers.csv")
+    refused(check_answers, [WHO | {"consent": "1", "Lbl_1": "x"}], "validation", "answers.csv")
 
 
 def test_the_error_on_a_table_of_answers_names_probable_columns() -> None:
