@@ -61,6 +61,9 @@ def read_time(text: str, order: Order | None = None) -> str:
     >>> read_time("2026/03/14 10:22:05 AM GMT+7"), read_time("14.03.2026 10:22")
     ('2026-03-14T03:22:05.000Z', '2026-03-14T10:22:00.000Z')
     """
+    if _PLAIN.fullmatch(text):
+        datetime.fromisoformat(text)  # raises ValueError if there is no such day or hour
+        return text[:23] + "Z"
     return timestamp(moment(text, order))
 
 

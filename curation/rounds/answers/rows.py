@@ -311,7 +311,7 @@ def time_of(row: Mapping[str, Any], name: str) -> str:
     text = text_of(row, name)
     if not text:
         return ""
-    said = text_of(row, "date_order").casefold()
+    said = text_of(row, "date_order").casefold() if "date_order" in row else ""
     try:
         return read_time(text, next((order for order in ORDERS if order == said), None))
     except ValueError as error:
