@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from curation.records import KINDS, Event, Gold
@@ -93,7 +94,8 @@ def probable(missing: Iterable[str], names: Iterable[str]) -> list[str]:
     >>> probable(["label_1", "label_2"], ["lable_1", "e-mail", "answer 2"])
     ["'lable_1' for label_1"]
     """
-    unknown = {column(name): name for name in names if column(name) not in COLUMNS}
+    few = islice(names, 2000)  # comparing names takes long
+    unknown = {column(name): name for name in few if column(name) not in COLUMNS}
     pairs = [(name, get_close_matches(name, unknown, 1, 0.75)) for name in missing]
     return [f"{unknown[near[0]]!r} for {name}" for name, near in pairs if near]
 

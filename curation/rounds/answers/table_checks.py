@@ -64,11 +64,13 @@ def check_answers(table: Sequence[Mapping[str, Any]], kind: RoundKind, where: st
         return _incomplete(missing, names, where)
     if _is_consent(table, names):
         return ""
+    of_turk = f"Answer.{needed[0]}"
+    if kind in ("review", "validation"):
+        of_turk += f" or, for each value, {of_turk}.VALUE"
     raise CurationError(
         f"{where}: no column with answers to a round of {kind}; it has {listed(names)}"
         + _did_you_mean(needed, names),
-        f"name the columns {', '.join(needed)}; of Mechanical Turk also Answer.{needed[0]}, or "
-        f"one column per value: Answer.{needed[0]}.VALUE",
+        f"name the columns {', '.join(needed)}; columns of Mechanical Turk may be {of_turk}",
     )
 
 
