@@ -12,7 +12,8 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.parsed import Refused
 from curation.rounds.platforms.label_studio import seen, shapes
-from curation.rounds.platforms.label_studio.connection import GoneError
+from curation.rounds.platforms.label_studio.client import LabelStudio
+from curation.rounds.platforms.label_studio.connection import Connection, GoneError
 from curation.rounds.platforms.label_studio.pull import Pulled, pull
 
 AT = "2026-05-01T10:00:00.000000Z"
@@ -163,3 +164,42 @@ def test_a_damaged_index_is_made_again(tmp_path: Path, content: str) -> None:
     (tmp_path / "pulled.json").write_text(content, "utf-8")
     assert pulled(tmp_path, Server([task(SOUND)]))[1] == 1
     assert seen.read(tmp_path / "raw", tmp_path / "pulled.json").known == {"t-1": {1: AT}}
+
+
+class Replies(Connection):
+    """A connection that gets the same reply to every request, and keeps the last query."""
+
+    def __init__(self, reply: Any) -> None:
+        self.url, self.reply, self.query = "http://example.invalid", reply, ""
+
+    def ask(self, *_: Any, params: Mapping[str, Any] | None = None, **__: Any) -> Any:
+        self.query = str((params or {}).get("query"))
+        return self.reply
+
+
+def test_a_server_that_sends_the_same_page_again_is_an_error() -> None:
+    pages = Replies({"tasks": [task(SOUND)], "total": 1}).pages(3, "id,annotations,data")
+    assert next(pages)
+    with pytest.raises(CurationError, match="the server sends the same tasks again"):
+        next(pages)
+
+
+@pytest.mark.parametrize(
+    ("since", "asked"),
+    [
+        ("2026-05-01 10:00:00.5Z", "2026-05-01T09:59:00.500000Z"),
+        ("0001-01-01", "1969-12-31T23:59:00.000000Z"),
+    ],
+)
+def test_changes_are_asked_for_from_a_minute_before_the_last_pull(since: str, asked: str) -> None:
+    server = Replies({"tasks": [], "total": 0})
+    assert server.page(3, "id", since=since)["tasks"] == []
+    assert asked in server.query
+
+
+def test_a_count_of_answers_in_another_form_is_an_error() -> None:
+    for reply in (None, [], {"results": 3}, {"results": [{}]}, {"results": ["x"]}):
+        with pytest.raises(CurationError, match="does not say how many answers"):
+            LabelStudio(Replies(reply)).waiting(3)
+    with pytest.raises(CurationError, match="no address to sign up"):
+        LabelStudio(Replies([])).invite()
