@@ -21,7 +21,7 @@ from curation.records import Association, Item, Shown, Task
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
-from curation.rounds.answers.parsed import Said
+from curation.rounds.answers.parsed import ParsedAnswer
 from curation.rounds.folding.fold import Folded, fold, lines
 
 PEOPLE = 60
@@ -105,7 +105,7 @@ def table(tasks: dict[str, Task], rng: random.Random) -> Iterator[dict[str, Any]
 def folded(root: Path, rounds: list[str], tasks: dict[str, Task]) -> Folded:
     """Fold the rounds as the fold step does."""
 
-    def said() -> Iterator[tuple[str, Said]]:
+    def said() -> Iterator[tuple[str, ParsedAnswer]]:
         for round in rounds:
             for where, event in archive.read(root / round):
                 place = f"{round}/raw/{where}"

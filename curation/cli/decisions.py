@@ -1,6 +1,5 @@
 """``curation decisions``: filter, agreement, split."""
 
-import csv
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import Campaign, open_campaign
+from curation.cells import csv_text
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.files import CurationError, read_json
@@ -113,9 +113,9 @@ def agreement(
         return
     measures = measures or report_measures(report)
     if as_csv:
-        writer = csv.DictWriter(sys.stdout, tables.TIDY, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(tables.tidy(report, measures=measures, by=groups))
+        values = tables.tidy(report, measures=measures, by=groups)
+        cells = [[row[name] for name in tables.TIDY] for row in values]
+        sys.stdout.write(csv_text([tables.TIDY, *cells]))
         return
     if exclude and not latex:
         console.say(

@@ -1,6 +1,5 @@
 """``curation demo``: the whole pipeline on the example campaign."""
 
-import csv
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -10,9 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import create_campaign
+from curation.cells import csv_text
 from curation.cli import console
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.records import KINDS
+from curation.rounds.tables import read_rows
 from curation.rules import fill
 from curation.settings import read_settings
 
@@ -196,13 +197,11 @@ def _labelled(tasks: Path, wave: str, answers: Path) -> Path:
 
 
 def _read(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return [row for _, row in read_rows(path)]
 
 
 def _write(path: Path, rows: list[dict[str, str]]) -> Path:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    names = list(rows[0])
+    table = [names, *([row[name] for name in names] for row in rows)]
+    path.write_text(csv_text(table), "utf-8", newline="")
     return path

@@ -8,7 +8,7 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Json, Where
+from curation.cli.options import FILE, Dates, Json, Where
 from curation.steps.importing import Import, import_answers, import_stereoset
 from curation.steps.rounds.check import describe_pitfalls
 
@@ -48,6 +48,7 @@ def answers(
         bool,
         typer.Option("--known-terms", help="Refuse items on terms that are not in the campaign."),
     ] = False,
+    dates: Dates = None,
     as_json: Json = False,
 ) -> None:
     """Import writers' or validators' answers from a table.
@@ -64,7 +65,9 @@ def answers(
     import a file again, only new rows are added. docs/formats.md has the details.
     """
     opened = open_campaign(campaign)
-    done = import_answers(opened, file, round=round, known_terms=known_terms, reporter=console)
+    done = import_answers(
+        opened, file, round=round, known_terms=known_terms, dates=dates, reporter=console
+    )
     _show(done, as_json=as_json)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from curation.files import CurationError
+from curation.times import Order
 
 Where = Annotated[
     Path,
@@ -21,6 +22,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts, and 
 RoundArgument = Annotated[
     str | None,
     typer.Argument(help="The round; optional if only one is open.", metavar="ROUND"),
+]
+Dates = Annotated[
+    Order | None,
+    typer.Option(
+        "--dates",
+        help="What comes first in a date such as 3/4/2026; default: as the file's other dates.",
+        show_default=False,
+    ),
 ]
 
 

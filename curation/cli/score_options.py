@@ -1,7 +1,5 @@
 """Options that commands of scores and measures share, and how they write their results."""
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from curation.cells import csv_text
 from curation.cli.options import FILE
 from curation.files import dump_json, writing
 from curation.leftovers import sweep_beside
@@ -90,9 +89,7 @@ def write_json(path: Path | None, content: Any) -> None:
 def write_csv(path: Path | None, rows: Iterable[Sequence[Any]]) -> None:
     """Write rows as CSV if a file was given."""
     if path:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        write_text(path, text.getvalue())
+        write_text(path, csv_text(rows))
 
 
 def write_text(path: Path | None, text: str) -> None:

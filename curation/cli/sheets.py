@@ -7,7 +7,7 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console, round_report
-from curation.cli.options import FILE, Json, RoundArgument, Where
+from curation.cli.options import FILE, Dates, Json, RoundArgument, Where
 from curation.steps.rounds import round_files, sheets
 
 
@@ -64,6 +64,7 @@ def import_(
             metavar="VERSION",
         ),
     ] = "",
+    dates: Dates = None,
     as_json: Json = False,
 ) -> None:
     """Import answers to a round's tasks from a table, as the platform wrote it.
@@ -71,7 +72,8 @@ def import_(
     Required columns: task_id and annotator. For review: decision, merge_into, rename. For
     intrasentence: template, stereotype, anti_stereotype, unrelated. For intersentence: context and
     the same three. For validation: label_1, label_2, label_3 and flags. Optional columns: consent,
-    answer_id, submitted_at, updated_at, seconds. Result files of MTurk are read as they are.
+    answer_id, submitted_at, updated_at, seconds. Result files of MTurk are read as they are. A file
+    without any column of its round's answers is an error.
 
     Every rule is checked again here: own items, second answers, caps, consent, content. If you
     import a file again, only new answers are added.
@@ -80,5 +82,7 @@ def import_(
     rows = sheets.read_answers(file)
     with opened.lock():
         chosen = round_files.read_round(opened, round)
-        answers = sheets.import_round(opened, chosen, rows, consent=consent, reporter=console)
+        answers = sheets.import_round(
+            opened, chosen, rows, consent=consent, dates=dates, file=file, reporter=console
+        )
     round_report.show_new_answers(opened, chosen, answers, as_json=as_json)

@@ -3,13 +3,14 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from curation.files import timestamp
 from curation.records import Answer, Item, Round, Task
 from curation.rounds.needed import further
 from curation.rules import Votes, decide
+from curation.times import moment
 
 PACE_DAYS = 7.0  # the pace is computed over these days, or since the first answer
 LEAST_DAYS = 1 / 24  # less time gives no useful pace
@@ -206,14 +207,14 @@ def progress(
 def _pace(times: Sequence[str], remaining: int, now: str) -> tuple[float | None, str | None]:
     if not times:
         return None, None
-    moment = datetime.fromisoformat(now)
-    begin = max(datetime.fromisoformat(times[0]), moment - timedelta(days=PACE_DAYS))
-    days = (moment - begin) / timedelta(days=1)
-    recent = sum(datetime.fromisoformat(time) >= begin for time in times)
+    end = moment(now)
+    begin = max(moment(times[0]), end - timedelta(days=PACE_DAYS))
+    days = (end - begin) / timedelta(days=1)
+    recent = sum(moment(time) >= begin for time in times)
     if days < LEAST_DAYS or not recent:
         return None, None
     per_day = recent / days
     wait = remaining / per_day
     if not math.isfinite(wait) or wait > 36_500:
         return per_day, None
-    return per_day, timestamp(moment + timedelta(days=wait)) if remaining else None
+    return per_day, timestamp(end + timedelta(days=wait)) if remaining else None

@@ -2,15 +2,19 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from curation.cells import restored
 from curation.files import CurationError, read_json, read_text
+from curation.rounds.answers.archive import as_json
 
 DELIMITERS = ",;\t|"
+MOST_COLUMNS = 2000
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -19,18 +23,52 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     A JSON list of objects is read too; its rows are numbered from 1.
 
     A CSV file may have a byte order mark, a first line ``sep=;``, and commas, semicolons, tabs or
-    bars between its cells. Cells beyond the header are kept under the empty name.
+    bars between its cells. Cells beyond the header are kept under the empty name. An apostrophe
+    that ``cells.safe`` wrote before a cell is removed.
 
     Raises:
-        CurationError: the file cannot be read, is empty, has no header or has a column twice, or
-            a line is not a JSON object. The error names file and line.
+        CurationError: the file cannot be read, is empty, has no header, has a column twice or too
+            many columns, or a line is not a JSON object or cannot be kept. The error names file
+            and line.
     """
     text = read_text(path)
     first = text.lstrip()[:1]
     if first == "[":
-        yield from enumerate(_json_list(path), 1)
+        yield from _checked(path, "row", enumerate(_json_list(path), 1))
+    elif first == "{":
+        yield from _checked(path, "line", _json_rows(path, text))
     else:
-        yield from _json_rows(path, text) if first == "{" else _csv_rows(path, text)
+        yield from _csv_rows(path, text)
+
+
+def listed(names: Iterable[str], *, most: int = 40) -> str:
+    """Names of columns for a message; if there are very many, only the first.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    all_names = [name if len(name) <= 60 else f"{name[:60]}…" for name in names]
+    more = len(all_names) - most
+    return ", ".join(all_names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _checked(
+    path: Path, unit: str, rows: Iterable[tuple[int, dict[str, Any]]]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Rows of JSON that can be kept: not too many fields, and not nested too deeply."""
+    for number, row in rows:
+        place = f"{path} {unit} {number}"
+        if len(row) > MOST_COLUMNS:
+            raise _too_wide(place, len(row))
+        as_json(row, place)
+        yield number, row
+
+
+def _too_wide(place: str, columns: int) -> CurationError:
+    return CurationError(
+        f"{place}: it has {columns:,} columns, and {MOST_COLUMNS:,} are the most",
+        "check that this is the right file; delete the columns that are not needed",
+    )
 
 
 def _json_list(path: Path) -> list[dict[str, Any]]:
@@ -59,35 +97,45 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    before = 0
-    while not (line := text.split("\n", 1)[0]).strip() or line[:4].lower() == "sep=":
-        before += 1
-        text = text[len(line) + 1 :]
-        if not text:
+    before = start = 0
+    while True:
+        end = text.find("\n", start)
+        line = text[start : end if end >= 0 else len(text)]
+        if line.strip() and line[:4].lower() != "sep=":
+            break
+        if end < 0 or end + 1 == len(text):
             raise CurationError(f"{path}: no header and no rows", "export the table again")
+        before, start = before + 1, end + 1
     delimiter = max(DELIMITERS, key=line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines = io.StringIO(text[start:], newline="")
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     began = 0
     try:
         header = [name.strip() for name in next(reader)]
         began = reader.line_num
-        doubled = {name for name in header if name and header.count(name) > 1}
+        if len(header) > MOST_COLUMNS:
+            raise _too_wide(f"{path} line {1 + before}", len(header))
+        doubled = [name for name, times in Counter(header).items() if name and times > 1]
         if doubled:
             raise CurationError(
                 f"{path} line {1 + before}: the column {min(doubled)!r} is there twice",
                 "rename one of them",
             )
-        for cells in reader:
+        for raw_cells in reader:
             began = reader.line_num
-            if not any(cell.strip() for cell in cells):
+            if not any(cell.strip() for cell in raw_cells):
                 continue
+            cells = [restored(cell) if cell[:1] == "'" else cell for cell in raw_cells]
             row: dict[str, Any] = dict(zip(header, cells, strict=False))
             row.pop("", None)
             if any(cell.strip() for cell in cells[len(header) :]):
                 row[""] = cells[len(header) :]
             yield reader.line_num + before, row
     except csv.Error as error:
-        raise CurationError(
-            f"{path} line {began + 1 + before}: {error}",
-            "a quotation mark is open or doubled; export the table again as CSV",
-        ) from None
+        fix = (
+            f"a cell may have {csv.field_size_limit():,} characters: shorten it, or close a "
+            "quotation mark that is open"
+            if "limit" in str(error)
+            else "a quotation mark is open or doubled; export the table again as CSV"
+        )
+        raise CurationError(f"{path} line {began + 1 + before}: {error}", fix) from None

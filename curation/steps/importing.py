@@ -14,6 +14,7 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, round_files
+from curation.times import Order
 
 Format = Literal["stereoset", "answers"]
 
@@ -63,9 +64,13 @@ def import_stereoset(
     Raises:
         CurationError: the file cannot be read, or nothing may be imported here.
     """
+    from curation.rounds.answers.archive import as_json
     from curation.stereoset import read_entries
 
-    payloads = [{"kind": entry.kind, "item": entry.item} for entry in read_entries(file)]
+    entries = read_entries(file)
+    for entry in entries:
+        as_json(entry.item, str(file.parent / entry.where))
+    payloads = [{"kind": entry.kind, "item": entry.item} for entry in entries]
     return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
 
 
@@ -75,6 +80,7 @@ def import_answers(
     *,
     round: str = "main",
     known_terms: bool = False,
+    dates: Order | None = None,
     reporter: Reporter = QUIET,
 ) -> Import:
     """Import writers' or validators' answers from a CSV or JSONL file; takes the lock itself.
@@ -87,11 +93,15 @@ def import_answers(
         file: the table.
         round: the round that the answers belong to.
         known_terms: refuse items on terms that the campaign does not have.
+        dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
         reporter: where warnings and progress go.
 
     Raises:
-        CurationError: the file cannot be read or is another table, or nothing may be imported here.
+        CurationError: the file cannot be read or is another table, a date could be two days, or
+            nothing may be imported here.
     """
+    from curation.rounds.answers.rows import understood
+    from curation.rounds.answers.table_checks import check_columns, settle_dates
     from curation.rounds.tables import read_rows
 
     payloads = [row for _, row in read_rows(file)]
@@ -99,22 +109,11 @@ def import_answers(
         raise CurationError(
             f"{file}: has a header and no rows", "check that this is the right file"
         )
-    _check_columns(file, payloads)
+    warning = check_columns(payloads, str(file))
+    payloads = settle_dates(payloads, understood, order=dates, where=str(file))
+    if warning:
+        reporter.warn(warning)
     return _import(campaign, round, "answers", payloads, known_only=known_terms, reporter=reporter)
-
-
-def _check_columns(file: Path, payloads: Sequence[dict[str, Any]]) -> None:
-    """Refuse another kind of table before any of it is kept."""
-    from curation.rounds.answers.rows import VALIDATORS, WRITERS, column, missing_columns
-
-    names = {name: None for row in payloads for name in row}
-    missing = missing_columns({column(name): None for name in names})
-    if missing:
-        raise CurationError(
-            f"{file}: no column {', '.join(missing)}; it has {', '.join(names)}",
-            f"a writers' table has {', '.join(WRITERS)}; a validators' table has "
-            f"{', '.join(VALIDATORS)}",
-        )
 
 
 def _import(

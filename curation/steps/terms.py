@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
+from curation.cells import csv_text
 from curation.files import CurationError, digest
 from curation.manifest import Results
 from curation.records import Item
@@ -52,8 +53,6 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Select the target terms."""
-    import pandas as pd
-
     selected = selection(campaign)
     for rejection in selected.rejections:
         reporter.warn(
@@ -69,8 +68,7 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         )
         for c in selected.candidates
     ]
-    table = pd.DataFrame(rows, columns=CANDIDATE_COLUMNS, dtype=object)
-    results.lines("candidates.csv", [table.to_csv(index=False, lineterminator="\n").encode()])
+    results.lines("candidates.csv", [csv_text([CANDIDATE_COLUMNS, *rows]).encode()])
     results.records("targets.jsonl", selected.terms)
     results.records("rejected.jsonl", selected.rejections)
     status, edits = Counter(c.status for c in selected.candidates), read_edits(campaign)

@@ -76,11 +76,8 @@ def deliver(
     fresh: list[bytes] = []
     known = erased = 0
     whole = sha256()
-    for payload in payloads:
-        try:
-            content = orjson.dumps([source, payload], option=orjson.OPT_SORT_KEYS)
-        except orjson.JSONEncodeError as error:
-            raise CurationError(f"an answer cannot be kept as JSON: {error}") from None
+    for number, payload in enumerate(payloads, 1):
+        content = as_json([source, payload], f"answer {number} of this delivery")
         key = sha256(content).hexdigest()
         times[key] += 1
         event_id = sha256(f"{key}/{times[key]}".encode()).hexdigest()[:32]
@@ -102,6 +99,21 @@ def deliver(
     with writing(segment, private=True) as file:
         file.writelines(fresh)
     return Delivery(len(fresh), known, segment, erased)
+
+
+def as_json(content: Any, place: str) -> bytes:
+    """An answer, or a part of one, as JSON with sorted keys.
+
+    Raises:
+        CurationError: it cannot be kept as JSON; the error names the place.
+    """
+    try:
+        return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError as error:
+        raise CurationError(
+            f"{place}: an answer cannot be kept as JSON ({error})",
+            "write its fields as plain texts and numbers, or leave the answer out",
+        ) from None
 
 
 def read(raw: Path) -> Iterator[tuple[str, Sent]]:

@@ -6,7 +6,7 @@ is the label of the association that the task showed second.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -30,6 +30,7 @@ from curation.rounds.answers.parsed import (
 from curation.rounds.answers.rows import (
     COLUMNS,
     MEANT,
+    annotator_of,
     column,
     seconds_of,
     text_of,
@@ -46,6 +47,14 @@ FIELDS: dict[RoundKind, tuple[str, ...]] = {
 }
 """The fields of each kind of form. All forms also have ``consent``."""
 
+NEEDED: dict[RoundKind, tuple[str, ...]] = {
+    "review": ("decision",),
+    "intrasentence": ("template", *MEANT),
+    "intersentence": ("context", *MEANT),
+    "validation": LABELS,
+}
+"""The fields without which an answer is not complete."""
+
 CONTROLS = {"consent", *(name for names in FIELDS.values() for name in names)}
 TURK = {
     "assignmentid": "answer_id",
@@ -53,6 +62,8 @@ TURK = {
     "worktimeinseconds": "seconds",
     "input.task_id": "task_id",
 }
+YES = {"true", "yes", "on", "1", "x"}
+"""Cells of a column for one value that say that the value was chosen."""
 OTHER = "other"  # the choice in a review after which the reviewer names a term
 Action = Literal["keep", "merge", "drop"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -74,7 +85,7 @@ class _Answer(NamedTuple):
     foreign: bool = False
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=10_000)
 def heading(name: str) -> str:
     """The column that a heading of a file means; also reads headings of Mechanical Turk.
 
@@ -85,17 +96,66 @@ def heading(name: str) -> str:
     return TURK.get(plain) or column(plain.removeprefix("answer."))
 
 
+def choice(name: str) -> tuple[str, str] | None:
+    """The field and the value of a heading that has a column of its own for each value, or None.
+
+    Mechanical Turk writes such columns for radio buttons and check boxes; cells are true or false.
+
+    >>> choice("Answer.label_1.anti-stereotype"), choice("flags.objective"), choice("label_1")
+    (('label_1', 'anti-stereotype'), ('flags', 'objective'), None)
+    """
+    bare = re.sub(r"^answer\.", "", name.strip(), flags=re.IGNORECASE)
+    field, dot, value = bare.partition(".")
+    field = column(field)
+    return (field, value.strip()) if dot and value.strip() and field in CONTROLS else None
+
+
+class _Layout(NamedTuple):
+    """The headings of a file that are read.
+
+    Attributes:
+        fields: pairs of column and heading.
+        choices: field, value and heading of the columns that are true or false.
+    """
+
+    fields: tuple[tuple[str, str], ...]
+    choices: tuple[tuple[str, str, str], ...]
+
+
 @lru_cache(maxsize=1000)
-def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _layout(names: tuple[str, ...]) -> _Layout:
     headings: dict[str, str] = {}
+    choices = []
     for name in names:
-        headings.setdefault(heading(name), name)
-    return tuple((meaning, name) for meaning, name in headings.items() if meaning in COLUMNS)
+        if (meaning := heading(name)) in COLUMNS:
+            headings.setdefault(meaning, name)
+        elif pair := choice(name):
+            choices.append((*pair, name))
+    return _Layout(tuple(headings.items()), tuple(choices))
 
 
 def file_row(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a file's row by column; unknown columns are left out."""
-    return {meaning: payload[name] for meaning, name in _layout(tuple(payload))}
+    """The values of a file's row by column; unknown columns are left out.
+
+    >>> file_row({"Answer.label_1.stereotype": "true", "Answer.label_1.unrelated": "false"})
+    {'label_1': 'stereotype'}
+    """
+    layout = _layout(tuple(payload))
+    row = {meaning: payload[name] for meaning, name in layout.fields}
+    chosen: dict[str, list[str]] = {}
+    for field, value, name in layout.choices:
+        if str(payload[name]).strip().casefold() in YES:
+            chosen.setdefault(field, []).append(value)
+    for field, values in chosen.items():
+        if not row.get(field):
+            row[field] = "|".join(values)
+    return row
+
+
+def columns_of(names: Iterable[str]) -> set[str]:
+    """The columns that the headings of a file mean."""
+    layout = _layout(tuple(names))
+    return {meaning for meaning, _ in layout.fields} | {field for field, *_ in layout.choices}
 
 
 @lru_cache(maxsize=1000)
@@ -137,10 +197,10 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
         by, editor = annotation.get("completed_by"), annotation.get("updated_by")
         by, editor = (p.get("id") if isinstance(p, dict) else p for p in (by, editor))
         number = int(annotation["id"])
-    except (KeyError, TypeError, AttributeError, ValueError):
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
         problem = "the annotation is not of Label Studio's form"
         raise UnusableError("bad_value", problem) from None
-    foreign = editor is not None and editor != by
+    foreign = editor is not None and str(editor) != str(by)
     return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
 
 
@@ -168,7 +228,7 @@ def read(
     else:
         answer = _annotation(payload)
     row = answer.row
-    person, task = text_of(row, "annotator"), tasks.get(text_of(row, "task_id"))
+    person, task = annotator_of(row), tasks.get(text_of(row, "task_id"))
     if not person:
         raise UnusableError("missing_field", "no 'annotator'")
     # The fields that all parsed parts of this answer share.

@@ -5,7 +5,13 @@ from collections.abc import Iterator, Mapping
 from curation.records import Event, RoundKind, Task
 from curation.rounds.answers import forms, published, rows
 from curation.rounds.answers.archive import Sent
-from curation.rounds.answers.parsed import ParsedAnswer, Refused, UnusableError
+from curation.rounds.answers.parsed import (
+    LONGEST_ID,
+    ParsedAnswer,
+    Refused,
+    UnusableError,
+    unexpected,
+)
 
 NO_TASKS: Mapping[str, Task] = {}
 
@@ -28,26 +34,45 @@ def interpret(
         kind: the round's kind, if the answer was given to a task.
     """
     try:
-        if event.source == "answers":
-            yield from rows.read(event, round=round, where=where)
-        elif event.source == "stereoset":
-            yield from published.read(event, round=round, where=where)
-        elif event.source != "erased":
-            yield from forms.read(event, round=round, where=where, tasks=tasks, kind=kind)
+        yield from _parts(event, round, where, tasks, kind)
     except UnusableError as problem:
-        record = event.payload["item"] if event.source == "stereoset" else _row(event)
-        yield Refused(
-            where=where,
-            record=record,
-            code=problem.code,
-            detail=problem.detail,
-            source=event.source,
-            person=person_of(event),
-        )
+        yield _refused(event, where, problem.code, problem.detail)
+    except MemoryError:
+        raise
+    except Exception as error:  # a campaign goes on, whatever an answer holds
+        yield _refused(event, where, "bad_value", unexpected(error))
+
+
+def _parts(
+    event: Event | Sent,
+    round: str,
+    where: str,
+    tasks: Mapping[str, Task],
+    kind: RoundKind | None,
+) -> Iterator[ParsedAnswer]:
+    if event.source == "answers":
+        yield from rows.read(event, round=round, where=where)
+    elif event.source == "stereoset":
+        yield from published.read(event, round=round, where=where)
+    elif event.source != "erased":
+        yield from forms.read(event, round=round, where=where, tasks=tasks, kind=kind)
+
+
+def _refused(event: Event | Sent, where: str, code: str, detail: str) -> Refused:
+    try:
+        record, person = _row(event), person_of(event)
+    except Exception:  # what cannot be read cannot be shown either; ``where`` is the place
+        record, person = {}, None
+    return Refused(
+        where=where, record=record, code=code, detail=detail, source=event.source, person=person
+    )
 
 
 def _row(event: Event | Sent) -> dict[str, object]:
-    """What the rejection of an answer shows: values by column."""
+    """What the rejection of an answer shows: values by column, or the published item."""
+    if event.source == "stereoset":
+        item: dict[str, object] = event.payload["item"]
+        return item
     if event.source == "forms":
         return forms.file_row(event.payload)
     if event.source == "label_studio":
@@ -76,7 +101,8 @@ def person_of(event: Event | Sent) -> str | None:
 def named(event: Event | Sent) -> tuple[str, str] | None:
     """The domain and the target that an answer names; None if it does not name both.
 
-    An answer to a task names neither, because the task does.
+    An answer to a task names neither, because the task does. A name that is too long does not
+    count: the answer will be refused.
     """
     if event.source == "stereoset":
         domain, target = (event.payload["item"].get(key) for key in ("bias_type", "target"))
@@ -88,4 +114,5 @@ def named(event: Event | Sent) -> tuple[str, str] | None:
     if not isinstance(domain, str) or not isinstance(target, str):
         return None
     domain, target = domain.strip(), " ".join(target.split())
-    return (domain, target) if domain and target else None
+    fits = 0 < len(domain) <= LONGEST_ID and 0 < len(target) <= LONGEST_ID
+    return (domain, target) if fits else None

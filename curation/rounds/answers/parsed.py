@@ -14,6 +14,7 @@ from curation.records import FlagName, Gold, Kind, Task, Value
 from curation.rules import read_label
 
 LONGEST_ID = 200
+LONGEST_TEXT = 10_000  # characters; about 100 times a usual sentence
 
 
 class Place(NamedTuple):
@@ -158,13 +159,21 @@ class UnusableError(Exception):
         self.code, self.detail = code, detail
 
 
+def unexpected(error: Exception) -> str:
+    """A sentence for an answer that makes a reader fail in a way that nobody foresaw."""
+    first = " ".join(str(error).split())
+    return f"the answer cannot be read ({type(error).__name__}: {first[:200]})"
+
+
 def need(row: Mapping[str, Any], name: str) -> str:
     """A field's text, as it is.
 
     Raises:
-        UnusableError: it is missing, empty or not a text.
+        UnusableError: it is missing, empty, too long or not a text.
     """
     value = row.get(name)
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        raise UnusableError("bad_value", f"{name!r} has more than {LONGEST_TEXT:,} characters")
     if type(value) is str and value.strip():
         return value
     if value is None:
@@ -186,6 +195,18 @@ def need_id(row: Mapping[str, Any], name: str) -> str:
     if len(value) > LONGEST_ID:
         raise UnusableError("bad_value", f"{name!r} has more than {LONGEST_ID} characters")
     return value
+
+
+def need_target(row: Mapping[str, Any]) -> str:
+    """The target term, with single spaces.
+
+    Raises:
+        UnusableError: as for ``need``, or it is too long.
+    """
+    target = " ".join(need(row, "target").split())
+    if len(target) > LONGEST_ID:
+        raise UnusableError("bad_value", f"'target' has more than {LONGEST_ID} characters")
+    return target
 
 
 def need_label(row: Mapping[str, Any], name: str) -> Value:

@@ -17,6 +17,7 @@ from curation.rounds.answers.parsed import (
     need,
     need_id,
     need_label,
+    need_target,
 )
 from curation.rules import read_label, stable_id
 
@@ -52,7 +53,7 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
         id=item_id,
         kind=event.payload["kind"],
         domain=need_id(item, "bias_type"),
-        target=" ".join(need(item, "target").split()),
+        target=need_target(item),
         context=need(item, "context"),
         options=options,
         person=None,

@@ -1,16 +1,16 @@
 """Parses rows of writers' and validators' tables."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta
-from difflib import SequenceMatcher
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
-from curation.files import timestamp
 from curation.records import KINDS, Event, Gold
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
+    LONGEST_ID,
     Given,
     Mark,
     Option,
@@ -22,8 +22,10 @@ from curation.rounds.answers.parsed import (
     need,
     need_id,
     need_label,
+    need_target,
 )
 from curation.rules import fill, filler, same_text, stable_id
+from curation.times import ORDERS, read_time
 
 NAMES = {
     "writer": "annotator",
@@ -45,6 +47,7 @@ NAMES = {
     "item": "item_id",
     "time": "submitted_at",
     "submit_time": "submitted_at",
+    "timestamp": "submitted_at",
     "lead_time": "seconds",
 }
 """Other names of columns."""
@@ -66,21 +69,35 @@ COLUMNS = {
     "submitted_at",
     "updated_at",
     "seconds",
-    *("task_id", "consent", "template", "flags"),
+    *("task_id", "consent", "template", "flags", "date_order"),
     *("decision", "merge_into", "merge_into_other", "reasons", "rename"),
 }
 """Every column that is read, in a table or in the answers of a form."""
+_JOINED = {name.replace("_", ""): NAMES.get(name, name) for name in (*COLUMNS, *NAMES)}
+"""Columns by their names without underscores."""
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=10_000)
 def column(name: str) -> str:
     """The column that a heading means.
 
-    >>> column(" Worker ID"), column("anti-stereotype"), column("note")
-    ('annotator', 'anti_stereotype', 'note')
+    >>> column(" Worker ID"), column("anti-stereotype"), column("Label1"), column("note")
+    ('annotator', 'anti_stereotype', 'label_1', 'note')
     """
     key = re.sub(r"[\s\-]+", "_", name.strip().casefold())
-    return NAMES.get(key, key)
+    return _JOINED.get(key.replace("_", ""), key)
+
+
+def probable(missing: Iterable[str], names: Iterable[str]) -> list[str]:
+    """For columns that a table does not have, its headings that probably mean them.
+
+    >>> probable(["label_1", "label_2"], ["lable_1", "e-mail", "answer 2"])
+    ["'lable_1' for label_1"]
+    """
+    few = islice(names, 2000)  # comparing names takes long
+    unknown = {column(name): name for name in few if column(name) not in COLUMNS}
+    pairs = [(name, get_close_matches(name, unknown, 1, 0.75)) for name in missing]
+    return [f"{unknown[near[0]]!r} for {name}" for name, near in pairs if near]
 
 
 def understood(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,7 +167,7 @@ def _written(
     kind = kind or ("intrasentence" if "BLANK" in context else "intersentence")
     if kind not in KINDS:
         raise UnusableError("bad_value", f"kind is neither of {', '.join(KINDS)}")
-    domain, target = need_id(row, "domain"), " ".join(need(row, "target").split())
+    domain, target = need_id(row, "domain"), need_target(row)
     texts = {name: need(row, name).strip() for name in MEANT}
     if kind == "intrasentence":
         texts = {name: whole_sentence(context, target, text) for name, text in texts.items()}
@@ -165,7 +182,7 @@ def _written(
         target=target,
         context=context.strip(),
         options=tuple(Option(None, texts[name], MEANT[name], None) for name in MEANT),
-        person=text_of(row, "annotator") or None,
+        person=annotator_of(row) or None,
         seconds=seconds_of(row),
         version=version,
         source=event.source,
@@ -184,16 +201,17 @@ def whole_sentence(context: str, target: str, text: str) -> str:
         filler(context, text) is not None
         or plain.endswith(ENDS)
         or (same_text(target) in plain and same_text(target) in same_text(context))
-        or any(_shared(part, plain) >= REPEATED for part in frame)
+        or _repeats(frame, plain)
     )
     return text if is_sentence else fill(context, text)
 
 
-def _shared(text: str, other: str) -> int:
-    """Length of the longest text that both texts have in common; 0 if it is short."""
-    if min(len(text), len(other)) < REPEATED:
-        return 0
-    return SequenceMatcher(None, text, other, autojunk=False).find_longest_match().size
+def _repeats(frame: Iterable[str], text: str) -> bool:
+    """Whether a text repeats ``REPEATED`` characters in a row of a part of the context."""
+    runs = {text[i : i + REPEATED] for i in range(len(text) - REPEATED + 1)}
+    return any(
+        part[i : i + REPEATED] in runs for part in frame for i in range(len(part) - REPEATED + 1)
+    )
 
 
 @lru_cache(maxsize=1000)
@@ -250,6 +268,18 @@ def text_of(row: Mapping[str, Any], name: str) -> str:
     return "" if value is None else str(value).strip()
 
 
+def annotator_of(row: Mapping[str, Any]) -> str:
+    """The person who answered; empty if the row does not name one.
+
+    Raises:
+        UnusableError: the name is too long.
+    """
+    person = text_of(row, "annotator")
+    if len(person) > LONGEST_ID:
+        raise UnusableError("bad_value", f"'annotator' has more than {LONGEST_ID} characters")
+    return person
+
+
 def seconds_of(row: Mapping[str, Any]) -> float | None:
     """How many seconds an answer took; None if that is not known.
 
@@ -272,45 +302,22 @@ def _duration(text: str) -> float:
     return seconds
 
 
-_ISO = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?")
-_DOTTED = re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})( \d\d?:\d\d(:\d\d)?)?")
-_SPOKEN = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d?) (\d\d:\d\d:\d\d) ([A-Z]{3}) (\d{4})")
-_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
-LONG = len("2026-03-14T10:22:05.000000Z")
-_ZONES = {"UTC": 0, "GMT": 0, "PST": 8, "PDT": 7}  # hours to add
-
-
 def time_of(row: Mapping[str, Any], name: str) -> str:
     """A field that is a time, as a ``Timestamp``; empty if it is missing.
 
+    The row's ``date_order`` says how a date such as 3/4/2026 is read.
+
     Raises:
-        UnusableError: it is not a time.
+        UnusableError: it is not a time, or could be two days.
     """
-    value = row.get(name)
-    text = "" if value is None else str(value).strip()
-    return _moment(text, name) if text else ""
-
-
-@lru_cache(maxsize=10_000)
-def _moment(text: str, name: str) -> str:
-    """ISO 8601, 14.03.2026 10:22, or Mechanical Turk's Sat Mar 14 10:22:05 UTC 2026.
-
-    3/4/2026 could be two different days, and is refused.
-    """
+    text = text_of(row, name)
+    if not text:
+        return ""
+    said = text_of(row, "date_order").casefold() if "date_order" in row else ""
     try:
-        if _ISO.fullmatch(text):
-            moment = datetime.fromisoformat(text)
-            if len(text) == LONG and text[-1] == "Z":  # the form of very many times
-                return text[:23] + "Z"
-            return timestamp(moment)
-        if dotted := _DOTTED.fullmatch(text):
-            form = "%d.%m.%Y" + (" %H:%M" if dotted[4] else "") + (":%S" if dotted[5] else "")
-            return timestamp(datetime.strptime(text, form))
-        if spoken := _SPOKEN.fullmatch(text):
-            month, day, clock, zone, year = spoken.groups()
-            number = _MONTHS.index(month) // 3 + 1
-            moment = datetime.fromisoformat(f"{year}-{number:02d}-{int(day):02d}T{clock}")
-            return timestamp(moment + timedelta(hours=_ZONES[zone]))
-    except (ValueError, OverflowError, KeyError):
-        pass
-    raise UnusableError("bad_value", f"{name} is not a time; write it as 2026-03-14T10:22:05Z")
+        return read_time(text, next((order for order in ORDERS if order == said), None))
+    except ValueError as error:
+        shown = text if len(text) <= 60 else f"{text[:60]}…"
+        raise UnusableError(
+            "bad_value", f"{name} is {shown!r}: {error}; write it as 2026-03-14T10:22:05Z"
+        ) from None

@@ -24,7 +24,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from curation.records import Flag, Item, Person, Rejection, Review
 from curation.rounds.answers.parsed import (
@@ -36,6 +38,7 @@ from curation.rounds.answers.parsed import (
     Reply,
     Reviewed,
     Written,
+    unexpected,
 )
 from curation.rounds.answers.rows import masked
 from curation.rounds.folding.gate import Gate, Rules
@@ -47,7 +50,7 @@ from curation.rules import stable_id
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "fold", "lines"]
 
-ALGORITHM = 6
+ALGORITHM = 7
 NOBODY: Mapping[str, tuple[str, str]] = {}
 
 
@@ -145,8 +148,9 @@ def _fold(
     def refuse(round: str, answer: ParsedAnswer, code: str, detail: str) -> None:
         if isinstance(answer, Consented | Deleted):
             return
-        record = answer.record if answer.source == "stereoset" else masked(answer.record, name)
-        refused = Rejection(code=code, detail=detail, where=answer.where, record=record)
+        refused = Rejection(
+            code=code, detail=detail, where=answer.where, record=_shown(answer, name)
+        )
         rejections[round].append(refused)
         reasons.setdefault(answer.where, code)
 
@@ -191,7 +195,7 @@ def _fold(
             people[answer.where] = who
         if answer.task is not None:
             at = answer.place.submitted_at or None
-            code = None if answer.where in gate.counted else reasons[answer.where]
+            code = None if answer.where in gate.counted else reasons.get(answer.where, "bad_value")
             answers[round].append(AnswerRow(answer.task.id, who, at, seconds, code))
     return Folded(
         items=[known.item for known in items.known.values()],
@@ -202,6 +206,13 @@ def _fold(
         rejections=dict(rejections),
         answers=dict(answers),
     )
+
+
+def _shown(answer: Reply, name: Callable[[str], str]) -> dict[str, Any]:
+    """What a rejection shows of an answer: its fields, if it has fields."""
+    if not isinstance(answer.record, dict):
+        return {}
+    return answer.record if answer.source == "stereoset" else masked(answer.record, name)
 
 
 class _SortedOut(NamedTuple):
@@ -259,8 +270,8 @@ def _reviews(
             refuse(round, answer, *problem)
             continue
         seal = pseudonym("\x1f".join((round, answer.id, answer.person)))
-        reviews.append(
-            Review(
+        try:
+            review = Review(
                 id=stable_id("review", seal),
                 term=answer.task.term,
                 annotator=who,
@@ -271,7 +282,10 @@ def _reviews(
                 round=round,
                 submitted_at=answer.place.submitted_at or None,
             )
-        )
+        except ValidationError as error:
+            refuse(round, answer, "bad_value", unexpected(error))
+            continue
+        reviews.append(review)
         gate.admit(round, answer, who)
     return reviews
 

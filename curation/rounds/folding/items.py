@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from curation.checks.content import gist
 from curation.records import Association, Item, Kind
-from curation.rounds.answers.parsed import Written
+from curation.rounds.answers.parsed import Written, unexpected
 from curation.rounds.folding.gate import Gate
 from curation.rounds.folding.versions import Refuse
 from curation.rules import check_item, filler, same_text, stable_id
@@ -78,41 +78,48 @@ def fold_items(
     likes: dict[tuple[Kind, str], tuple[list[str], list[str]]] = {}
     for round, answer in written:
         published = answer.source == "stereoset"
-        who = name(answer.person) if answer.person and not published else ""
-        ids = _ids(round, answer, pseudonym)
-        term = _term(answer, checks.terms, known_terms)
-        problem = None if published else gate.stops(round, answer, who)
-        problem = problem or _flaw(answer, term, checks)
-        if problem:
-            result.gone.setdefault(ids[0], problem[0])
-            refuse(round, answer, *problem)
-            continue
-        content = (answer.kind, answer.domain, *map(same_text, (answer.target, answer.context)))
-        content += tuple(sorted(same_text(option.sentence) for option in answer.options))
-        clash = next((i for i in ids if i in owner), None)
-        texts, names = likes.setdefault((answer.kind, term), ([], []))
-        meant = [o.sentence for o in answer.options if o.intent != "unrelated"]
-        text = gist(answer.context, meant)
-        like = None
-        if content in contents:
-            problem = "duplicate_item", f"the same as item {contents[content]}"
-        elif clash is not None or len(set(ids)) < len(ids):
-            place = owner[clash] if clash else ids[0]
-            problem = "clashing_id", f"{clash or ids[0]} is already in {place}"
-            result.clashing.add((round, answer.place.position))
-        elif checks.near is not None and not published:
-            like = checks.near(texts, text)
-            problem = None if like is None else ("near_duplicate", f"like item {names[like]}")
-        if problem:
-            result.gone.setdefault(ids[0], problem[0])
-            refuse(round, answer, *problem)
+        try:
+            who = name(answer.person) if answer.person and not published else ""
+            ids = _ids(round, answer, pseudonym)
+            term = _term(answer, checks.terms, known_terms)
+            problem = None if published else gate.stops(round, answer, who)
+            problem = problem or _flaw(answer, term, checks)
+            if problem:
+                result.gone.setdefault(ids[0], problem[0])
+                refuse(round, answer, *problem)
+                continue
+            content = (answer.kind, answer.domain, *map(same_text, (answer.target, answer.context)))
+            content += tuple(sorted(same_text(option.sentence) for option in answer.options))
+            clash = next((i for i in ids if i in owner), None)
+            texts, names = likes.setdefault((answer.kind, term), ([], []))
+            meant = [o.sentence for o in answer.options if o.intent != "unrelated"]
+            text = gist(answer.context, meant)
+            like = None
+            if content in contents:
+                problem = "duplicate_item", f"the same as item {contents[content]}"
+            elif clash is not None or len(set(ids)) < len(ids):
+                place = owner[clash] if clash else ids[0]
+                problem = "clashing_id", f"{clash or ids[0]} is already in {place}"
+                result.clashing.add((round, answer.place.position))
+            elif checks.near is not None and not published:
+                like = checks.near(texts, text)
+                problem = None if like is None else ("near_duplicate", f"like item {names[like]}")
+            if problem:
+                result.gone.setdefault(ids[0], problem[0])
+                refuse(round, answer, *problem)
+                continue
+            known = _known(_item(round, answer, ids, term, who or None), answer)
+        except MemoryError:
+            raise
+        except Exception as error:  # a campaign goes on, whatever an answer holds
+            result.gone.setdefault(answer.id, "bad_value")
+            refuse(round, answer, "bad_value", unexpected(error))
             continue
         contents[content] = ids[0]
         owner.update(dict.fromkeys(ids, ids[0]))
         texts.append(text)
         names.append(ids[0])
-        item = _item(round, answer, ids, term, who or None)
-        result.known[item.id] = _known(item, answer)
+        result.known[known.item.id] = known
         gate.admit(round, answer, who)
     return result
 

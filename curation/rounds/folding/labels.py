@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from curation.reasons import REASONS
 from curation.records import Flag, Item, Task
-from curation.rounds.answers.parsed import Given, Mark
+from curation.rounds.answers.parsed import Given, Mark, unexpected
 from curation.rounds.folding.gate import Gate
 from curation.rounds.folding.items import Items, Known
 from curation.rounds.folding.lines import LabelRow
@@ -38,68 +38,92 @@ def fold_labels(
     flags: list[Flag] = []
     stale: dict[tuple[str, str], frozenset[str]] = {}
     for round, answer in given:
-        published, task = answer.source == "stereoset", answer.task
-        who = answer.person if published else name(answer.person)
-        problem = None if published else gate.stops(round, answer, who)
-        known = items.known.get(answer.item)
-        # Labels of a refused published item are not for another item that has the same id.
-        if known is None or (published and (round, answer.place.position) in items.clashing):
-            problem = problem or ("unknown_item", _no_item(answer.item, items))
-        if problem or known is None or who == known.item.writer:
-            code, detail = problem or ("own_item", f"the validator wrote item {answer.item}")
-            refuse(round, answer, code, detail)
+        try:
+            fresh, remarks, problems = _read(round, answer, items, gate, name, pseudonym, stale)
+        except MemoryError:
+            raise
+        except Exception as error:  # a campaign goes on, whatever an answer holds
+            refuse(round, answer, "bad_value", unexpected(error))
             continue
-        old: Collection[str] = ()
-        if task is not None:
-            if (round, task.id) not in stale:
-                stale[round, task.id] = _stale(task, known.item)
-            old = stale[round, task.id]
-            seal = pseudonym("\x1f".join((round, answer.id, answer.person)))
-        elif known.changed:
-            old = {a for a, at in known.changed.items() if answer.version < at}
-        counts, names = False, known.names
-        for mark in answer.marks:
-            association = names.get(mark.association, "")
-            if not association or old or mark.problem:
-                association, problem = _association(mark, known, old)
-                if problem:
-                    refuse(round, answer, *problem)
-                    continue
-            if published:
-                id = answer.id
-            elif task is None:
-                id = stable_id("label", pseudonym(answer.id))
-            else:
-                id = stable_id("label", seal, association)
-            label = LabelRow(
-                id,
-                answer.item,
-                association,
-                who,
-                mark.value,  # type: ignore[arg-type]  # a mark without a value has a problem
-                round,
-                answer.place.submitted_at or None,
-                answer.seconds,
-                answer.source,
-            )
-            before = labels.setdefault(id, label)
+        for problem in problems:
+            refuse(round, answer, *problem)
+        counts = bool(remarks)
+        flags += remarks
+        for label in fresh:
+            before = labels.setdefault(label.id, label)
             if before is label:
                 counts = True
             else:
                 same = (before.annotator, before.value) == (label.annotator, label.value)
                 code = "duplicate_label" if same else "clashing_id"
-                refuse(round, answer, code, f"there is already a label {id}")
-        for flag in answer.flags:
-            if old:
-                refuse(
-                    round, answer, "text_changed", f"item {answer.item} has changed; {flag!r} was"
-                )
-                continue
-            counts = True
-            flags.append(Flag(item=answer.item, annotator=who, flag=flag, round=round))
+                refuse(round, answer, code, f"there is already a label {label.id}")
         if counts:
+            who = answer.person if answer.source == "stereoset" else name(answer.person)
             gate.admit(round, answer, who)
     return list(labels.values()), flags
+
+
+def _read(
+    round: str,
+    answer: Given,
+    items: Items,
+    gate: Gate,
+    name: Callable[[str], str],
+    pseudonym: Callable[[str], str],
+    stale: dict[tuple[str, str], frozenset[str]],
+) -> tuple[list[LabelRow], list[Flag], list[tuple[str, str]]]:
+    """The labels and flags of an answer, and the problems of those that are refused."""
+    labels: list[LabelRow] = []
+    published, task = answer.source == "stereoset", answer.task
+    who = answer.person if published else name(answer.person)
+    problem = None if published else gate.stops(round, answer, who)
+    known = items.known.get(answer.item)
+    # Labels of a refused published item are not for another item that has the same id.
+    if known is None or (published and (round, answer.place.position) in items.clashing):
+        problem = problem or ("unknown_item", _no_item(answer.item, items))
+    if problem or known is None or who == known.item.writer:
+        return [], [], [problem or ("own_item", f"the validator wrote item {answer.item}")]
+    old: Collection[str] = ()
+    if task is not None:
+        if (round, task.id) not in stale:
+            stale[round, task.id] = _stale(task, known.item)
+        old = stale[round, task.id]
+        seal = pseudonym("\x1f".join((round, answer.id, answer.person)))
+    elif known.changed:
+        old = {a for a, at in known.changed.items() if answer.version < at}
+    problems: list[tuple[str, str]] = []
+    names = known.names
+    for mark in answer.marks:
+        association = names.get(mark.association, "")
+        if not association or old or mark.problem:
+            association, problem = _association(mark, known, old)
+            if problem:
+                problems.append(problem)
+                continue
+        if published:
+            id = answer.id
+        elif task is None:
+            id = stable_id("label", pseudonym(answer.id))
+        else:
+            id = stable_id("label", seal, association)
+        label = LabelRow(
+            id,
+            answer.item,
+            association,
+            who,
+            mark.value,  # type: ignore[arg-type]  # a mark without a value has a problem
+            round,
+            answer.place.submitted_at or None,
+            answer.seconds,
+            answer.source,
+        )
+        labels.append(label)
+    if old:
+        changed = f"item {answer.item} has changed"
+        problems += [("text_changed", f"{changed}; {flag!r} was") for flag in answer.flags]
+        return labels, [], problems
+    flags = [Flag(item=answer.item, annotator=who, flag=f, round=round) for f in answer.flags]
+    return labels, flags, problems
 
 
 def _association(

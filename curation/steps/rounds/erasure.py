@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from curation.rounds.answers.archive import Sent
 
 ERASED = "(erased)"
-QUOTED = {"context", "text_1", "text_2", "text_3"}  # columns that a platform gives back
+QUOTED = {"context", "text1", "text2", "text3"}  # columns that a platform gives back
 
 
 def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int:
@@ -76,8 +76,12 @@ def _without_quotes(sent: "Sent", *, theirs: set[str]) -> dict[str, Any] | None:
     None if the row has no such words.
     """
     from curation.rounds.answers.forms import file_row
+    from curation.rounds.answers.rows import column, text_of
 
-    if sent.source != "forms" or not theirs or file_row(sent.payload).get("task_id") not in theirs:
+    if sent.source != "forms" or not theirs:
         return None
-    quotes = {k for k in sent.payload if k.casefold().removeprefix("input.") in QUOTED}
+    if text_of(file_row(sent.payload), "task_id") not in theirs:
+        return None
+    plain = {key: column(key).removeprefix("input.").replace("_", "") for key in sent.payload}
+    quotes = {key for key, name in plain.items() if name in QUOTED}
     return {key: ERASED if key in quotes else value for key, value in sent.payload.items()}

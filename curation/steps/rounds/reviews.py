@@ -1,9 +1,9 @@
 """What most reviewers of terms say becomes lines of ``edits.csv``."""
 
 import csv
-import io
 
 from curation.campaign import Campaign
+from curation.cells import csv_text
 from curation.files import read_records, read_text, writing
 from curation.records import Review, Round
 from curation.steps import read
@@ -65,11 +65,8 @@ def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, 
     called = {column: called.get(column, column) for column in columns}
     names += [name for name in called.values() if name not in names]
     lines_there[top] = delimiter.join(names)
-    out = io.StringIO(newline="")
-    writer = csv.DictWriter(
-        out, names, delimiter=delimiter, extrasaction="ignore", lineterminator="\n"
-    )
-    writer.writerows({called[c]: value for c, value in line.items()} for line in lines)
+    given = ({called[column]: value for column, value in line.items()} for line in lines)
+    rows = csv_text(([row.get(name, "") for name in names] for row in given), delimiter=delimiter)
     body = "\n".join(lines_there).rstrip("\r\n")
     with writing(path) as file:
-        file.write(f"{body}\n{out.getvalue()}".encode())
+        file.write(f"{body}\n{rows}".encode())

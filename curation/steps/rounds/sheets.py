@@ -3,8 +3,6 @@
 Call these functions only under the campaign's lock.
 """
 
-import csv
-import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
+from curation.cells import csv_text
 from curation.files import CurationError, read_text, writing
 from curation.leftovers import sweep_beside
 from curation.records import Round, Task
@@ -20,6 +19,7 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.running import NewAnswers, new_answers
+from curation.times import Order
 
 Share = list[tuple[Task, int]]
 """Tasks of a table, each with the number of answers that it asks for."""
@@ -78,6 +78,8 @@ def import_round(
     rows: Sequence[dict[str, Any]],
     *,
     consent: str = "",
+    dates: Order | None = None,
+    file: Path | None = None,
     reporter: Reporter = QUIET,
 ) -> NewAnswers:
     """Add answers to a round's tasks to its archive, and fold them into items and labels.
@@ -88,14 +90,18 @@ def import_round(
         rows: the rows of a table, by column.
         consent: the version of the consent text to which all people in the table agreed
             elsewhere; empty if the rows say it, or nobody was asked.
+        dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
+        file: the table's file, for messages.
         reporter: where warnings and progress go.
 
     Raises:
-        CurationError: the round is not of this kind or is not open, or no round of the campaign
-            has shown that version of the consent text.
+        CurationError: the round is not of this kind or is not open, no row has an answer to it, a
+            date could be two days, or no round of the campaign has shown that version of the
+            consent text.
     """
     from curation.rounds.answers import archive
     from curation.rounds.answers.forms import file_row
+    from curation.rounds.answers.table_checks import check_answers, settle_dates
 
     _check_open(campaign, round, "take tables")
     versions = round_files.consents(campaign)
@@ -105,6 +111,11 @@ def import_round(
             f"versions: {', '.join(sorted(versions))}; the exported tables have it in the column "
             "consent_version",
         )
+    where = str(file) if file else "the table"
+    warning = check_answers(rows, round.kind, where)
+    rows = settle_dates(rows, file_row, order=dates, where=where)
+    if warning:
+        reporter.warn(warning)
     before = round_files.refusals(campaign)
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign)
     if consent:
@@ -123,15 +134,18 @@ def read_answers(file: Path) -> list[dict[str, Any]]:
     Raises:
         CurationError: it cannot be read, or has no column task_id or annotator.
     """
-    from curation.rounds.answers.forms import file_row
-    from curation.rounds.tables import read_rows
+    from curation.rounds.answers.forms import columns_of
+    from curation.rounds.answers.rows import probable
+    from curation.rounds.tables import listed, read_rows
 
     rows = [row for _, row in read_rows(file)]
-    first = file_row(rows[0]) if rows else {}
-    missing = [name for name in ("task_id", "annotator") if name not in first]
+    names = list({name: None for row in rows for name in row if name})
+    columns = columns_of(names)
+    missing = [name for name in ("task_id", "annotator") if name not in columns]
     if missing:
+        near = "".join(f". Probably {pair}" for pair in probable(missing, names))
         raise CurationError(
-            f"{file}: no column {missing[0]}; it has {', '.join(rows[0]) if rows else ''}",
+            f"{file}: no column {missing[0]}; it has {listed(names)}{near}",
             "keep the columns of the exported table, and add annotator: the person who answered",
         )
     return rows
@@ -213,7 +227,7 @@ def _write(campaign: Campaign, round: Round, shares: Mapping[str, Share], to: Pa
     if len(shares) > 1:
         rows = [[path.name, p] for (path, _), p in zip(exported.tables, shares, strict=True)]
         with writing(to / f"{round.name}-who-gets-which.csv", private=True) as file:
-            file.write(_csv([["file", "person"], *rows]).encode())
+            file.write(csv_text([["file", "person"], *rows]).encode())
     return exported
 
 
@@ -226,10 +240,4 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
         plain["answers"] = plain.pop("answers")  # last, after the choices
         flat.append(plain)
     heads = list(flat[0])
-    return _csv([heads, *([row[head] for head in heads] for row in flat)])
-
-
-def _csv(rows: Sequence[Sequence[Any]]) -> str:
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
+    return csv_text([heads, *([row[head] for head in heads] for row in flat)])

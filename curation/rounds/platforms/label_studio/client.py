@@ -17,7 +17,8 @@ from curation.rounds.platforms.label_studio.connection import (
     GoneError,
     Tell,
 )
-from curation.rounds.platforms.label_studio.pull import Known, Pulled, person, pull, task_id
+from curation.rounds.platforms.label_studio.pull import Known, Pulled, pull
+from curation.rounds.platforms.label_studio.shapes import annotations, person, task_id
 
 Advance = Callable[[int], None]
 TITLE = range(3, 51)  # characters that Label Studio allows in a title
@@ -270,7 +271,7 @@ class LabelStudio:
         def settle() -> None:
             nonlocal barred
             for task in self.to.tasks(project, "id,annotations,completed_by") if wanted else ():
-                has = {person(annotation) for annotation in task["annotations"]}
+                has = {person(annotation) for _, annotation in annotations(task)}
                 for user in sorted(wanted.get(task["id"], set()) - has):
                     path = f"tasks/{task['id']}/annotations/"
                     self.to.ask("POST", path, json=_bar(user), sure=False)
@@ -282,6 +283,10 @@ class LabelStudio:
     def invite(self, *, reset: bool = False) -> str:
         """The address at which people sign up; with ``reset`` earlier addresses stop working."""
         reply = self.to.ask("POST", "invite/reset-token") if reset else self.to.ask("GET", "invite")
+        if not isinstance(reply, dict) or "invite_url" not in reply:
+            raise CurationError(
+                f"{self.url}: the reply has no address to sign up", "check the server's version"
+            )
         return f"{self.url}{reply['invite_url']}"
 
     def erase(self, project: int, users: Collection[int]) -> int:
@@ -294,7 +299,7 @@ class LabelStudio:
                 self.to.ask("GET", f"tasks/{task['id']}/drafts") if task["draft_exists"] else ()
             )
             paths = [f"drafts/{d['id']}/" for d in drafts if _drafter(d["user"]) in whose]
-            paths += [f"annotations/{a['id']}/" for a in task["annotations"] if person(a) in users]
+            paths += [f"annotations/{id}/" for id, a in annotations(task) if person(a) in users]
             for path in paths:
                 try:
                     self.to.ask("DELETE", path)
@@ -307,10 +312,16 @@ class LabelStudio:
 
     def waiting(self, project: int) -> int:
         """How many answers the server has, without skipped ones."""
-        counts = self.to.ask("GET", "projects/counts/", params={"ids": project})["results"]
-        if not counts:
-            raise GoneError(f"{self.url} has no project {project}", PROJECT)
-        return int(counts[0]["total_annotations_number"])
+        reply = self.to.ask("GET", "projects/counts/", params={"ids": project})
+        try:
+            if not (counts := reply["results"]):
+                raise GoneError(f"{self.url} has no project {project}", PROJECT)
+            return int(counts[0]["total_annotations_number"])
+        except (LookupError, TypeError, ValueError):
+            raise CurationError(
+                f"{self.url}, project {project}: the reply does not say how many answers there are",
+                "check the server's version, and run this again",
+            ) from None
 
     def pull(self, project: int, since: str | None, known: Known) -> Pulled:
         """Fetch what the archive does not have: new, changed and deleted annotations.

@@ -19,6 +19,8 @@ import requests
 
 from curation.addresses import has_secrets, hide_secrets, show_address
 from curation.files import CurationError
+from curation.rounds.platforms.label_studio.shapes import check_page
+from curation.times import moment
 
 T = TypeVar("T")
 Tell = Callable[[str], None]
@@ -30,6 +32,7 @@ PAGE = 250  # tasks per request: takes a few seconds and little memory
 OVERLAP = timedelta(
     seconds=60
 )  # changes that the server may still have been writing at the last pull
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LONGER = 10  # times the timeout, for requests with much data
 GOES_ON = "nothing is lost: run this again, and it goes on from there"
 ADDRESS = "check the address: the browser shows it before /projects or /user"
@@ -144,6 +147,11 @@ class Connection:
         """
         last = 0
         while page := self.page(project, fields, after=last, since=since)["tasks"]:
+            if page[-1]["id"] <= last:
+                raise CurationError(
+                    f"{self.url}, project {project}: the server sends the same tasks again",
+                    "check the server's version, and run this again",
+                )
             yield page
             last = page[-1]["id"]
 
@@ -160,18 +168,18 @@ class Connection:
         """Tasks with ids above ``after`` that changed since about the time ``since``."""
         items = [_filter("id", "Number", after)]
         if since is not None:
-            moment = datetime.fromisoformat(since).astimezone(UTC) - OVERLAP
-            items.append(_filter("updated_at", "Datetime", f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}"))
+            begin = max(moment(since), EPOCH) - OVERLAP
+            items.append(_filter("updated_at", "Datetime", f"{begin:%Y-%m-%dT%H:%M:%S.%fZ}"))
         query = {"filters": {"conjunction": "and", "items": items}, "ordering": [order]}
         asked = {
             "project": project, "fields": "all", "include": fields, "page_size": size,
             "query": orjson.dumps(query).decode(),
         }  # fmt: skip
         try:
-            page: dict[str, Any] = self.ask("GET", "tasks/", params=asked)
+            page = self.ask("GET", "tasks/", params=asked)
         except GoneError:
             raise GoneError(f"{self.url} has no project {project}", PROJECT) from None
-        return page
+        return check_page(page, fields, url=self.url, project=project)
 
     def _check(self) -> None:
         """Check that the server is a Label Studio, is not too old, and accepts the key."""

@@ -6,6 +6,16 @@ from typing import Any
 
 from curation.files import CurationError, now
 from curation.rounds.platforms.label_studio.connection import Connection, GoneError
+from curation.rounds.platforms.label_studio.shapes import (
+    annotation_id,
+    annotations,
+    is_anonymous,
+    keepable,
+    last_change,
+    person,
+    readable_time,
+    task_id,
+)
 
 Known = Mapping[str, Mapping[int, str]]
 
@@ -59,8 +69,8 @@ def pull(
             ``updated_at`` by id.
         people: asks for the e-mail addresses of everybody, by user id.
     """
-    pulled = Pulled()
-    pulled.batches = _batches(pulled, to, project, since, known, people)
+    pulled, begin = Pulled(), readable_time(since) if since is not None else None
+    pulled.batches = _batches(pulled, to, project, begin, known, people)
     return pulled
 
 
@@ -75,12 +85,13 @@ def _batches(
     # Tasks that change while this runs are later than this one; the next pull takes them.
     newest = to.page(project, "id,updated_at", order="-tasks:updated_at", size=1)
     pulled.tasks = newest["total"]
-    latest = max((task["updated_at"] for task in newest["tasks"]), default=since)
+    changes = [readable_time(task.get("updated_at")) for task in newest["tasks"]]
+    latest = max(filter(None, changes), default=since)
     names = people()
     seen: set[str] = set()
     for page in to.pages(project, f"{ANNOTATION},annotations,data", since=since):
         seen.update(map(task_id, page))
-        users = {person(annotation) for task in page for annotation in task["annotations"]}
+        users = {person(annotation) for task in page for _, annotation in annotations(task)}
         if users - names.keys() - {None}:
             names = people()  # somebody signed up meanwhile
         payloads = [
@@ -108,18 +119,28 @@ def _of_task(
     pulled: Pulled, to: Connection, task: dict[str, Any], known: Known, names: Mapping[int, str]
 ) -> Iterator[dict[str, Any]]:
     id = task_id(task)
-    had = known.get(id, {})
-    for annotation in task["annotations"]:
-        before = had.get(annotation["id"])
-        if before == annotation["updated_at"]:
+    had, here = known.get(id, {}), set[int]()
+    for annotation in map(keepable, task["annotations"]):
+        number = annotation_id(annotation)
+        if number is None:  # it is kept as it came; reading it gives the reason why it is refused
+            pulled.new += 1
+            yield {"task": id, "person": "unknown", "annotation": annotation}
+            continue
+        here.add(number)
+        before = had.get(number)
+        if before == last_change(annotation):
             pulled.same += 1
             continue
         pulled.new += before is None
         pulled.changed += before is not None
         user = person(annotation)
-        name = names.get(user, f"user {user}") if user is not None else "unknown"
-        yield {"task": id, "person": name, "annotation": {**annotation, "completed_by": user}}
-    for gone in sorted(had.keys() - {annotation["id"] for annotation in task["annotations"]}):
+        if user is not None:
+            name = names.get(user, f"user {user}")
+            annotation = {**annotation, "completed_by": user}
+        else:
+            name = "unknown" if is_anonymous(annotation) else ""
+        yield {"task": id, "person": name, "annotation": annotation}
+    for gone in sorted(had.keys() - here):
         if _is_gone(to, gone):
             pulled.deleted += 1
             yield _deletion(id, gone, had[gone])
@@ -137,15 +158,3 @@ def _is_gone(to: Connection, annotation: int) -> bool:
 def _deletion(task: str, annotation: int, was: str) -> dict[str, Any]:
     """The payload which says that an annotation was deleted, with its last change."""
     return {"task": task, "deleted": annotation, "was": was, "seen_at": now()}
-
-
-def task_id(task: Mapping[str, Any]) -> str:
-    """Our id of a task on the server."""
-    return str(task["data"].get("task_id", ""))
-
-
-def person(annotation: Mapping[str, Any]) -> int | None:
-    """The id of the user who answered: some replies have the id, others the whole user."""
-    completed_by = annotation.get("completed_by")
-    user = completed_by.get("id") if isinstance(completed_by, dict) else completed_by
-    return int(user) if user is not None else None

@@ -5,10 +5,11 @@ from the archive if it does not cover all of them.
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from curation.files import CurationError, dump_json, read_json, writing
 from curation.rounds.answers import archive
+from curation.rounds.platforms.label_studio.shapes import annotation_id, last_change
 
 Known = dict[str, dict[int, str]]
 """By task id and annotation id, the last change of annotations that were not deleted."""
@@ -39,20 +40,26 @@ def read(raw: Path, index: Path) -> Seen:
     cached = _cached(index)
     if cached is None:
         return Seen(None, _known(raw) if names else {})
-    if cached["segments"] != names:  # a pull was killed between archive and index
-        return Seen(cached["since"] if set(cached["segments"]) <= set(names) else None, _known(raw))
-    known = {task: {int(id): at for id, at in ids.items()} for task, ids in cached["known"].items()}
-    return Seen(cached["since"], known, frozenset(cached["accounts"]))
+    segments, content = cached
+    if segments != names:  # a pull was killed between archive and index
+        return Seen(content.since if set(segments) <= set(names) else None, _known(raw))
+    return content
 
 
-def _cached(index: Path) -> dict[str, Any] | None:
-    """The index, or None if there is none or it is damaged."""
+def _cached(index: Path) -> tuple[list[str], Seen] | None:
+    """The segments that the index covers, and its content; None if it is missing or damaged."""
     try:
         content = read_json(index)
-    except CurationError:
+        since = content["since"]
+        known = {
+            str(task): {int(id): str(at) for id, at in ids.items()}
+            for task, ids in content["known"].items()
+        }
+        accounts = frozenset(int(account) for account in content["accounts"])
+        segments = [str(name) for name in content["segments"]]
+    except (CurationError, LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
-    names = {"segments", "since", "accounts", "known"}
-    return content if isinstance(content, dict) and names <= content.keys() else None
+    return segments, Seen(since if isinstance(since, str) else None, known, accounts)
 
 
 def _known(raw: Path) -> Known:
@@ -66,8 +73,8 @@ def note(known: Known, payload: dict[str, object]) -> None:
     """Add one more payload to what is known."""
     annotation, deleted = payload.get("annotation"), payload.get("deleted")
     task = known.setdefault(str(payload.get("task")), {})
-    if isinstance(annotation, dict):
-        task[int(annotation["id"])] = str(annotation.get("updated_at"))
+    if (id := annotation_id(annotation)) is not None and isinstance(annotation, dict):
+        task[id] = last_change(annotation)
     elif isinstance(deleted, int):
         task.pop(deleted, None)
 

@@ -1,0 +1,160 @@
+"""Checks of a whole table before any of it is kept: its columns, and the dates of its times."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from curation.files import CurationError
+from curation.records import RoundKind
+from curation.rounds.answers import forms, rows
+from curation.rounds.tables import listed
+from curation.times import ORDERS, Order, order_of
+
+Row = dict[str, Any]
+
+
+def check_columns(table: Sequence[Mapping[str, Any]], where: str) -> str:
+    """Check the columns of a writers' or a validators' table.
+
+    Args:
+        table: its rows, by heading.
+        where: the file, for messages.
+
+    Returns:
+        A warning if the table has only some of the columns with labels; empty if it has all.
+
+    Raises:
+        CurationError: a column is missing that every such table needs.
+    """
+    names = _headings(table)
+    columns = {rows.column(name): None for name in names}
+    numbered = [f"label_{n}" for n in rows.PARTS]
+    if missing := rows.missing_columns(columns):
+        raise CurationError(
+            f"{where}: no column {', '.join(missing)}; it has {listed(names)}"
+            + _did_you_mean([*missing, *rows.VALIDATORS, *numbered], names),
+            f"a writers' table has {', '.join(rows.WRITERS)}; a validators' table has "
+            f"{', '.join(rows.VALIDATORS)}, or association_1, label_1 to association_3, label_3",
+        )
+    if not rows.has_label_columns(columns) or "label" in columns:
+        return ""
+    return _incomplete([name for name in numbered if name not in columns], names, where)
+
+
+def check_answers(table: Sequence[Mapping[str, Any]], kind: RoundKind, where: str) -> str:
+    """Check that a table of answers to tasks has the columns of its round's answers.
+
+    Args:
+        table: its rows, by heading.
+        kind: the kind of the round.
+        where: the file, for messages.
+
+    Returns:
+        A warning if the table has only some of these columns; empty if it has all.
+
+    Raises:
+        CurationError: it has none of them, and it is not a table of consent alone.
+    """
+    names = _headings(table)
+    columns = forms.columns_of(names)
+    if kind == "intrasentence" and "context" in columns:
+        columns.add("template")
+    needed = forms.NEEDED[kind]
+    missing = [name for name in needed if name not in columns]
+    if missing != list(needed):
+        return _incomplete(missing, names, where)
+    if _is_consent(table, names):
+        return ""
+    of_turk = f"Answer.{needed[0]}"
+    if kind in ("review", "validation"):
+        of_turk += f" or, for each value, {of_turk}.VALUE"
+    raise CurationError(
+        f"{where}: no column with answers to a round of {kind}; it has {listed(names)}"
+        + _did_you_mean(needed, names),
+        f"name the columns {', '.join(needed)}; columns of Mechanical Turk may be {of_turk}",
+    )
+
+
+def settle_dates(
+    table: Sequence[Row],
+    read: Callable[[Mapping[str, Any]], Row],
+    *,
+    order: Order | None,
+    where: str,
+) -> list[Row]:
+    """Say how dates such as 3/4/2026 are read, in the column ``date_order`` of their rows.
+
+    The other dates of the table settle it: 14/3/2026 has the day first. A row that has the column
+    already stays as it is.
+
+    Args:
+        table: its rows, by heading.
+        read: gives the values of a row by column.
+        order: what comes first in such a date, if you know it.
+        where: the file, for messages.
+
+    Raises:
+        CurationError: a date could be two days and nothing settles it, or dates contradict each
+            other or ``order``.
+    """
+    seen: dict[str, str] = {}  # an example of each order, with its place
+    unclear: list[int] = []
+    for number, heads in enumerate(table):
+        row = read(heads)
+        if rows.text_of(row, "date_order"):
+            continue
+        for name in ("submitted_at", "updated_at"):
+            if order_said := order_of(text := rows.text_of(row, name)):
+                seen.setdefault(order_said, f"row {number + 1}, {name} {text!r}")
+                if order_said == "either" and number not in unclear[-1:]:
+                    unclear.append(number)
+    said = {known: seen[known] for known in ORDERS if known in seen}
+    if order is not None and said.keys() - {order}:
+        other = next(iter(said.keys() - {order}))
+        raise CurationError(
+            f"{where} {said[other]}: this date has the {other.removesuffix('-first')} first, and "
+            f"--dates is {order}",
+            f"leave out --dates, or use --dates {other}",
+        )
+    if len(said) > 1:
+        raise CurationError(
+            f"{where}: dates are written in two orders: {'; '.join(said.values())}",
+            "write all times as 2026-03-14T10:22:05Z",
+        )
+    settled = order or next(iter(said), None)
+    if unclear and settled is None:
+        raise CurationError(
+            f"{where} {seen['either']}: this could be two days, and no other row settles which",
+            f"say it with {' or '.join(f'--dates {known}' for known in ORDERS)}, or write times "
+            "as 2026-03-14T10:22:05Z",
+        )
+    result = list(table)
+    for number in unclear:
+        result[number] = {**table[number], "date_order": settled}
+    return result
+
+
+def _headings(table: Iterable[Mapping[str, Any]]) -> list[str]:
+    return list({name: None for row in table for name in row if name})
+
+
+def _is_consent(table: Iterable[Mapping[str, Any]], names: Iterable[str]) -> bool:
+    """Whether every row says consent, and no column or task could be about an answer."""
+    read = [forms.file_row(row) for row in table]
+    known = all(forms.columns_of([name]) for name in names)
+    return all(rows.text_of(row, "consent") for row in read) and (
+        known or not any(rows.text_of(row, "task_id") for row in read)
+    )
+
+
+def _incomplete(missing: Sequence[str], names: Sequence[str], where: str) -> str:
+    if not missing:
+        return ""
+    return (
+        f"{where}: no column {', '.join(missing)}, so every answer in it is incomplete"
+        + _did_you_mean(missing, names)
+    )
+
+
+def _did_you_mean(missing: Iterable[str], names: Iterable[str]) -> str:
+    near = rows.probable(missing, names)
+    return f". Probably {', '.join(near)}" if near else ""

@@ -1,0 +1,143 @@
+"""A whole table is checked before any of it is kept: its columns, and the order of its dates."""
+
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError
+from curation.records import RoundKind
+from curation.rounds.answers.forms import file_row
+from curation.rounds.answers.rows import understood
+from curation.rounds.answers.table_checks import check_answers, check_columns, settle_dates
+
+Row = dict[str, Any]
+WHO = {"task_id": "t", "annotator": "v"}
+
+
+def refused(check: Any, *given: Any, **more: Any) -> CurationError:
+    with pytest.raises(CurationError) as caught:
+        check(*given, **more)
+    assert "answers.csv" in caught.value.what
+    assert caught.value.fix
+    return caught.value
+
+
+# --- columns
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("label_1", "label_2", "label_3"),
+        ("Label1", "label 2", "LABEL_3"),
+        ("Answer.label_1", "Answer.label-2", "Answer.Label3"),
+        tuple(f"Answer.label_{n}.{v}" for n in (1, 2, 3) for v in ("stereotype", "unrelated")),
+    ],
+)
+def test_names_of_the_columns_with_labels(names: tuple[str, ...]) -> None:
+    assert check_answers([WHO | dict.fromkeys(names, "")], "validation", "answers.csv") == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "expected"),
+    [
+        ("validation", ("lable_1", "Q2"), "'lable_1' for label_1"),
+        ("review", ("decisions",), "'decisions' for decision"),
+        ("intersentence", ("stereotypes",), "'stereotypes' for stereotype"),
+        ("intrasentence", ("label_1",), ""),
+    ],
+)
+def test_a_table_without_answers_is_an_error_that_lists_its_columns(
+    kind: RoundKind, names: tuple[str, ...], expected: str
+) -> None:
+    error = refused(check_answers, [WHO | dict.fromkeys(names, "x")], kind, "answers.csv")
+    assert f"no column with answers to a round of {kind}" in error.what
+    assert f"it has task_id, annotator, {', '.join(names)}" in error.what
+    assert expected in error.what
+
+
+def test_a_table_with_some_of_the_columns_gives_a_warning_with_names() -> None:
+    table = [WHO | {"label_1": "unrelated", "label_2": "related", "lable_3": "stereotype"}]
+    warning = check_answers(table, "validation", "answers.csv")
+    assert warning == (
+        "answers.csv: no column label_3, so every answer in it is incomplete. "
+        "Probably 'lable_3' for label_3"
+    )
+    table = [{"item_id": "i", "annotator": "v", "association1": "a", "Label1": "unrelated"}]
+    assert "no column label_2, label_3" in check_columns(table, "answers.csv")
+
+
+def test_a_context_is_a_template_and_consent_alone_is_not_an_answer() -> None:
+    words = dict.fromkeys(("context", "stereotype", "anti_stereotype", "unrelated"), "x")
+    assert check_answers([WHO | words], "intrasentence", "answers.csv") == ""
+    consent = {"task_id": "", "annotator": "v", "consent": "1"}
+    assert check_answers([consent], "validation", "answers.csv") == ""
+    assert check_answers([WHO | {"consent": "1"}], "validation", "answers.csv") == ""
+    refused(check_answers, [consent, WHO], "validation", "answers.csv")
+    refused(check_answers, [WHO | {"consent": "1", "Lbl_1": "x"}], "validation", "answers.csv")
+
+
+def test_the_error_on_a_table_of_answers_names_probable_columns() -> None:
+    table = [{"item_id": "i", "annotator": "v", "asociation": "a", "lable": "unrelated"}]
+    error = refused(check_columns, table, "answers.csv")
+    assert "it has item_id, annotator, asociation, lable" in error.what
+    assert "'asociation' for association, 'lable' for label" in error.what
+
+
+# --- Mechanical Turk's columns of true and false
+
+
+def test_a_column_for_each_value_is_read() -> None:
+    row = file_row({
+        "Input.task_id": "t", "WorkerId": "v",
+        "Answer.label_1.stereotype": "true", "Answer.label_1.anti-stereotype": "false",
+        "Answer.label_2.stereotype": "FALSE", "Answer.label_2.anti-stereotype": "TRUE",
+        "Answer.label_3.stereotype": True, "Answer.label_3.unrelated": True,
+        "Answer.flags.objective": "true", "Answer.flags.ungrammatical": "true",
+        "Answer.consent.1-3fa9c2": "on", "Answer.other.x": "true",
+    })  # fmt: skip
+    assert row == {
+        "task_id": "t", "annotator": "v", "label_1": "stereotype", "label_2": "anti-stereotype",
+        "label_3": "stereotype|unrelated",  # two answers to one question: not a label
+        "flags": "objective|ungrammatical", "consent": "1-3fa9c2",
+    }  # fmt: skip
+
+
+# --- dates
+
+
+def dated(*times: str) -> list[Row]:
+    return [{"task_id": "t", "Timestamp": time} for time in times]
+
+
+@pytest.mark.parametrize(
+    ("times", "order", "expected"),
+    [
+        (("3/4/2026 10:22", "14/3/2026 9:00"), None, ["day-first", None]),
+        (("3/14/2026 10:22", "3/4/2026 9:00"), None, [None, "month-first"]),
+        (("3/4/2026 10:22",), "day-first", ["day-first"]),
+        (("3/3/2026 10:22", "2026-03-04", "4.3.2026", ""), None, [None] * 4),
+    ],
+)
+def test_another_date_settles_which_number_is_the_day(
+    times: tuple[str, ...], order: Any, expected: list[str | None]
+) -> None:
+    table = dated(*times)
+    settled = settle_dates(table, understood, order=order, where="answers.csv")
+    assert [row.get("date_order") for row in settled] == expected
+    assert [row["Timestamp"] for row in settled] == list(times)
+    assert table == dated(*times)
+    assert settle_dates(settled, understood, order=None, where="answers.csv") == settled
+
+
+@pytest.mark.parametrize(
+    ("times", "order", "message"),
+    [
+        (("3/3/2026", "3/4/2026 10:22"), None, "row 2, submitted_at '3/4/2026 10:22': this could"),
+        (("3/14/2026", "14/3/2026"), None, "dates are written in two orders: row 2"),
+        (("3/14/2026", "3/4/2026"), "day-first", "row 1, submitted_at '3/14/2026': this date has"),
+    ],
+)
+def test_dates_that_nothing_settles(times: tuple[str, ...], order: Any, message: str) -> None:
+    error = refused(settle_dates, dated(*times), understood, order=order, where="answers.csv")
+    assert message in error.what
