@@ -14,8 +14,13 @@ from curation.records import GOLDS, KINDS, Cat, Score
 from curation.scores.asking import VARIANTS, questions
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, judge
-from curation.stereoset import read_predictions
+from curation.stereoset import finite, not_a_score, read_predictions
 
+_FORMS: dict[str, type] = {
+    **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
+    **dict.fromkeys(("opened", "weights"), dict),
+    **dict.fromkeys(("members", "dev_cats"), list),
+}
 PREDICTIONS = "predictions"  # the rule of a predictions file for which none is declared
 
 
@@ -139,8 +144,7 @@ def _is_run(folder: Path) -> bool:
 def _read_run(folder: Path) -> Run:
     path = folder / "scores.jsonl"
     about = read_json(folder / "run.json") if (folder / "run.json").exists() else {}
-    if not isinstance(about, dict):
-        raise CurationError(f"{folder / 'run.json'}: not a JSON object", "score the model again")
+    check_about(folder / "run.json", about)
     table = (
         read_table([path], Score)
         if path.exists()
@@ -161,6 +165,34 @@ def _read_run(folder: Path) -> Run:
     digests = table["asked"].tolist() if "asked" in table else []
     asked = {name: text for name, text in zip(associations, digests, strict=False) if text}
     return Run(str(model), rule, variant, scores, about, str(folder), asked)
+
+
+def check_about(path: Path, about: Any) -> None:
+    """Check the form of a run's description, as far as it is read.
+
+    Args:
+        path: its ``run.json``, for the error.
+        about: the content.
+
+    Raises:
+        CurationError: it is not a JSON object, or a field has another form.
+    """
+    if not isinstance(about, dict):
+        raise CurationError(f"{path}: not a JSON object", "score the model again")
+    for name, form in _FORMS.items():
+        value = about.get(name)
+        fits = value is None or isinstance(value, form)
+        if fits and name == "tokens":
+            fits = all(isinstance(count, int | None) for count in (value or {}).values())
+        elif fits and form is list:
+            fits = all(isinstance(each, str) for each in value or ())
+        elif fits and name == "member_runs":
+            fits = all(isinstance(each, dict) for each in (value or {}).values())
+        if not fits:
+            raise CurationError(
+                f"{path}, field '{name}': {str(value)[:40]!r} is not valid",
+                "restore the file from a backup, or score the model again",
+            )
 
 
 def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
@@ -222,15 +254,11 @@ def read_predictions_run(named: str) -> Run:
         )
     scores: dict[str, float] = {}
     for association, score in read_predictions(Path(file)):
-        number = isinstance(score, int | float) and not isinstance(score, bool)
-        if not number or not np.isfinite(score):
-            raise CurationError(
-                f"{file}: the prediction for id {association} is {score!r}, not a finite number",
-                "score this sentence again",
-            )
+        if (value := finite(score)) is None:
+            raise not_a_score(file, association, score)
         if association in scores:
             raise CurationError(f"{file}: two predictions for id {association}", "keep one of them")
-        scores[association] = float(score)
+        scores[association] = value
     profile = declared if declared in PROFILES else ""
     return Run(name, declared or PREDICTIONS, "", scores, {}, file, profile=profile)
 
