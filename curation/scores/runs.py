@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from curation.files import CurationError, read_json, read_table
+from curation.files import CurationError, digest, read_json, read_table
 from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
 from curation.records import GOLDS, KINDS, Cat, Score
 from curation.scores.asking import VARIANTS, questions
@@ -102,7 +102,8 @@ def folder_name(model: str) -> str:
 def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 
-    A run is left out if it has no scores, or if the definition of its rule has changed since.
+    A run is left out if it has no scores, if the definition of its rule has changed since, or if
+    writing it was interrupted.
 
     Args:
         root: the folder.
@@ -116,8 +117,14 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
     runs = []
     for path in filter(_is_run, folders):
         run = _read_run(path)
+        again = "fit the ensemble" if run.about.get("family") == "ensemble" else "score the model"
         if not run.scores:  # the model failed before its first score
-            skipped(f"{path}: has no scores; score the model again, or remove this folder")
+            skipped(f"{path}: has no scores; {again} again, or remove this folder")
+        elif _interrupted(path, run):
+            skipped(
+                f"{path}: its scores are older than its run.json, because the command that wrote "
+                f"them was interrupted; {again} again"
+            )
         elif old := _outdated(run):
             skipped(f"{path}: {old}; score the model again")
         else:
@@ -128,6 +135,12 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
             "run «curation scores models MODEL», or name the folder of the scores",
         )
     return runs
+
+
+def _interrupted(folder: Path, run: Run) -> bool:
+    """Whether a run's description is of other scores than those beside it."""
+    known = run.about.get("scores_sha256")
+    return known is not None and known != digest(folder / "scores.jsonl")
 
 
 def _outdated(run: Run) -> str:

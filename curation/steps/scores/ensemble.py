@@ -1,5 +1,6 @@
 """Fit an ensemble on dev CATs, and write it beside the models."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from curation.scores import ensemble as stage
 from curation.scores.ensemble import Ensemble
 from curation.scores.flags import flags_of
 from curation.scores.groups import ENSEMBLE, keys
+from curation.scores.run_folder import RESULTS, RUN, SCORES, locked_run
 from curation.scores.runs import Run, digests, folder_name
 from curation.scores.weights import Objective
 from curation.stats.metrics import Ties
@@ -113,7 +115,7 @@ def fit_ensemble(
     )
     rule = stage.folder(about)
     results = stage.split_results(splits, values, model=f"{name}, {rule}", ties=ties)
-    _write(home / rule, about, values, results, cats, ties)
+    about = _write(home / rule, about, values, results, cats, ties)
     if not keys(Run(name, rule, about["variant"], {}, about), {}):
         reporter.warn(
             "the members share no profile and no rules, so compare does not rank this ensemble"
@@ -140,7 +142,8 @@ def _write(
     results: Mapping[str, Any],
     cats: Sequence[Cat],
     ties: Ties,
-) -> None:
+) -> dict[str, Any]:
+    """Write an ensemble's files, and return the content of its ``run.json``."""
     asked = digests(cats, variant=about["variant"])
     kinds = {association.id: cat.kind for cat in cats for association in cat.associations}
     lines = [
@@ -155,15 +158,17 @@ def _write(
         )
         for association, value in values.items()
     ]
+    scores = b"".join(lines)
+    about = {**about, "scores_sha256": hashlib.sha256(scores).hexdigest()}
     report = {"run": about, "ties": ties, "splits": results}
-    files = {
-        "scores.jsonl": b"".join(lines),
-        "run.json": dump_json(about),
-        "results.json": dump_json(report),
-    }
-    for file_name, content in files.items():
-        with writing(folder / file_name) as file:
-            file.write(content)
+    # The description comes first: if the command is killed in between, the folder is known as this
+    # ensemble's, and the digest shows that its scores are still those of an earlier fit.
+    files = {RUN: dump_json(about), SCORES: scores, RESULTS: dump_json(report)}
+    with locked_run(folder):
+        for file_name, content in files.items():
+            with writing(folder / file_name) as file:
+                file.write(content)
+    return about
 
 
 def _flags(splits: Mapping[str, Any], about: Mapping[str, Any]) -> list[str]:
