@@ -102,6 +102,9 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
         console.say(f"{progress.round}: {_progress_line(progress, currency)}")
     steps = [[step.step, step.state, _counts(step.counts)] for step in state.steps]
     console.table("Steps", ["step", "state", "counts"], steps)
+    for step in state.steps:
+        if step.note:
+            console.say(f"{step.step}: {step.note}")
     if state.scores:
         console.table("Models", ["model", "rule", "scores", "refused"], state.scores)
     console.say(f"next: {state.next}")

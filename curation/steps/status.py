@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, count_lines, read_json
-from curation.steps.pipeline import STEPS, Step, current, last_run
+from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
 from curation.steps.read import facts_files
 from curation.steps.rounds import round_files, round_status
 
@@ -21,7 +21,8 @@ class StepStatus(NamedTuple):
     """A step: whether its results are up to date, and the counts of its last run.
 
     ``state`` is "up to date", "out of date", "not yet", or "cannot run: " and why; then ``fix``
-    says what to do.
+    says what to do. ``note`` names packages that the results were made with and that are not
+    installed now; it is empty if there are none.
     """
 
     step: str
@@ -29,6 +30,7 @@ class StepStatus(NamedTuple):
     fix: str
     counts: dict[str, int]
     finished_at: str | None
+    note: str = ""
 
 
 class RoundCounts(NamedTuple):
@@ -91,7 +93,16 @@ def step_status(campaign: Campaign, step: Step) -> StepStatus:
         state = UP_TO_DATE if current(campaign, step) else OUT_OF_DATE
     except CurationError as error:
         state, fix = f"cannot run: {error.what}", error.fix
-    return StepStatus(step.name, state, fix, run.counts, run.finished_at)
+    note = _note(campaign, step) if state == UP_TO_DATE else ""
+    return StepStatus(step.name, state, fix, run.counts, run.finished_at, note)
+
+
+def _note(campaign: Campaign, step: Step) -> str:
+    gone = missing_packages(campaign, step)
+    if not gone:
+        return ""
+    packages = ", ".join(f"{name} {version}" for name, version in gone.items())
+    return f"made with {packages}, not installed now: the results stay until their input changes"
 
 
 def round_counts(campaign: Campaign, name: str) -> RoundCounts:
