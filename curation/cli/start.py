@@ -106,7 +106,11 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
         if step.note:
             console.say(f"{step.step}: {step.note}")
     if state.scores:
-        console.table("Models", ["model", "rule", "scores", "refused"], state.scores)
+        heads = ["model", "rule", "scores", "refused", "results"]
+        console.table("Models", heads, [run[:-1] for run in state.scores])
+        for run in state.scores:
+            if run.again:
+                console.say(f"{run.model}/{run.rule} is {run.state}: {run.again}")
     console.say(f"next: {state.next}")
 
 

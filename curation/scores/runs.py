@@ -10,17 +10,13 @@ import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_table
 from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
-from curation.records import GOLDS, KINDS, Cat, Score
+from curation.records import GOLDS, KINDS, Cat, Rejection, Score
 from curation.scores.asking import VARIANTS, questions
+from curation.scores.run_folder import REJECTED, check_about, read
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, judge
 from curation.stereoset import finite, not_a_score, read_predictions
 
-_FORMS: dict[str, type] = {
-    **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
-    **dict.fromkeys(("opened", "weights"), dict),
-    **dict.fromkeys(("members", "dev_cats"), list),
-}
 PREDICTIONS = "predictions"  # the rule of a predictions file for which none is declared
 
 
@@ -36,6 +32,8 @@ class Run:
         about: the content of ``run.json``.
         where: folder or file, for errors.
         asked: digests of the scored texts by association, if they are known.
+        refused: digests of the texts of associations that were refused, by association; None for
+            predictions, which do not say what was scored.
         profile: the profile that a predictions file was declared to be scored by. The profiles of
             other runs follow from their family and rules.
     """
@@ -48,6 +46,7 @@ class Run:
     where: str = ""
     asked: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
+    refused: Mapping[str, str] | None = None
 
     @property
     def way(self) -> str:
@@ -177,35 +176,16 @@ def _read_run(folder: Path) -> Run:
     model = about.get("model") or folder.parent.name.replace("--", "/")
     digests = table["asked"].tolist() if "asked" in table else []
     asked = {name: text for name, text in zip(associations, digests, strict=False) if text}
-    return Run(str(model), rule, variant, scores, about, str(folder), asked)
+    return Run(
+        *(str(model), rule, variant, scores, about, str(folder), asked),
+        refused=_read_refused(folder / REJECTED),
+    )
 
 
-def check_about(path: Path, about: Any) -> None:
-    """Check the form of a run's description, as far as it is read.
-
-    Args:
-        path: its ``run.json``, for the error.
-        about: the content.
-
-    Raises:
-        CurationError: it is not a JSON object, or a field has another form.
-    """
-    if not isinstance(about, dict):
-        raise CurationError(f"{path}: not a JSON object", "score the model again")
-    for name, form in _FORMS.items():
-        value = about.get(name)
-        fits = value is None or isinstance(value, form)
-        if fits and name == "tokens":
-            fits = all(isinstance(count, int | None) for count in (value or {}).values())
-        elif fits and form is list:
-            fits = all(isinstance(each, str) for each in value or ())
-        elif fits and name == "member_runs":
-            fits = all(isinstance(each, dict) for each in (value or {}).values())
-        if not fits:
-            raise CurationError(
-                f"{path}, field '{name}': {str(value)[:40]!r} is not valid",
-                "restore the file from a backup, or score the model again",
-            )
+def _read_refused(path: Path) -> dict[str, str]:
+    """The associations that a run has refused, and the digests of their texts."""
+    records = (rejection.record for rejection in read(path, Rejection))
+    return {str(r.get("association", "")): str(r.get("asked", "")) for r in records}
 
 
 def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
@@ -220,7 +200,7 @@ def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
 
 
 def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[str, int]]:
-    """The runs without the scores of texts that have changed since.
+    """The runs without the scores and refusals of texts that have changed since.
 
     Returns:
         The runs, and by name how many scores a run lost, if any.
@@ -228,7 +208,7 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
     now: dict[str, dict[str, str]] = {}
     current_runs, lost = [], {}
     for run in runs:
-        if run.asked:
+        if run.asked or run.refused:
             if run.variant not in now:
                 now[run.variant] = digests(cats, variant=run.variant)
             today = now[run.variant]
@@ -237,6 +217,9 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
                 lost[run.name] = len(stale)
                 kept = {a: value for a, value in run.scores.items() if a not in stale}
                 run = replace(run, scores=kept)
+            if run.refused:
+                same = {a: d for a, d in run.refused.items() if not d or today.get(a, d) == d}
+                run = replace(run, refused=same)
         current_runs.append(run)
     return current_runs, lost
 

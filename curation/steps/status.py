@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, count_lines, read_json
+from curation.files import CurationError, count_lines, digest, read_json, read_records
+from curation.records import Cat
 from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
 from curation.steps.read import facts_files
 from curation.steps.rounds import round_files, round_status
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from curation.steps.rounds.round_status import RoundStatus
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
+OLDER_CATS, OLDER_SCORES, UNFINISHED = "of older CATs", "of older scores", "not finished"
 
 
 class StepStatus(NamedTuple):
@@ -43,12 +45,19 @@ class RoundCounts(NamedTuple):
 
 
 class ScoreRun(NamedTuple):
-    """A model's run: how many associations have a score, and how many were refused."""
+    """A model's run: how many associations have a score, and how many were refused.
+
+    ``state`` is "up to date" if its results are of the campaign's CATs as they are now. Otherwise
+    it is "of older CATs", "of older scores" (an ensemble whose members were scored again) or "not
+    finished", and ``again`` is the command that brings it up to date.
+    """
 
     model: str
     rule: str
     scores: int
     refused: int
+    state: str
+    again: str
 
 
 class Status(NamedTuple):
@@ -113,24 +122,56 @@ def round_counts(campaign: Campaign, name: str) -> RoundCounts:
 
 def score_runs(campaign: Campaign) -> list[ScoreRun]:
     """The campaign's score runs."""
+    paths = sorted(campaign.scores.glob("*/*/scores.jsonl"))
+    cats = campaign.decisions / "cats.jsonl"
+    if not paths:
+        return []
+    from curation.scores.older import again, cats_digest
+
+    sha = cats_digest(read_records(cats, Cat)) if cats.exists() else ""
+    abouts = {path: _object(path.with_name("run.json")) for path in paths}
+    models = {path: str(abouts[path].get("model") or path.parents[1].name) for path in paths}
+    by_name = {f"{models[path]}/{path.parent.name}": path for path in paths}
     runs = []
-    for path in sorted(campaign.scores.glob("*/*/scores.jsonl")):
+    for path in paths:
         refused = path.with_name("rejected.jsonl")
+        state = _run_state(path, sha, abouts[path], by_name)
         runs.append(
             ScoreRun(
-                model=_model(path.with_name("run.json")) or path.parents[1].name,
+                model=models[path],
                 rule=path.parent.name,
                 scores=count_lines(path),
                 refused=count_lines(refused) if refused.exists() else 0,
+                state=state,
+                again="" if state == UP_TO_DATE else again({"model": models[path], **abouts[path]}),
             )
         )
     return runs
 
 
-def _model(path: Path) -> str:
-    """The model's name in a run.json, or ""."""
-    about = read_json(path) if path.exists() else {}
-    return str(about.get("model") or "") if isinstance(about, dict) else ""
+def _run_state(path: Path, sha: str, about: Mapping[str, Any], by_name: Mapping[str, Path]) -> str:
+    """Whether a run's results are of the CATs with this digest."""
+    results = path.with_name("results.json")
+    if not results.exists():
+        return UNFINISHED
+    kept = _object(results)
+    of = kept.get("of")
+    if not isinstance(of, Mapping) or of.get("sha256") != sha:
+        return OLDER_CATS
+    own = about.get("scores_sha256")
+    if own is not None and own != digest(path):
+        return UNFINISHED
+    members = about.get("members_sha256")
+    for name, then in members.items() if isinstance(members, Mapping) else ():
+        if name in by_name and digest(by_name[name]) != then:
+            return OLDER_SCORES
+    return UP_TO_DATE
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """The content of a JSON file; empty if it is missing or not an object."""
+    content = read_json(path) if path.exists() else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _work(
@@ -174,7 +215,7 @@ def _next(
         )
     if not scores:
         return "curation scores models MODEL, and curation scores baselines"
-    return "curation scores compare"
+    return next((run.again for run in scores if run.again), "curation scores compare")
 
 
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"

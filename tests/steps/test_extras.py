@@ -56,7 +56,7 @@ def block(monkeypatch: pytest.MonkeyPatch) -> Any:
 def measured(folder: Path, language: str, *steps: str) -> Campaign:
     """A campaign of published items, with these steps up to date."""
     settings = Settings(campaign=CampaignSettings(id=new_id(), language=language))
-    domains = {name: settings.domains["profession"] for name in ("craft", "sport")}
+    domains = dict.fromkeys(("craft", "sport"), settings.domains["profession"])
     settings = settings.model_copy(update={"domains": domains})
     campaign = create_campaign(folder, settings)
     gold = write_gold(folder / "gold.json", CATS[:8])

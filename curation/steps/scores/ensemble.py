@@ -12,12 +12,14 @@ from curation.scores import ensemble as stage
 from curation.scores.ensemble import Ensemble
 from curation.scores.flags import flags_of
 from curation.scores.groups import ENSEMBLE, keys
+from curation.scores.older import lacking, scored_cats
 from curation.scores.run_folder import RESULTS, RUN, SCORES, locked_run
 from curation.scores.runs import Run, digests, folder_name
 from curation.scores.weights import Objective
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.scores.runs import current_runs, read_runs
+from curation.steps.scores.outdated import warn_if_outdated
+from curation.steps.scores.runs import current_runs, read_runs, warn_of_older
 from curation.steps.source import Source, read_gold
 
 
@@ -41,12 +43,15 @@ class FittedEnsemble(NamedTuple):
     left_out: int
 
 
-def ensemble_splits(source: Source, dev: Sequence[Path] | None = None) -> dict[str, list[Cat]]:
+def ensemble_splits(
+    source: Source, dev: Sequence[Path] | None = None, *, reporter: Reporter = QUIET
+) -> dict[str, list[Cat]]:
     """The CATs to score and the dev CATs to fit the weights on.
 
     Args:
         source: a campaign, or the gold files to score.
         dev: with gold files: the gold files to fit on. A campaign has its own dev CATs.
+        reporter: receives a warning if the campaign's CATs are out of date.
 
     Returns:
         CATs by the name of their split: test and dev of a campaign, gold and dev of gold files.
@@ -56,6 +61,7 @@ def ensemble_splits(source: Source, dev: Sequence[Path] | None = None) -> dict[s
             source and a dev file.
     """
     if source.campaign:
+        warn_if_outdated(source, reporter)
         return {name: [c for c in source.cats if c.split == name] for name in ("test", "dev")}
     fitted_on = read_gold(dev or ())
     both = {cat.id for cat in source.cats} & {cat.id for cat in fitted_on}
@@ -97,6 +103,11 @@ def fit_ensemble(
     cats = [cat for part in splits.values() for cat in part]
     runs = current_runs(read_runs(scores, reporter=reporter), cats, reporter=reporter)
     chosen = stage.choose(runs, members)
+    warn_of_older(
+        chosen,
+        {run.name: lacks for run in chosen if (lacks := lacking(run, cats)).cats},
+        reporter=reporter,
+    )
     home = _home(scores, name, runs)
     if any(run.model == name for run in chosen):
         raise CurationError(
@@ -112,6 +123,7 @@ def fit_ensemble(
         ties=ties,
         seed=seed,
         left_out=len(left_out),
+        left_out_cats=[cat.id for cat in left_out],
     )
     rule = stage.folder(about)
     results = stage.split_results(splits, values, model=f"{name}, {rule}", ties=ties)
@@ -160,7 +172,7 @@ def _write(
     ]
     scores = b"".join(lines)
     about = {**about, "scores_sha256": hashlib.sha256(scores).hexdigest()}
-    report = {"run": about, "ties": ties, "splits": results}
+    report = {"run": about, "ties": ties, "of": scored_cats(cats), "splits": results}
     # The description comes first: if the command is killed in between, the folder is known as this
     # ensemble's, and the digest shows that its scores are still those of an earlier fit.
     files = {RUN: dump_json(about), SCORES: scores, RESULTS: dump_json(report)}
