@@ -32,7 +32,7 @@ def run_results(
         number: of the run.
         profiles: the profiles that it fits, from ``groups.profiles_in``.
         sizes: of ``sizes.read_sizes``, by model.
-        older: whether the run lacks CATs, as in ``older.lacking``.
+        older: whether the run lacks CATs, as in ``older.missing_cats``.
 
     Returns:
         ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",

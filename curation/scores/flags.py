@@ -32,7 +32,7 @@ def flags_of(
     Args:
         result: of ``metrics.results``.
         about: the run's ``run.json``; its ``tokens`` are ``{"read", "unknown"}``.
-        older: whether the run lacks CATs, as in ``older.lacking``.
+        older: whether the run lacks CATs, as in ``older.missing_cats``.
 
     >>> cell = {"cats": 2, "ties": 4}
     >>> flags_of({"overall": cell, "kinds": {}}, {"tokens": {"read": 9, "unknown": 5}})

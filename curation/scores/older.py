@@ -37,7 +37,7 @@ def scored_cats(cats: Sequence[Cat]) -> dict[str, Any]:
     return {"cats": len(cats), "sha256": cats_digest(cats)}
 
 
-class Lacking(NamedTuple):
+class Missing(NamedTuple):
     """The CATs that a run has no score and no refusal of, and the number of CATs of its kinds.
 
     Kinds of which it has no score at all do not count.
@@ -47,10 +47,10 @@ class Lacking(NamedTuple):
     of: int
 
 
-def lacking(run: Run, cats: Sequence[Cat]) -> Lacking:
+def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
     """The CATs that a run was not scored on, although it has others of the same kind.
 
-    Of predictions it is not known what was asked, so they lack nothing. The same holds for an
+    Of predictions it is not known what was asked, so they miss none. The same holds for an
     ensemble that was made by an earlier version and left CATs out.
 
     Args:
@@ -59,7 +59,7 @@ def lacking(run: Run, cats: Sequence[Cat]) -> Lacking:
     """
     left_out = run.about.get("left_out_cats")
     if run.refused is None or (left_out is None and run.about.get("left_out")):
-        return Lacking(frozenset(), 0)
+        return Missing(frozenset(), 0)
     known, excused = {*run.scores, *run.refused}, set(left_out or ())
     kinds = {cat.kind for cat in cats if any(a.id in run.scores for a in cat.associations)}
     own = [cat for cat in cats if cat.kind in kinds]
@@ -68,7 +68,7 @@ def lacking(run: Run, cats: Sequence[Cat]) -> Lacking:
         for cat in own
         if cat.id not in excused and any(a.id not in known for a in cat.associations)
     )
-    return Lacking(frozenset(none), len(own))
+    return Missing(frozenset(none), len(own))
 
 
 class Common(NamedTuple):
@@ -77,13 +77,13 @@ class Common(NamedTuple):
     Attributes:
         cats: the CATs that none of the runs lacks.
         runs: the runs, without those that are left out.
-        lacking: of each run that lacks CATs, by its name.
+        missing: of each run that lacks CATs, by its name.
         left_out: the names of the runs that are left out, because they lack more than half.
     """
 
     cats: list[Cat]
     runs: list[Run]
-    lacking: dict[str, Lacking]
+    missing: dict[str, Missing]
     left_out: list[str]
 
 
@@ -100,7 +100,7 @@ def common(cats: Sequence[Cat], runs: Sequence[Run]) -> Common:
     Raises:
         CurationError: no CAT is left.
     """
-    found = {run.name: lacking(run, cats) for run in runs}
+    found = {run.name: missing_cats(run, cats) for run in runs}
     most = {name for name, lacks in found.items() if len(lacks.cats) > lacks.of / 2}
     ids = {a.id for cat in cats for a in cat.associations}
     if not any(run.name not in most and not ids.isdisjoint(run.scores) for run in runs):

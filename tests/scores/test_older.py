@@ -7,7 +7,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.records import Cat
-from curation.scores.older import again, cats_digest, common, lacking
+from curation.scores.older import again, cats_digest, common, missing_cats
 from curation.scores.runs import Run
 from support.boards import CATS, S, run
 
@@ -43,18 +43,18 @@ def test_the_digest_is_of_all_that_results_depend_on_and_not_of_the_order() -> N
 
 
 def test_a_run_lacks_cats_of_its_kinds_that_it_neither_scored_nor_refused() -> None:
-    assert lacking(of("m", *CATS), CATS) == (frozenset(), 4)
-    assert lacking(of("m", P, R), CATS) == ({"t"}, 3)  # q is of another kind
+    assert missing_cats(of("m", *CATS), CATS) == (frozenset(), 4)
+    assert missing_cats(of("m", P, R), CATS) == ({"t"}, 3)  # q is of another kind
     some = of("m", P, Q, R)
-    assert lacking(replace(some, refused={"ts": ""}), CATS).cats == {"t"}
-    assert not lacking(replace(some, refused={"ts": "", "ta": "", "tu": ""}), CATS).cats
-    assert lacking(of("m", P, refused=None), CATS) == (frozenset(), 0)  # predictions
+    assert missing_cats(replace(some, refused={"ts": ""}), CATS).cats == {"t"}
+    assert not missing_cats(replace(some, refused={"ts": "", "ta": "", "tu": ""}), CATS).cats
+    assert missing_cats(of("m", P, refused=None), CATS) == (frozenset(), 0)  # predictions
 
 
 def test_an_ensemble_does_not_lack_what_its_members_lacked() -> None:
-    assert not lacking(of("e", P, Q, R, left_out=1, left_out_cats=["t"]), CATS).cats
-    assert lacking(of("e", P, Q, R, left_out=0, left_out_cats=[]), CATS).cats == {"t"}
-    assert not lacking(of("e", P, Q, R, left_out=1), CATS).cats  # it is not known which
+    assert not missing_cats(of("e", P, Q, R, left_out=1, left_out_cats=["t"]), CATS).cats
+    assert missing_cats(of("e", P, Q, R, left_out=0, left_out_cats=[]), CATS).cats == {"t"}
+    assert not missing_cats(of("e", P, Q, R, left_out=1), CATS).cats  # it is not known which
 
 
 def test_runs_are_compared_on_the_cats_that_all_have() -> None:
@@ -62,7 +62,7 @@ def test_runs_are_compared_on_the_cats_that_all_have() -> None:
     found = common(CATS, [whole, older])
     assert (found.cats, found.left_out) == ([P, Q, R], [])
     assert [each.name for each in found.runs] == ["whole/r", "older/r"]
-    assert {name: set(lacks.cats) for name, lacks in found.lacking.items()} == {"older/r": {"t"}}
+    assert {name: set(lacks.cats) for name, lacks in found.missing.items()} == {"older/r": {"t"}}
     assert common(CATS, [whole]).cats == CATS
 
 

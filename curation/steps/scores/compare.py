@@ -99,7 +99,7 @@ def compare(
                     number,
                     profiles=profiles,
                     sizes=known_sizes,
-                    older=run_board.runs[number].name in common.lacking,
+                    older=run_board.runs[number].name in common.missing,
                 )
             )
             advance()

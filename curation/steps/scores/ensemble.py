@@ -12,7 +12,7 @@ from curation.scores import ensemble as stage
 from curation.scores.ensemble import Ensemble
 from curation.scores.flags import flags_of
 from curation.scores.groups import ENSEMBLE, keys
-from curation.scores.older import lacking, scored_cats
+from curation.scores.older import missing_cats, scored_cats
 from curation.scores.run_folder import RESULTS, RUN, SCORES, locked_run
 from curation.scores.runs import Run, digests, folder_name
 from curation.scores.weights import Objective
@@ -105,7 +105,7 @@ def fit_ensemble(
     chosen = stage.choose(runs, members)
     warn_of_older(
         chosen,
-        {run.name: lacks for run in chosen if (lacks := lacking(run, cats)).cats},
+        {run.name: lacks for run in chosen if (lacks := missing_cats(run, cats)).cats},
         reporter=reporter,
     )
     home = _home(scores, name, runs)

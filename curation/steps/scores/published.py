@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.scores import published as stage
-from curation.scores.older import lacking
+from curation.scores.older import missing_cats
 from curation.scores.printed import Printed, models
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
@@ -49,7 +49,7 @@ def beside_printed(
         run.name: lacks
         for part in stage.by_split(source.cats, split=split).values()
         for run in runs
-        if (lacks := lacking(run, part)).cats
+        if (lacks := missing_cats(run, part)).cats
     }
     warn_of_older(runs, older, reporter=reporter)
     cats = source.in_tier(tier, reporter).cats

@@ -6,7 +6,7 @@ from pathlib import Path
 from curation.records import Cat
 from curation.scores import older
 from curation.scores import runs as stage
-from curation.scores.older import Common, Lacking
+from curation.scores.older import Common, Missing
 from curation.scores.runs import Run
 from curation.steps.reporter import QUIET, Reporter
 
@@ -61,10 +61,10 @@ def common_runs(runs: Sequence[Run], cats: Sequence[Cat], *, reporter: Reporter 
         CurationError: the runs have no CAT in common.
     """
     common = older.common(cats, runs)
-    warn_of_older(common.runs, common.lacking, reporter=reporter)
+    warn_of_older(common.runs, common.missing, reporter=reporter)
     by_name = {run.name: run for run in runs}
     for name in common.left_out:
-        lacks = common.lacking[name]
+        lacks = common.missing[name]
         reporter.warn(
             f"{name} is left out: it has scores of only {lacks.of - len(lacks.cats)} of {lacks.of} "
             f"CATs; {_again(by_name[name])}"
@@ -78,17 +78,17 @@ def common_runs(runs: Sequence[Run], cats: Sequence[Cat], *, reporter: Reporter 
 
 
 def warn_of_older(
-    runs: Sequence[Run], lacking: Mapping[str, Lacking], *, reporter: Reporter = QUIET
+    runs: Sequence[Run], missing: Mapping[str, Missing], *, reporter: Reporter = QUIET
 ) -> None:
     """Warn of runs that lack CATs, with the command that scores them again.
 
     Args:
         runs: the runs.
-        lacking: the CATs that runs lack, by name, as in ``older.common``.
+        missing: the CATs that runs lack, by name, as in ``older.common``.
         reporter: receives the warnings.
     """
     for run in runs:
-        if lacks := lacking.get(run.name):
+        if lacks := missing.get(run.name):
             reporter.warn(
                 f"{run.name} has no scores of {len(lacks.cats)} of {lacks.of} CATs: they were "
                 "added or changed after it was scored, or scoring has not ended; "
