@@ -128,7 +128,10 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
         return []
     from curation.scores.older import again, cats_digest
 
-    sha = cats_digest(read_records(cats, Cat)) if cats.exists() else ""
+    try:
+        sha = cats_digest(read_records(cats, Cat)) if cats.exists() else ""
+    except CurationError:  # it is damaged, and the step split will write it again
+        sha = ""
     abouts = {path: _object(path.with_name("run.json")) for path in paths}
     models = {path: str(abouts[path].get("model") or path.parents[1].name) for path in paths}
     by_name = {f"{models[path]}/{path.parent.name}": path for path in paths}
