@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
 OLDER_CATS, OLDER_SCORES, UNFINISHED = "of older CATs", "of older scores", "not finished"
+NOT_RECORDED = "CATs not recorded"
 
 
 class StepStatus(NamedTuple):
@@ -48,8 +49,9 @@ class ScoreRun(NamedTuple):
     """A model's run: how many associations have a score, and how many were refused.
 
     ``state`` is "up to date" if its results are of the campaign's CATs as they are now. Otherwise
-    it is "of older CATs", "of older scores" (an ensemble whose members were scored again) or "not
-    finished", and ``again`` is the command that brings it up to date.
+    it is "of older CATs", "of older scores" (an ensemble whose members were scored again), "CATs
+    not recorded" (by an earlier version) or "not finished", and ``again`` is the command that
+    brings it up to date.
     """
 
     model: str
@@ -159,7 +161,9 @@ def _run_state(path: Path, sha: str, about: Mapping[str, Any], by_name: Mapping[
         return UNFINISHED
     kept = _object(results)
     of = kept.get("of")
-    if not isinstance(of, Mapping) or of.get("sha256") != sha:
+    if not isinstance(of, Mapping):  # written by an earlier version
+        return NOT_RECORDED
+    if of.get("sha256") != sha:
         return OLDER_CATS
     own = about.get("scores_sha256")
     if own is not None and own != digest(path):

@@ -9,7 +9,7 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import dump_line
 from curation.records import Cat
-from curation.steps.status import OLDER_CATS, OLDER_SCORES, UNFINISHED, UP_TO_DATE
+from curation.steps.status import NOT_RECORDED, OLDER_CATS, OLDER_SCORES, UNFINISHED, UP_TO_DATE
 from support.scored import CATS, command, likes, put, refused, scored_campaign
 
 MEMBERS = ("bakery/likes/default", "hates/default")
@@ -56,8 +56,8 @@ def test_status_says_which_results_are_of_older_cats_and_how_to_score_again(scor
     )
     assert models(scored)["ensemble"]["state"] == OLDER_SCORES
     results = scored / "5-scores" / "ensemble" / "ll-bos_conditional" / "results.json"
-    results.write_text("[]", "utf-8")
-    assert models(scored)["ensemble"]["state"] == OLDER_CATS
+    results.write_text("{}", "utf-8")
+    assert models(scored)["ensemble"]["state"] == NOT_RECORDED
 
 
 def test_models_of_older_cats_are_compared_on_common_cats(scored: Path, tmp_path: Path) -> None:
