@@ -5,7 +5,8 @@
 The first file has one CAT per line: id, bias_type, target, context, and a text for each gold label.
 Intersentence CATs come first: a CAT is intrasentence if it comes after the last context without
 BLANK. The file does not have the order of the associations, so ``order_leak`` is counted on the
-other files, which are in StereoSet's own form.
+other files, which are in StereoSet's own form. ``blank_hyphen`` is counted, although a hyphen is
+right in English: the rate shows how often it occurs where nobody had a reason to avoid it.
 """
 
 import json
@@ -13,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from curation.checks.characters import is_hyphenated
+from curation.checks.codes import PITFALLS
 from curation.files import dump_json
 from curation.measures.pitfalls import ALGORITHM, counts, pitfalls
 from curation.records import GOLDS, Cat, CatAssociation, Kind
@@ -43,14 +46,18 @@ def _cat(row: dict[str, Any], kind: Kind) -> Cat:
 
 def rates(path: Path, ordered: list[Path]) -> dict[str, Any]:
     """Compute the content of the file of rates."""
-    found = counts(pitfalls(cats(path), language="en"))
+    every = cats(path)
+    found = counts(pitfalls(every, language="en"))
+    contexts = [cat.context for cat in every if cat.kind == "intrasentence"]
+    hyphens = [sum(bool(is_hyphenated(context)) for context in contexts), len(contexts)]
+    found["blank_hyphen"] = {"all": hyphens, "intrasentence": hyphens}
     placed = [cat for file in ordered for cat in read_cats(file)]
     found["order_leak"] = counts(pitfalls(placed, language="en"))["order_leak"]
     return {
         "dataset": "StereoSet's development set (Nadeem et al. 2021)",
         "language": "en",
         "algorithm": ALGORITHM,
-        "counts": found,
+        "counts": {code: found[code] for code in PITFALLS},
     }
 
 

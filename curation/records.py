@@ -328,7 +328,7 @@ class Score(Record):
     model: Id
     rule: Id
     association: Id
-    value: float
+    value: Annotated[float, Field(allow_inf_nan=False)]
     asked: str = ""
 
 

@@ -6,6 +6,7 @@ human_id}]}]}``. A release also has ``curation``: how its CATs were checked. Pre
 ``{"intrasentence": [{id, score}], "intersentence": [...]}``.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -272,3 +273,34 @@ def read_predictions(path: Path) -> Iterator[tuple[str, Any]]:
                     f"{path} {kind}[{index}]: no «id» and «score»", "see docs/formats.md"
                 )
             yield str(row["id"]), row["score"]
+
+
+def finite(score: Any) -> float | None:
+    """A score of a predictions file as a number; None if it is not a finite number.
+
+    >>> finite(2), finite("2"), finite(float("nan")), finite(10**400)
+    (2.0, None, None, None)
+    """
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        return None
+    try:
+        value = float(score)
+    except OverflowError:  # an integer above 1.8e308
+        return None
+    return value if math.isfinite(value) else None
+
+
+def not_a_score(where: str, name: str, score: Any) -> CurationError:
+    """The error of a prediction that is not a finite number.
+
+    Args:
+        where: the file.
+        name: the id of the sentence.
+        score: as it is in the file; only its beginning is shown.
+    """
+    shown = repr(score) if not isinstance(score, int) or abs(score) < 10**40 else "a huge number"
+    shown = f"{shown[:40]}…" if len(shown) > 40 else shown
+    return CurationError(
+        f"{where}: the prediction for id {name} is {shown}, not a finite number",
+        "score this sentence again",
+    )

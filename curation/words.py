@@ -33,6 +33,8 @@ LISTED_AS = {"bs": "sh", "hr": "sh", "no": "nb", "sr": "sh", "tl": "fil"}
 """Languages that wordfreq lists under another code."""
 UNSPACED = {"bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh"}
 """Languages without spaces between words."""
+AFFIXING = {"et", "fi", "fil", "hu", "id", "jv", "ms", "su", "sw", "tl", "tr"}
+"""Languages that join affixes to a word without a hyphen, so that letters may touch a BLANK."""
 _DOTLESS = {"az", "tr"}  # languages in which I is the capital of ı, and İ of i
 
 

@@ -39,6 +39,7 @@ class About(NamedTuple):
 INTRA: Kind = "intrasentence"
 SPACED = "with spaces between words"
 CASED = "with capital letters"
+JOINED = "that join affixes"
 MARKED = "all except lo, th"
 LISTED = "with a word list"
 FREQUENT = "in wordfreq"
@@ -64,6 +65,15 @@ PITFALLS: dict[str, About] = {
     ),
     "blank_glued": About(
         "block", "cat", "BLANK is part of a longer word", "put spaces around BLANK", CASED, INTRA
+    ),
+    "blank_hyphen": About(
+        "warn",
+        "cat",
+        "a hyphen joins BLANK to letters, so the filled word has hyphens that it should not have",
+        "join the affix without a hyphen (blank_alone = false allows it), or let the affix be part "
+        "of what fills BLANK",
+        JOINED,
+        INTRA,
     ),
     "blank_left": About(
         "block",
@@ -151,6 +161,12 @@ PITFALLS: dict[str, About] = {
     ),
     "contact_data": About(
         "warn", "cat", "an e-mail address, a web address or a telephone number", "remove it"
+    ),
+    "bidi_control": About(
+        "warn",
+        "cat",
+        "the target or a text has an invisible character that changes the writing direction",
+        "delete it: readers may see other words than a model reads",
     ),
     "meta_text": About(
         "block",

@@ -11,12 +11,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from curation.blank import BLANK
-from curation.checks.codes import CASED, PITFALLS
+from curation.checks.characters import controls, is_hyphenated
+from curation.checks.codes import CASED, JOINED, PITFALLS
 from curation.checks.content import meta_text
 from curation.checks.lists import Lists, in_small
 from curation.records import Gold, Kind
 from curation.rules import filler, flaws, left, names, same_text
-from curation.words import UNSPACED, WORD, base
+from curation.words import AFFIXING, UNSPACED, WORD, base
 
 UNMARKED = {"lo", "th"}
 """Languages whose sentences end without a punctuation mark."""
@@ -147,6 +148,9 @@ def unchecked(lists: Lists) -> dict[str, str]:
         why |= dict.fromkeys(codes, reason)
     if language in JOINING:
         why["target_inflected"] = f"«{lists.language}» joins articles or particles to words"
+    if language not in AFFIXING:
+        codes = (code for code, about in PITFALLS.items() if about.languages == JOINED)
+        why |= dict.fromkeys(codes, f"«{lists.language}» is not known to join affixes to words")
     if language != "en":
         why["article_wrong"] = "English articles only"
     return why
@@ -176,6 +180,21 @@ def _broken(parsed: ParsedItem, name_target: bool, blank_alone: bool) -> Iterato
         written = at or item.kind == "intersentence"
         if written and _SMALL_LEFT.search(text) and not left(text):
             yield Finding("blank_left", at - 1 if at else None, f"a blank is left in {text!r}")
+
+
+def _hyphen(parsed: ParsedItem) -> Iterator[Finding]:
+    if parsed.blanks and base(parsed.lists.language) in AFFIXING:
+        context = parsed.item.context
+        if word := is_hyphenated(context):
+            yield Finding("blank_hyphen", None, f"{word!r} in {context!r}")
+
+
+def _directions(parsed: ParsedItem) -> Iterator[Finding]:
+    texts = (parsed.item.context, *parsed.item.sentences)
+    if target := controls(parsed.item.target):
+        names = ", ".join(sorted(target))
+        yield Finding("bidi_control", None, f"{names} in the target {parsed.item.target!r}")
+    yield from in_texts(parsed, "bidi_control", lambda at: controls(texts[at]))
 
 
 def _meta(parsed: ParsedItem, patterns: Sequence[re.Pattern[str]]) -> Iterator[Finding]:
@@ -378,6 +397,7 @@ def _pronouns(parsed: ParsedItem) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[ParsedItem], Iterator[Finding]], ...] = (
+    *(_hyphen, _directions),
     *(_target, _capitals, _capital, _punctuation, _doubled, _spaces, _articles, _contact),
     *(_lengths, _negation, _pronouns),
 )

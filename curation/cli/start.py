@@ -13,6 +13,7 @@ from curation.files import CurationError
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
 from curation.steps.pipeline import Step, bring_up_to_date, current, last_run
 from curation.steps.status import read_status
+from curation.words import AFFIXING, base
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
@@ -53,7 +54,11 @@ def init(
         raise CurationError("domains: one of them is named twice", HINTS["domains"])
     try:
         settings = Settings.model_validate(
-            {"campaign": {**answers, "id": new_id()}, "domains": {name: {} for name in names}}
+            {
+                "campaign": {**answers, "id": new_id()},
+                "domains": {name: {} for name in names},
+                "rounds": {"blank_alone": base(answers["language"]) not in AFFIXING},
+            }
         )
     except ValidationError as error:
         first = error.errors()[0]
@@ -64,6 +69,11 @@ def init(
         raise CurationError(f"{key}: {message}", HINTS[key]) from None
     create_campaign(folder, settings)
     console.say(f"Created {folder / 'campaign.toml'}. Please check its settings.")
+    if not settings.rounds.blank_alone:
+        console.note(
+            f"{settings.campaign.language!r} joins affixes to words, so a context may join them to "
+            "BLANK (blank_alone = false in [rounds])"
+        )
     for name, domain in settings.domains.items():
         if domain.words and settings.campaign.language.split("-")[0] != "en":
             console.warn(
@@ -92,8 +102,15 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
         console.say(f"{progress.round}: {_progress_line(progress, currency)}")
     steps = [[step.step, step.state, _counts(step.counts)] for step in state.steps]
     console.table("Steps", ["step", "state", "counts"], steps)
+    for step in state.steps:
+        if step.note:
+            console.say(f"{step.step}: {step.note}")
     if state.scores:
-        console.table("Models", ["model", "rule", "scores", "refused"], state.scores)
+        heads = ["model", "rule", "scores", "refused", "results"]
+        console.table("Models", heads, [run[:-1] for run in state.scores])
+        for run in state.scores:
+            if run.again:
+                console.say(f"{run.model}/{run.rule} is {run.state}: {run.again}")
     for warning in state.warnings:
         console.warn(warning)
     console.say(f"next: {state.next}")

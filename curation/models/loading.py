@@ -16,9 +16,15 @@ from curation.files import CurationError
 from curation.models.families import chosen_family, family_of_body
 from curation.models.heads import TRAINERS, Head, class_of, missing_weights
 from curation.models.rules import Family
+from curation.models.safety import pickle_error, pickled_weights, without_hub_code
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _PACKAGES = ("torch", "transformers", "tokenizers")
+_ENVIRONMENT = {
+    "HF_HUB_DISABLE_TELEMETRY": "1",  # it contacts the hub even if everything is on disk
+    "DISABLE_SAFETENSORS_CONVERSION": "1",  # asks a service on the hub to convert pickled weights
+    "USE_HUB_KERNELS": "NO",  # layers whose code is loaded from the hub
+}
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _NO_LIMIT = 10**9  # tokenizers without a limit state a huge one
 _POSITIONS = ("n_positions", "max_position_embeddings", "n_ctx", "max_seq_len")
@@ -75,8 +81,8 @@ def position_offset(model: Any) -> int:
 
 
 def _torch() -> tuple[Any, Any]:
-    # Telemetry contacts the hub even if everything is on disk.
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    for setting, value in _ENVIRONMENT.items():
+        os.environ.setdefault(setting, value)
     try:
         torch, transformers = (importlib.import_module(name) for name in ("torch", "transformers"))
     except ImportError as error:
@@ -167,6 +173,16 @@ def load(
             "use it for the rule nsp: as MODEL with --rule nsp, or with --nsp for another MODEL",
         )
     family = chosen_family(config, family, name) if head != "classes" else family_of_body(config)
+    notices = [
+        f"{called(name)}: its configuration asks for «{layer}», which is not part of torch; the "
+        "usual layers are used instead"
+        for layer in without_hub_code(config)
+    ]
+    if pickles := pickled_weights(Path(name)):
+        notices.append(
+            f"{called(name)}: its weights are in a pickle file ({pickles[0]}); only tensors are "
+            "read from it. docs/models.md describes how to convert it to safetensors"
+        )
     place = _place(torch, device)
     precision = _dtype(torch, dtype, place)
     tokenizer = _tokenizer(transformers, name, source)
@@ -202,7 +218,7 @@ def load(
         "vocabulary": len(tokenizer),
         "versions": versions(),
     }
-    return Loaded(called(name), family, model, tokenizer, about)
+    return Loaded(called(name), family, model, tokenizer, about, notices)
 
 
 def open_tokenizer(
@@ -339,6 +355,13 @@ def _fetch(auto: Any, name: str, options: dict[str, Any]) -> Any:
                 raise
             return auto.from_pretrained(name, **options)
     except Exception as error:  # damaged files cause all kinds of errors
+        if pickles := pickle_error(name, error):
+            raise pickles from None
+        if "trust_remote_code" in str(error):
+            raise CurationError(
+                f"{name}: cannot be loaded without code that comes with it",
+                "read its code; if you trust it, use --trust-remote-code",
+            ) from None
         usual = isinstance(error, OSError | ValueError | ImportError | RuntimeError)
         kind = "" if usual else f"{type(error).__name__}: "
         raise CurationError(

@@ -103,6 +103,7 @@ class Scorer:
             revision=spec.revision,
             trust_remote_code=spec.trust_remote_code,
         )
+        self.notices += loaded.notices
         loaded.notices = self.notices  # so that later notices are shown, too
         if loaded.family == "xlnet":
             from curation.models.xlnet import repair

@@ -23,6 +23,7 @@ def run_results(
     *,
     profiles: Sequence[str] = (),
     sizes: Mapping[str, Sizes] | None = None,
+    older: bool = False,
 ) -> dict[str, Any]:
     """A run's ``metrics.results``, with everything that tables show about the run.
 
@@ -31,6 +32,7 @@ def run_results(
         number: of the run.
         profiles: the profiles that it fits, from ``groups.profiles_in``.
         sizes: of ``sizes.read_sizes``, by model.
+        older: whether the run lacks CATs, as in ``older.missing_cats``.
 
     Returns:
         ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",
@@ -55,7 +57,7 @@ def run_results(
         "own_head": bool(run.about.get("own_head")),
         "declared": run.profile,
         "profiles": list(profiles),
-        "flags": flags_of(own, run.about),
+        "flags": flags_of(own, run.about, older=older),
         **sizes_of(run.model, run.about, sizes or {}),
         "left_out": left_out,
         **own,

@@ -8,26 +8,31 @@ FLAGS = {
     "ties": "more than half of the model's comparisons are ties",
     "unknown_tokens": "more than half of the tokens that the model read are unknown tokens",
     "own_head": "nsp uses the model's own head; ACL §6.1 trains one for every model",
+    "older_cats": "lacks CATs that were added or changed later, or whose scoring has not ended",
 }
-MARKS = {"ties": "†", "unknown_tokens": "‡", "own_head": "§"}
+MARKS = {"ties": "†", "unknown_tokens": "‡", "own_head": "§", "older_cats": "¶"}
 LATEX = {
     "ties": r"\textsuperscript{\dag}",
     "unknown_tokens": r"\textsuperscript{\ddag}",
     "own_head": r"\textsuperscript{\S}",
+    "older_cats": r"\textsuperscript{\P}",
 }
 
 
-def flags_of(result: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> list[str]:
+def flags_of(
+    result: Mapping[str, Any], about: Mapping[str, Any] | None = None, *, older: bool = False
+) -> list[str]:
     """The flags of a model, codes of ``FLAGS``.
 
     ``ties``: more than half of the comparisons (three per CAT) are ties, of all or of one kind.
     ``unknown_tokens``: more than half of the tokens of the scored texts are the tokenizer's unknown
     token. ``own_head``: the profile needs a trained next-sentence head, and the model's own was
-    accepted.
+    accepted. ``older_cats``: the run lacks CATs that were added or changed after it was scored.
 
     Args:
         result: of ``metrics.results``.
         about: the run's ``run.json``; its ``tokens`` are ``{"read", "unknown"}``.
+        older: whether the run lacks CATs, as in ``older.missing_cats``.
 
     >>> cell = {"cats": 2, "ties": 4}
     >>> flags_of({"overall": cell, "kinds": {}}, {"tokens": {"read": 9, "unknown": 5}})
@@ -42,6 +47,8 @@ def flags_of(result: Mapping[str, Any], about: Mapping[str, Any] | None = None) 
         flags.append("unknown_tokens")
     if (about or {}).get("own_head"):
         flags.append("own_head")
+    if older:
+        flags.append("older_cats")
     return flags
 
 

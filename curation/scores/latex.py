@@ -32,6 +32,8 @@ def latex_report(report: Mapping[str, Any], *, intervals: bool) -> str:
     """
     runs = {result["run"]: result for result in report["runs"]}
     conditions = ties_and_tier(report["ties"], report["tier"])
+    if left_out := report.get("left_out"):
+        conditions += f"; {report['cats']} CATs, without {left_out} that a run lacks"
     texts = []
     for group in report["groups"]:
         name = group["models"][0] if group["sort"] == "alone" else group["title"]

@@ -6,7 +6,7 @@ whether it does, and ``why`` lists the known reasons why the two values differ.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from curation.files import CurationError
@@ -97,6 +97,7 @@ def beside(
     *,
     whole: Mapping[str, Sequence[Cat]] | None = None,
     ties: Ties = "official",
+    older: Collection[str] = (),
     skipped: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:
     """Each printed row beside each run of the same model, on CATs of the same split and kind.
@@ -110,6 +111,7 @@ def beside(
         runs: any runs; those whose model is not printed are skipped.
         whole: the same CATs before those of low tiers were left out; None if none were.
         ties: as in ``metrics.comparisons``; StereoSet's evaluator counts ``official``.
+        older: the names of runs that lack CATs, as in ``older.missing_cats``.
         skipped: receives a message for each run without a score for a split's CATs.
 
     Returns:
@@ -147,7 +149,7 @@ def beside(
             cell = _cell(row, result)
             if cell is not None:
                 full = cell["cats"] == sizes[row.kind, row.domain, row.target]
-                flags = flags_of(result, run.about)
+                flags = flags_of(result, run.about, older=run.name in older)
                 pairs.append({**_pair(row, run, cell, ties, full=full), "flags": flags})
     return pairs
 

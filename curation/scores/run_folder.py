@@ -28,6 +28,11 @@ from curation.run_folder import (
 )
 
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
+_FORMS: dict[str, type] = {
+    **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
+    **dict.fromkeys(("opened", "weights"), dict),
+    **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
+}
 _FREE = {"started_at", "opened", "tokens", "own_head"}  # fields that do not identify the run
 _REVISIONS = "revisions"
 
@@ -56,6 +61,34 @@ def read_run(folder: Path) -> dict[str, Any]:
     if isinstance(family := run.get("family"), str):
         run["family"] = family_named(family)
     return run
+
+
+def check_about(path: Path, about: Any) -> None:
+    """Check the form of a run's description, as far as it is read.
+
+    Args:
+        path: its ``run.json``, for the error.
+        about: the content.
+
+    Raises:
+        CurationError: it is not a JSON object, or a field has another form.
+    """
+    if not isinstance(about, dict):
+        raise CurationError(f"{path}: not a JSON object", "score the model again")
+    for name, form in _FORMS.items():
+        value = about.get(name)
+        fits = value is None or isinstance(value, form)
+        if fits and name == "tokens":
+            fits = all(isinstance(count, int | None) for count in (value or {}).values())
+        elif fits and form is list:
+            fits = all(isinstance(each, str) for each in value or ())
+        elif fits and name == "member_runs":
+            fits = all(isinstance(each, dict) for each in (value or {}).values())
+        if not fits:
+            raise CurationError(
+                f"{path}, field '{name}': {str(value)[:40]!r} is not valid",
+                "restore the file from a backup, or score the model again",
+            )
 
 
 def rename_old(folder: Path, identity: Mapping[str, Any], notice: Callable[[str], None]) -> None:

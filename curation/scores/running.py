@@ -26,6 +26,7 @@ from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.run_folder import append_lines, write_json
 from curation.scores.asking import VARIANTS, Question, questions
+from curation.scores.older import scored_cats
 from curation.scores.run_folder import (
     REJECTED,
     RESULTS,
@@ -283,10 +284,12 @@ def _rejection(job: Job, rule: str, question: Question, refusal: Refusal) -> byt
 def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
     """Compute ``results_by_split``, and write them to the run's ``results.json``.
 
+    ``of`` says which CATs they are of, as in ``older.scored_cats``.
+
     Raises:
         CurationError: no CAT has a score for each of its associations.
     """
-    content = results_by_split(job, cats, ties=ties)
+    content = {**results_by_split(job, cats, ties=ties), "of": scored_cats(cats)}
     write_json(job.folder / RESULTS, content)
     if not content["splits"]:
         raise CurationError(

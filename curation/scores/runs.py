@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from curation.files import CurationError, read_json, read_table
+from curation.files import CurationError, digest, read_json, read_table
 from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
-from curation.records import GOLDS, KINDS, Cat, Score
+from curation.records import GOLDS, KINDS, Cat, Rejection, Score
 from curation.scores.asking import VARIANTS, questions
+from curation.scores.run_folder import REJECTED, check_about, read
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, judge
-from curation.stereoset import read_predictions
+from curation.stereoset import finite, not_a_score, read_predictions
 
 PREDICTIONS = "predictions"  # the rule of a predictions file for which none is declared
 
@@ -31,6 +32,8 @@ class Run:
         about: the content of ``run.json``.
         where: folder or file, for errors.
         asked: digests of the scored texts by association, if they are known.
+        refused: digests of the texts of associations that were refused, by association; None for
+            predictions, which do not say what was scored.
         profile: the profile that a predictions file was declared to be scored by. The profiles of
             other runs follow from their family and rules.
     """
@@ -43,6 +46,7 @@ class Run:
     where: str = ""
     asked: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
+    refused: Mapping[str, str] | None = None
 
     @property
     def way(self) -> str:
@@ -97,7 +101,8 @@ def folder_name(model: str) -> str:
 def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 
-    A run is left out if it has no scores, or if the definition of its rule has changed since.
+    A run is left out if it has no scores, if the definition of its rule has changed since, or if
+    writing it was interrupted.
 
     Args:
         root: the folder.
@@ -111,8 +116,14 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
     runs = []
     for path in filter(_is_run, folders):
         run = _read_run(path)
+        again = "fit the ensemble" if run.about.get("family") == "ensemble" else "score the model"
         if not run.scores:  # the model failed before its first score
-            skipped(f"{path}: has no scores; score the model again, or remove this folder")
+            skipped(f"{path}: has no scores; {again} again, or remove this folder")
+        elif _interrupted(path, run):
+            skipped(
+                f"{path}: its scores are older than its run.json, because the command that wrote "
+                f"them was interrupted; {again} again"
+            )
         elif old := _outdated(run):
             skipped(f"{path}: {old}; score the model again")
         else:
@@ -123,6 +134,12 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
             "run «curation scores models MODEL», or name the folder of the scores",
         )
     return runs
+
+
+def _interrupted(folder: Path, run: Run) -> bool:
+    """Whether a run's description is of other scores than those beside it."""
+    known = run.about.get("scores_sha256")
+    return known is not None and known != digest(folder / "scores.jsonl")
 
 
 def _outdated(run: Run) -> str:
@@ -139,8 +156,7 @@ def _is_run(folder: Path) -> bool:
 def _read_run(folder: Path) -> Run:
     path = folder / "scores.jsonl"
     about = read_json(folder / "run.json") if (folder / "run.json").exists() else {}
-    if not isinstance(about, dict):
-        raise CurationError(f"{folder / 'run.json'}: not a JSON object", "score the model again")
+    check_about(folder / "run.json", about)
     table = (
         read_table([path], Score)
         if path.exists()
@@ -160,7 +176,16 @@ def _read_run(folder: Path) -> Run:
     model = about.get("model") or folder.parent.name.replace("--", "/")
     digests = table["asked"].tolist() if "asked" in table else []
     asked = {name: text for name, text in zip(associations, digests, strict=False) if text}
-    return Run(str(model), rule, variant, scores, about, str(folder), asked)
+    return Run(
+        *(str(model), rule, variant, scores, about, str(folder), asked),
+        refused=_read_refused(folder / REJECTED),
+    )
+
+
+def _read_refused(path: Path) -> dict[str, str]:
+    """The associations that a run has refused, and the digests of their texts."""
+    records = (rejection.record for rejection in read(path, Rejection))
+    return {str(r.get("association", "")): str(r.get("asked", "")) for r in records}
 
 
 def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
@@ -175,7 +200,7 @@ def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
 
 
 def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[str, int]]:
-    """The runs without the scores of texts that have changed since.
+    """The runs without the scores and refusals of texts that have changed since.
 
     Returns:
         The runs, and by name how many scores a run lost, if any.
@@ -183,7 +208,7 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
     now: dict[str, dict[str, str]] = {}
     current_runs, lost = [], {}
     for run in runs:
-        if run.asked:
+        if run.asked or run.refused:
             if run.variant not in now:
                 now[run.variant] = digests(cats, variant=run.variant)
             today = now[run.variant]
@@ -192,6 +217,9 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
                 lost[run.name] = len(stale)
                 kept = {a: value for a, value in run.scores.items() if a not in stale}
                 run = replace(run, scores=kept)
+            if run.refused:
+                same = {a: d for a, d in run.refused.items() if not d or today.get(a, d) == d}
+                run = replace(run, refused=same)
         current_runs.append(run)
     return current_runs, lost
 
@@ -222,15 +250,11 @@ def read_predictions_run(named: str) -> Run:
         )
     scores: dict[str, float] = {}
     for association, score in read_predictions(Path(file)):
-        number = isinstance(score, int | float) and not isinstance(score, bool)
-        if not number or not np.isfinite(score):
-            raise CurationError(
-                f"{file}: the prediction for id {association} is {score!r}, not a finite number",
-                "score this sentence again",
-            )
+        if (value := finite(score)) is None:
+            raise not_a_score(file, association, score)
         if association in scores:
             raise CurationError(f"{file}: two predictions for id {association}", "keep one of them")
-        scores[association] = float(score)
+        scores[association] = value
     profile = declared if declared in PROFILES else ""
     return Run(name, declared or PREDICTIONS, "", scores, {}, file, profile=profile)
 

@@ -71,6 +71,7 @@ def sizes_of(model: str, about: Mapping[str, Any], given: Mapping[str, Sizes]) -
     """
     opened = about.get("opened")
     counted = opened.get("parameters") if isinstance(opened, Mapping) else None
+    counted = counted if type(counted) is int else None
     own = given.get(model, {})
     return {"parameters": own.get("parameters", counted), "corpus_gb": own.get("corpus_gb")}
 

@@ -10,6 +10,7 @@ import pandas as pd
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat
 from curation.stats.intervals import FEW, FEW_CATS, Floats, Interval, share_interval
+from curation.stereoset import finite, not_a_score
 
 Ties = Literal["half", "official"]
 METRICS = ("lms", "ss", "icat")
@@ -265,20 +266,9 @@ def check_predictions(
             continue
         if name in scores:
             raise CurationError(f"{where}: two predictions for id {name}", "keep one of them")
-        if isinstance(score, bool) or not isinstance(score, int | float):
-            raise CurationError(
-                f"{where}: the prediction for id {name} is {score!r}, not a number "
-                "(JSON has no NaN and no infinity)",
-                "score this sentence again",
-            )
-        try:
-            value = float(score)
-        except OverflowError:
-            value = math.inf
-        if not math.isfinite(value):
-            raise CurationError(
-                f"{where}: the prediction for id {name} is {value}", "score this sentence again"
-            )
+        value = finite(score)
+        if value is None:
+            raise not_a_score(where, name, score)
         scores[name] = value
     missing = [a.id for cat in cats for a in cat.associations if a.id not in scores]
     if missing:

@@ -7,11 +7,11 @@ The functions ``…_of`` measure any source of CATs and are what Python users ca
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from curation.campaign import Campaign
+from curation.extras import splitters, versions
 from curation.files import CurationError, digest, read_json, read_records
 from curation.manifest import Results
 from curation.records import KINDS, Pitfall, Severity
@@ -56,17 +56,6 @@ def model_path(campaign: Campaign, name: str) -> str:
     return str(folder) if name not in {"", VADER} and folder.is_dir() else name
 
 
-def versions(*packages: str) -> dict[str, str | None]:
-    """The versions of packages; None for those that are not installed."""
-    installed: dict[str, str | None] = {}
-    for name in packages:
-        try:
-            installed[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            installed[name] = None
-    return installed
-
-
 def _unless_unchecked(name: str, measure: Callable[[], Report]) -> Report:
     """A report, or the reason why there is none: never a number that looks like a result."""
     try:
@@ -96,7 +85,8 @@ def kept_report(campaign: Campaign, name: str) -> Report:
 
 def statistics_settings(campaign: Campaign) -> Settings:
     """What statistics depend on."""
-    return {**_common_settings(campaign, "tokenizer"), "versions": versions("wordfreq")}
+    packages = ("wordfreq", *splitters(campaign.settings.campaign.language))
+    return {**_common_settings(campaign, "tokenizer"), "versions": versions(*packages)}
 
 
 def statistics_inputs(campaign: Campaign) -> list[Path]:
@@ -141,9 +131,10 @@ def statistics(campaign: Campaign, results: Results, reporter: Reporter) -> dict
 
 def sentiment_settings(campaign: Campaign) -> Settings:
     """What sentiment depends on."""
+    own = campaign.settings.measures.sentiment == VADER
     return {
         **_common_settings(campaign, "sentiment", "classes", "labels"),
-        "versions": versions("vaderSentiment"),
+        "versions": versions(*(["vaderSentiment"] if own else [])),
         **_classifier_files(campaign),
     }
 
@@ -235,7 +226,7 @@ def keyword_settings(campaign: Campaign) -> Settings:
     return {
         "language": settings.campaign.language,
         **settings.measures.model_dump(include={"reference", "smoothing", "least", "keywords"}),
-        "versions": versions("wordfreq", "simplemma"),
+        "versions": versions("wordfreq", "simplemma", *splitters(settings.campaign.language)),
     }
 
 
@@ -290,11 +281,16 @@ def own_words(campaign: Campaign) -> Path:
     return campaign.measures / "words.csv"
 
 
+def word_packages(campaign: Campaign) -> dict[str, str | None]:
+    """The versions of the packages that pitfalls in words depend on."""
+    return versions(*PACKAGES, *splitters(campaign.settings.campaign.language))
+
+
 def pitfall_settings(campaign: Campaign) -> Settings:
     """What pitfalls depend on."""
     return {
         "language": campaign.settings.campaign.language,
-        "versions": versions(*PACKAGES),
+        "versions": word_packages(campaign),
         "off": _off(campaign),
     }
 

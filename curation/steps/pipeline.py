@@ -4,7 +4,7 @@ A step is skipped if its inputs, settings and algorithm are those of its last re
 step first runs the steps whose results it needs, and no other step.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -14,12 +14,14 @@ from typing import Any
 import orjson
 
 from curation.campaign import Campaign
+from curation.extras import removed
 from curation.files import CurationError
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
 from curation.records import StepRun
 from curation.steps import decisions, measures, read, release, terms, versions
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, fold
+from curation.words import INSTALL
 
 Settings = dict[str, Any]
 
@@ -228,9 +230,31 @@ def current(campaign: Campaign, step: Step) -> bool:
     """
     if any(needed.blocked(campaign) for needed in (step, *with_needs(step.needs))):
         return False
-    return not step.applies(campaign) or is_current(
-        step.folder(campaign), step.name, **step.state(campaign)
-    )
+    return not step.applies(campaign) or _is_current(campaign, step, step.state(campaign))
+
+
+def _is_current(campaign: Campaign, step: Step, state: Mapping[str, Any]) -> bool:
+    """Whether the step's results are those of a state.
+
+    Results stay if a package that they were made with has been removed: without it, the step would
+    only replace them by a note that it cannot check.
+    """
+    run, settings = last_run(campaign, step), state["settings"]
+    if run and (gone := removed(run.settings, settings)):
+        settings = {**settings, "versions": {**settings["versions"], **gone}}
+    return is_current(step.folder(campaign), step.name, **{**state, "settings": settings})
+
+
+def missing_packages(campaign: Campaign, step: Step) -> dict[str, str]:
+    """The packages that a step's last results were made with and that are not installed now.
+
+    Returns:
+        The version that was used, by package.
+    """
+    run = last_run(campaign, step)
+    if run is None or not step.applies(campaign):
+        return {}
+    return removed(run.settings, step.settings(campaign))
 
 
 def made_steps(campaign: Campaign) -> list[str]:
@@ -279,8 +303,13 @@ def bring_up_to_date(
             raise error
         folder, run = step.folder(campaign), last_run(campaign, step)
         state = step.state(campaign) if step.applies(campaign) else None
-        stale = state is not None and not is_current(folder, step.name, **state)
+        stale = state is not None and not _is_current(campaign, step, state)
         if state is not None and stale:
+            if gone := run and removed(run.settings, state["settings"]):
+                reporter.warn(
+                    f"{step.name}: the last results were made with {', '.join(gone)}, which is not "
+                    f"installed now, so parts cannot be checked: {INSTALL}, then run this again"
+                )
             work = partial(_work, step, campaign, reporter)
             try:
                 run = run_step(folder, step.name, work, **state)

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
-from curation.files import CurationError, count_lines, read_json
-from curation.records import StepRun
+from curation.files import CurationError, count_lines, digest, read_json, read_records
+from curation.records import Cat, StepRun
 from curation.steps import terms, versions
-from curation.steps.pipeline import STEPS, Step, current, last_run
+from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
 from curation.steps.read import facts_files
 from curation.steps.rounds import round_files, round_status
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
 OLDER = "of older data"
+OLDER_CATS, OLDER_SCORES, UNFINISHED = "of older CATs", "of older scores", "not finished"
+NOT_RECORDED = "CATs not recorded"
 
 
 class StepStatus(NamedTuple):
@@ -26,7 +28,8 @@ class StepStatus(NamedTuple):
 
     ``state`` is "up to date", "out of date", "not yet", or "cannot run: " and why; then ``fix``
     says what to do. A built version of the release that is out of date is "of older data": it is
-    never rewritten.
+    never rewritten. ``note`` names packages that the results were made with and that are not
+    installed now; it is empty if there are none.
     """
 
     step: str
@@ -34,6 +37,7 @@ class StepStatus(NamedTuple):
     fix: str
     counts: dict[str, int]
     finished_at: str | None
+    note: str = ""
 
 
 class RoundCounts(NamedTuple):
@@ -46,12 +50,20 @@ class RoundCounts(NamedTuple):
 
 
 class ScoreRun(NamedTuple):
-    """A model's run: how many associations have a score, and how many were refused."""
+    """A model's run: how many associations have a score, and how many were refused.
+
+    ``state`` is "up to date" if its results are of the campaign's CATs as they are now. Otherwise
+    it is "of older CATs", "of older scores" (an ensemble whose members were scored again), "CATs
+    not recorded" (by an earlier version) or "not finished", and ``again`` is the command that
+    brings it up to date.
+    """
 
     model: str
     rule: str
     scores: int
     refused: int
+    state: str
+    again: str
 
 
 class Status(NamedTuple):
@@ -101,7 +113,16 @@ def step_status(campaign: Campaign, step: Step) -> StepStatus:
             state = OLDER
     except CurationError as error:
         state, fix = f"cannot run: {error.what}", error.fix
-    return StepStatus(step.name, state, fix, run.counts, run.finished_at)
+    note = _note(campaign, step) if state == UP_TO_DATE else ""
+    return StepStatus(step.name, state, fix, run.counts, run.finished_at, note)
+
+
+def _note(campaign: Campaign, step: Step) -> str:
+    gone = missing_packages(campaign, step)
+    if not gone:
+        return ""
+    packages = ", ".join(f"{name} {version}" for name, version in gone.items())
+    return f"made with {packages}, not installed now: the results stay until their input changes"
 
 
 def _is_older(campaign: Campaign, step: Step, run: StepRun) -> bool:
@@ -119,24 +140,61 @@ def round_counts(campaign: Campaign, name: str) -> RoundCounts:
 
 def score_runs(campaign: Campaign) -> list[ScoreRun]:
     """The campaign's score runs."""
+    paths = sorted(campaign.scores.glob("*/*/scores.jsonl"))
+    cats = campaign.decisions / "cats.jsonl"
+    if not paths:
+        return []
+    from curation.scores.older import again, cats_digest
+
+    try:
+        sha = cats_digest(read_records(cats, Cat)) if cats.exists() else ""
+    except CurationError:  # it is damaged, and the step split will write it again
+        sha = ""
+    abouts = {path: _object(path.with_name("run.json")) for path in paths}
+    models = {path: str(abouts[path].get("model") or path.parents[1].name) for path in paths}
+    by_name = {f"{models[path]}/{path.parent.name}": path for path in paths}
     runs = []
-    for path in sorted(campaign.scores.glob("*/*/scores.jsonl")):
+    for path in paths:
         refused = path.with_name("rejected.jsonl")
+        state = _run_state(path, sha, abouts[path], by_name)
         runs.append(
             ScoreRun(
-                model=_model(path.with_name("run.json")) or path.parents[1].name,
+                model=models[path],
                 rule=path.parent.name,
                 scores=count_lines(path),
                 refused=count_lines(refused) if refused.exists() else 0,
+                state=state,
+                again="" if state == UP_TO_DATE else again({"model": models[path], **abouts[path]}),
             )
         )
     return runs
 
 
-def _model(path: Path) -> str:
-    """The model's name in a run.json, or ""."""
-    about = read_json(path) if path.exists() else {}
-    return str(about.get("model") or "") if isinstance(about, dict) else ""
+def _run_state(path: Path, sha: str, about: Mapping[str, Any], by_name: Mapping[str, Path]) -> str:
+    """Whether a run's results are of the CATs with this digest."""
+    results = path.with_name("results.json")
+    if not results.exists():
+        return UNFINISHED
+    kept = _object(results)
+    of = kept.get("of")
+    if not isinstance(of, Mapping):  # written by an earlier version
+        return NOT_RECORDED
+    if of.get("sha256") != sha:
+        return OLDER_CATS
+    own = about.get("scores_sha256")
+    if own is not None and own != digest(path):
+        return UNFINISHED
+    members = about.get("members_sha256")
+    for name, then in members.items() if isinstance(members, Mapping) else ():
+        if name in by_name and digest(by_name[name]) != then:
+            return OLDER_SCORES
+    return UP_TO_DATE
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """The content of a JSON file; empty if it is missing or not an object."""
+    content = read_json(path) if path.exists() else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
@@ -200,7 +258,7 @@ def _next(
         )
     if not scores:
         return "curation scores models MODEL, and curation scores baselines"
-    return "curation scores compare"
+    return next((run.again for run in scores if run.again), "curation scores compare")
 
 
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"

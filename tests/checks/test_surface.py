@@ -251,9 +251,57 @@ def test_german_has_its_own_negation_and_lacks_pronouns() -> None:
 
 
 def test_english_lacks_nothing_and_thai_ends_without_a_mark() -> None:
-    assert unchecked(lists("en")) == {}
+    assert unchecked(lists("en")) == {"blank_hyphen": "«en» is not known to join affixes to words"}
     assert "punctuation_missing" in unchecked(lists("th"))
     assert "punctuation_missing" not in dict(codes(inter("He rose"), "th"))
+
+
+INDONESIAN = ItemTexts(
+    *("intrasentence", "profession", "guru", "Guru itu sering di-BLANK-kan."),
+    (
+        "Guru itu sering di-puji-kan.",
+        "Guru itu sering di-abai-kan.",
+        "Guru itu sering di-goreng-kan.",
+    ),
+    GOLDS,
+)
+
+
+def test_a_hyphen_that_joins_an_affix_to_the_blank_is_found() -> None:
+    (finding,) = check(read(INDONESIAN, lists("id")))
+    assert (finding.code, finding.at) == ("blank_hyphen", None)
+    assert finding.detail == "'di-BLANK-kan' in 'Guru itu sering di-BLANK-kan.'"
+    assert "blank_hyphen" not in unchecked(lists("id-ID"))
+    assert "blank_hyphen" not in dict(codes(INDONESIAN, "en"))  # well-BLANK may be right
+    for context in ("Guru itu - BLANK - datang.", "Guru itu diBLANKkan.", "«BLANK»-guru, -BLANK."):
+        assert "blank_hyphen" not in dict(codes(INDONESIAN._replace(context=context), "id"))
+    for context in ("BLANK-nya guru itu.", "Guru itu ke\u2010BLANK."):
+        assert "blank_hyphen" in dict(codes(INDONESIAN._replace(context=context), "tr-TR"))
+
+
+@pytest.mark.parametrize("control", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+def test_characters_that_change_the_writing_direction_are_found(control: str) -> None:
+    for language, item in (("ar", ARABIC), ("en", inter()), ("ja", JAPANESE)):
+        a, b, c = item.sentences
+        marked = item._replace(sentences=(a, control + b, c))
+        assert ("bidi_control", 1) in codes(marked, language)
+        context = item._replace(context=item.context.replace("B", f"{control}B") + control)
+        assert ("bidi_control", None) in codes(context, language)
+        target = item._replace(target=f"{item.target}{control}")
+        (finding,) = [f for f in check(read(target, lists(language))) if f.code == "bidi_control"]
+        assert f"U+{ord(control):04X}" in finding.detail
+        assert finding.detail.isprintable()  # what is found must not change the report
+
+
+def test_marks_and_joiners_that_a_script_needs_are_no_pitfall() -> None:
+    persian = ("او می\u200cرود.", "کتاب\u200cها خوب\u200cاند.", "\u200fاو آمد\u200e (3).")
+    hindi = ("वह क्\u200dष है।", "श्री\u200cमान आए।", "नर्स आई।")
+    hebrew = ("הוא בא\u200f!", "הוא הלך\u200e.", "\u061cהוא ישן.")
+    for language, sentences in (("fa", persian), ("hi", hindi), ("he", hebrew)):
+        item = ItemTexts("intersentence", "d", "x", "x", sentences, GOLDS)  # type: ignore[arg-type]
+        assert "bidi_control" not in dict(codes(item, language))
+    for mark in "\u200e\u200f\u061c":  # without letters from right to left they have no use
+        assert ("bidi_control", 0) in codes(inter(f"He was up early{mark}."))
 
 
 # --- a team's own lists ---------------------------------------------------------------------

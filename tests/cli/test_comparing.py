@@ -95,7 +95,6 @@ def test_rules_variants_and_missing_scores(scored: Path) -> None:
     root = scored / "5-scores"
     put(root, "mixed", "ll-bos", hates)
     put(root, "mixed", "default+lower", likes)
-    put(root, "late", "ll-bos", likes, CATS[1:])
     put(root, "half", "conditional", likes, [cat for cat in CATS if cat.kind == KINDS[1]])
     code, stdout, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
@@ -105,9 +104,14 @@ def test_rules_variants_and_missing_scores(scored: Path) -> None:
     assert {("mixed", "ll-bos", "default"), ("mixed", "default+lower", "default")} <= ways
     assert "-50.00" in stdout
     assert "+50.00" in stdout
-    assert (
-        "these runs lack scores of some of the 12 CATs, which are left out: late/ll-bos 1;" in err
-    )
+    put(root, "late", "ll-bos", likes, CATS[1:])
+    code, stdout, err = command("scores", "compare", "-c", scored)
+    assert code == 0, err
+    assert "late/ll-bos has no scores of 1 of 12 CATs: they were added or changed" in err
+    assert "score it again: curation scores models late --rule ll-bos" in err
+    assert "the models are compared on 11 of 12 CATs" in err
+    assert "late¶" in stdout
+    assert "¶ lacks CATs that were added or changed later" in stdout
     # Each is ranked under its own rules: the profile's three, two by ll-bos, one by conditional.
     for text in (
         "Models, profile default, both kinds", "Models, rules ll-bos, both kinds",
@@ -119,10 +123,12 @@ def test_rules_variants_and_missing_scores(scored: Path) -> None:
     assert "Differences between models, rules conditional" not in stdout
     code, stdout, err = command("scores", "compare", "-c", scored, "--rule", "ll-bos")
     assert code == 0, err
-    assert "late − mixed" in stdout
+    assert "late¶ − mixed" in stdout
     assert "hates" not in stdout
     assert "profile default" not in stdout
     code, stdout, err = command("scores", "compare", "-c", scored, "--profile", "default")
+    assert "late" not in err  # it is not shown
+    assert "compared on" not in err
     assert code == 0, err
     assert "mixed − hates" in stdout
     assert "late" not in stdout

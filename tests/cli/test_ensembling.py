@@ -1,9 +1,12 @@
 """``curation scores ensemble`` on a campaign and on gold files."""
 
 import json
+import random
 import re
 import shutil
+import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +27,7 @@ from support.scored import (
     scored_campaign,
     write_gold,
 )
+from support.strike import strike, times
 
 RULES = rules_name(PROFILES["default"]["causal"])
 
@@ -93,7 +97,7 @@ def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> 
     )
     code, _, err = command("scores", "compare", "-c", scored, "--json", out)
     assert code == 0, err
-    assert f"ensemble/{RULES} was fitted on 8 of these 12 CATs" in err
+    assert f"ensemble/{RULES} was fitted on 7 of these 11 CATs" in err
     assert f"ensemble/{RULES}: the texts of 3 scores have changed" in err
     assert f"ensemble/{RULES} was made of older scores of hates/default: fit" in err
     report = json.loads(out.read_text("utf-8"))
@@ -187,3 +191,52 @@ def test_errors_of_an_ensemble_are_named(scored: Path, tmp_path: Path) -> None:
     cats.write_bytes(b"".join(dump_line(cat) for cat in CATS if cat.split == "test"))
     assert "no dev CATs" in refused("ensemble", *two, *of).what
     assert not (scored / "5-scores" / "ensemble").exists()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fitted_before", [False, True], ids=["first", "again"])
+def test_killed_anywhere_an_ensemble_can_be_fitted_again(
+    forked: Any, scored: Path, tmp_path: Path, *, fitted_before: bool
+) -> None:
+    members = ("bakery/likes/default", "hates/default")
+    if fitted_before:  # of other members, so that its scores and weights differ
+        earlier = ("scores", "ensemble", "bakery/likes/default", "mixed/default")
+        assert forked(*earlier, "-c", scored).code == 0
+    fit, where = ("scores", "ensemble", *members, "-c"), Path("5-scores", "ensemble")
+    whole = Path(shutil.copytree(scored, tmp_path / "whole"))
+    moments = times(forked, (*fit, whole), whole / where)
+    assert moments >= 6  # each of the three files is opened and renamed
+    names = ("run.json", "scores.jsonl", "results.json")
+    end = [(whole / where / RULES / name).read_bytes() for name in names]
+    draw = random.Random(fitted_before)
+    for moment in sorted(draw.sample(range(1, moments + 1), 3)):
+        root = Path(shutil.copytree(scored, tmp_path / f"killed-{moment}"))
+        died = forked(*fit, root, before=strike(root / where, at=moment))
+        assert died.code == -signal.SIGKILL
+        looked = forked("scores", "compare", "-c", root, "--json", tmp_path / "out.json")
+        assert looked.code == 0, looked.err
+        report = json.loads((tmp_path / "out.json").read_text("utf-8"))
+        ours = [run for run in report["runs"] if run["model"] == "ensemble"]
+        about, scores = (root / where / RULES / name for name in names[:2])
+        if ours:  # then weights and scores belong together
+            before = [(scored / where / RULES / name) for name in names[:2]]
+            pair = [about.read_bytes(), scores.read_bytes()]
+            assert pair == end[:2] or pair == [path.read_bytes() for path in before]
+        again = forked(*fit, root)
+        assert again.code == 0, again.err
+        assert [(root / where / RULES / name).read_bytes() for name in names] == end
+        assert list((root / where).rglob(".*.tmp")) == []
+
+
+def test_scores_of_an_interrupted_fit_are_left_out(scored: Path) -> None:
+    members = ("bakery/likes/default", "hates/default")
+    assert command("scores", "ensemble", *members, "-c", scored)[0] == 0
+    path = scored / "5-scores" / "ensemble" / RULES / "scores.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
+    code, stdout, err = command("scores", "compare", "-c", scored)
+    assert code == 0, err
+    assert "its scores are older than its run.json" in err
+    assert "fit the ensemble again" in err
+    assert "ensemble" not in stdout
+    path.unlink()
+    assert "has no scores; fit the ensemble again" in command("scores", "compare", "-c", scored)[2]

@@ -159,6 +159,29 @@ def test_settings_of_the_rounds_let_items_in(
     assert '"Baker1 is earlynya."' in items.read_text("utf-8")
 
 
+def test_a_campaign_in_a_language_with_affixes_lets_letters_touch_the_blank(
+    forked: Any, tmp_path: Path
+) -> None:
+    for language, joins in (("id", True), ("tr-TR", True), ("sw", True), ("en", False)):
+        folder = tmp_path / language
+        done = forked("init", folder, "--yes", "--language", language, "--domains", "profession")
+        assert done.code == 0, done.err
+        value = "false" if joins else "true"
+        assert f"\nblank_alone = {value}\n" in (folder / "campaign.toml").read_text("utf-8")
+        assert ("blank_alone = false" in done.out + done.err) == joins
+    folder = tmp_path / "id"
+    head = "item_id,annotator,domain,target,kind,context,stereotype,anti_stereotype,unrelated\n"
+    (tmp_path / "w.csv").write_text(
+        f"{head}i1,w1,profession,guru,intrasentence,Guru itu di-BLANK-kan.,puji,abai,goreng\n"
+        "i2,w1,profession,guru,intrasentence,Murid baru diBLANKkan guru.,tegur,sapa,rebus\n"
+        "i3,w1,profession,perawat,intrasentence,Perawat \u202eitu\u202c BLANK.,baik,ketus,oktal\n",
+        "utf-8",
+    )
+    done = forked("import", "answers", tmp_path / "w.csv", "-c", folder)
+    assert done.code == 0, done.err
+    assert "pitfalls in 2 of 3 items: bidi_control 1, blank_hyphen 1; see" in done.out
+
+
 def test_init_keeps_what_a_folder_ignores_already(forked: Any, tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("secrets.env\n", "utf-8")
     assert forked("init", tmp_path, "--yes").code == 0

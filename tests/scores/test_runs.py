@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.files import CurationError
-from curation.records import GOLDS, KINDS, Cat, CatAssociation
+from curation.files import CurationError, read_records
+from curation.records import GOLDS, KINDS, Cat, CatAssociation, Score
 from curation.scores.asking import questions
 from curation.scores.runs import Run, board, current, read_predictions_run, read_runs
 from curation.stats.metrics import comparisons
@@ -90,6 +90,37 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
         read_runs(tmp_path)
 
 
+@pytest.mark.parametrize("value", ["1" + "0" * 400, "1e999", "NaN", "-Infinity", "[[1]]", '"1"'])
+def test_a_score_that_is_not_a_finite_number_is_named(tmp_path: Path, value: str) -> None:
+    place = put(tmp_path, "m/r", {"a": 1.0, "b": 2.5}) / "scores.jsonl"
+    place.write_text(place.read_text("utf-8").replace("2.5", value), "utf-8")
+    with pytest.raises(CurationError, match=r"scores.jsonl line 2, field 'value': Input should"):
+        read_runs(tmp_path)
+    with pytest.raises(CurationError, match=r"scores.jsonl line 2, field 'value': Input should"):
+        read_records(place, Score)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"revisions": 5},
+        {"tokens": {"read": 9, "unknown": "many"}},
+        {"tokens": [1]},
+        {"rules": "ll-bos"},
+        {"opened": 3},
+        {"dev_cats": 7},
+        {"dev_cats": [["a"]]},
+        {"members": [1]},
+        {"member_runs": {"m/r": 1}},
+        {"members_sha256": [1]},
+    ],
+)
+def test_a_bad_field_of_a_runs_description_is_named(tmp_path: Path, about: dict[str, Any]) -> None:
+    put(tmp_path, "m/r", {"a": 1.0}, about)
+    with pytest.raises(CurationError, match=rf"run.json, field '{next(iter(about))}'"):
+        read_runs(tmp_path)
+
+
 def predictions(path: Path, *rows: tuple[str, Any]) -> Path:
     content = {"intrasentence": [{"id": name, "score": score} for name, score in rows]}
     path.write_text(json.dumps(content), "utf-8")
@@ -108,6 +139,10 @@ def test_predictions_are_a_run(tmp_path: Path) -> None:
         ([("x", None)], "id x is None, not a finite number"),
         ([("x", True)], "id x is True, not a finite number"),
         ([("x", float("nan"))], "id x is nan, not a finite number"),
+        ([("x", 10**400)], "id x is a huge number, not a finite number"),
+        ([("x", -(10**400))], "id x is a huge number, not a finite number"),
+        ([("x", "1e999")], "id x is '1e999', not a finite number"),
+        ([("x", [[1]])], r"id x is \[\[1\]\], not a finite number"),
         ([("x", 1), ("x", 1)], "two predictions for id x"),
     ],
 )

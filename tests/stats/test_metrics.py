@@ -100,10 +100,10 @@ PAIRS = list(SCORES.items())
         ([*PAIRS, ("qa", 1.0)], "two predictions for id qa"),
         ([*PAIRS[:-1], ("ru", math.nan)], "the prediction for id ru is nan"),
         ([*PAIRS[:-1], ("ru", -math.inf)], "the prediction for id ru is -inf"),
-        ([*PAIRS[:-1], ("ru", 10**400)], "the prediction for id ru is inf"),
-        ([*PAIRS[:-1], ("ru", None)], "the prediction for id ru is None, not a number"),
-        ([*PAIRS[:-1], ("ru", "0.5")], "the prediction for id ru is '0.5', not a number"),
-        ([*PAIRS[:-1], ("ru", True)], "the prediction for id ru is True, not a number"),
+        ([*PAIRS[:-1], ("ru", 10**400)], "the prediction for id ru is a huge number"),
+        ([*PAIRS[:-1], ("ru", None)], "the prediction for id ru is None, not a finite number"),
+        ([*PAIRS[:-1], ("ru", "0.5")], "the prediction for id ru is '0.5', not a finite number"),
+        ([*PAIRS[:-1], ("ru", True)], "the prediction for id ru is True, not a finite number"),
     ],
 )
 def test_a_bad_prediction_is_named(pairs: list[tuple[str, object]], message: str) -> None:

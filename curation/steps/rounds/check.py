@@ -9,7 +9,7 @@ from curation.files import read_records
 from curation.manifest import Results
 from curation.records import Pitfall
 from curation.steps import read
-from curation.steps.measures import PACKAGES, own_words, versions
+from curation.steps.measures import own_words, word_packages
 from curation.steps.reporter import Reporter
 
 FORM = {"name_target", "blank_alone"}  # settings that let items in
@@ -20,7 +20,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
     return {
         "language": campaign.settings.campaign.language,
         **campaign.settings.rounds.model_dump(include=FORM),
-        "versions": versions(*PACKAGES),
+        "versions": word_packages(campaign),
     }
 
 

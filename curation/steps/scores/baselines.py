@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from curation.files import CurationError
 from curation.records import Cat
 from curation.scores import baselines as stage
 from curation.scores.flags import flags_of
@@ -11,6 +12,7 @@ from curation.stats.artefacts import artefacts
 from curation.stats.metrics import Ties, check_predictions, comparisons, results
 from curation.steps.measures import VADER
 from curation.steps.reporter import QUIET, Reporter
+from curation.steps.scores.outdated import is_up_to_date, warn_if_outdated
 from curation.steps.source import Source
 from curation.stereoset import read_predictions
 
@@ -39,11 +41,18 @@ def baselines(
         surface also have ``says``, ``why`` and ``beyond_chance``, as in ``baselines.measured``.
 
     Raises:
-        CurationError: the file does not give the sentiment of each sentence.
+        CurationError: the file does not give the sentiment of each sentence, or the sentiment that
+            the step kept is out of date.
     """
+    warn_if_outdated(source, reporter)
     if source.campaign and not sentiment and source.campaign.settings.measures.sentiment != VADER:
         kept = source.campaign.measures / "sentiment_scores.json"
         sentiment = kept if kept.exists() else None
+        if sentiment and not is_up_to_date(source.campaign, "sentiment"):
+            raise CurationError(
+                f"{kept}: the sentiment of the sentences is out of date",
+                "run «curation measures sentiment», or give a file with --sentiment",
+            )
     values = None
     if sentiment:
         values, unknown = check_predictions(

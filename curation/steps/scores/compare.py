@@ -1,6 +1,7 @@
 """Compare the runs of a folder: rankings, differences, terms, rules."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from curation.stats.metrics import Ties
 from curation.steps.decisions import agreement_report
 from curation.steps.pipeline import BY_NAME, current
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.scores.runs import current_runs, read_runs
+from curation.steps.scores.outdated import warn_if_outdated
+from curation.steps.scores.runs import common_runs, current_runs, read_runs
 from curation.steps.source import Source
 
 
@@ -55,8 +57,9 @@ def compare(
         reporter: receives progress and warnings.
 
     Returns:
-        ``{"split", "tier", "ties", "cats", "runs", "groups", "mechanisms", "shifts",
-        "model_terms"}``, which is what ``curation scores compare --json`` writes. ``runs`` are
+        ``{"split", "tier", "ties", "cats", "left_out", "runs", "groups", "mechanisms", "shifts",
+        "model_terms"}``, which is what ``curation scores compare --json`` writes. ``left_out``
+        counts the CATs that a run of older CATs lacks and that no value includes. ``runs`` are
         those of ``compare.run_results``, ``groups`` of ``compare.compare_group``; the last three
         are described in ``scores.mechanisms``, ``compare.shifts`` and ``compare.terms_of``.
 
@@ -75,6 +78,14 @@ def compare(
         raise CurationError(f"{scores}: no such folder", "name the folder of scores with --scores")
     every = read_runs(scores, predictions, reporter=reporter)
     runs = current_runs(every, source.cats, reporter=reporter)
+    warn_if_outdated(source, reporter)
+    shown: Sequence[int] = range(len(runs))
+    if profile or rule:  # a run that is not shown does not decide on which CATs others are compared
+        shown = groups(runs, profile=profile, rule=rule)[0].runs
+    common = common_runs([runs[number] for number in shown], source.cats, reporter=reporter)
+    left_out = len(source.cats) - len(common.cats)
+    source = replace(source, cats=common.cats)
+    runs = [run for run in runs if run.name not in common.left_out]
     run_board = board(source.cats, runs, ties=ties, skipped=reporter.warn)
     all_groups = groups(run_board.runs, every=runs)
     chosen = groups(run_board.runs, profile=profile, rule=rule, every=runs, skipped=reporter.warn)
@@ -83,7 +94,13 @@ def compare(
         for number in range(len(run_board.runs)):
             profiles = profiles_in(all_groups, number)
             results.append(
-                stage.run_results(run_board, number, profiles=profiles, sizes=known_sizes)
+                stage.run_results(
+                    run_board,
+                    number,
+                    profiles=profiles,
+                    sizes=known_sizes,
+                    older=run_board.runs[number].name in common.missing,
+                )
             )
             advance()
     reports = [
@@ -99,6 +116,7 @@ def compare(
         "tier": tier,
         "ties": ties,
         "cats": len(source.cats),
+        "left_out": left_out,
         "runs": results,
         "groups": reports,
         "mechanisms": [

@@ -1,5 +1,6 @@
 """Fit an ensemble on dev CATs, and write it beside the models."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +12,14 @@ from curation.scores import ensemble as stage
 from curation.scores.ensemble import Ensemble
 from curation.scores.flags import flags_of
 from curation.scores.groups import ENSEMBLE, keys
+from curation.scores.older import missing_cats, scored_cats
+from curation.scores.run_folder import RESULTS, RUN, SCORES, locked_run
 from curation.scores.runs import Run, digests, folder_name
 from curation.scores.weights import Objective
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.scores.runs import current_runs, read_runs
+from curation.steps.scores.outdated import warn_if_outdated
+from curation.steps.scores.runs import current_runs, read_runs, warn_of_older
 from curation.steps.source import Source, read_gold
 
 
@@ -39,12 +43,15 @@ class FittedEnsemble(NamedTuple):
     left_out: int
 
 
-def ensemble_splits(source: Source, dev: Sequence[Path] | None = None) -> dict[str, list[Cat]]:
+def ensemble_splits(
+    source: Source, dev: Sequence[Path] | None = None, *, reporter: Reporter = QUIET
+) -> dict[str, list[Cat]]:
     """The CATs to score and the dev CATs to fit the weights on.
 
     Args:
         source: a campaign, or the gold files to score.
         dev: with gold files: the gold files to fit on. A campaign has its own dev CATs.
+        reporter: receives a warning if the campaign's CATs are out of date.
 
     Returns:
         CATs by the name of their split: test and dev of a campaign, gold and dev of gold files.
@@ -54,6 +61,7 @@ def ensemble_splits(source: Source, dev: Sequence[Path] | None = None) -> dict[s
             source and a dev file.
     """
     if source.campaign:
+        warn_if_outdated(source, reporter)
         return {name: [c for c in source.cats if c.split == name] for name in ("test", "dev")}
     fitted_on = read_gold(dev or ())
     both = {cat.id for cat in source.cats} & {cat.id for cat in fitted_on}
@@ -95,6 +103,11 @@ def fit_ensemble(
     cats = [cat for part in splits.values() for cat in part]
     runs = current_runs(read_runs(scores, reporter=reporter), cats, reporter=reporter)
     chosen = stage.choose(runs, members)
+    warn_of_older(
+        chosen,
+        {run.name: lacks for run in chosen if (lacks := missing_cats(run, cats)).cats},
+        reporter=reporter,
+    )
     home = _home(scores, name, runs)
     if any(run.model == name for run in chosen):
         raise CurationError(
@@ -110,10 +123,11 @@ def fit_ensemble(
         ties=ties,
         seed=seed,
         left_out=len(left_out),
+        left_out_cats=[cat.id for cat in left_out],
     )
     rule = stage.folder(about)
     results = stage.split_results(splits, values, model=f"{name}, {rule}", ties=ties)
-    _write(home / rule, about, values, results, cats, ties)
+    about = _write(home / rule, about, values, results, cats, ties)
     if not keys(Run(name, rule, about["variant"], {}, about), {}):
         reporter.warn(
             "the members share no profile and no rules, so compare does not rank this ensemble"
@@ -140,7 +154,8 @@ def _write(
     results: Mapping[str, Any],
     cats: Sequence[Cat],
     ties: Ties,
-) -> None:
+) -> dict[str, Any]:
+    """Write an ensemble's files, and return the content of its ``run.json``."""
     asked = digests(cats, variant=about["variant"])
     kinds = {association.id: cat.kind for cat in cats for association in cat.associations}
     lines = [
@@ -155,15 +170,17 @@ def _write(
         )
         for association, value in values.items()
     ]
-    report = {"run": about, "ties": ties, "splits": results}
-    files = {
-        "scores.jsonl": b"".join(lines),
-        "run.json": dump_json(about),
-        "results.json": dump_json(report),
-    }
-    for file_name, content in files.items():
-        with writing(folder / file_name) as file:
-            file.write(content)
+    scores = b"".join(lines)
+    about = {**about, "scores_sha256": hashlib.sha256(scores).hexdigest()}
+    report = {"run": about, "ties": ties, "of": scored_cats(cats), "splits": results}
+    # The description comes first: if the command is killed in between, the folder is known as this
+    # ensemble's, and the digest shows that its scores are still those of an earlier fit.
+    files = {RUN: dump_json(about), SCORES: scores, RESULTS: dump_json(report)}
+    with locked_run(folder):
+        for file_name, content in files.items():
+            with writing(folder / file_name) as file:
+                file.write(content)
+    return about
 
 
 def _flags(splits: Mapping[str, Any], about: Mapping[str, Any]) -> list[str]:

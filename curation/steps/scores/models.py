@@ -21,7 +21,7 @@ class ScoredModel(NamedTuple):
         job: the model, its rules and its folder.
         counts: associations ``scored`` now, scored ``before``, and ``refused``.
         report: ``{"run", "ties", "splits": {split: results}, "left_out": {split: CATs}}``; results
-            are those of ``metrics.results``.
+            are those of ``metrics.results``. If all CATs are shown, ``of`` says which they are.
     """
 
     job: Job

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from curation.scores import published as stage
+from curation.scores.older import missing_cats
 from curation.scores.printed import Printed, models
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.scores.runs import read_runs
+from curation.steps.scores.runs import current_runs, read_runs, warn_of_older
 from curation.steps.source import Source
 
 
@@ -43,6 +44,14 @@ def beside_printed(
         CurationError: there are no runs, or a target is not one of StereoSet's terms.
     """
     runs = read_runs(scores, predictions, reporter=reporter)
+    runs = current_runs(runs, source.cats, reporter=reporter)
+    older = {
+        run.name: lacks
+        for part in stage.by_split(source.cats, split=split).values()
+        for run in runs
+        if (lacks := missing_cats(run, part)).cats
+    }
+    warn_of_older(runs, older, reporter=reporter)
     cats = source.in_tier(tier, reporter).cats
     pairs = stage.beside(
         rows,
@@ -50,6 +59,7 @@ def beside_printed(
         runs,
         whole=stage.by_split(source.cats, split=split),
         ties=ties,
+        older=older.keys(),
         skipped=reporter.warn,
     )
     others = sorted({run.model for run in runs if stage.printed_name(run) is None})

@@ -1,0 +1,147 @@
+"""Runs that are of older CATs: they lack CATs that were added or changed later."""
+
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from curation.files import CurationError
+from curation.models.rules import profiles_of
+from curation.records import Cat
+from curation.scores.groups import ENSEMBLE
+from curation.scores.runs import Run
+
+
+def cats_digest(cats: Sequence[Cat]) -> str:
+    """The sha256 of everything in the CATs that a run's results depend on.
+
+    That is their texts and gold labels, and their kinds, domains, targets and splits. The order of
+    the CATs does not count.
+    """
+    rows = sorted(
+        orjson.dumps(
+            [
+                *(cat.id, cat.kind, cat.domain, cat.target, cat.split, cat.context),
+                sorted((a.id, a.sentence, a.gold) for a in cat.associations),
+            ]
+        )
+        for cat in cats
+    )
+    return hashlib.sha256(b"\n".join(rows)).hexdigest()
+
+
+def scored_cats(cats: Sequence[Cat]) -> dict[str, Any]:
+    """What ``results.json`` says about the CATs that it is of: ``{"cats", "sha256"}``."""
+    return {"cats": len(cats), "sha256": cats_digest(cats)}
+
+
+class Missing(NamedTuple):
+    """The CATs that a run has no score and no refusal of, and the number of CATs of its kinds.
+
+    Kinds of which it has no score at all do not count.
+    """
+
+    cats: frozenset[str]
+    of: int
+
+
+def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
+    """The CATs that a run was not scored on, although it has others of the same kind.
+
+    Of predictions it is not known what was asked, so they miss none. The same holds for an
+    ensemble that was made by an earlier version and left CATs out.
+
+    Args:
+        run: from ``runs.current``.
+        cats: the CATs.
+    """
+    left_out = run.about.get("left_out_cats")
+    if run.refused is None or (left_out is None and run.about.get("left_out")):
+        return Missing(frozenset(), 0)
+    known, excused = {*run.scores, *run.refused}, set(left_out or ())
+    kinds = {cat.kind for cat in cats if any(a.id in run.scores for a in cat.associations)}
+    own = [cat for cat in cats if cat.kind in kinds]
+    none = (
+        cat.id
+        for cat in own
+        if cat.id not in excused and any(a.id not in known for a in cat.associations)
+    )
+    return Missing(frozenset(none), len(own))
+
+
+class Common(NamedTuple):
+    """Runs that can be compared, and the CATs to compare them on.
+
+    Attributes:
+        cats: the CATs that none of the runs lacks.
+        runs: the runs, without those that are left out.
+        missing: of each run that lacks CATs, by its name.
+        left_out: the names of the runs that are left out, because they lack more than half.
+    """
+
+    cats: list[Cat]
+    runs: list[Run]
+    missing: dict[str, Missing]
+    left_out: list[str]
+
+
+def common(cats: Sequence[Cat], runs: Sequence[Run]) -> Common:
+    """The CATs on which runs can be compared, if some of the runs are of older CATs.
+
+    A run that lacks more than half of the CATs is left out, unless all do: its scoring has probably
+    not ended. CATs that another run lacks are left out for all runs.
+
+    Args:
+        cats: the CATs.
+        runs: from ``runs.current``.
+
+    Raises:
+        CurationError: no CAT is left.
+    """
+    found = {run.name: missing_cats(run, cats) for run in runs}
+    most = {name for name, lacks in found.items() if len(lacks.cats) > lacks.of / 2}
+    ids = {a.id for cat in cats for a in cat.associations}
+    if not any(run.name not in most and not ids.isdisjoint(run.scores) for run in runs):
+        most = set()
+    kept = [run for run in runs if run.name not in most]
+    gone = {cat for run in kept for cat in found[run.name].cats}
+    left = [cat for cat in cats if cat.id not in gone]
+    if cats and not left:
+        raise CurationError(
+            f"the runs have none of these {len(cats)} CATs in common", "score the models again"
+        )
+    some = {name: lacks for name, lacks in found.items() if lacks.cats}
+    return Common(left, kept, some, [run.name for run in runs if run.name in most])
+
+
+def again(about: Mapping[str, Any]) -> str:
+    """The command that scores a model, or fits an ensemble, again.
+
+    Args:
+        about: the content of its ``run.json``. It does not have the folder of a model, so the
+            command has the model's name.
+
+    >>> again({"model": "small", "family": "causal", "rules": {"intersentence": "nsp"}})
+    'curation scores models small --rule nsp'
+    """
+    model = str(about.get("model") or "MODEL")
+    words = ["curation", "scores"]
+    if about.get("family") == ENSEMBLE:
+        words += ["ensemble", *map(str, about.get("members") or ()), "--name", model]
+        for option in ("objective", "ties", "seed"):
+            words += [f"--{option}", str(about[option])] if option in about else []
+        return shlex.join(words)
+    words += ["models", model]
+    rules = dict(about.get("rules") or {})
+    profiles = profiles_of(str(about.get("family", "")), rules)
+    if len(set(rules.values())) == 1 and "default" not in profiles:
+        words += ["--rule", next(iter(rules.values()))]
+    elif profiles and "default" not in profiles:
+        words += ["--profile", profiles[0]]
+    words += ["--variant", str(about["variant"])] if about.get("variant") else []
+    text = shlex.join(words)
+    text += " --nsp DIR" if about.get("nsp") else ""
+    text += " --accept-own-head" if about.get("own_head") else ""
+    return text + (" --endpoint URL" if about.get("family") == "endpoint" else "")

@@ -1,0 +1,102 @@
+"""Runs that were scored before the CATs changed are found, and are not compared on other CATs."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError
+from curation.records import Cat
+from curation.scores.older import again, cats_digest, common, missing_cats
+from curation.scores.runs import Run
+from support.boards import CATS, S, run
+
+P, Q, R, T = CATS  # intrasentence, but for Q
+
+
+def of(name: str, *cats: Cat, refused: Any = (), **about: Any) -> Run:
+    """A run of these CATs; predictions if ``refused`` is None."""
+    scores = run(name, **{cat.id: S for cat in cats}).scores
+    known = None if refused is None else dict.fromkeys(refused, "")
+    return Run(name, "r", "", scores, about, f"5-scores/{name}", refused=known)
+
+
+def test_the_digest_is_of_all_that_results_depend_on_and_not_of_the_order() -> None:
+    digest = cats_digest(CATS)
+    assert cats_digest(CATS[::-1]) == digest
+    assert cats_digest(CATS[1:]) != digest
+    first, *others = P.associations
+    changed = [
+        {"split": "dev"},
+        {"target": "z"},
+        {"domain": "religion"},
+        {"kind": "intersentence"},
+        {"context": "+"},
+        {"associations": (first.model_copy(update={"sentence": "other"}), *others)},
+        {"associations": (first.model_copy(update={"id": "other"}), *others)},
+    ]
+    digests = {cats_digest([P.model_copy(update=change), Q, R, T]) for change in changed}
+    assert len(digests | {digest}) == len(changed) + 1
+    shuffled = P.model_copy(update={"associations": (*others, first)})
+    assert cats_digest([shuffled, Q, R, T]) == digest
+    assert cats_digest([P.model_copy(update={"tier": 4}), Q, R, T]) == digest
+
+
+def test_a_run_lacks_cats_of_its_kinds_that_it_neither_scored_nor_refused() -> None:
+    assert missing_cats(of("m", *CATS), CATS) == (frozenset(), 4)
+    assert missing_cats(of("m", P, R), CATS) == ({"t"}, 3)  # q is of another kind
+    some = of("m", P, Q, R)
+    assert missing_cats(replace(some, refused={"ts": ""}), CATS).cats == {"t"}
+    assert not missing_cats(replace(some, refused={"ts": "", "ta": "", "tu": ""}), CATS).cats
+    assert missing_cats(of("m", P, refused=None), CATS) == (frozenset(), 0)  # predictions
+
+
+def test_an_ensemble_does_not_lack_what_its_members_lacked() -> None:
+    assert not missing_cats(of("e", P, Q, R, left_out=1, left_out_cats=["t"]), CATS).cats
+    assert missing_cats(of("e", P, Q, R, left_out=0, left_out_cats=[]), CATS).cats == {"t"}
+    assert not missing_cats(of("e", P, Q, R, left_out=1), CATS).cats  # it is not known which
+
+
+def test_runs_are_compared_on_the_cats_that_all_have() -> None:
+    whole, older = of("whole", *CATS), of("older", P, Q, R)
+    found = common(CATS, [whole, older])
+    assert (found.cats, found.left_out) == ([P, Q, R], [])
+    assert [each.name for each in found.runs] == ["whole/r", "older/r"]
+    assert {name: set(lacks.cats) for name, lacks in found.missing.items()} == {"older/r": {"t"}}
+    assert common(CATS, [whole]).cats == CATS
+
+
+def test_a_run_whose_scoring_has_hardly_begun_is_left_out() -> None:
+    whole, begun = of("whole", *CATS), of("begun", P)
+    found = common(CATS, [whole, begun])
+    assert (found.cats, found.left_out) == (CATS, ["begun/r"])
+    assert [each.name for each in found.runs] == ["whole/r"]
+    alone = common(CATS, [begun])  # there is nothing else to show
+    assert (alone.cats, alone.left_out) == ([P, Q], [])
+    with pytest.raises(CurationError, match="none of these 3 CATs in common"):
+        common([P, R, T], [of("a", P), of("b", R)])
+
+
+@pytest.mark.parametrize(
+    ("about", "command"),
+    [
+        ({"family": "causal", "rules": {"intrasentence": "ll-bos", "intersentence": "ll-bos"}},
+         "models m --rule ll-bos"),
+        ({"family": "causal",
+          "rules": {"intrasentence": "ll-bos", "intersentence": "conditional"}}, "models m"),
+        ({"family": "causal", "variant": "lower", "own_head": True,
+          "rules": {"intrasentence": "ll-acl", "intersentence": "nsp"}},
+         "models m --profile acl-ll --variant lower --accept-own-head"),
+        ({"family": "causal", "nsp": "sha256:1",
+          "rules": {"intrasentence": "ll-arxiv", "intersentence": "nsp"}},
+         "models m --profile arxiv --nsp DIR"),
+        ({"family": "endpoint", "rules": {"intrasentence": "ll-arxiv"}},
+         "models m --rule ll-arxiv --endpoint URL"),
+        ({"family": "ensemble", "members": ["a b/r", "c/r"], "objective": "icat", "ties": "half",
+          "seed": 2, "rules": {}},
+         "ensemble 'a b/r' c/r --name m --objective icat --ties half --seed 2"),
+        ({}, "models m"),
+    ],
+)  # fmt: skip
+def test_the_command_that_scores_again_is_named(about: dict[str, Any], command: str) -> None:
+    assert again({"model": "m", **about}) == f"curation scores {command}"

@@ -1,0 +1,150 @@
+"""Optional packages that come and go: what they changed is made again, and nothing good is lost."""
+
+import json
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from curation import words
+from curation.campaign import Campaign, create_campaign, open_campaign
+from curation.settings import CampaignSettings, Settings, new_id
+from curation.steps.importing import import_stereoset
+from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
+from curation.steps.reporter import Quiet
+from curation.steps.status import OUT_OF_DATE, UP_TO_DATE, read_status
+from support.scored import CATS, write_gold
+
+STEPS = ("statistics", "sentiment", "keywords")
+SLOW = ("simplemma", "lemminflect", "faker", "better_profanity")  # take seconds to load
+
+
+class Warned(Quiet):
+    """Keeps warnings."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+def forget() -> None:
+    """Forget what was read from packages, as a new process would."""
+    words.frequencies.cache_clear()
+    words._lemmatizer.cache_clear()
+    words._lemma.cache_clear()
+
+
+@pytest.fixture
+def block(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes imports fail, as if the packages were not installed."""
+
+    def block(*modules: str) -> None:
+        parts = [n for n in sys.modules if n.startswith(tuple(f"{name}." for name in modules))]
+        for name in (*modules, *parts):
+            monkeypatch.setitem(sys.modules, name, None)
+        forget()
+
+    yield block
+    forget()
+
+
+def measured(folder: Path, language: str, *steps: str) -> Campaign:
+    """A campaign of published items, with these steps up to date."""
+    settings = Settings(campaign=CampaignSettings(id=new_id(), language=language))
+    domains = dict.fromkeys(("craft", "sport"), settings.domains["profession"])
+    settings = settings.model_copy(update={"domains": domains})
+    campaign = create_campaign(folder, settings)
+    gold = write_gold(folder / "gold.json", CATS[:8])
+    content = json.loads(gold.read_bytes())
+    for items in content["data"].values():
+        for item in items:
+            for sentence in item["sentences"]:
+                label = sentence["gold_label"]
+                sentence["labels"] = [{"label": label, "human_id": f"h{n}"} for n in range(5)]
+    gold.write_text(json.dumps(content), "utf-8")
+    import_stereoset(campaign, gold)
+    with campaign.lock():
+        bring_up_to_date(campaign, *steps)
+    return open_campaign(folder)
+
+
+def reports(campaign: Campaign) -> dict[str, Any]:
+    return {
+        name: json.loads((campaign.measures / f"{name}.json").read_bytes())
+        for name in ("sentiment", "keywords")
+    }
+
+
+def states(campaign: Campaign) -> dict[str, str]:
+    return {step.step: step.state for step in read_status(campaign).steps if step.step in STEPS}
+
+
+def test_what_was_not_checked_is_checked_once_the_package_is_there(
+    tmp_path: Path, block: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block("wordfreq", "vaderSentiment", *SLOW)
+    campaign = measured(tmp_path / "c", "en", *STEPS)
+    before = reports(campaign)
+    assert before["sentiment"]["not_checked"].keys() == {"sentiment"}
+    assert before["keywords"]["not_checked"].keys() == {"keywords"}
+    assert set(states(campaign).values()) == {UP_TO_DATE}
+    monkeypatch.undo()  # as pip install does
+    block(*SLOW)
+    assert states(campaign)["sentiment"] == states(campaign)["keywords"] == OUT_OF_DATE
+    with campaign.lock():
+        bring_up_to_date(campaign, *STEPS)
+    after = reports(campaign)
+    assert after["sentiment"]["not_checked"] == after["keywords"]["not_checked"] == {}
+
+
+def test_results_stay_when_a_package_is_removed_until_their_input_changes(
+    tmp_path: Path, block: Any
+) -> None:
+    block(*SLOW)
+    campaign = measured(tmp_path / "c", "en", *STEPS)
+    before = reports(campaign)
+    block("wordfreq", "vaderSentiment")
+    assert set(states(campaign).values()) == {UP_TO_DATE}
+    notes = {step.step: step.note for step in read_status(campaign).steps if step.note}
+    assert notes.keys() >= {"sentiment", "keywords", "check"}
+    assert notes["sentiment"].startswith("made with vaderSentiment 3")
+    reporter = Warned()
+    with campaign.lock():
+        bring_up_to_date(campaign, *STEPS, reporter=reporter)
+    assert (reports(campaign), reporter.warnings) == (before, [])
+    path = campaign.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").replace("classes = 2", "classes = 3"), "utf-8")
+    campaign = open_campaign(campaign.root)
+    with campaign.lock():
+        bring_up_to_date(campaign, *STEPS, reporter=reporter)
+    (warning,) = reporter.warnings
+    assert warning.startswith("sentiment: the last results were made with vaderSentiment, which")
+    assert "pip install" in warning
+    assert reports(campaign)["sentiment"]["not_checked"]
+    assert reports(campaign)["keywords"] == before["keywords"]
+
+
+@pytest.mark.parametrize(
+    ("language", "modules"), [("ja", ("MeCab", "ipadic")), ("zh-TW", ("jieba",))]
+)
+def test_a_splitter_of_words_is_part_of_the_state(
+    tmp_path: Path,
+    block: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    language: str,
+    modules: tuple[str, ...],
+) -> None:
+    block(*modules)
+    campaign = measured(tmp_path / "c", language, *STEPS, "pitfalls")
+    assert all(current(campaign, BY_NAME[step]) for step in (*STEPS, "pitfalls", "check"))
+    for name in modules:  # as pip install 'wordfreq[cjk]' does
+        module = ModuleType(name)
+        module.__spec__ = ModuleSpec(name, None)
+        monkeypatch.setitem(sys.modules, name, module)
+    for step in ("statistics", "keywords", "pitfalls", "check"):
+        assert not current(campaign, BY_NAME[step]), step
