@@ -250,11 +250,13 @@ def split(text: str) -> list[str]:
     ['The baker, J. Varga, sang.', '"Loudly!"', 'Nobody minded… or so it seems.']
     >>> split("今日は晴れ。散歩に行こう！")
     ['今日は晴れ。', '散歩に行こう！']
+    >>> split("... and then it rained.")
+    ['... and then it rained.']
     """
     sentences, start = [], 0
     for end in _END.finditer(text):
         follows = _WORD.search(text, end.end())
-        before = f" {text[max(end.start() - 2, 0) : end.start()]}"[-2:]
+        before = text[max(end.start() - 2, 0) : end.start()].rjust(2)
         initial = end[0].startswith(".") and before[0].isspace() and before[1].isalpha()
         continues = follows is not None and follows[0].islower()
         if (continues or initial) and "\n" not in end[0]:
