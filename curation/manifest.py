@@ -21,6 +21,7 @@ from curation.files import (
     dump_line,
     now,
     read_bytes,
+    refuse_links,
     staging,
     sync,
     writing,
@@ -40,6 +41,7 @@ class Results:
     def lines(self, name: str, lines: Iterable[bytes]) -> None:
         """Stage a file from byte chunks."""
         place = self.folder / name
+        refuse_links(place, below=self.folder.parent)
         with staging(place) as file:
             file.writelines(lines)
         self.staged.append(place)
@@ -128,6 +130,7 @@ def run_step(
         settings: every setting that the step reads.
         inputs: the sha256 of every input, by name.
     """
+    refuse_links(folder / MANIFEST, below=folder.parent)
     folder.mkdir(parents=True, exist_ok=True)
     results = Results(folder)
     try:

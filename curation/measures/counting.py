@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from curation.engine import Engine, each_shard
-from curation.files import CurationError, digest, read_bytes, writing
+from curation.files import CurationError, digest, printable, read_bytes, writing
 from curation.measures.reading import Shard, blocks, fault, shards
 from curation.measures.tallying import Tally
 from curation.words import UNSPACED, base, words, words_of_each
@@ -100,7 +100,12 @@ def count(
             if tell:
                 tell(parts[index].size)
         files = [
-            {"file": path.name, "sha256": sha256, "bytes": path.stat().st_size, "lines": number}
+            {
+                "file": printable(path.name),
+                "sha256": sha256,
+                "bytes": path.stat().st_size,
+                "lines": number,
+            }
             for path, sha256, number in zip(paths, digests, lines, strict=True)
         ]
     for path, total in zip(paths, tokens, strict=True):

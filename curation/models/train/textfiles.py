@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, digest
+from curation.files import CurationError, digest, printable
 
 _COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}
 
@@ -85,9 +85,9 @@ def described(path: Path, files: Sequence[Path]) -> dict[str, Any]:
     """
     size = sum(file.stat().st_size for file in files)
     if not path.is_dir():
-        return {"file": path.name, "sha256": digest(path), "bytes": size}
+        return {"file": printable(path.name), "sha256": digest(path), "bytes": size}
     listed = hashlib.sha256()
     for file in files:
         listed.update(f"{digest(file)}  {file.relative_to(path).as_posix()}\n".encode())
-    name = path.resolve().name
+    name = printable(path.resolve().name)
     return {"file": name, "sha256": listed.hexdigest(), "bytes": size, "files": len(files)}
