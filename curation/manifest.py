@@ -29,6 +29,9 @@ from curation.files import (
 from curation.records import Manifest, Record, StepRun
 
 MANIFEST = "manifest.json"
+SEGMENTS = "segments.json"
+"""The raw answers that a folder's results were made from, with their sha256. The file is kept apart
+from the manifest, so that a lost raw answer is noticed after a damaged manifest was deleted."""
 
 
 class Results:
@@ -77,7 +80,7 @@ def read_manifest(folder: Path) -> Manifest:
     """A folder's manifest; an empty manifest if there is no file yet.
 
     Raises:
-        CurationError: the file is not a valid manifest.
+        CurationError: the file is not a valid manifest; the message names the step and the field.
     """
     path = folder / MANIFEST
     if not path.exists():
@@ -85,10 +88,22 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(read_bytes(path))
     except ValidationError as error:
+        first = error.errors()[0]
+        _, step, *field = map(str, (*first["loc"], "", "")[: max(len(first["loc"]), 2)])
+        where = f", step {step!r}" if step else ""
+        where += f", field {'.'.join(field)!r}" if field else ""
         raise CurationError(
-            f"{path}: not a valid manifest: {error.errors()[0]['msg']}",
-            "delete the file; the steps will run again",
+            f"{path}{where}: not a valid manifest: {first['msg']}", _fix(folder)
         ) from None
+
+
+def _fix(folder: Path) -> str:
+    if any(folder.glob("*/raw")) and not (folder / SEGMENTS).exists():  # of an earlier version
+        return (
+            "put the file back from a backup or from version control; if there is none, make sure "
+            "that no file of raw/ is missing, then delete it"
+        )
+    return "delete the file; the steps will run again"
 
 
 def is_current(

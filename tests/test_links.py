@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conftest import Run
+
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, beside, dump_json, open_plain, sweep, writing
 from curation.manifest import Results, run_step
@@ -170,9 +170,10 @@ def test_a_command_with_a_name_that_is_not_utf_8_takes_the_lock(
     monkeypatch.setattr("sys.argv", ["curation", "import", "answers", f"{ODD}.csv"])
     with campaign.lock():
         holder = (campaign.root / ".lock-holder").read_bytes()
-        with pytest.raises(CurationError, match="in use by"), Campaign(
-            campaign.root, campaign.settings
-        ).lock():
+        with (
+            pytest.raises(CurationError, match="in use by"),
+            Campaign(campaign.root, campaign.settings).lock(),
+        ):
             pass
     holder.decode()
 
