@@ -276,8 +276,8 @@ def beside(path: Path) -> Path:
 def refuse_links(path: Path, *, below: Path) -> None:
     """Refuse to write to a symbolic link, or into a folder below ``below`` that is one.
 
-    Whoever sends a campaign could otherwise choose which file of yours is written to. Reading
-    through links is allowed.
+    Otherwise people who send you a campaign could choose which of your files is written to.
+    Reading through links is allowed.
 
     Raises:
         CurationError: the path, or a folder on the way to it, is a link.

@@ -254,7 +254,8 @@ def fault(shard: Shard) -> NoReturn:
     row = _row(shard)
     with ExitStack() as stack:
         file = stack.enter_context(opened(shard))
-        for number, line in _pieces(file if shard.packed else stack.enter_context(_buffered(file))):
+        lines = file if shard.packed else stack.enter_context(_buffered(file))
+        for number, line in _pieces(lines, LONGEST if shard.form == "jsonl" else BLOCK):
             where = f"{shard.name} line {number}"
             if b"\0" in line:
                 raise CurationError(f"{where}: not text", f"name files of type {FORMS}, in UTF-8")
@@ -285,12 +286,12 @@ def _buffered(file: Any) -> Any:
     return open(file.fileno(), "rb", closefd=False)
 
 
-def _pieces(file: Any) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file with their numbers; very long ones in pieces of whole characters."""
+def _pieces(file: Any, size: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers; long ones in pieces of whole characters."""
     number, rest = 1, b""
-    while piece := file.readline(LONGEST):
+    while piece := file.readline(size):
         piece, rest = rest + piece, b""
-        for back in range(1, 5 if len(piece) >= LONGEST and piece[-1] != _BREAK else 1):
+        for back in range(1, 5 if len(piece) >= size and piece[-1] != _BREAK else 1):
             if piece[-back] >= 0xC0:  # the first byte of a character
                 piece, rest = piece[:-back], piece[-back:]
             if piece[-1] < 0x80 or rest:
