@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from curation.files import CurationError, now, writing
+from curation.files import CurationError, now, printable, refuse_links, writing
 from curation.leftovers import sweep
 from curation.settings import Settings, read_settings, settings_text
 
@@ -60,15 +60,25 @@ class Campaign:
         return self.root / "7-release"
 
     def round_names(self) -> list[str]:
-        """The names of the rounds that have answers: raw answers, or items made from them."""
+        """The names of the rounds that have answers: raw answers, or items made from them.
+
+        Raises:
+            CurationError: a folder's name is not UTF-8.
+        """
         raw = (path.parents[1].name for path in self.rounds.glob("*/raw/*.jsonl"))
         made = (path.parent.name for path in self.rounds.glob("*/items.jsonl"))
-        return sorted({*raw, *made})
+        names = sorted({*raw, *made})
+        for name in names:
+            if name != printable(name):
+                raise CurationError(
+                    f"{self.rounds / name}: the name of this folder is not UTF-8", "rename it"
+                )
+        return names
 
     def relative(self, path: Path) -> str:
         """A path as in manifests: relative to the campaign's folder if it is inside it."""
         inside = path.is_relative_to(self.root)
-        return (path.relative_to(self.root) if inside else path).as_posix()
+        return printable((path.relative_to(self.root) if inside else path).as_posix())
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -78,13 +88,19 @@ class Campaign:
         it takes the lock itself. The lock cannot be taken twice, not even by the same process.
 
         Raises:
-            CurationError: another command has the lock; the message says which, and since when.
+            CurationError: another command has the lock (the message says which, and since when), or
+                a folder to write to is a link.
         """
         lock, holder = FileLock(self.root / ".lock"), self.root / ".lock-holder"
+        self._refuse_links()
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            who = holder.read_text("utf-8").strip() if holder.exists() else "another command"
+            who = (
+                holder.read_text("utf-8", "replace").strip()
+                if holder.exists()
+                else "another command"
+            )
             raise CurationError(
                 f"{self.root}: in use by {who}", "wait until it has ended, then run this again"
             ) from None
@@ -105,6 +121,18 @@ class Campaign:
             finally:  # also if the command is interrupted just now
                 holder.unlink(missing_ok=True)
                 lock.release()
+
+    def _refuse_links(self) -> None:
+        """Refuse links in place of the folders that commands write to, and of the lock.
+
+        Raw answers may be behind a link, because they are read more often than written:
+        ``archive.deliver`` checks their folder. The campaign's folder itself may be a link.
+        """
+        runs = (path for depth in ("*", "*/*") for path in self.scores.glob(depth))
+        stages = (self.terms, self.rounds, self.decisions, self.measures, self.scores)
+        folders = (*stages, self.releases, *self.rounds.glob("*"), *runs)
+        for path in (self.root / ".lock", *folders):
+            refuse_links(path, below=self.root)
 
 
 def open_campaign(root: Path) -> Campaign:

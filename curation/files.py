@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_type_hints
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from curation.addresses import hide_secrets
+from curation.columns import Column
 from curation.leftovers import beside
 from curation.records import Record
 
@@ -240,7 +241,7 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
     }
     names = checks.keys()
     defaults = {n: f.get_default() for n, f in record.model_fields.items()}
-    columns = {name: _Column(name, field.annotation) for name, field in record.model_fields.items()}
+    columns = {name: Column(name, field.annotation) for name, field in record.model_fields.items()}
     for path, first, lines in ((p, *chunk) for p in paths for chunk in _lines(p)):
         values: dict[str, list[Any]] = {}
         try:
@@ -259,40 +260,6 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
     return pd.DataFrame({name: column.whole() for name, column in columns.items()})
 
 
-class _Column:
-    """A growing column of a table; each distinct text is stored once, with codes for the rows."""
-
-    def __init__(self, name: str, annotation: Any) -> None:
-        self.is_id = name == "id"
-        self.plain = self.is_id or annotation in (bool, int, float, float | None)
-        self.number = annotation in (float, float | None)
-        self.values: list[Any] = []
-        self.codes: list[Any] = []
-        self.code_of: dict[str | None, int] = {None: -1}
-
-    def add(self, values: list[Any]) -> None:
-        if self.plain:
-            self.values += values
-            return
-        import numpy as np
-
-        known = self.code_of
-        codes = (known.setdefault(value, len(known) - 1) for value in values)
-        self.codes.append(np.fromiter(codes, dtype=np.int32, count=len(values)))
-
-    def whole(self) -> Any:
-        import numpy as np
-        import pandas as pd
-
-        if self.number:
-            return np.array(self.values, dtype=float)  # None becomes NaN
-        if self.plain:
-            return pd.Series(self.values, dtype=object if self.is_id else None)
-        texts = pd.Index(list(self.code_of)[1:], dtype=object)
-        codes = np.concatenate(self.codes) if self.codes else np.array([], dtype=np.int32)
-        return pd.Categorical.from_codes(codes, texts)
-
-
 # --- writing --------------------------------------------------------------------------------
 
 
@@ -305,6 +272,38 @@ def digest(path: Path) -> str | None:
         return None
 
 
+def refuse_links(path: Path, *, below: Path) -> None:
+    """Refuse to write to a symbolic link, or into a folder below ``below`` that is one.
+
+    Otherwise people who send you a campaign could choose which of your files is written to.
+    Reading through links is allowed.
+
+    Raises:
+        CurationError: the path, or a folder on the way to it, is a link.
+    """
+    for part in (path, *path.parents):
+        if part == below:
+            return
+        if part.is_symlink():
+            raise CurationError(
+                f"{part}: is a link, and nothing is written through links",
+                "replace it by the file or folder that it names, or delete it",
+            )
+
+
+def open_plain(path: Path, mode: Literal["rb+", "ab"]) -> Any:
+    """Open a file to change it or to append to it, without a buffer; never through a link.
+
+    Raises:
+        CurationError: the file is a link.
+    """
+    refuse_links(path, below=path.parent)
+    no_link = getattr(os, "O_NOFOLLOW", 0)
+    return open(  # Path.open has no opener
+        path, mode, buffering=0, opener=lambda name, flags: os.open(name, flags | no_link, 0o666)
+    )
+
+
 @contextmanager
 def staging(path: Path, *, private: bool = False) -> Iterator[Any]:
     """Write a file under a temporary name; an incomplete file is deleted.
@@ -312,11 +311,16 @@ def staging(path: Path, *, private: bool = False) -> Iterator[Any]:
     Args:
         path: the file.
         private: only its owner may read the file.
+
+    Raises:
+        CurationError: the file is a link.
     """
+    refuse_links(path, below=path.parent)
     hidden = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with hidden.open("wb") as file:
+        hidden.unlink(missing_ok=True)
+        with hidden.open("xb") as file:  # never into a file or a link that somebody put there
             if private:
                 os.fchmod(file.fileno(), 0o600)
             yield file
@@ -358,7 +362,21 @@ def dump_line(record: Record) -> bytes:
 
 def dump_json(content: Any) -> bytes:
     """Plain data as indented JSON; NaN and infinity become null."""
-    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS) + b"\n"
+    options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+    try:
+        return orjson.dumps(content, option=options) + b"\n"
+    except orjson.JSONEncodeError:  # a file name that is not UTF-8
+        text = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+        return orjson.dumps(json.loads(text), option=options) + b"\n"
+
+
+def printable(text: str) -> str:
+    r"""A text, such as a file name, with bytes that are not UTF-8 as escapes.
+
+    >>> printable(os.fsdecode(b"caf\xe9")) == r"caf\udce9"
+    True
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 # --- schemas --------------------------------------------------------------------------------

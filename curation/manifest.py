@@ -21,6 +21,7 @@ from curation.files import (
     dump_line,
     now,
     read_bytes,
+    refuse_links,
     staging,
     sync,
     writing,
@@ -29,6 +30,9 @@ from curation.leftovers import beside
 from curation.records import Manifest, Record, StepRun
 
 MANIFEST = "manifest.json"
+SEGMENTS = "segments.json"
+"""The raw answers that a folder's results were made from, with their sha256. The file is kept apart
+from the manifest, so that a lost raw answer is noticed after a damaged manifest was deleted."""
 
 
 class Results:
@@ -42,6 +46,7 @@ class Results:
     def lines(self, name: str, lines: Iterable[bytes], *, private: bool = False) -> None:
         """Stage a file from byte chunks; a ``private`` one can be read by its owner alone."""
         place = self.folder / name
+        refuse_links(place, below=self.folder.parent)
         self.staged.append(place)
         with staging(place, private=private) as file:
             file.writelines(lines)
@@ -124,7 +129,7 @@ def read_manifest(folder: Path) -> Manifest:
     """A folder's manifest; an empty manifest if there is no file yet.
 
     Raises:
-        CurationError: the file is not a valid manifest.
+        CurationError: the file is not a valid manifest; the message names the step and the field.
     """
     path = folder / MANIFEST
     if not path.exists():
@@ -132,10 +137,22 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(read_bytes(path))
     except ValidationError as error:
+        first = error.errors()[0]
+        _, step, *field = map(str, (*first["loc"], "", "")[: max(len(first["loc"]), 2)])
+        where = f", step {step!r}" if step else ""
+        where += f", field {'.'.join(field)!r}" if field else ""
         raise CurationError(
-            f"{path}: not a valid manifest: {error.errors()[0]['msg']}",
-            "delete the file; the steps will run again",
+            f"{path}{where}: not a valid manifest: {first['msg']}", _fix(folder)
         ) from None
+
+
+def _fix(folder: Path) -> str:
+    if any(folder.glob("*/raw")) and not (folder / SEGMENTS).exists():  # of an earlier version
+        return (
+            "put the file back from a backup or from version control; if there is none, make sure "
+            "that no file of raw/ is missing, then delete it"
+        )
+    return "delete the file; the steps will run again"
 
 
 def is_current(
@@ -177,6 +194,7 @@ def run_step(
         settings: every setting that the step reads.
         inputs: the sha256 of every input, by name.
     """
+    refuse_links(folder / MANIFEST, below=folder.parent)
     folder.mkdir(parents=True, exist_ok=True)
     results = Results(folder)
     try:

@@ -26,8 +26,8 @@ Severity = Literal["block", "warn", "note"]
 SplitName = Literal["dev", "test"]
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Text = Annotated[str, StringConstraints(min_length=1)]
-Qid = Annotated[str, StringConstraints(pattern=r"^Q[1-9]\d*$")]
-Property = Annotated[str, StringConstraints(pattern=r"^P[1-9]\d*$")]
+Qid = Annotated[str, StringConstraints(pattern=r"^Q[1-9]\d*$", max_length=20)]
+Property = Annotated[str, StringConstraints(pattern=r"^P[1-9]\d*$", max_length=20)]
 Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

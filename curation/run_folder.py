@@ -14,7 +14,15 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from curation.files import CurationError, dump_json, now, read_json, writing
+from curation.files import (
+    CurationError,
+    dump_json,
+    now,
+    open_plain,
+    read_json,
+    refuse_links,
+    writing,
+)
 
 LOCK, SUPERSEDED = ".lock", "superseded"
 
@@ -27,7 +35,12 @@ def locked(folder: Path, busy: CurationError, *, name: str = LOCK) -> Iterator[N
         folder: the folder.
         busy: raised if another command holds the lock.
         name: the file name of the lock.
+
+    Raises:
+        CurationError: another command holds the lock, or a file in the folder is a link.
     """
+    for path in (folder / name, *folder.iterdir()):
+        refuse_links(path, below=folder)
     lock = FileLock(folder / name)
     try:
         lock.acquire(timeout=0)
@@ -86,7 +99,7 @@ def cut_half_line(path: Path) -> None:
     """Remove the half line that a killed command left at the end of a file, if the file exists."""
     if not path.exists():
         return
-    with path.open("rb+") as file:
+    with open_plain(path, "rb+") as file:
         content = file.read()
         if content and not content.endswith(b"\n"):
             file.truncate(content.rfind(b"\n") + 1)
@@ -100,7 +113,7 @@ def append_lines(path: Path, lines: Sequence[bytes]) -> None:
     """
     if not lines:
         return
-    with path.open("ab", buffering=0) as file:
+    with open_plain(path, "ab") as file:
         before, left = file.tell(), memoryview(b"".join(lines))
         try:
             while left:

@@ -4,28 +4,39 @@ import difflib
 import json
 import re
 import secrets
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic import model_validator as check_model
 
 from curation.files import CurationError, read_text
 from curation.records import Property, Qid
+from curation.small_files import line_of, read_toml
 
 Name = Annotated[
     str, StringConstraints(pattern=r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$", max_length=100)
 ]
 RoundName = Annotated[str, StringConstraints(pattern=r"^\w[\w-]*$", max_length=100)]
-LanguageCode = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
+LanguageCode = Annotated[
+    str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$", max_length=35)
+]
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*$", max_length=40)]
+
+Words = Annotated[str, StringConstraints(max_length=300)]
+Place = Annotated[str, StringConstraints(max_length=4000)]  # a path, a URL or a name on the hub
+Count = Annotated[int, Field(le=1_000_000_000)]
+Few = Annotated[int, Field(le=1000)]  # items on a term, people, votes
+Seconds = Annotated[float, Field(le=86_400)]  # at most a day
+Amount = Annotated[float, Field(le=1_000_000_000)]
+T = TypeVar("T")
+Many = Annotated[tuple[T, ...], Field(max_length=100_000)]
 
 
 class Section(BaseModel):
     """One table of ``campaign.toml``."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class CampaignSettings(Section):
@@ -41,7 +52,8 @@ class CampaignSettings(Section):
     name: Annotated[Name, Field(description="name of the benchmark, as published")] = "My benchmark"
     language: Annotated[LanguageCode, Field(description="language code of the texts")] = "en"
     seed: Annotated[
-        int, Field(ge=0, description="seed of all random draws; same seed, same results")
+        int,
+        Field(ge=0, lt=1 << 63, description="seed of all random draws; same seed, same results"),
     ] = 1
 
 
@@ -49,24 +61,25 @@ class TermSettings(Section):
     """Where target terms come from."""
 
     contact: Annotated[
-        str, Field(description="your e-mail address or web page, which Wikidata requires")
+        Words, Field(description="your e-mail address or web page, which Wikidata requires")
     ] = ""
     endpoint: Annotated[
-        str, Field(min_length=1, description="query service: wdqs, qlever, or a URL")
+        Place, Field(min_length=1, description="query service: wdqs, qlever, or a URL")
     ] = "wdqs"
     fallbacks: Annotated[
-        tuple[LanguageCode, ...],
+        Many[LanguageCode],
         Field(description="languages whose labels are shown, but not used, if one is missing"),
     ] = ("en",)
     least: Annotated[
-        int, Field(ge=1, description="items stated by fewer subjects are counted but not looked up")
+        Count,
+        Field(ge=1, description="items stated by fewer subjects are counted but not looked up"),
     ] = 5
     head: Annotated[
         Literal["auto", "last", "first", "none"],
         Field(description="position of a label's head word; auto: by language"),
     ] = "auto"
     generic: Annotated[
-        tuple[Qid, ...], Field(description="items too general to be a term, such as Q5 (human)")
+        Many[Qid], Field(description="items too general to be a term, such as Q5 (human)")
     ] = ("Q5", "Q35120", "Q215627", "Q488383")
 
 
@@ -74,18 +87,20 @@ class DomainSettings(Section):
     """One kind of group: the sources of its terms, and which of them are kept."""
 
     properties: Annotated[
-        tuple[Property, ...],
+        Many[Property],
         Field(description="Wikidata properties whose objects become terms; empty: none"),
     ] = ()
     population: Annotated[
-        tuple[Annotated[str, StringConstraints(pattern=r"^P[1-9]\d*=Q[1-9]\d*$")], ...],
-        Field(description='people whose statements count, as "P27=Q252" (citizens of Indonesia)'),
+        Many[Annotated[str, StringConstraints(pattern=r"^P[1-9]\d*=Q[1-9]\d*$", max_length=40)]],
+        Field(
+            description='people whose statements count, as "P27=Q252" (citizens of Indonesia)',
+        ),
     ] = ()
     roots: Annotated[
-        tuple[Qid, ...], Field(description="a term must be below one of these items; empty: any")
+        Many[Qid], Field(description="a term must be below one of these items; empty: any")
     ] = ()
     exclude: Annotated[
-        tuple[Qid, ...], Field(description="a term must not be one of these items or below one")
+        Many[Qid], Field(description="a term must not be one of these items or below one")
     ] = ()
     places: Annotated[bool, Field(description="allow countries and other places")] = False
     form: Annotated[
@@ -95,8 +110,10 @@ class DomainSettings(Section):
     gendered: Annotated[
         bool, Field(description="feminine and masculine forms are separate terms")
     ] = False
-    min_count: Annotated[int, Field(ge=0, description="number of statements that a term needs")] = 0
-    top: Annotated[int, Field(ge=0, description="keep this many, the most frequent; 0: all")] = 0
+    min_count: Annotated[
+        Count, Field(ge=0, description="number of statements that a term needs")
+    ] = 0
+    top: Annotated[Count, Field(ge=0, description="keep this many, the most frequent; 0: all")] = 0
     coverage: Annotated[
         float,
         Field(
@@ -110,7 +127,7 @@ class DomainSettings(Section):
         Field(description="specific terms to merge; all needs a known head word, else as rare"),
     ] = "rare"
     words: Annotated[
-        tuple[Annotated[str, StringConstraints(pattern=r"^[^/\\]+$")], ...],
+        Many[Annotated[str, StringConstraints(pattern=r"^[^/\\]+$", max_length=250)]],
         Field(description="word lists, in 1-terms/ or included in the tool"),
     ] = ()
 
@@ -147,8 +164,8 @@ Race has nationality (P27) and ethnic group (P172), because StereoSet's target t
 class RoundSettings(Section):
     """The tasks for people, and the answers that are accepted."""
 
-    items: Annotated[int, Field(ge=1, description="items to write for each term, of each kind")] = 5
-    reviewers: Annotated[int, Field(ge=1, description="number of reviewers of each term")] = 3
+    items: Annotated[Few, Field(ge=1, description="items to write for each term, of each kind")] = 5
+    reviewers: Annotated[Few, Field(ge=1, description="number of reviewers of each term")] = 3
     labels: Annotated[
         Literal["all", "needed"],
         Field(description="all: every item gets all labels; needed: only labels that can matter"),
@@ -158,19 +175,19 @@ class RoundSettings(Section):
         Field(gt=0, le=1, description="with needed: share of items that get all labels anyway"),
     ] = 0.15
     per_person: Annotated[
-        int, Field(ge=0, description="answers of a person in a round at most; 0: no limit")
+        Count, Field(ge=0, description="answers of a person in a round at most; 0: no limit")
     ] = 0
     per_term: Annotated[
-        int, Field(ge=0, description="answers of a person on a term in a round at most; 0: any")
+        Count, Field(ge=0, description="answers of a person on a term in a round at most; 0: any")
     ] = 0
     consent: Annotated[
         bool, Field(description="refuse answers of people who have not consented")
     ] = True
     write_seconds: Annotated[
-        float, Field(ge=0, description="an item written in fewer seconds is refused")
+        Seconds, Field(ge=0, description="an item written in fewer seconds is refused")
     ] = 10.0
     label_seconds: Annotated[
-        float, Field(ge=0, description="labels given in fewer seconds are refused")
+        Seconds, Field(ge=0, description="labels given in fewer seconds are refused")
     ] = 3.0
     near: Annotated[
         float,
@@ -183,18 +200,18 @@ class RoundSettings(Section):
     keep_deleted: Annotated[
         bool, Field(description="count answers that were deleted on the platform")
     ] = False
-    pay_review: Annotated[float, Field(ge=0, description="pay for a review of a term")] = 0.0
-    pay_write: Annotated[float, Field(ge=0, description="pay for an item")] = 0.0
-    pay_label: Annotated[float, Field(ge=0, description="pay for one item's labels")] = 0.0
-    currency: Annotated[str, Field(description="currency of the pay")] = "USD"
+    pay_review: Annotated[Amount, Field(ge=0, description="pay for a review of a term")] = 0.0
+    pay_write: Annotated[Amount, Field(ge=0, description="pay for an item")] = 0.0
+    pay_label: Annotated[Amount, Field(ge=0, description="pay for one item's labels")] = 0.0
+    currency: Annotated[Words, Field(description="currency of the pay")] = "USD"
 
 
 class DecisionSettings(Section):
     """The rules by which an item becomes a CAT."""
 
-    needed: Annotated[int, Field(ge=1, description="votes that a gold label needs")] = 3
+    needed: Annotated[Few, Field(ge=1, description="votes that a gold label needs")] = 3
     of: Annotated[
-        int, Field(ge=1, description="labels that count for an association: the first submitted")
+        Few, Field(ge=1, description="labels that count for an association: the first submitted")
     ] = 5
     count_writer: Annotated[
         bool, Field(description="the writer's intent counts as the first of these labels")
@@ -207,10 +224,10 @@ class DecisionSettings(Section):
         Field(description="count an annotator's second label on an association (as StereoSet did)"),
     ] = False
     rounds: Annotated[
-        tuple[str, ...], Field(description="rounds whose labels count; empty: all of them")
+        Many[Words], Field(description="rounds whose labels count; empty: all of them")
     ] = ()
     leave_out: Annotated[
-        tuple[str, ...], Field(description="ids of items that must not become CATs")
+        Many[Words], Field(description="ids of items that must not become CATs")
     ] = ()
 
     @check_model(mode="after")
@@ -224,7 +241,7 @@ class AgreementSettings(Section):
     """The report of agreement."""
 
     measures: Annotated[
-        tuple[Literal["alpha", "fleiss", "ac1"], ...],
+        Many[Literal["alpha", "fleiss", "ac1"]],
         Field(min_length=1, description="agreement measures: alpha, fleiss, ac1"),
     ] = ("alpha", "fleiss", "ac1")
     confidence: Annotated[float, Field(gt=0.5, lt=1, description="confidence of intervals")] = 0.95
@@ -250,27 +267,28 @@ class MeasureSettings(Section):
     """The measures of the collected CATs."""
 
     tokenizer: Annotated[
-        str, Field(description="model (hub or folder) whose tokens are counted too")
+        Place, Field(description="model (hub or folder) whose tokens are counted too")
     ] = ""
     sentiment: Annotated[
-        str, Field(min_length=1, description="vader, or a classifier (hub or folder)")
+        Place, Field(min_length=1, description="vader, or a classifier (hub or folder)")
     ] = "vader"
     classes: Annotated[
         Literal[2, 3],
         Field(description="2: neutral counts as positive, as in the paper; 3: neutral is separate"),
     ] = 2
     labels: Annotated[
-        tuple[str, ...],
+        Many[Words],
         Field(description="meaning of a classifier's outputs, if their names do not tell it"),
     ] = ()
     reference: Annotated[
-        str, Field(min_length=1, description="wordfreq, or a file made by curation measures count")
+        Place,
+        Field(min_length=1, description="wordfreq, or a file made by curation measures count"),
     ] = "wordfreq"
     smoothing: Annotated[
-        float, Field(gt=0, description="smoothing of simple maths; higher favours common words")
+        Amount, Field(gt=0, description="smoothing of simple maths; higher favours common words")
     ] = 10.0
-    least: Annotated[int, Field(ge=1, description="CATs in which a keyword must occur")] = 2
-    keywords: Annotated[int, Field(ge=1, description="keywords listed per group")] = 100
+    least: Annotated[Count, Field(ge=1, description="CATs in which a keyword must occur")] = 2
+    keywords: Annotated[Count, Field(ge=1, description="keywords listed per group")] = 100
 
 
 class ReleaseSettings(Section):
@@ -279,9 +297,9 @@ class ReleaseSettings(Section):
     version: Annotated[
         Version, Field(description="version; also the name of the release's folder")
     ] = "0.1.0"
-    licence: Annotated[str, Field(description="licence of the published data")] = "CC BY-SA 4.0"
+    licence: Annotated[Words, Field(description="licence of the published data")] = "CC BY-SA 4.0"
     accept: Annotated[
-        tuple[str, ...], Field(description="codes of pitfalls that must not block the release")
+        Many[Words], Field(description="codes of pitfalls that must not block the release")
     ] = ()
 
 
@@ -290,7 +308,7 @@ class Settings(Section):
 
     campaign: CampaignSettings
     terms: TermSettings = TermSettings()
-    domains: Annotated[dict[Name, DomainSettings], Field(min_length=1)] = Field(
+    domains: Annotated[dict[Name, DomainSettings], Field(min_length=1, max_length=100)] = Field(
         default_factory=lambda: {n: DomainSettings.model_validate(d) for n, d in PAPER.items()}
     )
     rounds: RoundSettings = RoundSettings()
@@ -321,11 +339,9 @@ def read_settings(path: Path) -> Settings:
         CurationError: the file is not TOML, or a setting is unknown or out of range; the message
             names the line.
     """
-    text = read_text(path)
+    content = read_toml(path, fix="see docs/settings.md for the format")
     try:
-        return Settings.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise CurationError(f"{path}: {error}", "see docs/settings.md for the format") from None
+        return Settings.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         keys = [str(key) for key in first["loc"] if key != "[key]"]
@@ -335,9 +351,8 @@ def read_settings(path: Path) -> Settings:
             message = "no such setting"
             near = difflib.get_close_matches(keys[-1], _known(keys[:-1]), 1)
             fix = f"did you mean {near[0]!r}?" if near else fix
-        raise CurationError(
-            f"{path}{_line(text, keys)}, {'.'.join(keys)}: {message}", fix
-        ) from None
+        line = line_of(read_text(path), keys, depth=2 if keys[0] == "domains" else 1)
+        raise CurationError(f"{path}{line}, {'.'.join(keys)[:200]}: {message}", fix) from None
 
 
 def _known(keys: list[str]) -> list[str]:
@@ -345,28 +360,6 @@ def _known(keys: list[str]) -> list[str]:
         return list(DomainSettings.model_fields)
     section: Any = Settings.model_fields[keys[0]].annotation if keys else Settings
     return list(section.model_fields)
-
-
-def _line(text: str, keys: list[str]) -> str:
-    """The position of a setting in the file, as « line N»."""
-    depth = 2 if keys[0] == "domains" else 1
-    table, key, section = _plain(".".join(keys[:depth])), "".join(keys[depth : depth + 1]), ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[([^\]]+)\]", line):
-            section = _plain(header.group(1))
-            if not key and section == table:
-                return f" line {number}"
-        elif (section == table and _is_key(line, key)) or (not section and _is_key(line, keys[0])):
-            return f" line {number}"
-    return ""
-
-
-def _plain(header: str) -> str:
-    return re.sub(r"[\"'\s]", "", header)
-
-
-def _is_key(line: str, key: str) -> bool:
-    return bool(re.match(rf"\s*{re.escape(key)}\s*=", line))
 
 
 def new_id() -> str:

@@ -183,6 +183,38 @@ def test_every_setting_is_documented_with_its_default(name: str, key: str, defau
     assert all(cells)
 
 
+def _limits(part: Any, key: str) -> tuple[str, str] | None:
+    """The range of a setting as the docs write it; None if it is not a number with a range."""
+    schema = part.model_json_schema()["properties"][key]
+    if schema.get("type") not in ("integer", "number") or "enum" in schema:
+        return None
+    low, high = schema.get("minimum"), schema.get("maximum")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    if below is not None and schema["type"] == "integer":
+        high, below = below - 1, None
+    return (
+        f"above {above:g}" if low is None else f"{low:g}",
+        f"below {below:g}" if high is None else f"{int(high)}",
+    )
+
+
+def test_the_ranges_of_settings_are_documented() -> None:
+    told = {
+        name: (low, high)
+        for names, low, high in rows(section(page("settings.md"), "## Ranges"))
+        for name in re.findall(r"`(.+?)`", names)
+    }
+    twice = {
+        key for _, key, _ in SETTINGS.values() if sum(k == key for _, k, _ in SETTINGS.values()) > 1
+    }
+    ranges = {
+        f"{name}.{key}" if key in twice else key: limits
+        for name, key, _ in SETTINGS.values()
+        if (limits := _limits(TABLES[name], key))
+    }
+    assert told == ranges
+
+
 def test_no_documented_setting_is_unknown() -> None:
     text = page("settings.md")
     sections = re.findall(r"^## `\[([\w.]+)\]`$", text, re.MULTILINE)

@@ -1,6 +1,8 @@
 """A step's results are written together; the manifest says how they were made."""
 
+import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +124,32 @@ def test_steps_share_a_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"", b"{", b'{"steps": {"a": 1}}', b'{"stages": {}}', b"\xff"])
 def test_a_damaged_manifest_is_an_error_with_a_fix(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "manifest.json").write_bytes(data)
-    with pytest.raises(CurationError, match=r"manifest.json: ") as caught:
+    with pytest.raises(CurationError, match=r"manifest.json[:,] ") as caught:
         read_manifest(tmp_path)
     assert caught.value.fix == "delete the file; the steps will run again"
+
+
+def test_a_damaged_manifest_names_the_step_and_the_field(tmp_path: Path) -> None:
+    run_step(tmp_path, "one", work, **STATE)
+    path = tmp_path / "manifest.json"
+    good = json.loads(path.read_bytes())
+
+    def named(change: Callable[[dict[str, Any]], object]) -> str:
+        content = copy.deepcopy(good)
+        change(content)
+        path.write_text(json.dumps(content), "utf-8")
+        with pytest.raises(CurationError) as caught:
+            read_manifest(tmp_path)
+        return caught.value.what.removeprefix(str(path))
+
+    assert named(lambda c: c.update(steps=[])).startswith(": not a valid manifest: Input should")
+    assert named(lambda c: c["steps"].update(one=1)).startswith(", step 'one': not a valid")
+    assert named(lambda c: c["steps"]["one"].pop("counts")).startswith(
+        ", step 'one', field 'counts': not a valid manifest: Field required"
+    )
+    assert named(lambda c: c["steps"]["one"]["inputs"].update(a=5)).startswith(
+        ", step 'one', field 'inputs.a': not a valid manifest: Input should be a valid string"
+    )
 
 
 def test_digests_are_by_name_and_empty_for_what_is_missing(tmp_path: Path) -> None:

@@ -1,16 +1,15 @@
 """Word lists by language: the lists that come with the tool, and a team's own."""
 
-import csv
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
-from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.files import CurationError, read_text, shipped
+from curation.files import CurationError, shipped
+from curation.small_files import read_csv
 from curation.words import UNSPACED, base
 
 COLUMNS = ("language", "list", "word")
@@ -113,16 +112,15 @@ def _shipped() -> list[tuple[str, str, str]]:
 
 
 def _rows(path: Path) -> list[tuple[str, str, str]]:
-    rows = csv.DictReader(StringIO(read_text(path), newline=""))
-    if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
+    columns, rows = read_csv(path)
+    if missing := [name for name in COLUMNS if name not in columns]:
         raise CurationError(
             f"{path}: missing column: {', '.join(missing)}",
             f"the file needs the columns {', '.join(COLUMNS)}",
         )
     entries = []
-    for row in rows:
+    for place, row in rows:
         code, name, word = (" ".join((row[column] or "").split()) for column in COLUMNS)
-        place = f"{path} line {rows.line_num}"
         if not (code and name and word.strip("*")) or "*" in word[1:-1] or None in row:
             raise CurationError(
                 f"{place}: the row must have a language, a list and a word, and nothing else",

@@ -5,6 +5,7 @@ when a command needs them, so that ``curation --help`` answers at once.
 """
 
 import errno
+import io
 import sys
 import traceback
 from collections.abc import Callable
@@ -95,6 +96,9 @@ for name, command in COMMANDS.items():
 
 def main() -> None:
     """Run the command line; errors that a user can fix are shown in two lines, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):  # so that any file name can be printed
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except CurationError as error:

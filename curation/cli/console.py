@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
 from rich import box
 from rich.console import Console
 from rich.progress import (
@@ -24,6 +23,7 @@ from rich.progress import (
 from rich.table import Table
 
 from curation.addresses import hide_secrets
+from curation.files import dump_json
 
 # A pipe has no width of its own, so tables are not cut there.
 _PIPE = 160
@@ -38,7 +38,7 @@ def say(text: str) -> None:
 
 def say_json(content: Any) -> None:
     """Print JSON for a script, alone on standard output."""
-    print(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
+    print(dump_json(content).decode(), end="")
 
 
 def heading(text: str) -> None:

@@ -95,7 +95,7 @@ def write_csv(path: Path | None, rows: Iterable[Sequence[Any]]) -> None:
 def write_text(path: Path | None, text: str) -> None:
     """Write a text if a file was given."""
     if path:
-        _write_file(path, text.encode())
+        _write_file(path, text.encode(errors="backslashreplace"))
 
 
 def _write_file(path: Path, content: bytes) -> None:

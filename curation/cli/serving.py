@@ -10,7 +10,7 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Where
-from curation.files import CurationError
+from curation.files import CurationError, writing
 from curation.interrupts import SIGNALS
 from curation.rounds.platforms.label_studio.servers import ROLES, folder, home
 
@@ -62,7 +62,8 @@ def serve(
             console.note(f"starting the server for {name}; the first time takes a minute")
             instance = local.start(place, executable=executable, host=host, tell=console.note)
             running.append(instance)
-            (place.folder / "address").write_text(instance.url, "utf-8")
+            with writing(place.folder / "address") as file:
+                file.write(instance.url.encode())
             server = client.connect(instance.url, instance.key, tell=console.note)
             console.heading(f"{name}: {instance.url}")
             console.say(f"  owner       {instance.email}, password in {place.folder}/owner.json")

@@ -8,7 +8,6 @@ Texts of a language without spaces between words are split line by line, which i
 import gzip
 import os
 import unicodedata
-import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,14 +20,16 @@ from typing import Any, NamedTuple
 import orjson
 
 from curation.engine import Engine, each_shard
-from curation.files import CurationError, digest, read_bytes, writing
+from curation.files import CurationError, digest, printable, writing
 from curation.leftovers import sweep_beside
 from curation.measures.reading import Shard, blocks, fault, shards
 from curation.measures.tallying import Tally
+from curation.packed import packing_of, read_lines
 from curation.words import UNSPACED, base, words, words_of_each
 
 ALGORITHM = 2
 DISTINCT = 2 << 20  # how many chunks may wait to be split into words; about 200 bytes each
+_DIGITS = 18  # of a count at most
 _AGAIN = "count the corpus again: curation measures count"
 
 
@@ -104,7 +105,12 @@ def count(
                 if tell:
                     tell(parts[index].size)
         files = [
-            {"file": path.name, "sha256": sha256, "bytes": path.stat().st_size, "lines": number}
+            {
+                "file": printable(path.name),
+                "sha256": sha256,
+                "bytes": path.stat().st_size,
+                "lines": number,
+            }
             for path, sha256, number in zip(paths, digests, lines, strict=True)
         ]
     finally:
@@ -204,15 +210,14 @@ def read_counts(path: Path, *, language: str | None = None) -> Counts:
         CurationError: the file is not such a table, is damaged, is of another language, or comes
             from a version of this tool that counts differently; the message names the line.
     """
-    data = read_bytes(path)
+    lines = read_lines(path, packing=packing_of(path))
     try:
-        lines = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode().split("\n")
-        head = orjson.loads(lines[0].removeprefix("# "))
+        head = orjson.loads(next(lines, b"").removeprefix(b"# "))
         counts = Counts(
             head["language"], {}, head["tokens"], head["lines"], head["files"], head["versions"]
         )
         listed, rules = head["words"], counts.versions.get("counting")
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, zlib.error):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise CurationError(
             f"{path}: not a table of counted words, or the table is damaged", _AGAIN
         ) from None
@@ -225,9 +230,15 @@ def read_counts(path: Path, *, language: str | None = None) -> Counts:
             f"{path}: has counts of «{counts.language}», not of «{base(language)}»",
             "count a corpus in the language of the texts",
         )
-    for number, line in enumerate(lines[1:-1], 2):
-        word, _, times = line.partition("\t")
-        if not word or not times.isdecimal() or times == "0" or word in counts.counts:
+    for number, line in enumerate(lines, 2):
+        if not line.endswith(b"\n"):
+            break  # cut off
+        try:
+            word, _, times = line[:-1].decode().partition("\t")
+        except UnicodeDecodeError:
+            word = times = ""
+        new = word and word not in counts.counts
+        if not new or not times.isdecimal() or times == "0" or len(times) > _DIGITS:
             raise CurationError(f"{path} line {number}: not a new word with its count", _AGAIN)
         counts.counts[word] = int(times)
     expected = (listed, counts.tokens)

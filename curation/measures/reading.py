@@ -7,7 +7,7 @@ groups of a Parquet file. So several workers can share a large file of any form.
 import os
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +16,8 @@ import msgspec
 from isal import igzip, isal_zlib
 
 from curation.files import CurationError, read_bytes
+from curation.packed import too_long
+from curation.parquet import ROWS, TextColumns
 from curation.words import UNSPACED, base
 
 BLOCK = 1 << 21  # bytes to read at once: more would not fit into the processor's cache
@@ -24,6 +26,7 @@ LEAST = 4 << 20  # bytes of a shard at least; less is not worth a worker
 LONGEST = 64 << 20  # bytes that a file may have without a place to cut
 FORMS = ".txt, .jsonl (either also .gz) or .parquet"
 _SPACE = b" \t\r\x0b\x0c"
+_BREAK = 0x0A
 _BOM = b"\xef\xbb\xbf"  # some programs write it at the start of UTF-8 files
 _FETCH = "it may have been cut off; fetch it again"
 
@@ -153,10 +156,7 @@ def _bytes(several: bytes) -> list[bytes]:
 
 def _check_length(text: bytes, shard: Shard) -> None:
     if len(text) > LONGEST:
-        raise CurationError(
-            f"{shard.name}: more than {LONGEST >> 20} MiB without a line break",
-            "check that the file is text, and add line breaks",
-        )
+        raise too_long(shard.name, LONGEST)
 
 
 # --- reading ------------------------------------------------------------------------------------
@@ -252,8 +252,10 @@ def opened(shard: Shard) -> Iterator[Any]:
 def fault(shard: Shard) -> NoReturn:
     """Raise an error that names the first line of the file that is not valid."""
     row = _row(shard)
-    with opened(shard) as file:
-        for number, line in enumerate(file if shard.packed else _lines(file), 1):
+    with ExitStack() as stack:
+        file = stack.enter_context(opened(shard))
+        lines = file if shard.packed else stack.enter_context(_buffered(file))
+        for number, line in _pieces(lines, LONGEST if shard.form == "jsonl" else BLOCK):
             where = f"{shard.name} line {number}"
             if b"\0" in line:
                 raise CurationError(f"{where}: not text", f"name files of type {FORMS}, in UTF-8")
@@ -280,59 +282,55 @@ def fault(shard: Shard) -> NoReturn:
     raise CurationError(f"{shard.name}: changed while it was read", "count the corpus again")
 
 
-def _lines(file: Any) -> Iterator[bytes]:
-    with open(file.fileno(), "rb", closefd=False) as buffered:
-        yield from buffered
+def _buffered(file: Any) -> Any:
+    return open(file.fileno(), "rb", closefd=False)
+
+
+def _pieces(file: Any, size: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file with their numbers; long ones in pieces of whole characters."""
+    number, rest = 1, b""
+    while piece := file.readline(size):
+        piece, rest = rest + piece, b""
+        for back in range(1, 5 if len(piece) >= size and piece[-1] != _BREAK else 1):
+            if piece[-back] >= 0xC0:  # the first byte of a character
+                piece, rest = piece[:-back], piece[-back:]
+            if piece[-1] < 0x80 or rest:
+                break
+        yield number, piece
+        number += piece[-1] == _BREAK
+    if rest:
+        yield number, rest
 
 
 # --- Parquet ------------------------------------------------------------------------------------
 
 
 def _from_parquet(shard: Shard) -> Iterator[tuple[bytes, int]]:
-    file, arrow = _parquet(shard)
-    groups = range(shard.part, file.num_row_groups, shard.parts)
-    try:
-        for batch in file.iter_batches(1 << 12, row_groups=list(groups), columns=[shard.field]):
-            values = batch.column(0).cast(arrow.string()).drop_null().to_pylist()
-            yield "\n".join(values).replace("\0", " ").encode(), len(batch)
-    except (arrow.ArrowException, OSError, UnicodeError) as error:
-        raise _damaged(shard, error) from None
+    with _parquet(shard) as file:
+        groups = range(shard.part, file.groups, shard.parts)
+        texts, rows, size = list[str](), 0, 0
+        for (text,) in file.rows([shard.field], groups):
+            rows += 1
+            if text is not None:
+                texts.append(text)
+                size += len(text)
+            if size > BLOCK or rows == ROWS:
+                yield _block(texts), rows
+                texts, rows, size = [], 0, 0
+        yield _block(texts), rows
+
+
+def _block(texts: Sequence[str]) -> bytes:
+    return "\n".join(texts).replace("\0", " ").encode()
 
 
 def _row_groups(whole: Shard) -> int:
-    return int(_parquet(whole)[0].num_row_groups)
+    with _parquet(whole) as file:
+        return file.groups
 
 
-def _parquet(shard: Shard) -> tuple[Any, Any]:
-    """An open Parquet file whose column is text, and pyarrow."""
-    try:
-        import pyarrow as arrow
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise CurationError(
-            f"{shard.name}: Parquet files need pyarrow, which is not installed",
-            "pip install 'curation[parquet]'",
-        ) from None
-    try:
-        file = ParquetFile(shard.path)
-    except FileNotFoundError:
-        with opened(shard):
-            raise
-    except (arrow.ArrowException, OSError) as error:
-        raise _damaged(shard, error) from None
-    kinds: dict[str, Any] = {field.name: field.type for field in file.schema_arrow}
-    kind = kinds.get(shard.field)
-    kind = getattr(kind, "value_type", kind)  # a dictionary column stores each value once
-    if kind not in {arrow.string(), arrow.large_string(), arrow.string_view()}:
-        problem = f"is {kind}, not text" if kind else "does not exist"
-        raise CurationError(
-            f"{shard.name}: the column {shard.field!r} {problem}",
-            f"name the column of the text with --field: {', '.join(kinds)}",
-        )
-    return file, arrow
-
-
-def _damaged(shard: Shard, error: Exception) -> CurationError:
-    return CurationError(
-        f"{shard.name}: cannot be read as Parquet: {str(error).strip()}", "fetch the file again"
-    )
+def _parquet(shard: Shard) -> TextColumns:
+    if not Path(shard.path).exists():
+        with opened(shard):  # raises an error that also speaks of other machines
+            pass
+    return TextColumns(shard.path, shard.field, name=shard.name)

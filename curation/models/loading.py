@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from curation import __version__
-from curation.files import CurationError
+from curation.files import CurationError, printable
 from curation.models.families import chosen_family, family_of_body
 from curation.models.heads import TRAINERS, Head, class_of, missing_weights
 from curation.models.rules import Family
@@ -263,7 +263,7 @@ def called(name: str) -> str:
     >>> called("bakery/small-model")
     'bakery/small-model'
     """
-    return Path(name).resolve().name if Path(name).exists() else name
+    return printable(Path(name).resolve().name if Path(name).exists() else name)
 
 
 def versions() -> dict[str, str]:

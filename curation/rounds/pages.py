@@ -9,7 +9,6 @@ import difflib
 import hashlib
 import html
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from xml.sax.saxutils import escape
 
 from curation.files import CurationError, read_text, shipped
 from curation.records import KINDS, RoundKind, Task
+from curation.small_files import read_toml
 
 Texts = dict[str, dict[str, Any]]  # section, key: a text, or a list of lines
 
@@ -85,10 +85,7 @@ def missing_facts(texts: Texts) -> list[str]:
 
 
 def _read(path: Path) -> Texts:
-    try:
-        return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise CurationError(f"{path}: {error}", "see the shipped file for an example") from None
+    return read_toml(path, fix="see the shipped file for an example")
 
 
 def _own(path: Path, known: Texts) -> Texts:

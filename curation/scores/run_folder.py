@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, dump_line, now, read_records
+from curation.files import CurationError, dump_line, now, read_records, refuse_links
 from curation.leftovers import sweep
 from curation.models.rules import REVISED, family_named
 from curation.records import Rejection, Score
@@ -42,8 +42,10 @@ def locked_run(folder: Path) -> Iterator[None]:
     """Create a run's folder if needed, and keep other commands out of it.
 
     Raises:
-        CurationError: another command is scoring in the folder.
+        CurationError: another command is scoring in the folder; or the folder, the model's folder
+            or a file in the folder is a link.
     """
+    refuse_links(folder, below=folder.parents[1])
     folder.mkdir(parents=True, exist_ok=True)
     busy = CurationError(f"{folder}: another command is scoring here", "wait until it has ended")
     with locked(folder, busy):

@@ -1,13 +1,12 @@
 """The sizes of models and of the corpora that they were trained on."""
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, read_text
+from curation.files import CurationError
+from curation.small_files import read_csv
 from curation.stats.correlations import spearman
 
 SIZES = {"parameters": "parameters", "corpus_gb": "corpus, GB"}  # as tables head them
@@ -26,17 +25,14 @@ def read_sizes(path: Path) -> dict[str, Sizes]:
         CurationError: a column is missing or unknown, a model is named twice or not at all, or a
             size is not a number above 0. Names file and line.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    columns = [name.strip() for name in reader.fieldnames or ()]
-    reader.fieldnames = columns
+    columns, rows = read_csv(path)
     if "model" not in columns or not set(columns) - {"model"} <= set(SIZES):
         raise CurationError(
             f"{path} line 1: the columns are {', '.join(columns)}",
             f"use the columns model, {', '.join(SIZES)}, with commas between them",
         )
     sizes: dict[str, Sizes] = {}
-    for row in reader:
-        where = f"{path} line {reader.line_num}"
+    for where, row in rows:
         model = (row["model"] or "").strip()
         if not model or model in sizes:
             problem = f"the model «{model}» is there twice" if model else "no model"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from platformdirs import user_cache_path
 
-from curation.files import CurationError, dump_json
+from curation.files import CurationError, dump_json, open_plain
 from curation.records import Cat
 from curation.run_folder import append_lines
 from curation.settings import MeasureSettings
@@ -63,7 +63,7 @@ def classify(
     queue = sorted(missing, key=lambda text: (len(text), text))  # so batches are always the same
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("ab").close()
+        open_plain(path, "ab").close()
     except OSError as error:
         raise CurationError(
             f"{path.parent}: {error.strerror}: the classifier's results cannot be stored there",

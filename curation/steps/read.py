@@ -15,7 +15,7 @@ from curation.files import (
     read_text,
     shipped,
 )
-from curation.manifest import read_manifest
+from curation.manifest import SEGMENTS, read_manifest
 from curation.records import VALUES, Count, Entity, Item, Label, Term
 from curation.steps.rounds import round_files
 
@@ -78,19 +78,54 @@ def raw_is_here(campaign: Campaign) -> bool:
         CurationError: they are, but some of those that the items and labels were made from are
             missing or have changed.
     """
+    from curation.rounds.answers.archive import segments
+
+    known = known_segments(campaign)
+    if not raw_files(campaign):
+        return False
+    for name, sha in known.items():
+        now = digest(campaign.root / name)
+        if now is None or sha not in ("", now):
+            raise _not_as_they_came(campaign.root / name, "have changed" if now else "are missing")
+    for round in campaign.round_names():
+        folder = campaign.rounds / round
+        results = (folder / "items.jsonl", folder / "labels.jsonl")
+        if not segments(folder / "raw") and any(p.exists() and p.stat().st_size for p in results):
+            raise _not_as_they_came(folder / "raw", "are missing")
+    return True
+
+
+def _not_as_they_came(path: Path, problem: str) -> CurationError:
+    return CurationError(
+        f"{path}: these raw answers {problem}",
+        "put the file back from a backup, or ask the person who has it for a copy; nothing was "
+        "changed here",
+    )
+
+
+def known_segments(campaign: Campaign) -> dict[str, str]:
+    """The raw answers that the items and labels were made from: each segment's path and sha256.
+
+    The sha256 is "" while a segment is rewritten (``erasure.erase``).
+
+    Raises:
+        CurationError: neither the manifest nor ``segments.json`` can be read.
+    """
     run = read_manifest(campaign.rounds).steps.get("fold")
     known = {n: sha for n, sha in run.inputs.items() if "/raw/" in n} if run else {}
-    here = bool(raw_files(campaign))
-    for name, sha in known.items() if here else ():
-        now = digest(campaign.root / name)
-        if now != sha:
-            problem = "have changed" if now else "are missing"
-            raise CurationError(
-                f"{campaign.root / name}: these raw answers {problem}",
-                "put the file back from a backup, or ask the person who has it for a copy; nothing "
-                "was changed here",
-            )
-    return here
+    path = campaign.rounds / SEGMENTS
+    try:
+        kept = read_json(path) if path.exists() else {}
+    except CurationError:
+        kept = None
+    if isinstance(kept, dict) and all(isinstance(sha, str) for sha in kept.values()):
+        return known | kept
+    if run is None:  # otherwise the step fold writes the file again
+        raise CurationError(
+            f"{path}: is damaged, and it alone says which raw answers there were",
+            "put the file back from a backup or from version control",
+        )
+    return known
 
 
 Stamps = tuple[tuple[Path, int, int], ...]

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct, field
 from curation.terms.facts import DEMONYM, FEMININE, INSTANCE, MASCULINE
 
 LIMIT = 1 << 31  # all item numbers are smaller, so two of them fit into 64 bits
-ID = re.compile(r"[A-Z][1-9]\d*", re.ASCII)
+ID = re.compile(r"[A-Z][1-9]\d{0,18}", re.ASCII)
 PADDING = b"\xef\xbb\xbf[], \t\r\n"
 KINDS = {"Q": "item", "L": "lexeme"}
 UNFIT = (msgspec.DecodeError, ValueError, RecursionError)
@@ -232,8 +232,8 @@ def _item(value: Value) -> int:
 def item_number(id: str) -> int:
     """The number of an item; 0 if the id is not an item's.
 
-    >>> item_number("Q42"), item_number("P31"), item_number("Q0")
-    (42, 0, 0)
+    >>> item_number("Q42"), item_number("P31"), item_number("Q0"), item_number("Q" + "9" * 5000)
+    (42, 0, 0, 0)
     """
     if id[:1] != "Q" or not ID.fullmatch(id):
         return 0

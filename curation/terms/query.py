@@ -11,6 +11,7 @@ from curation.terms.facts import FactRequest, Facts, in_order, number
 from curation.terms.wikidata import GOES_ON, SCAN, Service, TooHeavyError
 
 Question = Callable[[Sequence[str]], str]  # makes the query about some items
+Check = Callable[[list[sparql.Row]], object]  # reads the rows of an answer
 
 
 def query(
@@ -52,11 +53,12 @@ def query(
     seen: set[str] = set()
     waiting = {count.item for count in counts if count.count >= least}
     everything = partial(sparql.details, languages=languages, own=own)
+    entities_in = partial(sparql.read_details, languages=languages, own=own)
     while waiting:
         done, seen = len(seen), seen | waiting
         above: set[str] = set()
-        for size, rows in _in_batches(service, waiting, batch, everything):
-            entities = sparql.read_details(rows, languages, own)
+        for size, rows in _in_batches(service, waiting, batch, everything, entities_in):
+            entities = entities_in(rows)
             known.update(entities)
             above.update(parent for entity in entities.values() for parent in entity.parents)
             done += size
@@ -68,7 +70,9 @@ def query(
     while waiting:
         done, above = len(bare), set()
         bare.update(dict.fromkeys(waiting, ()))
-        for size, rows in _in_batches(service, waiting, 5 * batch, sparql.parents):
+        for size, rows in _in_batches(
+            service, waiting, 5 * batch, sparql.parents, sparql.read_parents
+        ):
             parents_of = sparql.read_parents(rows)
             bare.update(parents_of)
             above.update(parent for parents in parents_of.values() for parent in parents)
@@ -86,7 +90,7 @@ def _counts(service: Service, ask: FactRequest, property: str, batch: int) -> di
     # If an earlier run had to split the query, the single query would fail again.
     if service.holds(whole) or not service.holds(which):
         with suppress(TooHeavyError):
-            return sparql.read_counts(service.select(whole))
+            return sparql.read_counts(service.select(whole, check=sparql.read_counts))
     try:
         objects = sparql.read_objects(service.select(which))
     except TooHeavyError as error:
@@ -96,13 +100,13 @@ def _counts(service: Service, ask: FactRequest, property: str, batch: int) -> di
         ) from None
     some = partial(sparql.counts_of, property=property, population=ask.population)
     totals: dict[str, int] = {}
-    for _, rows in _in_batches(service, objects, batch, some):
+    for _, rows in _in_batches(service, objects, batch, some, sparql.read_counts):
         totals.update(sparql.read_counts(rows))
     return totals
 
 
 def _in_batches(
-    service: Service, items: Iterable[str], size: int, about: Question
+    service: Service, items: Iterable[str], size: int, about: Question, check: Check
 ) -> Iterator[tuple[int, list[sparql.Row]]]:
     """Ask about items, ``size`` at once; a batch that is too heavy is split into halves.
 
@@ -117,7 +121,7 @@ def _in_batches(
         try:
             if _was_halved(service, part, about):
                 raise TooHeavyError
-            yield len(part), service.select(about(part))
+            yield len(part), service.select(about(part), check=check)
         except TooHeavyError as error:
             if not middle:
                 raise CurationError(

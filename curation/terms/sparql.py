@@ -10,6 +10,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -38,7 +39,8 @@ PREFIX wd: <http://www.wikidata.org/entity/>
 PREFIX wdt: <http://www.wikidata.org/prop/direct/>
 PREFIX wikibase: <http://wikiba.se/ontology#>
 """
-ITEM = re.compile(r"http://www\.wikidata\.org/entity/(Q[1-9][0-9]*)")
+ITEM = re.compile(r"http://www\.wikidata\.org/entity/(Q[1-9][0-9]{0,18})")
+MOST = 10**12  # no number of statements or pages is larger
 OWN_TEXTS = {  # kind of fact -> its predicate, for texts in the campaign's language
     "alias": "skos:altLabel",
     "demonym": f"wdt:{DEMONYM}",
@@ -141,6 +143,10 @@ def _written(code: str) -> str:
 # --- answers --------------------------------------------------------------------------------
 
 
+class OddValueError(ValueError):
+    """A value of an answer is missing or is not what was asked for; the message has it."""
+
+
 def bindings(body: bytes) -> list[Row] | None:
     """The rows of an answer in SPARQL's JSON format; None if it is cut off or something else.
 
@@ -162,7 +168,9 @@ def rows(answer: Any) -> list[Row] | None:
     try:
         table: list[Row] = answer["results"]["bindings"]
         fit = isinstance(table, list) and all(
-            isinstance(cell["value"], str) for row in table for cell in row.values()
+            isinstance(cell["value"], str) and isinstance(cell.get("xml:lang", ""), str)
+            for row in table
+            for cell in row.values()
         )
         total = answer.get("meta", {}).get("result-size-total", len(table))  # only QLever has it
     except (AttributeError, KeyError, TypeError):
@@ -194,10 +202,37 @@ def item(cell: Mapping[str, Any] | None) -> str | None:
     return match[1] if match else None
 
 
+def whole_number(text: str) -> int:
+    """A number of an answer; some services write counts as decimal numbers.
+
+    >>> whole_number("57"), whole_number("5.0"), whole_number("5.0E1")
+    (57, 5, 50)
+
+    Raises:
+        OddValueError: it is not a whole number from 0 to ``MOST``.
+    """
+    try:
+        value = Decimal(text)
+        if 0 <= value <= MOST and value == int(value):
+            return int(value)
+    except ArithmeticError:  # not a number at all, or NaN
+        pass
+    raise OddValueError(f"{text[:80]!r} is not a whole number from 0 to {MOST}")
+
+
 def read_counts(rows: Iterable[Row]) -> dict[str, int]:
-    """The objects that are items, with their counts."""
-    objects = ((item(row.get("o")), row) for row in rows)
-    return {name: int(row["n"]["value"]) for name, row in objects if name}
+    """The objects that are items, with their counts.
+
+    Raises:
+        OddValueError: a count is missing or is not a whole number.
+    """
+    return {name: whole_number(_value(row, "n")) for row in rows if (name := item(row.get("o")))}
+
+
+def _value(row: Row, name: str) -> str:
+    if name not in row:
+        raise OddValueError(f"a row has no value for ?{name}")
+    return str(row[name]["value"])
 
 
 def read_objects(rows: Iterable[Row]) -> list[str]:
@@ -217,14 +252,19 @@ def read_parents(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
 def read_details(
     rows: Iterable[Row], languages: Sequence[str], own: Sequence[str]
 ) -> dict[str, Entity]:
-    """The items in an answer, as entities."""
+    """The items in an answer, as entities.
+
+    Raises:
+        OddValueError: a number of pages is not a whole number, or a row does not say what it has.
+    """
     facts_of: dict[str, ItemFacts] = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
     for row in rows:
         name, value = item(row.get("o")), row.get("v")
         if name is None or value is None:
             continue
-        values = facts_of[name][row["k"]["value"]]
-        if row["k"]["value"] in {"parent", "class"}:
+        kind = _value(row, "k")
+        values = facts_of[name][kind]
+        if kind in {"parent", "class"}:
             values[""].update(filter(None, [item(value)]))
         else:
             values[value.get("xml:lang", "").lower()].add(value["value"])
@@ -236,7 +276,7 @@ def _entity(name: str, facts: ItemFacts, languages: Sequence[str], own: Sequence
         kind: tuple(dict.fromkeys(text for code in own for text in sorted(facts[kind][code])))
         for kind in OWN_TEXTS
     }
-    links = {int(text) for kind in ("sitelinks", "links") for text in facts[kind][""]}
+    links = {whole_number(text) for kind in ("sitelinks", "links") for text in facts[kind][""]}
     titles = {text for in_language in facts["title"].values() for text in in_language}
     return Entity(
         id=name,

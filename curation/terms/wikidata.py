@@ -148,25 +148,40 @@ class Service:
 
     def holds(self, query: str) -> bool:
         """Whether the answer to a query is already on disk."""
-        return self._kept(query) is not None
+        return self._kept(query, lambda rows: None) is not None
 
-    def select(self, query: str) -> list[sparql.Row]:
+    def select(
+        self, query: str, *, check: Callable[[list[sparql.Row]], object] = lambda rows: None
+    ) -> list[sparql.Row]:
         """The rows that answer a SELECT query, from disk or from the service.
+
+        Args:
+            query: the query.
+            check: reads the rows; raises ``sparql.OddValueError`` if they are not what was asked
+                for. Such an answer is not saved. If it was saved earlier, it is asked for again.
 
         Raises:
             TooHeavyError: each try failed as if the service ran out of time; a smaller query may
                 work.
-            CurationError: the service refuses or does not understand the query, or cannot be
-                reached.
+            CurationError: the service refuses or does not understand the query, cannot be reached,
+                or sends a value that the check refuses.
         """
         path = self._path(query)
-        if kept := self._kept(query):
+        if kept := self._kept(query, check):
             asked_at, rows = kept
             if path not in self._new:
                 self.cached += 1
                 self.oldest = min(self.oldest or asked_at, asked_at)
             return rows
         rows = self._ask(query)
+        try:
+            check(rows)
+        except sparql.OddValueError as error:
+            excerpt = " ".join(query.split())[-200:]
+            raise CurationError(
+                f"{self.host}: unusable answer: {error}; the query was «…{excerpt}»",
+                f"use another service (--endpoint), or {SCAN}; {GOES_ON}",
+            ) from None
         self.asked += 1
         about = {"endpoint": hide_secrets(self.url), "query": query, "asked_at": now()}
         with writing(path) as file:
@@ -180,7 +195,9 @@ class Service:
         address = WITH_NAME.sub("", self.url)  # a password can be guessed from its digest
         return self._cache / f"{sha256((address + query).encode()).hexdigest()}.json"
 
-    def _kept(self, query: str) -> tuple[str, list[sparql.Row]] | None:
+    def _kept(
+        self, query: str, check: Callable[[list[sparql.Row]], object]
+    ) -> tuple[str, list[sparql.Row]] | None:
         path = self._path(query)
         if self._fresh and path not in self._new:
             return None
@@ -188,6 +205,11 @@ class Service:
             content = orjson.loads(path.read_bytes())
             rows, asked_at = sparql.rows(content), content["asked_at"]
             fits = isinstance(asked_at, str) and content["query"] == query
+            if fits and rows is not None:
+                check(rows)
+        except sparql.OddValueError:  # earlier versions saved such answers
+            path.unlink(missing_ok=True)
+            return None
         except (OSError, ValueError, KeyError, TypeError):
             return None  # missing or damaged: the service is asked again
         return (asked_at, rows) if fits and rows is not None else None

@@ -336,9 +336,7 @@ def test_counts_that_are_not_what_was_written(tmp_path: Path, made: Counts) -> N
             read_counts(path)
         assert "curation measures count" in caught.value.fix
     path.write_bytes(gzip.compress(whole.encode())[:-20])
-    with pytest.raises(
-        CurationError, match="not a table of counted words, or the table is damaged"
-    ):
+    with pytest.raises(CurationError, match="cannot be decompressed"):
         read_counts(path)
     path.write_text(whole, "utf-8")
     with pytest.raises(CurationError, match="has counts of «en», not of «de»"):

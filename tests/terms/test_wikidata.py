@@ -655,3 +655,66 @@ def test_fresh_asks_anew_but_not_twice(open_service: Open) -> None:
         assert service.select("Q") == service.select("Q")
     assert len(server.seen) == 2
     assert (service.asked, service.cached, service.oldest) == (1, 0, None)
+
+
+# --- values that nobody asked for -----------------------------------------------------------
+
+
+def counting(value: str, name: str = "Q1") -> Fault:
+    """A service that gives this count of an item."""
+    answer = json.loads(rows({"o": name, "n": "7"}).body)
+    answer["results"]["bindings"][0]["n"]["value"] = value
+    return always(Answer(body=json.dumps(answer)))
+
+
+@pytest.mark.parametrize(("value", "count"), [("5.0", 5), ("5.0E1", 50), ("0", 0)])
+def test_a_count_may_be_written_as_a_decimal_number(
+    open_service: Open, value: str, count: int
+) -> None:
+    with faulty(counting(value)) as server:
+        assert look_up(open_service(server), OCCUPATIONS).counts == counted(("Q1", count))
+
+
+@pytest.mark.parametrize(
+    "value", ["1e999", "-5", "abc", "", "nan", "5.5", "9" * 5000, "1e99999999999999999999"]
+)
+def test_an_odd_count_is_an_error_and_never_saved(
+    open_service: Open, tmp_path: Path, value: str
+) -> None:
+    with faulty(counting(value)) as server:
+        service = open_service(server)
+        with pytest.raises(CurationError) as caught:
+            look_up(service, OCCUPATIONS)
+    problem = f"{service.host}: unusable answer: {value[:80]!r} is not a whole number"
+    assert problem in caught.value.what
+    assert "wdt:P106" in caught.value.what
+    assert GOES_ON in caught.value.fix
+    assert not list((tmp_path / "cache").glob("*.json"))
+
+
+def test_an_odd_answer_of_an_earlier_version_is_asked_for_again(
+    open_service: Open, tmp_path: Path
+) -> None:
+    with faulty(counting("-5"), counting("-6"), GOOD) as server:
+        open_service(server).select(sparql.counts("P106"))  # saved without a check
+        with pytest.raises(CurationError, match="'-6' is not a whole number"):
+            look_up(open_service(server), OCCUPATIONS)
+        assert not list((tmp_path / "cache").glob("*.json"))
+        assert look_up(open_service(server), OCCUPATIONS).counts == counted(("Q1", 7))
+
+
+@pytest.mark.parametrize(
+    "row", [{"k": "sitelinks", "v": "1e999"}, {"k": "links", "v": "many"}, {"v": "text"}]
+)
+def test_an_odd_row_of_details_is_an_error(open_service: Open, row: dict[str, str]) -> None:
+    with (
+        faulty(GOOD, always(rows({"o": "Q1", **row}))) as server,
+        pytest.raises(CurationError, match="unusable answer"),
+    ):
+        look_up(open_service(server), OCCUPATIONS)
+
+
+def test_an_item_with_an_absurd_number_is_left_out(open_service: Open) -> None:
+    both = always(rows({"o": "Q" + "9" * 5000, "n": "3"}, {"o": "Q1", "n": "7"}))
+    with faulty(both) as server:
+        assert look_up(open_service(server), OCCUPATIONS).counts == counted(("Q1", 7))

@@ -1,6 +1,6 @@
 """Read articles and their sentences from text, JSON lines, Parquet, and WikiExtractor's output.
 
-Files are streamed: one article is in memory at a time, or a few thousand for Parquet.
+Files are streamed: one article is in memory at a time; of Parquet, about 64 MiB of articles.
 """
 
 import html
@@ -14,9 +14,10 @@ import orjson
 
 from curation.files import CurationError
 from curation.models.train.textfiles import bare_name, lines, plain
+from curation.parquet import TextColumns
 
 FORMS = ".txt, .jsonl (either also .gz or .bz2), .parquet, or wiki_00 as WikiExtractor names it"
-_ROWS = 1 << 12  # rows of a Parquet file that are read at once
+_LARGEST = 256 << 20  # characters of an article at most, where each piece counts as 64 more
 _WIKI = re.compile(r"wiki_\d+")
 # The title is the last attribute of the tag, and may contain quotes.
 _DOC = re.compile(r'<doc\b(?:.*?\btitle="(?P<title>.*)"|.*)[^"]*>\s*')
@@ -83,7 +84,7 @@ def articles(path: Path, *, running: bool = False, field: str = "text") -> Itera
     """
     form = _form(path)
     if form == "txt":
-        return _from_text(lines(path, forms=FORMS), running)
+        return _from_text(path, lines(path, forms=FORMS), running)
     if form == "jsonl":
         return _from_json(path, lines(path, forms=FORMS), field)
     if form == "wiki":
@@ -100,16 +101,34 @@ def articles(path: Path, *, running: bool = False, field: str = "text") -> Itera
     )
 
 
-def _from_text(lines: Iterator[tuple[int, str]], running: bool) -> Iterator[list[str]]:
+def _from_text(path: Path, lines: Iterator[tuple[int, str]], running: bool) -> Iterator[list[str]]:
     article: list[str] = []
-    for _, line in lines:
+    size = 0
+    for number, line in lines:
         if line.strip():
-            article += split(line) if running else [plain(line)]
+            sentences = split(line) if running else [plain(line)]
+            size = _grown(size, sentences, f"{path} line {number}")
+            article += sentences
         elif article:
             yield article
-            article = []
+            article, size = [], 0
     if article:
         yield article
+
+
+def _grown(size: int, pieces: Sequence[str], where: str) -> int:
+    """The size of an article with more pieces.
+
+    Raises:
+        CurationError: it is too large to be one article.
+    """
+    size += sum(map(len, pieces)) + 64 * len(pieces)
+    if size > _LARGEST:
+        raise CurationError(
+            f"{where}: an article does not end after {_LARGEST >> 20} MiB",
+            "separate the articles: by an empty line in .txt files, by </doc> in WikiExtractor's",
+        )
+    return size
 
 
 def _from_json(
@@ -160,12 +179,12 @@ def _from_wiki(path: Path, lines: Iterator[tuple[int, str]], field: str) -> Iter
 
 def _from_blocks(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[list[str]]:
     cut_off = "the file may be cut off; extract the text again"
-    opened, title, text = 0, "", list[str]()
+    opened, title, text, size = 0, "", list[str](), 0
     for number, line in lines:
         if head := _DOC.fullmatch(line):
             if opened:
                 raise CurationError(f"{path} line {opened}: <doc> without </doc>", cut_off)
-            opened, title, text = number, head["title"] or "", []
+            opened, title, text, size = number, head["title"] or "", [], 0
         elif not opened and line.strip():
             raise CurationError(
                 f"{path} line {number}: text outside <doc …> and </doc>",
@@ -175,6 +194,7 @@ def _from_blocks(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[list[
             yield _from_running("".join(text), title, escaped=True)
             opened = 0
         else:
+            size = _grown(size, [line], f"{path} line {number}")
             text.append(line)
     if opened:
         raise CurationError(f"{path} line {opened}: <doc> without </doc>", cut_off)
@@ -184,49 +204,10 @@ def _from_blocks(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[list[
 
 
 def _from_parquet(path: Path, field: str) -> Iterator[list[str]]:
-    try:
-        import pyarrow as arrow
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise CurationError(
-            f"{path}: reading Parquet needs pyarrow, which is not installed",
-            "pip install 'curation[parquet]'",
-        ) from None
-    try:
-        with ParquetFile(path) as file:
-            columns = [field, *_title_column(path, file.schema_arrow, field)]
-            for batch in file.iter_batches(_ROWS, columns=columns):
-                texts, *titles = (
-                    batch.column(column).cast(arrow.string()).to_pylist() for column in columns
-                )
-                for text, title in zip(texts, *titles or [[None] * len(texts)], strict=True):
-                    yield _from_running(text or "", title)
-    except FileNotFoundError:
-        raise CurationError(f"{path}: no such file", "check the path") from None
-    except (arrow.ArrowException, OSError, UnicodeError) as error:
-        raise CurationError(
-            f"{path}: cannot be read as Parquet: {str(error).strip()}", "download the file again"
-        ) from None
-
-
-def _title_column(path: Path, schema: Any, field: str) -> Sequence[str]:
-    """The column «title», if there is one and it contains text.
-
-    Raises:
-        CurationError: the column of the text is missing or does not contain text.
-    """
-    types = {
-        name: str(getattr(type_, "value_type", type_))  # dictionary columns have a type of values
-        for name, type_ in zip(schema.names, schema.types, strict=True)
-    }
-    texts = [name for name, type_ in types.items() if type_.removeprefix("large_") == "string"]
-    if field not in texts:
-        problem = f"is {types[field]}, not text" if field in types else "does not exist"
-        raise CurationError(
-            f"{path}: the column {field!r} {problem}",
-            f"give the column of the text with --field; the columns are {', '.join(types)}",
-        )
-    return ["title"] if "title" in texts and field != "title" else []
+    with TextColumns(path, field) as file:
+        titled = file.has("title") and field != "title"
+        for text, *title in file.rows([field, "title"] if titled else [field]):
+            yield _from_running(text or "", title[0] if title else None)
 
 
 # --- sentences ----------------------------------------------------------------------------------
@@ -250,11 +231,13 @@ def split(text: str) -> list[str]:
     ['The baker, J. Varga, sang.', '"Loudly!"', 'Nobody minded… or so it seems.']
     >>> split("今日は晴れ。散歩に行こう！")
     ['今日は晴れ。', '散歩に行こう！']
+    >>> split("... and then it rained.")
+    ['... and then it rained.']
     """
     sentences, start = [], 0
     for end in _END.finditer(text):
         follows = _WORD.search(text, end.end())
-        before = f" {text[max(end.start() - 2, 0) : end.start()]}"[-2:]
+        before = text[max(end.start() - 2, 0) : end.start()].rjust(2)
         initial = end[0].startswith(".") and before[0].isspace() and before[1].isalpha()
         continues = follows is not None and follows[0].islower()
         if (continues or initial) and "\n" not in end[0]:

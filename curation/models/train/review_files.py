@@ -13,6 +13,7 @@ import orjson
 from curation.files import CurationError
 from curation.models.sentiments import TWO, Polarity, of_stars, polarity_of
 from curation.models.train.textfiles import bare_name, lines, plain
+from curation.packed import LONGEST, too_long
 
 Part = Literal["train", "test"]
 Row = tuple[str, str, Polarity]
@@ -53,6 +54,8 @@ class Source(NamedTuple):
         if not self.polarities:
             yield from _rows(self.path, names)
         for file, polarity in zip(self.files, self.polarities, strict=False):
+            if file.stat().st_size > LONGEST:
+                raise too_long(str(file), LONGEST)
             text = " ".join(line for _, line in lines(file, forms="text files"))
             yield str(file), plain(text), polarity
 
@@ -139,13 +142,24 @@ def _table(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     tabs = bare_name(path).endswith(".tsv")
     before = csv.field_size_limit(_LONGEST)
     try:
-        numbered = (line for _, line in lines(path, forms=_FORMS))
-        table = csv.reader(numbered, delimiter="\t" if tabs else ",", strict=True)
         head: list[str] = []
-        last = 0
+        last = read = 0
+
+        def text_lines() -> Iterator[str]:
+            nonlocal read
+            for _, line in lines(path, forms=_FORMS):
+                read += len(line)
+                if read > 2 * _LONGEST:  # an open quotation mark, perhaps in many cells
+                    raise CurationError(
+                        f"{path} line {last + 1}: a row has over {2 * _LONGEST >> 20} MiB",
+                        "check its quotation marks: one may be open",
+                    )
+                yield line
+
+        table = csv.reader(text_lines(), delimiter="\t" if tabs else ",", strict=True)
         try:
             for cells in table:
-                where, last = f"{path} line {last + 1}", table.line_num
+                where, last, read = f"{path} line {last + 1}", table.line_num, 0
                 if not any(cell.strip() for cell in cells):
                     continue
                 if not head:
@@ -189,7 +203,7 @@ def _cell(where: str, row: dict[str, Any], names: Sequence[str]) -> str:
 
 
 def _no_column(where: str, row: dict[str, Any], names: Sequence[str]) -> CurationError:
-    there = ", ".join(f"«{name}»" for name in row) or "missing"
+    there = ", ".join(f"«{name[:100]}»" for name in list(row)[:50]) or "missing"
     return CurationError(
         f"{where}: there is no column {' or '.join(f'«{name}»' for name in names)}; the columns "
         f"are {there}",

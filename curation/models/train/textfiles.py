@@ -1,16 +1,14 @@
 """Text files, plain or compressed: their lines, and their description in reports."""
 
-import bz2
-import gzip
 import hashlib
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, digest
+from curation.files import CurationError, digest, printable
+from curation.packed import read_lines
 
-_COMPRESSED = {".gz": gzip.open, ".bz2": bz2.open}
+_PACKINGS = (".gz", ".bz2")
 
 
 def bare_name(path: Path) -> str:
@@ -20,7 +18,7 @@ def bare_name(path: Path) -> str:
     ('a.txt', 'wiki_00')
     """
     name = path.name.lower()
-    return name.removesuffix(path.suffix.lower()) if path.suffix.lower() in _COMPRESSED else name
+    return name.removesuffix(path.suffix.lower()) if path.suffix.lower() in _PACKINGS else name
 
 
 def lines(path: Path, *, forms: str) -> Iterator[tuple[int, str]]:
@@ -31,45 +29,28 @@ def lines(path: Path, *, forms: str) -> Iterator[tuple[int, str]]:
         forms: the file types that the caller reads, for errors.
 
     Raises:
-        CurationError: the file does not exist, is empty, is not UTF-8 text, or cannot be
-            decompressed.
+        CurationError: the file does not exist, is empty, is not UTF-8 text, cannot be decompressed,
+            or has a line that is too long.
     """
+    packing = path.suffix.lower() if path.suffix.lower() in _PACKINGS else ""
     number = 0
-    try:
-        with _opened(path) as file:
-            for number, line in enumerate(file, 1):
-                if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
-                    raise CurationError(f"{path}: is UTF-16", "save the file as UTF-8")
-                if b"\0" in line:
-                    raise CurationError(
-                        f"{path} line {number}: has a zero byte, so the file is not text",
-                        f"use {forms} in UTF-8",
-                    )
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise CurationError(
-            f"{path} line {number}: byte 0x{error.object[error.start]:02x} is not UTF-8",
-            "save the file as UTF-8, or convert it with iconv",
-        ) from None
-    except FileNotFoundError:
-        raise CurationError(f"{path}: no such file", "check the path") from None
-    except IsADirectoryError:
-        raise CurationError(f"{path}: is a folder, not a file", "name the files in it") from None
-    except (OSError, EOFError, zlib.error) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+    for number, line in enumerate(read_lines(path, packing=packing), 1):
+        if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise CurationError(f"{path}: is UTF-16", "save the file as UTF-8")
+        if b"\0" in line:
             raise CurationError(
-                f"{path}: {error.strerror}", "check the permissions of the file"
+                f"{path} line {number}: has a zero byte, so the file is not text",
+                f"use {forms} in UTF-8",
+            )
+        try:
+            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise CurationError(
+                f"{path} line {number}: byte 0x{line[error.start]:02x} is not UTF-8",
+                "save the file as UTF-8, or convert it with iconv",
             ) from None
-        raise CurationError(
-            f"{path}: cannot be decompressed: {error}", "download the file again"
-        ) from None
     if number == 0:
         raise CurationError(f"{path}: is empty", "it may have been cut off; download it again")
-
-
-def _opened(path: Path) -> Any:
-    unpack: Any = _COMPRESSED.get(path.suffix.lower(), open)
-    return unpack(path, "rb")
 
 
 def plain(sentence: str) -> str:
@@ -85,9 +66,9 @@ def described(path: Path, files: Sequence[Path]) -> dict[str, Any]:
     """
     size = sum(file.stat().st_size for file in files)
     if not path.is_dir():
-        return {"file": path.name, "sha256": digest(path), "bytes": size}
+        return {"file": printable(path.name), "sha256": digest(path), "bytes": size}
     listed = hashlib.sha256()
     for file in files:
         listed.update(f"{digest(file)}  {file.relative_to(path).as_posix()}\n".encode())
-    name = path.resolve().name
+    name = printable(path.resolve().name)
     return {"file": name, "sha256": listed.hexdigest(), "bytes": size, "files": len(files)}

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 import orjson
 
-from curation.files import CurationError, read_records, writing
+from curation.files import CurationError, printable, read_records, refuse_links, writing
 from curation.records import Event, Source
 
 
@@ -46,8 +46,16 @@ class Delivery(NamedTuple):
 
 
 def segments(raw: Path) -> list[Path]:
-    """The segments of an archive, in order of arrival."""
-    return sorted(raw.glob("*.jsonl"))
+    """The segments of an archive, in order of arrival.
+
+    Raises:
+        CurationError: the name of one is not UTF-8.
+    """
+    paths = sorted(raw.glob("*.jsonl"))
+    for path in paths:
+        if path.name != printable(path.name):
+            raise CurationError(f"{path}: the name of this file is not UTF-8", "rename it")
+    return paths
 
 
 def deliver(
@@ -69,8 +77,9 @@ def deliver(
             kept as a tombstone.
 
     Raises:
-        CurationError: a payload cannot be kept as JSON.
+        CurationError: a payload cannot be kept as JSON, or the archive's folder is a link.
     """
+    refuse_links(raw, below=raw.parents[1])
     known_ids, position = _known(raw)
     times: Counter[str] = Counter()
     fresh: list[bytes] = []
@@ -147,6 +156,7 @@ def erase(
     Returns:
         How many answers became tombstones.
     """
+    refuse_links(raw, below=raw.parents[1])
     count = 0
     for segment in segments(raw):
         hit, changed = 0, False

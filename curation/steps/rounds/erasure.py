@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, writing
-from curation.manifest import MANIFEST, read_manifest
+from curation.manifest import MANIFEST, SEGMENTS, read_manifest
 from curation.records import Manifest, Task
+from curation.steps import read
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.platform import open_platform
@@ -37,7 +38,11 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
 
     gone = round_files.erased(campaign)
     manifest = read_manifest(campaign.rounds)
-    # Before the first archive changes: the results of the step fold are no longer up to date.
+    # Before the first archive changes: the results of the step fold are no longer up to date, and
+    # segments will have another content.
+    content_open = dict.fromkeys(read.known_segments(campaign), "")
+    with writing(campaign.rounds / SEGMENTS) as file:
+        file.write(dump_json(content_open))
     steps = dict(manifest.steps)
     steps.pop("fold", None)
     with writing(campaign.rounds / MANIFEST) as file:

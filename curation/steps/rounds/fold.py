@@ -8,7 +8,7 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.files import count_lines
-from curation.manifest import Results
+from curation.manifest import SEGMENTS, Results, digests
 from curation.steps import read
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
@@ -75,6 +75,8 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
             reviews = (r for r in folded.reviews if r.round == round)
             results.records(f"{round}/reviews.jsonl", reviews)
     results.records("people.jsonl", folded.people, private=True)
+    raw = read.raw_files(campaign)
+    results.json(SEGMENTS, digests({campaign.relative(path): path for path in raw}))
     return {
         "answers": seen.total(),
         "items": len(folded.items),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from curation.engine import Engine
-from curation.files import CurationError
+from curation.files import CurationError, refuse_links
 from curation.models.scoring import ModelSpec
 from curation.records import Cat
 from curation.scores.running import Job, conclude, job, results_by_split, score_cats
@@ -87,6 +87,8 @@ def score_model(
     Raises:
         CurationError: the model cannot be scored, or no CAT has all of its scores.
     """
+    if source.campaign:
+        refuse_links(source.scores, below=source.campaign.root)
     work = job(
         model,
         source.scores,

@@ -19,7 +19,7 @@ import orjson
 from filelock import FileLock
 
 from curation.addresses import hide_secrets
-from curation.files import CurationError, read_json, writing
+from curation.files import CurationError, open_plain, read_json, writing
 from curation.rounds.platforms.label_studio import connection
 
 VERSION = "1.23.2"
@@ -171,7 +171,7 @@ def start(
         tell(f"first start for the {place.name}: this makes a database, in about half a minute")
     owner = _owner(place)
     command = [str(executable), "start", "--no-browser", "--internal-host", host]
-    with place.log.open("ab") as log:
+    with open_plain(place.log, "ab") as log:
         place.log.chmod(0o600)
         process = subprocess.Popen(  # noqa: S603 — the executable is the user's own choice
             [*command, "--port", str(place.port)],

@@ -1,0 +1,135 @@
+"""The texts of a Parquet file, with bounds on what is unpacked at once."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from curation.files import CurationError, read_bytes
+from curation.packed import FREE, LONGEST, RATIO, too_packed
+
+ROWS = 1 << 12  # rows to read at once at most
+AT_ONCE = 64 << 20  # bytes of texts to read at once, as far as the file tells their size
+
+
+class TextColumns:
+    """An open Parquet file with columns of text; close it, or use it in a ``with`` statement.
+
+    Attributes:
+        groups: the number of row groups.
+        types: the type of each column of the file, by name.
+    """
+
+    def __init__(self, path: Path | str, field: str, *, name: str = "") -> None:
+        """Open a file, whose texts are in a column.
+
+        Args:
+            path: the file.
+            field: the column.
+            name: the file's name in messages; by default the path.
+
+        Raises:
+            CurationError: pyarrow is missing, the file is missing or damaged, or the column does
+                not exist or is not text.
+        """
+        self.name = name or str(path)
+        try:
+            import pyarrow as arrow
+            from pyarrow.parquet import ParquetFile
+        except ImportError:
+            raise CurationError(
+                f"{self.name}: reading Parquet needs pyarrow, which is not installed",
+                "pip install 'curation[parquet]'",
+            ) from None
+        self._arrow = arrow
+        self._damage = (arrow.ArrowException, OSError, UnicodeError)
+        try:
+            with ParquetFile(path) as file:
+                schema = file.schema_arrow
+            self.types = {
+                column: kind.value_type if arrow.types.is_dictionary(kind) else kind
+                for column, kind in zip(schema.names, schema.types, strict=True)
+            }
+            # Each value is unpacked once, however often it occurs.
+            texts = [column for column, kind in self.types.items() if self._is_text(kind)]
+            self._file = ParquetFile(path, read_dictionary=texts)
+        except self._damage as error:
+            if not Path(path).is_file():
+                read_bytes(Path(path))  # raises a CurationError that explains the problem
+            raise self._damaged(error) from None
+        self.groups = int(self._file.num_row_groups)
+        if not self.has(field):
+            columns = ", ".join(self.types)
+            problem = (
+                f"is {self.types[field]}, not text" if field in self.types else "does not exist"
+            )
+            raise CurationError(
+                f"{self.name}: the column {field!r} {problem}",
+                f"name the column of the text with --field; the columns are {columns}",
+            )
+
+    def has(self, column: str) -> bool:
+        """Whether the file has a column of this name that is text."""
+        return column in self.types and self._is_text(self.types[column])
+
+    def _is_text(self, kind: Any) -> bool:
+        return kind in {self._arrow.string(), self._arrow.large_string(), self._arrow.string_view()}
+
+    def __enter__(self) -> "TextColumns":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def rows(
+        self, columns: Sequence[str], groups: Sequence[int] | None = None
+    ) -> Iterator[tuple[str | None, ...]]:
+        """The texts of each row; None for a missing one.
+
+        Args:
+            columns: columns of text.
+            groups: the row groups to read; by default all.
+
+        Raises:
+            CurationError: the file is damaged, a text is too long, or far more is unpacked than
+                texts would give.
+        """
+        number = 0
+        for group in range(self.groups) if groups is None else groups:
+            try:
+                batches = self._file.iter_batches(
+                    self._at_once(group, columns), row_groups=[group], columns=list(columns)
+                )
+                for batch in batches:
+                    for row in zip(*(self._texts(batch.column(c)) for c in columns), strict=True):
+                        number += 1
+                        if max(len(text or "") for text in row) > LONGEST:
+                            raise CurationError(
+                                f"{self.name} row {number}: a text has over {LONGEST >> 20} MiB",
+                                "check that the column contains texts, and split long ones",
+                            )
+                        yield row
+            except self._damage as error:
+                raise self._damaged(error) from None
+
+    def _at_once(self, group: int, columns: Sequence[str]) -> int:
+        """How many rows of a row group to read at once."""
+        about = self._file.metadata.row_group(group)
+        packed = unpacked = 0
+        for column in map(about.column, range(about.num_columns)):
+            if column.path_in_schema in columns:
+                packed += column.total_compressed_size
+                unpacked += column.total_uncompressed_size
+        if unpacked > FREE + RATIO * packed:
+            raise too_packed(self.name, unpacked)
+        return max(1, min(ROWS, AT_ONCE * int(about.num_rows) // max(int(unpacked), 1)))
+
+    def _texts(self, column: Any) -> Iterator[str | None]:
+        if not hasattr(column, "dictionary"):
+            return iter(column.cast(self._arrow.string()).to_pylist())
+        texts = column.dictionary.cast(self._arrow.string()).to_pylist()
+        return (None if index is None else texts[index] for index in column.indices.to_pylist())
+
+    def _damaged(self, error: Exception) -> CurationError:
+        return CurationError(
+            f"{self.name}: cannot be read as Parquet: {str(error).strip()}", "fetch the file again"
+        )

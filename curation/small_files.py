@@ -1,0 +1,115 @@
+"""Read the small files that people write by hand: TOML and CSV.
+
+Whatever such a file contains, the error names the file and, as far as possible, the line.
+"""
+
+import csv
+import io
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from curation.files import CurationError, read_text
+
+LARGEST = 1 << 20  # bytes of a TOML file at most; a campaign.toml has a few thousand
+_DIGITS = re.compile(r"\d[\d_]{1000,}")
+_DEEP = 100  # brackets within brackets: far more than any setting has
+
+
+def read_toml(path: Path, *, fix: str) -> dict[str, Any]:
+    """The content of a TOML file.
+
+    Args:
+        path: the file.
+        fix: what the error advises if the file is not TOML.
+
+    Raises:
+        CurationError: the file is too large or is not TOML; the message names the line.
+    """
+    text = read_text(path)
+    if len(text) > LARGEST:
+        raise CurationError(
+            f"{path}: has more than {LARGEST >> 20} MiB", "check that it is the right file"
+        )
+    if number := _first(text, _DIGITS.search):
+        raise CurationError(f"{path} line {number}: a number has over 1000 digits", fix)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        number = _first(text, _too_deep) or 1
+        raise CurationError(f"{path} line {number}: too many brackets in each other", fix) from None
+    except ValueError as error:  # TOMLDecodeError, and what Python says of dates and numbers
+        raise CurationError(f"{path}: {error}", fix) from None
+
+
+def _first(text: str, wrong: Any) -> int | None:
+    """The number of the first line for which a function is true."""
+    return next((number for number, line in enumerate(text.split("\n"), 1) if wrong(line)), None)
+
+
+def _too_deep(line: str) -> bool:
+    steps = ((bracket in "[{") - (bracket in "]}") for bracket in line if bracket in "[]{}")
+    return max(accumulate(steps), default=0) > _DEEP
+
+
+def line_of(text: str, keys: Sequence[str], *, depth: int) -> str:
+    """The position of a key in a TOML file, as « line N»; nothing if it cannot be found.
+
+    Args:
+        text: the content of the file.
+        keys: the names of the tables, then of the key.
+        depth: how many of these are the name of the table.
+    """
+    table, key, section = _plain(".".join(keys[:depth])), "".join(keys[depth : depth + 1]), ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[([^\]]+)\]", line):
+            section = _plain(header.group(1))
+            if not key and section == table:
+                return f" line {number}"
+        elif (section == table and _is_key(line, key)) or (not section and _is_key(line, keys[0])):
+            return f" line {number}"
+    return ""
+
+
+def _plain(header: str) -> str:
+    return re.sub(r"[\"'\s]", "", header)
+
+
+def _is_key(line: str, key: str) -> bool:
+    return bool(re.match(rf"\s*{re.escape(key)}\s*=", line))
+
+
+def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
+    """The columns of a CSV file with commas, and its rows, each with its place for messages.
+
+    Rows are as from ``csv.DictReader``: missing cells are None, and those beyond the header are a
+    list under the key None.
+
+    Raises:
+        CurationError: a row cannot be read; the message names the line. Also raised by the
+            iterator.
+    """
+    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
+
+    def rows() -> Iterator[tuple[str, dict[str, Any]]]:
+        try:
+            for row in reader:
+                yield f"{path} line {reader.line_num}", row
+        except csv.Error as error:
+            raise _no_row(path, reader.line_num, error) from None
+
+    try:
+        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+    except csv.Error as error:
+        raise _no_row(path, 0, error) from None
+    return list(reader.fieldnames), rows()
+
+
+def _no_row(path: Path, last: int, error: csv.Error) -> CurationError:
+    return CurationError(
+        f"{path} line {last + 1}: is not a row of a table: {error}",
+        "check this line: a quotation mark may be open, or the file may not be a table",
+    )

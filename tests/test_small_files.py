@@ -1,0 +1,105 @@
+"""Whatever a file that people write contains, its error names the file and the line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import Campaign
+from curation.checks.lists import lists
+from curation.files import CurationError
+from curation.rounds.pages import texts
+from curation.scores.sizes import read_sizes
+from curation.settings import Settings, read_settings
+
+HEAD = '[campaign]\nid = "c-1234"\n'  # what a test adds begins at line 3
+LONG = "9" * 5000
+
+ABSURD = {
+    "20 digits": (f"seed = {'9' * 20}\n", " line 3, campaign.seed: "),
+    "20 digits of a count": (f"[terms]\nleast = {'9' * 20}\n", " line 4, terms.least: "),
+    "5,000 digits": (f"seed = {LONG}\n", " line 3: a number has over 1000 digits"),
+    "5,000 digits behind others": (f"[terms]\n\nleast = 1{LONG}\n", " line 5: a number has"),
+    "deep arrays": (f"[terms]\ngeneric = {'[' * 5000}{']' * 5000}\n", " line 4"),
+    "deep tables": (f"[terms]\ngeneric = {'{a=' * 3000}1{'}' * 3000}\n", " line 4"),
+    "not a number": ("[rounds]\nwrite_seconds = nan\n", " line 4, rounds.write_seconds: "),
+    "infinite": ("[rounds]\npay_label = inf\n", " line 4, rounds.pay_label: "),
+    "a large float": ("[measures]\nsmoothing = 1e300\n", " line 4, measures.smoothing: "),
+    "many votes": ("[decisions]\nof = 2000000000\n", " line 4, decisions.of: "),
+    "a long text": (f'[rounds]\ncurrency = "{"x" * 999}"\n', " line 4, rounds.currency: "),
+    "a long list": (f"[release]\naccept = [{'1,' * 100_001}]\n", " line 4, release.accept"),
+    "a long item": (f'[terms]\ngeneric = ["Q{LONG}"]\n', " line 4"),
+    "many domains": ("".join(f"[domains.d{n}]\n" for n in range(101)), ", domains: "),
+    "a large file": ("# comment\n" * 200_000, ": has more than 1 MiB"),
+    "a zero byte": ('name = "a\0b"\n', "line 3"),
+    "the same key twice": ("seed = 1\nseed = 2\n", "line 4"),
+    "no such day": ("seed = 2026-13-45\n", "line 3"),
+}
+
+
+@pytest.mark.parametrize(("text", "place"), ABSURD.values(), ids=ABSURD.keys())
+def test_absurd_settings_are_one_clear_error(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text(HEAD + text, "utf-8")
+    with pytest.raises(CurationError) as caught:
+        read_settings(path)
+    assert caught.value.what.startswith(str(path))
+    assert place in caught.value.what
+    assert len(caught.value.what) < 1000
+    assert caught.value.fix
+
+
+def unbounded(schema: Any, where: str = "") -> list[str]:
+    """The parts of a JSON Schema that have no largest value or length."""
+    if isinstance(schema, list):
+        return [name for part in schema for name in unbounded(part, where)]
+    if not isinstance(schema, dict):
+        return []
+    limits = {
+        "integer": {"maximum", "exclusiveMaximum"},
+        "number": {"maximum", "exclusiveMaximum"},
+        "string": {"maxLength", "pattern"},
+        "array": {"maxItems"},
+    }.get(str(schema.get("type")), set())
+    named = limits and not (limits | {"enum", "const"}) & schema.keys()
+    return [where] * bool(named) + [
+        name for key, part in schema.items() for name in unbounded(part, f"{where}/{key}")
+    ]
+
+
+def test_every_setting_has_a_largest_value_or_length() -> None:
+    assert unbounded(Settings.model_json_schema()) == []
+
+
+def test_texts_for_annotators_are_read_by_the_same_reader(tmp_path: Path) -> None:
+    path = tmp_path / "text.toml"
+    for text in (f"a = {LONG}\n", f"a = {'[' * 5000}"):
+        path.write_text(f"[page]\n{text}", "utf-8")
+        with pytest.raises(CurationError, match=r"text\.toml line 2: "):
+            texts("en", path)
+
+
+HUGE = {
+    "a cell": "language,list,word\nen,filler,{huge}\n",
+    "a cell that stays open": 'language,list,word\nen,filler,"{huge}\n',
+    "a column": "language,list,word,{huge}\nen,filler,x\n",
+}
+
+
+@pytest.mark.parametrize("table", HUGE.values(), ids=HUGE.keys())
+def test_a_huge_cell_of_a_word_list(campaign: Campaign, table: str) -> None:
+    path = campaign.root / "words.csv"
+    path.write_text(table.format(huge="x" * 200_000), "utf-8")
+    with pytest.raises(CurationError, match=r"words\.csv line [12]: is not a row") as caught:
+        lists("en", path)
+    assert caught.value.fix
+
+
+def test_a_huge_cell_of_a_table_of_sizes(tmp_path: Path) -> None:
+    path = tmp_path / "sizes.csv"
+    path.write_text(f"model,parameters\nm,{'1' * 200_000}\n", "utf-8")
+    with pytest.raises(CurationError, match=r"sizes\.csv line 2: is not a row"):
+        read_sizes(path)
+    path.write_text(f"model,parameters\nm,{'1' * 5000}\n", "utf-8")
+    with pytest.raises(CurationError, match=r"sizes\.csv line 2: parameters is"):
+        read_sizes(path)
