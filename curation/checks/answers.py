@@ -9,7 +9,7 @@ from curation.checks.codes import PITFALLS, pitfall
 from curation.checks.lists import lists
 from curation.records import Gold, Item, Pitfall, Term
 
-ALGORITHM = 3
+ALGORITHM = 4
 REPORTED = ("block", "warn")
 """The severities reported as answers come in; notes are only useful for a whole dataset."""
 

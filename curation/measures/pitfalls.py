@@ -21,7 +21,7 @@ from curation.files import read_json, shipped
 from curation.measures import repeats
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity
 
-ALGORITHM = 4
+ALGORITHM = 5
 DATASET = "the dataset"
 
 Tell = Callable[[str, int, int], None]

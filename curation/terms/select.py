@@ -14,7 +14,7 @@ from curation.terms.merging import join, merge_fine, one_family, settle
 from curation.terms.pool import Pool, new_id
 from curation.terms.words import Word
 
-ALGORITHM = 3
+ALGORITHM = 4
 
 
 class Selection(NamedTuple):

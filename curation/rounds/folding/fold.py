@@ -47,7 +47,7 @@ from curation.rules import stable_id
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "fold", "lines"]
 
-ALGORITHM = 6
+ALGORITHM = 7
 NOBODY: Mapping[str, tuple[str, str]] = {}
 
 
