@@ -129,12 +129,14 @@ def check(
 def unchecked(lists: Lists) -> dict[str, str]:
     """The codes of this module that cannot be checked in a language, with the reason."""
     language = base(lists.language)
-    why = {
-        code: f"no list {name!r} for «{lists.language}»: add one to your own word lists"
-        for code, names in NEEDS.items()
-        for name in names
-        if name not in lists
-    }
+    why = {}
+    for code, names in NEEDS.items():
+        if lacking := [repr(name) for name in names if name not in lists]:
+            what, them = ("lists", "them") if len(lacking) > 1 else ("list", "one")
+            why[code] = (
+                f"no {what} {' and '.join(lacking)} for «{lists.language}»: "
+                f"add {them} to your own word lists"
+            )
     if language in UNMARKED:
         reason = f"sentences in «{lists.language}» end without a punctuation mark"
         why |= dict.fromkeys(("punctuation_missing", "punctuation_mixed"), reason)

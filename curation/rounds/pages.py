@@ -79,6 +79,25 @@ def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = 
     return _filled(merged, str(where))
 
 
+def release_warning(language: str, own: Path) -> str:
+    """The content warning of a release: the campaign's own, else the shipped one, else English.
+
+    Args:
+        language: the campaign's language code.
+        own: path of the campaign's own texts; it need not exist.
+
+    Raises:
+        CurationError: the campaign's own texts are damaged, or have a key that is not known.
+    """
+    folder = shipped("annotation_configs", "text")
+    known = _read(folder / f"{FIRST}.toml")
+    mine = _own(own, known) if own.exists() else {}
+    there = (folder / f"{name}.toml" for name in (language, language.split("-")[0]))
+    texts = next((_read(path) for path in there if path.exists()), known)
+    warning = mine.get("content_warning", {}).get("release")
+    return str(warning or texts["content_warning"]["release"])
+
+
 def missing_facts(texts: Texts) -> list[str]:
     """Keys of ``[study]`` that nobody has filled in, in their order."""
     return [key for key, value in texts["study"].items() if not value.strip()]

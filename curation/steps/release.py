@@ -3,16 +3,16 @@
 import difflib
 import hashlib
 import shutil
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_json, read_json, shipped
+from curation.files import CurationError, dump_json, read_json
 from curation.manifest import Results, read_manifest
 from curation.steps.read import item_files, label_files, read_counted, read_items
 from curation.steps.reporter import Reporter
+from curation.steps.rounds.shown import own_texts
 from curation.steps.source import campaign_source
 
 
@@ -24,7 +24,14 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "name": settings.campaign.name,
         "language": settings.campaign.language,
         "decisions": settings.decisions.model_dump(),
+        "warning": _warning(campaign),
     }
+
+
+def _warning(campaign: Campaign) -> str:
+    from curation.rounds.pages import release_warning
+
+    return release_warning(campaign.settings.campaign.language, own_texts(campaign))
 
 
 def inputs(campaign: Campaign) -> list[Path]:
@@ -87,9 +94,6 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         for name, data in build.split_files(cats, table, version=version).items()
     }
     content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
-    text = shipped("annotation_configs", "text", f"{settings.campaign.language}.toml")
-    text = text if text.exists() else text.with_name("en.toml")
-    texts = tomllib.loads(text.read_text("utf-8"))
     content["README.md"] = build.readme(
         cats,
         table,
@@ -97,7 +101,7 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         version=version,
         language=settings.campaign.language,
         licence=settings.release.licence,
-        warning=texts["content_warning"]["release"],
+        warning=_warning(campaign),
         decisions=build.how_decided(settings.decisions.model_dump()),
         accepted=accepted,
     ).encode()

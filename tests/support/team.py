@@ -1,6 +1,7 @@
 """A team that runs a campaign from the files of ``tests/campaigns``, with rounds on tables."""
 
 import csv
+import json
 import shutil
 import tomllib
 from collections.abc import Callable, Iterator
@@ -8,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from curation.settings import Settings, read_settings, settings_text
-from support.desk import GOLD, MEANT, Desk, Row, at, read_csv, write_csv
+from support.desk import GOLD, MEANT, Desk, Row, at, read_csv
 
 CAMPAIGNS = Path(__file__).parents[1] / "campaigns"
 LETTERS = {gold[0]: gold for gold in GOLD.values()}
 FIRST, LATER = ("v1", "v2", "v3", "v4", "v5"), ("v6", "v7")
 CARELESS = "v5"
 LATE_WRITER = "w3"
-Fill = Callable[[Row, str], Row | None]
+Fill = Callable[[Row, str], Row]
+SAVED_AS = {"id": ("utf-8", ","), "ar": ("utf-8-sig", ";"), "ja": ("utf-8", "\t")}
+"""By language how the spreadsheets of its people save a table: encoding and separator."""
 
 
 class Team(Desk):
@@ -23,7 +26,7 @@ class Team(Desk):
 
     def __init__(self, forked: Any, root: Path, data: Path) -> None:
         super().__init__(forked, root)
-        self.data = data
+        self.data, self.language = data, ""
         self.minute = 0
         self.said: dict[str, Any] = {}  # what commands said on the way
 
@@ -33,6 +36,7 @@ class Team(Desk):
 
     def make(self, language: str, domains: str) -> None:  # type: ignore[override]
         """``curation init``, then the files and settings that the team adds."""
+        self.language = language
         options = ("--language", language, "--domains", domains, "--name", f"Mild {language}")
         done = self.forked("init", self.root, "--yes", *options)
         assert done.code == 0, done.err
@@ -43,6 +47,9 @@ class Team(Desk):
                 inner = settings[section].get(key)
                 settings[section][key] = inner | value if isinstance(value, dict) else value
         path.write_text(settings_text(Settings.model_validate(settings)), "utf-8")
+        if (corpus := self.data / "corpus.txt").exists():
+            counts = ("--out", self.root / "counts.tsv.gz", "--language", language)
+            self.forked("measures", "count", corpus, *counts)
         places = {"1-terms": ("terms", "edits"), "2-rounds": ("text",), "4-measures": ("words",)}
         for folder, names in places.items():
             (self.root / folder).mkdir(exist_ok=True)
@@ -63,13 +70,21 @@ class Team(Desk):
         for table, who in ((share["file"], share["person"]) for share in dealt):
             answered = []
             for n, task in enumerate(read_csv(to / table)):
-                if (answer := fill(task, who)) is None:
-                    continue
                 row = {"task_id": task["task_id"], "annotator": who, "seconds": "40"}
                 row |= {"consent": task["consent_version"], "submitted_at": at(self.minute + n)}
-                answered.append(row | answer)
-            if answered:
-                self.said[f"{name} {who}"] = self.bring(name, answered, f"{name}-{who}.csv")
+                answered.append(row | fill(task, who))
+            file = self.save(self.out / f"{name}-{who}-{self.minute}.csv", answered)
+            self.said[f"{name} {who} {len(answered)}"] = self.say("rounds", "import", name, file)
+
+    def save(self, path: Path, rows: list[Row]) -> Path:
+        """A table as a spreadsheet of the language's people saves it."""
+        encoding, separator = SAVED_AS[self.language]
+        heads = list(dict.fromkeys(key for row in rows for key in row))
+        with path.open("w", encoding=encoding, newline="") as file:
+            writer = csv.DictWriter(file, heads, delimiter=separator)
+            writer.writeheader()
+            writer.writerows(rows)
+        return path
 
     # --- what people say ------------------------------------------------------------------------
 
@@ -109,8 +124,12 @@ class Team(Desk):
         return labels | ({"seconds": "1"} if said.startswith("!") else {})
 
     def item_of(self, task: Row) -> Row:
-        (item,) = (row for row in self.people("items") if one_space(row["context"]) == task["context"]
-                   and task["text_1"] in self.texts(row))  # fmt: skip
+        """The item of ``items.csv`` that a task shows."""
+        (item,) = (
+            row
+            for row in self.people("items")
+            if set(self.texts(row)) == {task[f"text_{n}"] for n in (1, 2, 3)}
+        )
         return item
 
     @staticmethod
@@ -158,6 +177,4 @@ def run(forked: Any, root: Path, data: str, language: str, domains: str) -> Team
 
 
 def read_jsonl(path: Path) -> Iterator[Any]:
-    import json
-
     return (json.loads(line) for line in path.read_text("utf-8").splitlines())
