@@ -1,8 +1,12 @@
-"""Three small campaigns, run once for all tests: Indonesian, Arabic and Japanese."""
+"""Three small campaigns, run once for all workers: Indonesian, Arabic and Japanese."""
 
+import json
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from support import team
 
@@ -14,15 +18,26 @@ DOMAINS = {
 
 
 @pytest.fixture(scope="session")
-def campaigns(
-    forked: Any, tmp_path_factory: pytest.TempPathFactory, keys: Any
-) -> dict[str, team.Team]:
+def campaigns(forked: Any, shared: Path, keys: Path) -> dict[str, team.Team]:
     """Every campaign, from ``init`` to ``release build``. Tests only read them."""
-    folder = tmp_path_factory.mktemp("campaigns")
-    return {
-        name: team.run(forked, folder / name, name, language, domains)
-        for name, (language, domains) in DOMAINS.items()
-    }
+    teams = {}
+    for name, (language, domains) in DOMAINS.items():
+        folder = shared / "campaigns" / name
+        said = folder.parent / f"{name}.json"
+        folder.parent.mkdir(exist_ok=True)
+        with FileLock(folder.parent / f"{name}.lock"):
+            if not said.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                done = team.run(forked, folder / "campaign", name, language, domains)
+                shutil.copytree(keys, folder / "keys")
+                said.write_text(json.dumps(done.said), "utf-8")
+        for key in (folder / "keys").glob("*.key"):
+            shutil.copy2(key, keys)
+        one = team.Team(forked, folder / "campaign", team.CAMPAIGNS / name, language)
+        one.said = json.loads(said.read_text("utf-8"))
+        teams[name] = one
+    return teams
 
 
 @pytest.fixture(params=DOMAINS)

@@ -514,3 +514,13 @@ def test_a_release_has_no_pitfall_that_its_settings_allow(campaigns: dict[str, T
     counts = {row["code"]: row["count"] for row in json.loads(done.out)["table"]}
     assert counts["word_doubled"] is None  # the team's own words are not in the release
     assert not counts["blank_glued"]
+
+
+def test_what_a_team_reads_on_the_way(team_of: Team) -> None:
+    status = team_of.run("status").out
+    assert "r: closed, 8 of 8 decided, 2 void" in status
+    assert "v: closed, 16 of 16 decided" in status
+    assert "next: curation scores models MODEL, and curation scores baselines" in status
+    pitfalls = team_of.run("measures", "pitfalls").out
+    lists = "no lists 'pronoun_female' and 'pronoun_male'"
+    assert f"pronouns_opposite ({lists} for «{team_of.language}»" in " ".join(pitfalls.split())

@@ -24,9 +24,9 @@ SAVED_AS = {"id": ("utf-8", ","), "ar": ("utf-8-sig", ";"), "ja": ("utf-8", "\t"
 class Team(Desk):
     """The commands of a team, and what its people fill in."""
 
-    def __init__(self, forked: Any, root: Path, data: Path) -> None:
+    def __init__(self, forked: Any, root: Path, data: Path, language: str) -> None:
         super().__init__(forked, root)
-        self.data, self.language = data, ""
+        self.data, self.language = data, language
         self.minute = 0
         self.said: dict[str, Any] = {}  # what commands said on the way
 
@@ -34,9 +34,9 @@ class Team(Desk):
         """A file of the campaign's data."""
         return read_csv(self.data / f"{name}.csv")
 
-    def make(self, language: str, domains: str) -> None:  # type: ignore[override]
+    def begin(self, domains: str) -> None:
         """``curation init``, then the files and settings that the team adds."""
-        self.language = language
+        language = self.language
         options = ("--language", language, "--domains", domains, "--name", f"Mild {language}")
         done = self.forked("init", self.root, "--yes", *options)
         assert done.code == 0, done.err
@@ -147,8 +147,8 @@ def one_space(text: str) -> str:
 
 def run(forked: Any, root: Path, data: str, language: str, domains: str) -> Team:
     """A whole campaign, from ``init`` to ``release build``."""
-    team = Team(forked, root, CAMPAIGNS / data)
-    team.make(language, domains)
+    team = Team(forked, root, CAMPAIGNS / data, language)
+    team.begin(domains)
     said = team.said
     said["select"] = team.say("terms", "select")
     said["open review"] = team.open("review", "r")
