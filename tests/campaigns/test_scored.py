@@ -1,4 +1,4 @@
-"""The releases of the three campaigns are scored; a slow, plain reference gives each score again."""
+"""The releases of the three campaigns are scored; a slow reference gives each score again."""
 
 import json
 import math
