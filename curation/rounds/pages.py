@@ -237,6 +237,15 @@ def instruction(kind: RoundKind, texts: Texts) -> str:
     return f'<div dir="{texts["page"]["direction"]}">\n' + "\n".join(parts) + "\n</div>\n"
 
 
+def page(kind: RoundKind, texts: Texts, *, language: str) -> str:
+    """The instructions as a file of its own, which names its encoding and its language."""
+    head = f"<title>{html.escape(texts['instruction']['panel'])}</title>"
+    return (
+        f'<!DOCTYPE html>\n<html lang="{html.escape(language)}">\n<meta charset="utf-8">\n{head}\n'
+        f"{instruction(kind, texts)}</html>\n"
+    )
+
+
 def _panel(kind: RoundKind, texts: Texts) -> Iterator[tuple[str, str]]:
     for heading, lines in _parts(kind, texts):
         yield heading, "\n".join(f"- {line}" for line in lines) if heading else "\n\n".join(lines)

@@ -251,6 +251,8 @@ def test_people_read_their_own_language(team_of: Team) -> None:
     for page in team_of.out.glob("*/*.html"):
         text = page.read_text("utf-8")
         assert f'dir="{direction}"' in text
+        assert f'<html lang="{team_of.language}">' in text
+        assert '<meta charset="utf-8">' in text  # else a browser shows other letters
         assert "stereotype about" not in text
         assert "Instructions" not in text
     readme = team_of.root / "7-release" / "0.1.0" / "README.md"
