@@ -6,6 +6,7 @@ not run.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -28,17 +29,19 @@ UNCASED = {
     *("ug", "ur", "yi", "yue", "zh"),
 }
 """Languages without capital letters."""
-MARKS = frozenset(".!?…‽。．！？؟۔।॥።፧;։།။។:")
+MARKS = frozenset(".!?…‽。｡．！？؟۔।॥።፧;։།။។:")
 CLOSERS = "\"'“”„«»‹›‘’)]}」』）*~ \t\r\n"
 MANY = 2  # lengths differ too much from this ratio of longest to shortest sentence
 DIGITS = 9  # the fewest digits of a telephone number; two years have eight
 _SMALL_LEFT = re.compile(r"(?<!\w)THE blank (?=\w)|_{3,}")
 _SPACES = re.compile(r"[^\S\n]{2,}|^\s|\s$")
+_UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff]"  # kana and ideographs touch the numbers beside them
 _CONTACT = re.compile(
     # Without the lookbehind, the search would start again at each letter of a long word.
     r"(?P<mail>(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+)"
     r"|(?P<web>https?://\S+|www\.\w\S+|(?<![\w-])[\w-]+\.(?:com|org|net|edu|gov|info|io)\b)"
-    r"|(?P<telephone>(?<![\w.])\+?\(?\d[\d ()./-]{7,}\d(?![\w]))"
+    rf"|(?P<telephone>(?:(?<![\w.])|(?<={_UNSPACED}))"
+    rf"\+?\(?\d[\d ()./-]{{7,}}\d(?:(?!\w)|(?={_UNSPACED})))"
 )
 _ARTICLE = re.compile(r"(?<![\w'’.-])([Aa]n?)\s+([^\W\d_][\w'’]*)")
 
@@ -287,7 +290,11 @@ def _spaces(parsed: ParsedItem) -> Iterator[Finding]:
 
 
 def _contact(parsed: ParsedItem) -> Iterator[Finding]:
-    texts = (parsed.item.context, *parsed.item.sentences)
+    # Japanese also writes digits, hyphens and the at sign in full width.
+    texts = [
+        unicodedata.normalize("NFKC", text)
+        for text in (parsed.item.context, *parsed.item.sentences)
+    ]
 
     def look(at: int) -> set[str]:
         # The full search is slow, and every address has one of these.

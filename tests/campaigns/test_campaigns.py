@@ -278,7 +278,8 @@ def test_the_careless_person_is_seen_and_excluded(team_of: Team) -> None:
     assert refused == {"skipped": 1, "too_fast": 1, "excluded": 16}
     # What is missing was asked of two others, who share it: one answer on each item, and two more.
     shared = [int(key.split()[2]) for key in team_of.said if key.startswith(("v v6", "v v7"))]
-    assert sorted(shared) == [9, 9]
+    assert len(shared) == 2
+    assert sum(shared) == 16 + 2
 
 
 def test_items_are_kept_and_lost_as_the_labels_say(team_of: Team) -> None:

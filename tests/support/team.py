@@ -64,9 +64,9 @@ class Team(Desk):
         listed.write_text("\n".join(people), "utf-8")
         to = self.out / f"{name}-{self.minute}"
         self.say("rounds", "export", name, "--people", listed, "--to", to)
-        dealt = [{"file": f"{name}.csv", "person": people[0]}]
-        if len(people) > 1:
-            dealt = read_csv(to / f"{name}-who-gets-which.csv")
+        listed = to / f"{name}-who-gets-which.csv"
+        alone = [{"file": f"{name}.csv", "person": people[0]}]
+        dealt = read_csv(listed) if listed.exists() else alone
         for table, who in ((share["file"], share["person"]) for share in dealt):
             answered = []
             for n, task in enumerate(read_csv(to / table)):
