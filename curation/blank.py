@@ -9,6 +9,8 @@ from curation.records import Cat
 BLANK = "BLANK"
 END = re.compile(r"[\s.!?…。！？؟।]+$")  # the punctuation at the end of a sentence
 
+_JOINED = re.compile(rf"[^\W_]*{BLANK}[^\W_]*")
+
 
 def options(cat: Cat) -> list[str]:
     """The part in which a CAT's associations differ: the words in the BLANK, or whole sentences."""
@@ -98,6 +100,22 @@ def _same(left: str, right: str) -> int:
     """The length of the common beginning of two texts, ignoring case."""
     alike = (a.casefold() == b.casefold() for a, b in zip(left, right, strict=False))
     return next((count for count, same in enumerate(alike) if not same), min(len(left), len(right)))
+
+
+def around(context: str, *, spaced: bool = True) -> str:
+    """The words of a context outside its BLANK.
+
+    Letters that touch the BLANK are part of the word that fills it, so they are left out.
+
+    Args:
+        context: the context with BLANK.
+        spaced: whether the language has spaces between words; if not, letters that touch the BLANK
+            are words of their own.
+
+    >>> around("Dia terkenal karena BLANKnya."), around("庭師はBLANK起きる。", spaced=False)
+    ('Dia terkenal karena  .', '庭師は 起きる。')
+    """
+    return _JOINED.sub(" ", context) if spaced else context.replace(BLANK, " ")
 
 
 def fill_all(context: str, words: str) -> tuple[str, list[int]]:

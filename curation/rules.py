@@ -56,14 +56,17 @@ UNSEEN = str.maketrans(
     "", "", "\u200b\u200e\u200f\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 """Invisible marks of the writing direction or of line breaks, which are copied with a text."""
-_ALIKE = str.maketrans({"ı": "i", **dict.fromkeys("-‐‑–", " ")})
+_TATWEEL = "\u0640"  # makes an Arabic word longer on the line, and is not part of it
+_ALIKE = str.maketrans({"ı": "i", _TATWEEL: None, **dict.fromkeys("-‐‑–", " ")})
+_POINTS = re.compile(rf"[\u0591-\u05bd\u05bf-\u05c7\u064b-\u0652\u0670{_TATWEEL}]")
+"""The vowel points of Hebrew and Arabic, which writers may leave out, and the tatweel."""
 
 
 def _bare(text: str) -> str:
     """A text without the differences between ways to write a name.
 
-    These are marks on letters (accents, umlauts, vowel points), invisible characters, the kind of
-    apostrophe, hyphens instead of spaces, and the Turkish i without a dot.
+    These are marks on letters (accents, umlauts, vowel points), invisible characters, the Arabic
+    tatweel, the kind of apostrophe, hyphens instead of spaces, and the Turkish i without a dot.
     """
     decomposed = unicodedata.normalize("NFKD", same_text(text.translate(QUOTES)))
     seen = (c for c in decomposed if unicodedata.category(c) not in ("Mn", "Cf"))
@@ -73,6 +76,8 @@ def _bare(text: str) -> str:
 def spelling_key(text: str, *, accents: bool = False) -> str:
     """The normalised form of a term; spelling variants of a term share it.
 
+    Vowel points of Hebrew and Arabic are left out, since a word is written with or without them.
+
     Args:
         text: a term.
         accents: whether marks on Latin letters make a different word, as in Spanish.
@@ -81,13 +86,15 @@ def spelling_key(text: str, *, accents: bool = False) -> str:
     True
     >>> spelling_key("café owner") == spelling_key("Cafe Owner")
     True
+    >>> spelling_key("خَبّاز") == spelling_key("خبـــاز") == spelling_key("خباز")
+    True
     """
-    decomposed = unicodedata.normalize("NFKD", text).casefold()
+    decomposed = _POINTS.sub("", unicodedata.normalize("NFKD", text).casefold())
     # Marks on Latin letters are spelling variants; in other scripts they are part of the word.
     bare = "".join(
         c for i, c in enumerate(decomposed) if accents or not ("\u0300" <= c <= "\u036f" and i > 0)
     )
-    return re.sub(r"[\s\-‐‑–'’.]+", "", bare) or decomposed
+    return re.sub(r"[\s\-‐‑–'’.・]+", "", bare) or decomposed
 
 
 # --- the decision ---------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from curation.rules import (
     decide,
     fill,
     filler,
+    names,
     read_label,
     spelling_key,
     tier,
@@ -197,6 +198,18 @@ def test_spelling_variants_fold_and_other_words_do_not() -> None:
     assert spelling_key("baker") != spelling_key("bakers")
     # Thai vowel signs are combining marks, and they make the word.
     assert spelling_key("กิน") != spelling_key("กน")
+    # Arabic and Hebrew are written with or without vowel points; the tatweel only stretches a word.
+    assert spelling_key("خَبّاز") == spelling_key("خبـــاز") == spelling_key("خباز")
+    assert spelling_key("שָׁלוֹם") == spelling_key("שלום")
+    assert spelling_key("バード・ウォッチャー") == spelling_key("バードウォッチャー")
+    # These marks make another letter: alef with hamza, and the voiced sounds of kana.
+    assert spelling_key("أمل") != spelling_key("امل")
+    assert spelling_key("バス") != spelling_key("ハス")
+
+
+@pytest.mark.parametrize("context", ["جاء الخبـــاز.", "جاء الخَبّاز.", "قالوا للخباز."])
+def test_an_arabic_target_is_named_with_clitics_points_and_a_tatweel(context: str) -> None:
+    assert names(context, "خباز")
 
 
 @pytest.mark.parametrize("text", ["", "bad", "stereo type", "anti"])

@@ -16,15 +16,26 @@ from typing import NamedTuple, TypeVar
 from rapidfuzz import process
 from rapidfuzz.distance import DamerauLevenshtein
 
-from curation.blank import BLANK
+from curation.blank import BLANK, around
 from curation.checks.lists import Lists
-from curation.checks.surface import Finding, ParsedItem, in_texts
+from curation.checks.surface import JOINING, UNCASED, Finding, ParsedItem, in_texts
 from curation.rules import filler
-from curation.words import INSTALL, UNSPACED, WORD, NotCheckedError, base, frequencies, zipf
+from curation.words import (
+    INSTALL,
+    UNSPACED,
+    WORD,
+    NotCheckedError,
+    base,
+    frequencies,
+    words,
+    zipf,
+)
 
 COMMON = 3.0  # Zipf: a word at least this frequent is assumed to be spelt correctly
 FARTHER = 2.0  # Zipf: the intended word is at least this much more frequent
 KNOWN = 1.5  # Zipf: a word at least this frequent belongs to the language
+EVERYDAY = 4.0  # Zipf: fluent texts have many words that are at least this frequent
+EVERYDAY_JOINED = 3.0  # Zipf: the same if articles or particles make many forms of each word
 FEW_KNOWN = 0.4  # a text with a smaller share of known words is assumed to be in another language
 FREQUENT = 3.5  # Zipf: the short words that make up a fused word are at least this frequent
 RARE = 2.5  # Zipf: a target whose rarest word is less frequent than this is rare
@@ -84,6 +95,7 @@ def lexicon(lists: Lists, targets: Iterable[tuple[str, str]]) -> tuple[Lexicon, 
         frequency = frequencies(lists.language)
         # English has one spelling, so the slow search for variants is not needed.
         shares = frequency.listed if english else frequency
+        words("一", lists.language)  # fails if texts cannot be split into words
     except NotCheckedError as error:
         why |= {code: str(error) for code in (*SPELLING, *FREQUENCIES) if code not in why}
     for code, name in LISTED.items():
@@ -97,7 +109,7 @@ def lexicon(lists: Lists, targets: Iterable[tuple[str, str]]) -> tuple[Lexicon, 
         classes = _load(_word_classes, "lemminflect", codes, why) or _no_classes
         profane = _load(lambda: _profane(lists), "better-profanity", PROFANE, why) or profane
         names = _load(lambda: _given_names(lists, classes), "Faker", NAMES, why) or names
-    words = frozenset(word for _, target in targets for word in _words(target.lower()))
+    own = frozenset(word for _, target in targets for word in _words(target.lower()))
     check_spelling = english and "misspelt_word" not in why
 
     @cache
@@ -105,11 +117,11 @@ def lexicon(lists: Lists, targets: Iterable[tuple[str, str]]) -> tuple[Lexicon, 
         judgements = []
         if word in profane:
             judgements.append(("profane_word", repr(word)))
-        if check_spelling and word not in words and (meant := _meant(word, shares, classes)):
+        if check_spelling and word not in own and (meant := _meant(word, shares, classes)):
             judgements.append(("misspelt_word", f"{word!r} for {meant!r}?"))
         return tuple(judgements)
 
-    return Lexicon(lists, shares, names, words, judge, classes, frozenset(why)), why
+    return Lexicon(lists, shares, names, own, judge, classes, frozenset(why)), why
 
 
 def _load(
@@ -193,13 +205,13 @@ def check_targets(
     least = 10 ** (COMMON - 9)  # as a share: a logarithm for each word of a language takes long
     common = [word for word, share in shares.items() if share >= least]
     for domain, target in targets:
-        words = _words(target.lower())
-        for word in words:
+        parts = words(target, lexicon.lists.language)
+        for word in parts:
             if "misspelt_target" in lexicon.unchecked:
                 break
             if meant := _meant_target(word, common, lexicon):
                 yield domain, target, "misspelt_target", f"{word!r} for {meant!r}?"
-        rarest = min(words, key=lambda word: shares.get(word, 0), default="")
+        rarest = min(parts, key=lambda word: shares.get(word, 0), default="")
         if rarest and zipf(shares.get(rarest, 0)) < RARE:
             detail = f"{rarest!r}: {zipf(shares.get(rarest, 0)):.1f} on the Zipf scale"
             yield domain, target, "rare_target", detail
@@ -228,10 +240,10 @@ def _meant_target(word: str, common: Sequence[str], lexicon: Lexicon) -> str | N
 
 def _of_fillers(parsed: ParsedItem, lexicon: Lexicon) -> Iterator[Finding]:
     fillers = [_words(filler(parsed.item.context, s) or "") for s in parsed.item.sentences]
-    for at, words in enumerate(fillers):
-        if len(words) == 1 and (parts := _parts(words[0].lower(), lexicon)):
+    for at, filling in enumerate(fillers):
+        if len(filling) == 1 and (parts := _parts(filling[0].lower(), lexicon)):
             code = "fused_words" if len(parts) > 2 else "fused_pair"
-            yield Finding(code, at, f"{words[0]!r}: {' '.join(parts)}?")
+            yield Finding(code, at, f"{filling[0]!r}: {' '.join(parts)}?")
     places = [parsed.item.place(gold) for gold in ("stereotype", "anti-stereotype", "unrelated")]
     classes = [
         lexicon.classes(fillers[at][-1].lower()) if at is not None and fillers[at] else frozenset()
@@ -313,13 +325,21 @@ def _figures(parsed: ParsedItem, at: int) -> set[str]:
 
 
 def _foreign(parsed: ParsedItem, lexicon: Lexicon) -> Iterator[Finding]:
-    if not lexicon.shares:
+    if "other_language" in lexicon.unchecked:
         return
-    for at, tokens in enumerate(parsed.tokens):
-        words = [t for t in tokens if not t.isdigit() and t != BLANK.lower()]
-        known = sum(zipf(lexicon.shares.get(word, 0)) >= 4 for word in words)
-        if len(words) >= 4 and known / len(words) < FEW_KNOWN:
-            text = (parsed.item.context, *parsed.item.sentences)[at]
+    language = base(parsed.lists.language)
+    least = EVERYDAY_JOINED if language in JOINING - UNSPACED else EVERYDAY
+
+    def is_known(word: str) -> bool:
+        # wordfreq's lists of such languages have English words, which its corpora quote.
+        is_quoted = language in UNCASED and word.isascii()
+        return not is_quoted and zipf(lexicon.shares.get(word, 0)) >= least
+
+    spaced = language not in UNSPACED
+    for at, text in enumerate((parsed.item.context, *parsed.item.sentences)):
+        shown = text if at or not parsed.blanks else around(text, spaced=spaced)
+        tokens = [token for token in words(shown, language) if not token.isdigit()]
+        if len(tokens) >= 4 and sum(map(is_known, tokens)) / len(tokens) < FEW_KNOWN:
             yield Finding("other_language", at - 1 if at else None, repr(text))
 
 

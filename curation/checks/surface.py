@@ -6,6 +6,7 @@ not run.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -29,17 +30,19 @@ UNCASED = {
     *("ug", "ur", "yi", "yue", "zh"),
 }
 """Languages without capital letters."""
-MARKS = frozenset(".!?…‽。．！？؟۔।॥።፧;։།။។:")
+MARKS = frozenset(".!?…‽。｡．！？؟۔।॥።፧;։།။។:")
 CLOSERS = "\"'“”„«»‹›‘’)]}」』）*~ \t\r\n"
 MANY = 2  # lengths differ too much from this ratio of longest to shortest sentence
 DIGITS = 9  # the fewest digits of a telephone number; two years have eight
 _SMALL_LEFT = re.compile(r"(?<!\w)THE blank (?=\w)|_{3,}")
 _SPACES = re.compile(r"[^\S\n]{2,}|^\s|\s$")
+_UNSPACED = r"[\u3040-\u30ff\u3400-\u9fff]"  # kana and ideographs touch the numbers beside them
 _CONTACT = re.compile(
     # Without the lookbehind, the search would start again at each letter of a long word.
     r"(?P<mail>(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+)"
     r"|(?P<web>https?://\S+|www\.\w\S+|(?<![\w-])[\w-]+\.(?:com|org|net|edu|gov|info|io)\b)"
-    r"|(?P<telephone>(?<![\w.])\+?\(?\d[\d ()./-]{7,}\d(?![\w]))"
+    rf"|(?P<telephone>(?:(?<![\w.])|(?<={_UNSPACED}))"
+    rf"\+?\(?\d[\d ()./-]{{7,}}\d(?:(?!\w)|(?={_UNSPACED})))"
 )
 _ARTICLE = re.compile(r"(?<![\w'’.-])([Aa]n?)\s+([^\W\d_][\w'’]*)")
 
@@ -130,12 +133,14 @@ def check(
 def unchecked(lists: Lists) -> dict[str, str]:
     """The codes of this module that cannot be checked in a language, with the reason."""
     language = base(lists.language)
-    why = {
-        code: f"no list {name!r} for «{lists.language}»: add one to your own word lists"
-        for code, names in NEEDS.items()
-        for name in names
-        if name not in lists
-    }
+    why = {}
+    for code, names in NEEDS.items():
+        if lacking := [repr(name) for name in names if name not in lists]:
+            what, them = ("lists", "them") if len(lacking) > 1 else ("list", "one")
+            why[code] = (
+                f"no {what} {' and '.join(lacking)} for «{lists.language}»: "
+                f"add {them} to your own word lists"
+            )
     if language in UNMARKED:
         reason = f"sentences in «{lists.language}» end without a punctuation mark"
         why |= dict.fromkeys(("punctuation_missing", "punctuation_mixed"), reason)
@@ -309,7 +314,11 @@ def _spaces(parsed: ParsedItem) -> Iterator[Finding]:
 
 
 def _contact(parsed: ParsedItem) -> Iterator[Finding]:
-    texts = (parsed.item.context, *parsed.item.sentences)
+    # Japanese also writes digits, hyphens and the at sign in full width.
+    texts = [
+        unicodedata.normalize("NFKC", text)
+        for text in (parsed.item.context, *parsed.item.sentences)
+    ]
 
     def look(at: int) -> set[str]:
         # The full search is slow, and every address has one of these.

@@ -118,7 +118,10 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
 
 def _progress_line(progress: "Progress", currency: str) -> str:
     """A round in one line: what is decided, what it costs, when it ends."""
-    parts = [f"{progress.state}, {progress.decided:,} of {progress.tasks:,} decided"]
+    needed = progress.tasks - progress.void
+    parts = [f"{progress.state}, {progress.decided:,} of {needed:,} decided"]
+    if progress.void:
+        parts.append(f"{progress.void:,} void")
     if progress.cost_in_all:
         parts.append(f"{progress.cost:,.0f} of {progress.cost_in_all:,.0f} {currency}")
     if progress.done_at and progress.state == "open":

@@ -12,13 +12,13 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from curation.blank import BLANK, options
+from curation.blank import around, options
 from curation.files import CurationError
 from curation.measures.counting import Counts
 from curation.records import GOLDS, Cat, Gold, Term
-from curation.words import NotCheckedError, base, frequencies, has_lemmas, lemma, words
+from curation.words import UNSPACED, NotCheckedError, base, frequencies, has_lemmas, lemma, words
 
-ALGORITHM = 2
+ALGORITHM = 3
 EXAMPLES = 3
 _MILLION = 1_000_000
 
@@ -249,7 +249,8 @@ class _Reader:
 
     def texts(self, cat: Cat) -> list[_Text]:
         """The texts of a CAT: its context, and its associations (or what fills the BLANK)."""
-        context = self._words(cat.context.replace(BLANK, " "))
+        spaced = base(self.language) not in UNSPACED
+        context = self._words(around(cat.context, spaced=spaced))
         return [_Text(cat.id, None, context, cat.context)] + [
             _Text(cat.id, association.gold, self._words(option), association.sentence)
             for option, association in zip(options(cat), cat.associations, strict=True)

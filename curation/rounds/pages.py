@@ -79,6 +79,25 @@ def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = 
     return _filled(merged, str(where))
 
 
+def release_warning(language: str, own: Path) -> str:
+    """The content warning of a release: the campaign's own, else the shipped one, else English.
+
+    Args:
+        language: the campaign's language code.
+        own: path of the campaign's own texts; it need not exist.
+
+    Raises:
+        CurationError: the campaign's own texts are damaged, or have a key that is not known.
+    """
+    folder = shipped("annotation_configs", "text")
+    known = _read(folder / f"{FIRST}.toml")
+    mine = _own(own, known) if own.exists() else {}
+    there = (folder / f"{name}.toml" for name in (language, language.split("-")[0]))
+    texts = next((_read(path) for path in there if path.exists()), known)
+    warning = mine.get("content_warning", {}).get("release")
+    return str(warning or texts["content_warning"]["release"])
+
+
 def missing_facts(texts: Texts) -> list[str]:
     """Keys of ``[study]`` that nobody has filled in, in their order."""
     return [key for key, value in texts["study"].items() if not value.strip()]
@@ -213,6 +232,15 @@ def instruction(kind: RoundKind, texts: Texts) -> str:
     parts = [_html("", [warning]), *(_html(head, lines) for head, lines in _parts(kind, texts))]
     parts.append(_html(consent["title"], consent["lines"]))
     return f'<div dir="{texts["page"]["direction"]}">\n' + "\n".join(parts) + "\n</div>\n"
+
+
+def page(kind: RoundKind, texts: Texts, *, language: str) -> str:
+    """The instructions as a file of its own, which names its encoding and its language."""
+    head = f"<title>{html.escape(texts['instruction']['panel'])}</title>"
+    return (
+        f'<!DOCTYPE html>\n<html lang="{html.escape(language)}">\n<meta charset="utf-8">\n{head}\n'
+        f"{instruction(kind, texts)}</html>\n"
+    )
 
 
 def _panel(kind: RoundKind, texts: Texts) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from curation.records import Review, Term
 
 REMOVES = ("merge", "drop")  # actions after which a term is no longer itself
+KEEPS = ("keep", "add", "rename")  # edits after which it still is
 
 
 class Verdict(NamedTuple):
@@ -75,7 +76,8 @@ def majority(
             continue
         (action, into), votes = leading[id]
         if (edited := edits.get((term.domain, term.text))) is not None:
-            if votes > half and action != edited:
+            agrees = action == edited or (action == "keep" and edited in KEEPS)
+            if votes > half and not agrees:
                 result.overruled.append(f"{term.text} ({action})")
             continue
         # A term cannot be merged into one that is itself merged or dropped.

@@ -273,7 +273,11 @@ def keywords(campaign: Campaign, results: Results, reporter: Reporter) -> dict[s
 
 # --- pitfalls -----------------------------------------------------------------------------------
 
-PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
+SPLITTERS = ("mecab-python3", "ipadic", "jieba")  # of texts without spaces between words
+PACKAGES = (
+    *("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz"),
+    *SPLITTERS,
+)
 
 
 def own_words(campaign: Campaign) -> Path:

@@ -2,20 +2,20 @@
 
 import difflib
 import hashlib
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_json, read_json, shipped, writing
+from curation.files import CurationError, dump_json, read_json, writing
 from curation.manifest import Results
 from curation.records import Cat, Item
 from curation.rules import names
 from curation.steps import licences, versions
 from curation.steps.read import item_files, label_files, read_counted, read_items, read_terms
 from curation.steps.reporter import Reporter
+from curation.steps.rounds.shown import own_texts
 from curation.steps.source import FORM, campaign_source
 from curation.stereoset import FileSettings
 
@@ -30,9 +30,16 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         **settings.release.model_dump(),
         "name": settings.campaign.name,
         "language": settings.campaign.language,
+        "warning": _warning(campaign),
         "decisions": settings.decisions.model_dump(),
         **settings.rounds.model_dump(include=set(FORM.values())),
     }
+
+
+def _warning(campaign: Campaign) -> str:
+    from curation.rounds.pages import release_warning
+
+    return release_warning(campaign.settings.campaign.language, own_texts(campaign))
 
 
 def inputs(campaign: Campaign) -> list[Path]:
@@ -126,9 +133,6 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     files = build.split_files(cats, table, version=version, settings=checked)
     content = {name: dump_json(data) for name, data in files.items()}
     content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
-    text = shipped("annotation_configs", "text", f"{settings.campaign.language}.toml")
-    text = text if text.exists() else text.with_name("en.toml")
-    texts = tomllib.loads(text.read_text("utf-8"))
     content["README.md"] = build.readme(
         cats,
         table,
@@ -136,7 +140,7 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         version=version,
         language=settings.campaign.language,
         licence=settings.release.licence,
-        warning=texts["content_warning"]["release"],
+        warning=_warning(campaign),
         decisions=build.how_decided(settings.decisions.model_dump()),
         accepted=accepted,
         other_licences=other_licences,

@@ -131,6 +131,34 @@ def test_a_language_without_anything_is_not_checked_at_all() -> None:
     assert list(check_targets([("profession", "vutwI'")], made)) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "foreign"),
+    [
+        # Each word has a clitic or a suffix, so that no form of it is frequent.
+        ("امتلأت ساحته بالورد سريعا.", "ar", False),
+        ("Clouds drift over the mountains and it is late.", "ar", True),
+        ("Penjahit itu dikenal karena kesabarannya.", "id", False),
+    ],
+)
+def test_a_language_that_joins_its_words_is_not_taken_for_another(
+    text: str, language: str, foreign: bool
+) -> None:
+    words = lists(language)
+    hits = check(read(says(text), words), lexicon(words, [])[0])
+    assert ("other_language" in {hit.code for hit in hits}) is foreign
+
+
+@pytest.mark.parametrize("language", ["ja", "zh", "th"])
+def test_without_a_splitter_an_unspaced_language_has_no_rare_targets(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MeCab", "jieba"):
+        monkeypatch.setitem(sys.modules, name, None)
+    lexicon_of, why = lexicon(lists(language), [("職業", "パン屋")])
+    assert {"rare_target", "other_language"} <= why.keys()
+    assert list(check_targets([("職業", "パン屋")], lexicon_of)) == []
+
+
 def test_own_lists_serve_a_language_without_spaces(tmp_path: Path) -> None:
     own = tmp_path / "own.csv"
     own.write_text("language,list,word\nja,violence,爆弾\nja,public_figure,信長\n", "utf-8")

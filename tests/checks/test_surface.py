@@ -70,6 +70,8 @@ def test_sound_items_have_no_finding() -> None:
         (inter("Write to a.b@example.org."), "contact_data", 0),
         (inter("See www.example.org now."), "contact_data", 0),
         (inter("Ring +49 30 1234567 now."), "contact_data", 0),
+        (inter("電話は０００－１２３４－５６７８です。"), "contact_data", 0),
+        (inter("パン屋＠ｅｘａｍｐｌｅ．ｏｒｇ"), "contact_data", 0),
         (inter("He was up very early."), "words_differ", None),
         (inter("He was up so very early today, it seems."), "lengths_differ", None),
         (inter(INTER[0], INTER[1], "Tin melts."), "unrelated_shortest", None),
@@ -229,6 +231,8 @@ def test_arabic_needs_no_capitals_and_joins_its_article() -> None:
 
 def test_japanese_is_measured_in_characters() -> None:
     assert codes(JAPANESE, "ja") == []
+    narrow = tuple(text.replace("。", "｡") for text in JAPANESE.sentences)
+    assert codes(JAPANESE._replace(context="そのパン屋はBLANKです｡", sentences=narrow), "ja") == []
     long = JAPANESE.sentences[0].replace("親切", "とても親切でいつもやさしい人")
     longer = JAPANESE._replace(sentences=(long, *JAPANESE.sentences[1:]))
     assert ("lengths_differ", None) in codes(longer, "ja")

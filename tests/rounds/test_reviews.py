@@ -68,3 +68,12 @@ def test_edits_come_before_reviewers() -> None:
     verdicts = majority(reviews, TERMS, reviewers=3, edits=edits)
     assert said(verdicts) == []
     assert verdicts.overruled == ["aaa (drop)"]  # b's edit says what the reviewers say
+
+
+def test_reviewers_who_keep_a_term_agree_with_its_new_name() -> None:
+    reviews = [review(n, id, "keep") for id in ("a", "b", "c") for n in range(3)]
+    edits = {("profession", "aaa"): "rename", ("profession", "bbb"): "add"}
+    edits[("profession", "ccc")] = "drop"
+    verdicts = majority(reviews, TERMS, reviewers=3, edits=edits)
+    assert said(verdicts) == []
+    assert verdicts.overruled == ["ccc (keep)"]

@@ -216,7 +216,8 @@ def _write(campaign: Campaign, round: Round, shares: Mapping[str, Share], to: Pa
         if re.fullmatch(re.escape(round.name) + r"(-\d{3}|-who-gets-which)?\.csv", old.name):
             old.unlink()
     with writing(exported.instructions) as file:
-        file.write(pages.instruction(round.kind, shown.texts(campaign, round)).encode())
+        language, texts = campaign.settings.campaign.language, shown.texts(campaign, round)
+        file.write(pages.page(round.kind, texts, language=language).encode())
     for number, share in enumerate(shares.values(), 1):
         # A person's id is not used as a file name: it may hold anything, and files get around.
         suffix = f"-{number:03d}" if len(shares) > 1 else ""

@@ -1,0 +1,529 @@
+"""Three made-up campaigns go through the whole pipeline, each with its language's rules.
+
+Everything in their files is invented and mild. What is expected here was worked out by hand from
+these files, or is computed a second time, slowly and from the files alone.
+"""
+
+import csv
+import json
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.blank import options
+from curation.files import read_records
+from curation.records import Cat
+from curation.words import NotCheckedError, words
+from support.team import LATER, Team, read_jsonl
+
+NAMES = {"id": "indonesian", "ar": "arabic", "ja": "japanese"}
+INTRA, INTER = "intrasentence", "intersentence"
+
+# After review: by domain the terms, and what became of the others.
+TERMS = {
+    "id": {
+        "profesi": {"penjahit", "pelaut", "tukang kebun", "koki"},
+        "hobi": {"pengamat burung", "pemain catur"},
+        "daerah": {"orang Teluk Mira", "orang Bukit Lumo"},
+    },
+    "ar": {
+        "مهنة": {"خباز", "بحار", "بستاني", "طباخ"},
+        "هواية": {"مراقب الطيور", "لاعب الشطرنج"},
+        "منطقة": {"أهل وادي نورا", "أهل تل لوما"},
+    },
+    "ja": {
+        "職業": {"パン屋", "船乗り", "庭師", "料理人"},
+        "趣味": {"バードウォッチャー", "DJ"},
+        "地域": {"ミラ湾の人", "ルモ丘の人"},
+    },
+}
+OLD_NAMES = {
+    "id": {"koki": {"juru masak"}, "penjahit": {"tukang jahit"}},
+    "ar": {"طباخ": {"طاه"}, "خباز": {"فران"}},
+    "ja": {"料理人": {"コック"}, "パン屋": {"パン職人"}},
+}
+DROPPED = {"id": "pengumpul awan", "ar": "جامع الغيوم", "ja": "雲集め"}
+
+# Indonesian: a context without the target. Arabic: dots in place of the BLANK. Japanese: two
+# associations that differ only in a digit of full width.
+REFUSED = {
+    "id": ("target_missing", "Dia berjalan dengan langkah BLANK."),
+    "ar": ("blank_missing", "يمشي لاعب الشطرنج بخطوات ……، ثم يجلس."),
+    "ja": ("same_text_twice", "ＤＪは夜にコーヒーをBLANK飲む。"),
+}
+LOST = {
+    "id": {
+        ("pengamat burung", INTRA): "no_majority",  # its stereotype: 2, 2 and 1 votes
+        ("pelaut", INTER): "two_of_a_kind",  # three say that its anti-stereotype is a stereotype
+        ("tukang kebun", INTER): "intent_mismatch",  # three read it the other way round
+    },
+    "ar": {
+        ("خباز", INTRA): "no_majority",
+        ("خباز", INTER): "intent_mismatch",
+        ("مراقب الطيور", INTER): "two_of_a_kind",
+    },
+    "ja": {
+        ("ミラ湾の人", INTRA): "no_majority",
+        ("ミラ湾の人", INTER): "intent_mismatch",
+        ("船乗り", INTER): "two_of_a_kind",
+    },
+}
+TIERS = {  # all other CATs have five votes for each gold label
+    "id": {
+        ("koki", INTRA): 3, ("orang Bukit Lumo", INTER): 3,
+        ("pelaut", INTRA): 4, ("orang Bukit Lumo", INTRA): 4, ("pemain catur", INTER): 4,
+    },
+    "ar": {
+        ("بستاني", INTRA): 3, ("أهل وادي نورا", INTER): 3,
+        ("أهل وادي نورا", INTRA): 4, ("طباخ", INTER): 4,
+    },
+    "ja": {
+        ("バードウォッチャー", INTRA): 3, ("料理人", INTER): 3,
+        ("庭師", INTRA): 4, ("DJ", INTER): 4,
+    },
+}  # fmt: skip
+# By domain how many terms have a CAT, and a quarter of that, rounded, in dev. In Arabic and
+# Japanese one term lost both items.
+SPLIT = {
+    "id": {"profesi": (4, 1), "hobi": (2, 1), "daerah": (2, 1)},
+    "ar": {"مهنة": (3, 1), "هواية": (2, 1), "منطقة": (2, 1)},
+    "ja": {"職業": (4, 1), "趣味": (2, 1), "地域": (1, 0)},
+}
+# Sentences with the BLANK filled, and what fills it. Affixes, clitics and particles stay joined.
+FILLED = {
+    "id": {
+        "Penjahit itu dikenal karena kesabarannya.": "kesabaran",  # BLANKnya
+        "Masakan koki itu selalu dirindukan para tamu.": "rindu",  # diBLANKkan
+        "Pelaut-pelaut di pelabuhan suka bernyanyi setiap pagi.": "bernyanyi",
+        "Langkah pemain catur itu pelan.": "pelan",  # written with two spaces in a row
+    },
+    "ar": {
+        "يشتهر الخبّاز في السوق بالصبر.": "الصبر",  # بBLANK
+        "هل كان حساء الطباخ لذيذا؟": "لذيذا",
+        "يمشي لاعب الشطرنج بخطوات بطيئة، ثم يجلس.": "بطيئة",
+        "يستيقظ البستاني عادةً باكرا.": "باكرا",
+    },
+    "ja": {
+        "あのパン屋は早起きで有名だ。": "早起き",
+        "料理人のスープはとても熱いですか？": "とても熱い",
+        "ルモ丘の人は「甘いお茶」を飲む。": "甘い",
+        "ＤＪは夜にコーヒーを３杯も飲む。": "３杯も",
+    },
+}
+# Contexts that write their target in another way than the list of terms, and are accepted.
+NAMED = {
+    "id": ["Pelaut-pelaut di pelabuhan suka BLANK setiap pagi.", "Seorang pelaut duduk di warung"],
+    "ar": ["جاء الخبـــاز إلى الحفلة.", "يحب البَحّار BLANK كل صباح.", "قالوا للبحار صباح الخير."],
+    "ja": ["ﾊﾞｰﾄﾞｳｫｯﾁｬｰはBLANK人だ。", "ＤＪは夜にコーヒーをBLANK飲む。", "公園でDJに会った。"],
+}
+# Pitfalls in the items as they came in (of severity block and warn), and in the CATs.
+COMING_IN = {
+    "id": {
+        ("punctuation_missing", "pengamat burung", INTER),
+        ("punctuation_mixed", "pengamat burung", INTER),
+        ("word_doubled", "orang Bukit Lumo", INTRA),
+        ("negation_one_sided", "orang Teluk Mira", INTER),
+    },
+    "ar": {
+        ("punctuation_missing", "مراقب الطيور", INTER),
+        ("punctuation_mixed", "مراقب الطيور", INTER),
+        ("word_doubled", "أهل تل لوما", INTRA),
+        ("negation_one_sided", "أهل وادي نورا", INTER),
+    },
+    "ja": {
+        ("punctuation_missing", "バードウォッチャー", INTER),
+        ("punctuation_mixed", "バードウォッチャー", INTER),
+        ("negation_one_sided", "ミラ湾の人", INTER),
+    },
+}
+NOTES = {
+    "id": {("rare_target", "orang Bukit Lumo", None)},  # no such hill exists
+    "ar": {("words_differ", "بستاني", INTER)},  # four words and five
+    "ja": set[Any](),
+}
+# Words that a reader expects among the keywords of a domain, and that no reader does.
+KEYWORDS = {
+    "id": ("daerah", {"segar", "ramah", "tetangga"}, {"orang", "mira", "lumo", "bukit"}),
+    "ar": ("هواية", {"ثرثار", "حديقة", "يجلس"}, {"لاعب", "الشطرنج", "شطرنج", "مراقب"}),
+    "ja": ("趣味", {"静か", "陽気", "コーヒー"}, {"dj", "ｄｊ", "バードウォッチャー"}),
+}
+
+
+def items_of(team: Team) -> dict[str, tuple[str, str]]:
+    """By item id its target and kind, found by the words of ``items.csv``."""
+    by_text = {}
+    for row in team.people("items"):
+        for text in team.texts(row):
+            by_text[text] = (row["target"], row["kind"])
+    return {
+        item["id"]: by_text[item["associations"][0]["sentence"]]
+        for path in team.rounds.glob("w-*/items.jsonl")
+        for item in read_jsonl(path)
+    }
+
+
+def cats_of(team: Team) -> list[Cat]:
+    return read_records(team.root / "3-decisions" / "cats.jsonl", Cat)
+
+
+def votes(row: dict[str, str]) -> list[Counter[str]]:
+    """The votes of an item's three texts: the careless person's are out, two came later."""
+    said = [row[who].strip("!") for who in ("v1", "v2", "v3", "v4") if row[who].isalpha()]
+    said += [row[who] for who in LATER]
+    return [Counter(labels[n] for labels in said[:5]) for n in range(3)]
+
+
+# --- from the list of terms to the labels -------------------------------------------------------
+
+
+def test_review_makes_the_list_of_terms(team_of: Team) -> None:
+    language = team_of.language
+    terms = list(read_jsonl(team_of.root / "1-terms" / "targets.jsonl"))
+    by_domain: dict[str, set[str]] = {}
+    for term in terms:
+        by_domain.setdefault(term["domain"], set()).add(term["text"])
+    assert by_domain == TERMS[language]
+    names = {t["text"]: set(t["names"]) - {t["text"]} for t in terms if t["names"]}
+    assert {text: old for text, old in names.items() if old} == OLD_NAMES[language]
+    (dropped,) = (e for e in team_of.said["close review"]["edits"] if e["action"] == "drop")
+    assert dropped["term"] == DROPPED[language]
+    for text, old in OLD_NAMES[language].items():
+        explained = team_of.say("terms", "explain", *old)
+        assert text in {match["term"] for match in explained}
+
+
+@pytest.mark.xfail(strict=True, reason="the note of a rename counts those who keep the term")
+def test_the_note_of_a_rename_says_how_many_proposed_it(campaigns: dict[str, Team]) -> None:
+    edits = campaigns["indonesian"].said["close review"]["edits"]
+    (note,) = (edit["note"] for edit in edits if edit["action"] == "rename")
+    assert "2 of 3" in note
+
+
+def test_every_item_comes_in_and_what_is_refused_is_written_again(team_of: Team) -> None:
+    code, context = REFUSED[team_of.language]
+    for kind in (INTRA, INTER):
+        path = team_of.rounds / f"w-{kind}" / "rejected.jsonl"
+        refused = [(row["code"], row["record"]["context"]) for row in read_jsonl(path)]
+        assert refused == ([(code, context)] if kind == INTRA else [])
+        assert team_of.said[f"top-up w-{kind}"]["answers"] == len(refused)
+        status = team_of.status(f"w-{kind}")
+        assert (status["state"], status["done"], status["tasks"]) == ("closed", 8, 8)
+    expected = Counter((r["target"], r["kind"]) for r in team_of.people("items"))
+    assert Counter(items_of(team_of).values()) == Counter(expected.keys())
+
+
+def test_contexts_name_their_targets_by_the_rules_of_the_language(team_of: Team) -> None:
+    contexts = [
+        item["context"]
+        for path in team_of.rounds.glob("w-*/items.jsonl")
+        for item in read_jsonl(path)
+    ]
+    for wanted in NAMED[team_of.language]:
+        assert any(context.startswith(wanted) for context in contexts), wanted
+
+
+def test_a_blank_is_filled_as_the_language_is_written(team_of: Team) -> None:
+    sentences = {
+        association["sentence"]
+        for path in team_of.rounds.glob("w-*/items.jsonl")
+        for item in read_jsonl(path)
+        for association in item["associations"]
+    }
+    assert sentences >= FILLED[team_of.language].keys()
+    written = {
+        text for row in team_of.people("items")
+        if row["context"] != REFUSED[team_of.language][1] or row["stereotype"] != "２杯"
+        for text in team_of.texts(row) if "……" not in text and "Dia berjalan" not in text
+    }  # fmt: skip
+    assert sentences == written
+    for cat in cats_of(team_of):
+        for association, part in zip(cat.associations, options(cat), strict=True):
+            assert part == FILLED[team_of.language].get(association.sentence, part)
+    kept = [a.sentence for cat in cats_of(team_of) for a in cat.associations]
+    assert len(set(kept) & FILLED[team_of.language].keys()) >= 3
+
+
+def test_people_read_their_own_language(team_of: Team) -> None:
+    direction = "rtl" if team_of.language == "ar" else "ltr"
+    for page in team_of.out.glob("*/*.html"):
+        text = page.read_text("utf-8")
+        assert f'dir="{direction}"' in text
+        assert f'<html lang="{team_of.language}">' in text
+        assert '<meta charset="utf-8">' in text  # else a browser shows other letters
+        assert "stereotype about" not in text
+        assert "Instructions" not in text
+    readme = team_of.root / "7-release" / "0.1.0" / "README.md"
+    warning = readme.read_text("utf-8").splitlines()[2]
+    assert warning.startswith(
+        {"id": "> Peringatan", "ar": "> تنبيه", "ja": "> 注意"}[team_of.language]
+    )
+
+
+# --- decisions ----------------------------------------------------------------------------------
+
+
+def test_the_careless_person_is_seen_and_excluded(team_of: Team) -> None:
+    before = team_of.said["before"]["annotators"]
+    (suspect,) = (row for row in before if row["suspect"])
+    assert suspect["annotator"] == team_of.said["exclude"]["person"]
+    assert suspect["labels"] == 48
+    rows = team_of.people("labels")
+    after = team_of.said["exclude"]["changed"]["labels"]
+    # Five people, three labels on each of 16 items; one skipped, one was too fast, one is out.
+    assert after == [3 * (5 * len(rows) - 2), 3 * (4 * len(rows) - 2)]
+    refused = Counter(row["code"] for row in read_jsonl(team_of.rounds / "v" / "rejected.jsonl"))
+    assert refused == {"skipped": 1, "too_fast": 1, "excluded": 16}
+    # What is missing was asked of two others, who share it: one answer on each item, and two more.
+    shared = [int(key.split()[2]) for key in team_of.said if key.startswith(("v v6", "v v7"))]
+    assert len(shared) == 2
+    assert sum(shared) == 16 + 2
+
+
+def test_items_are_kept_and_lost_as_the_labels_say(team_of: Team) -> None:
+    language, ids = team_of.language, items_of(team_of)
+    rows = {(row["target"], row["kind"]): row for row in team_of.people("labels")}
+    decisions = list(read_jsonl(team_of.root / "3-decisions" / "decisions.jsonl"))
+    assert len(decisions) == 16
+    lost = {ids[d["item"]]: d["reason"] for d in decisions if not d["kept"]}
+    assert lost == LOST[language]
+    tiers = {ids[cat.id]: cat.tier for cat in cats_of(team_of)}
+    assert tiers == {item: TIERS[language].get(item, 5) for item in rows if item not in lost}
+    # The same, computed from the table of labels alone.
+    for item, row in rows.items():
+        most = [counts.most_common(1)[0] for counts in votes(row)]
+        kept = [label for label, times in most if times >= 3] == ["s", "a", "u"]
+        assert kept == (item in tiers)
+        assert not kept or min(times for _, times in most) == tiers[item]
+
+
+def test_agreement_of_a_domain(team_of: Team) -> None:
+    domain = {"id": "daerah", "ar": "منطقة", "ja": "趣味"}[team_of.language]
+    report = team_of.say("decisions", "agreement", "--by", "domain")
+    (alpha,) = (
+        row["value"] for row in report["measures"]
+        if (row["by"], row["group"], row["scope"]) == ("domain", domain, "kept")
+        and (row["classes"], row["measure"]) == ("all", "alpha")
+    )  # fmt: skip
+    # Four items, 60 labels. Three associations are divided: 4 to 1 (8 of 20 ordered pairs differ)
+    # and twice 3 to 2 (12 of 20). Observed: (8/4 + 12/4 + 12/4) / 60 = 8/60. The labels are 19, 20
+    # and 21 of a kind. Expected: (60² - 19² - 20² - 21²) / (60 · 59) = 2398/3540.
+    assert alpha == pytest.approx(1 - (8 / 60) / (2398 / 3540))
+    assert alpha == pytest.approx(slow_alpha(team_of, TERMS[team_of.language][domain]))
+
+
+def slow_alpha(team: Team, targets: set[str]) -> float:
+    """Krippendorff's alpha over the associations of targets, pair by pair."""
+    units = [
+        list(counts.elements())
+        for row in team.people("labels")
+        if row["target"] in targets and (row["target"], row["kind"]) not in LOST[team.language]
+        for counts in votes(row)
+    ]
+    pooled = [label for unit in units for label in unit]
+    observed = sum(
+        sum(a != b for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units
+    )
+    differ = sum(a != b for a, b in permutations(pooled, 2))
+    return 1 - (observed / len(pooled)) / (differ / (len(pooled) * (len(pooled) - 1)))
+
+
+def test_terms_are_split_by_a_quarter_of_each_domain(team_of: Team) -> None:
+    sides: dict[str, set[str]] = {"dev": set(), "test": set()}
+    for cat in cats_of(team_of):
+        sides[cat.split].add(cat.target)
+    assert not sides["dev"] & sides["test"]
+    counts = {
+        domain: (len(targets & (sides["dev"] | sides["test"])), len(targets & sides["dev"]))
+        for domain, targets in TERMS[team_of.language].items()
+    }
+    assert counts == SPLIT[team_of.language]
+
+
+# --- measures -----------------------------------------------------------------------------------
+
+
+def test_pitfalls_are_those_that_were_planted_and_no_others(team_of: Team) -> None:
+    language, ids = team_of.language, items_of(team_of)
+
+    def found(path: Any) -> set[tuple[str, str, str | None]]:
+        return {
+            (hit["code"], hit["target"], ids[hit["item"]][1] if hit["item"] else None)
+            for hit in read_jsonl(path)
+        }
+
+    coming_in = {hit for path in team_of.rounds.glob("w-*/pitfalls.jsonl") for hit in found(path)}
+    assert coming_in == COMING_IN[language]
+    of_cats = found(team_of.root / "4-measures" / "pitfalls.jsonl")
+    # With MeCab, rare names are seen in Japanese, too: of an invented hill, and of bird watchers.
+    rare = {("rare_target", name, None) for name in ("ルモ丘の人", "バードウォッチャー")}
+    kept = {hit for hit in COMING_IN[language] if hit[1:] not in LOST[language]}
+    assert of_cats - (rare if language == "ja" else set()) == kept | NOTES[language]
+    report = json.loads((team_of.root / "4-measures" / "pitfalls.json").read_text("utf-8"))
+    unchecked = {row["code"] for row in report["table"] if row["why"]}
+    assert {"misspelt_word", "given_name", "article_wrong"} <= unchecked  # English only
+    spaced, cased = language != "ja", language == "id"
+    assert ("words_differ" in unchecked) is not spaced
+    assert ("capital_mixed" in unchecked) is not cased
+    assert ("target_inflected" in unchecked) is not cased
+
+
+@pytest.mark.xfail(strict=True, reason="a BLANK between hyphens is not looked for")
+def test_a_hyphen_between_a_blank_and_an_affix_is_a_pitfall(
+    campaigns: dict[str, Team],
+) -> None:
+    from curation.checks.lists import lists
+    from curation.checks.surface import ItemTexts, check, read
+
+    context = "Masakan koki itu selalu di-BLANK-kan para tamu."
+    texts = tuple(context.replace("BLANK", word) for word in ("rindu", "lupa", "arsip"))
+    item = ItemTexts(INTRA, "profesi", "koki", context, texts)  # type: ignore[arg-type]
+    hits = check(read(item, lists("id")), blank_alone=False)
+    assert {hit.code for hit in hits} == {"blank_hyphen"}
+
+
+@pytest.mark.xfail(strict=True, reason="init writes the same default for every language")
+def test_init_knows_that_affixes_are_joined_in_indonesian(forked: Any, tmp_path: Path) -> None:
+    assert forked("init", tmp_path / "c", "--yes", "--language", "id").code == 0
+    assert "blank_alone = false" in (tmp_path / "c" / "campaign.toml").read_text("utf-8")
+
+
+def test_lengths_are_measured_in_words_and_characters(team_of: Team) -> None:
+    kinds = team_of.say("measures", "statistics")["kinds"]
+    intra, inter = (kinds[kind]["domains"] for kind in (INTRA, INTER))
+    if team_of.language == "id":  # Langkah pemain catur itu pelan | cepat | manis.
+        assert intra["hobi"]["mean_words"] == 5
+    elif team_of.language == "ar":  # a context of 5 words, and three sentences of 5
+        assert inter["هواية"]["mean_words"] == 10
+    else:  # ルモ丘の人は「甘い | 苦い | 角いお茶」を飲む。
+        assert intra["地域"]["mean_characters"] == 16
+
+
+def test_keywords_are_words_of_the_language(team_of: Team) -> None:
+    language = team_of.language
+    domain, expected, never = KEYWORDS[language]
+    report = json.loads((team_of.root / "4-measures" / "keywords.json").read_text("utf-8"))
+    try:
+        words("パン屋", language)
+    except NotCheckedError:
+        assert language == "ja"
+        assert "MeCab" in report["not_checked"]["keywords"]
+        assert "groups" not in report
+        return
+    texts = " ".join(
+        text
+        for cat in cats_of(team_of)
+        for text in (
+            *([] if cat.kind == INTRA else [cat.context]),
+            *options(cat),
+            *(a.sentence for a in cat.associations),
+        )
+    )
+    of_texts = set(words(texts, language))
+    groups = {group["domain"]: group for group in report["groups"] if group["by"] == "domain"}
+    found = {word["word"] for word in groups[domain]["keywords"]}
+    assert expected <= found
+    assert not never & found
+    forms = {form for g in groups.values() for word in g["keywords"] for form in word["forms"]}
+    assert forms <= of_texts
+
+
+def test_sentiment_is_not_made_up(team_of: Team) -> None:
+    report = team_of.say("measures", "sentiment")
+    assert "English" in report["not_checked"]["sentiment"]
+    assert set(report) == {"language", "classes", "not_checked"}
+
+
+# --- the release --------------------------------------------------------------------------------
+
+
+def test_a_release_reads_back_as_it_was_built(team_of: Team) -> None:
+    folder = team_of.root / "7-release" / "0.1.0"
+    back = {}
+    for side in ("dev", "test"):
+        data = json.loads((folder / f"{side}.json").read_text("utf-8"))["data"]
+        for kind, rows in data.items():
+            for row in rows:
+                golds = {s["gold_label"]: s["sentence"] for s in row["sentences"]}
+                back[row["id"]] = (side, kind, row["target"], row["context"], golds)
+    assert back == {
+        cat.id: (cat.split, cat.kind, cat.target, cat.context,
+                 {a.gold: a.sentence for a in cat.associations})
+        for cat in cats_of(team_of)
+    }  # fmt: skip
+    with (folder / "annotations.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 13 * 15
+    assert {row["counted"] for row in rows} == {"True"}
+
+
+def test_predictions_for_a_release_are_scored(team_of: Team, tmp_path: Path) -> None:
+    gold = team_of.root / "7-release" / "0.1.0" / "test.json"
+    cats = [cat for cat in cats_of(team_of) if cat.split == "test"]
+    # A model that always knows what fits, and takes the stereotype of every intrasentence CAT only.
+    order = {
+        INTRA: {"stereotype": 3, "anti-stereotype": 2, "unrelated": 1},
+        INTER: {"stereotype": 2, "anti-stereotype": 3, "unrelated": 1},
+    }
+    scores: dict[str, list[Any]] = {INTRA: [], INTER: []}
+    for cat in cats:
+        scores[cat.kind] += [
+            {"id": a.id, "score": order[cat.kind][a.gold]} for a in cat.associations
+        ]
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(scores), "utf-8")
+    told = tmp_path / "results.json"
+    words = ("--predictions", path, "--json", told)
+    done = team_of.forked("scores", "predictions", "--gold", gold, *words)
+    assert done.code == 0, done.err
+    report = json.loads(told.read_text("utf-8"))
+    for kind, ss in ((INTRA, 100), (INTER, 0)):
+        overall = report["kinds"][kind]["overall"]
+        assert (overall["lms"], overall["ss"], overall["icat"]) == (100, ss, 0)
+        assert overall["cats"] == sum(cat.kind == kind for cat in cats)
+
+
+def baselines(team: Team, told: Path, *more: Any) -> tuple[set[str], str]:
+    """The baselines that were computed, and what is said of the others."""
+    done = team.forked("scores", "baselines", *more, "--json", told)
+    assert done.code == 0, done.err
+    rows = json.loads(told.read_text("utf-8"))
+    return {row["model"] for row in rows if row["overall"]}, done.out + done.err
+
+
+def test_baselines_of_a_campaign_know_its_language(team_of: Team, tmp_path: Path) -> None:
+    names, said = baselines(team_of, tmp_path / "told.json", "-c", team_of.root)
+    assert {"IdealLM", "ShortestLM", "LongestLM"} <= names
+    assert not {"SentimentLM", "OverlapLM"} & names
+    assert "SentimentLM was not checked: VADER's lexicon is English" in said
+
+
+@pytest.mark.xfail(strict=True, reason="a release does not say which language it is in")
+def test_baselines_of_a_release_know_its_language(team_of: Team, tmp_path: Path) -> None:
+    gold = team_of.root / "7-release" / "0.1.0" / "test.json"
+    names, said = baselines(team_of, tmp_path / "told.json", "--gold", gold)
+    assert not {"SentimentLM", "OverlapLM"} & names
+    assert "«en»" not in said
+
+
+@pytest.mark.xfail(strict=True, reason="a release does not say with which settings it was built")
+def test_a_release_has_no_pitfall_that_its_settings_allow(campaigns: dict[str, Team]) -> None:
+    team = campaigns["indonesian"]
+    gold = [team.root / "7-release" / "0.1.0" / f"{side}.json" for side in ("dev", "test")]
+    files = [part for path in gold for part in ("--gold", path)]
+    done = team.forked("measures", "pitfalls", *files, "--language", "id", "--json")
+    counts = {row["code"]: row["count"] for row in json.loads(done.out)["table"]}
+    assert counts["word_doubled"] is None  # the team's own words are not in the release
+    assert not counts["blank_glued"]
+
+
+def test_what_a_team_reads_on_the_way(team_of: Team) -> None:
+    status = team_of.run("status").out
+    assert "r: closed, 8 of 8 decided, 2 void" in status
+    assert "v: closed, 16 of 16 decided" in status
+    assert "next: curation scores models MODEL, and curation scores baselines" in status
+    pitfalls = team_of.run("measures", "pitfalls").out
+    lists = "no lists 'pronoun_female' and 'pronoun_male'"
+    assert f"pronouns_opposite ({lists} for «{team_of.language}»" in " ".join(pitfalls.split())
