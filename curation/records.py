@@ -241,6 +241,22 @@ class Standing(Record):
     at: Timestamp
 
 
+class Dealing(Record):
+    """A line of ``dealt.jsonl``: tasks that went out in a table, or that were taken back.
+
+    ``holder`` is the pseudonym of the person who got the table, or the table's name if it is for
+    anybody. ``tasks`` has the number of answers by task id. ``came`` has, by task id, how many
+    answers had come before the table went out; tasks without any are left out.
+    """
+
+    action: Literal["deal", "recall"]
+    table: Id
+    holder: Id
+    tasks: dict[Id, Annotated[int, Field(ge=1)]]
+    came: dict[Id, Annotated[int, Field(ge=1)]] = {}
+    at: Timestamp
+
+
 class Label(Record):
     """One annotator's label of one association."""
 
@@ -374,5 +390,5 @@ class Manifest(Record):
 
 ON_DISK: tuple[type[Record], ...] = (
     *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Person),
-    *(Standing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
+    *(Standing, Dealing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
 )

@@ -11,7 +11,6 @@ from curation.cli import console, people, round_report, serving, sheets
 from curation.cli.options import Json, RoundArgument, Where
 from curation.files import CurationError, now
 from curation.steps.rounds import round_files, round_status, running
-from curation.steps.rounds.platform import open_platform
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -173,22 +172,26 @@ def top_up(
 
     These are answers to tasks whose answers were refused or skipped and, with labels = "needed",
     labels for items that are not decided yet. On Label Studio the tasks are reopened. On other
-    platforms they are in the next export. If you run the command twice, nothing is requested twice.
+    platforms they are in the next export; answers that people hold in tables are not requested
+    again. If you run the command twice, nothing is requested twice.
     """
     opened = open_campaign(campaign)
     with opened.lock():
         chosen = round_files.the_round(opened, round)
         more = running.top_up_round(opened, chosen, reporter=console)
+    status = round_status.read_status(opened, chosen)
+    waits = sum(round_status.to_deal(status).values()) if status.exchanges_tables else 0
     answers = sum(more.values())
     if as_json:
-        console.say_json({"round": chosen.name, "tasks": len(more), "answers": answers})
+        summary = {"round": chosen.name, "tasks": len(more), "answers": answers}
+        console.say_json({**summary, "to_export": waits})
         return
     if not more:
         console.say(f"{chosen.name}: nothing more to ask for")
-        return
-    console.say(f"{chosen.name}: asked for {answers} more answers, on {len(more)} tasks")
-    if open_platform(opened, chosen).exchanges_tables:
-        console.say(f"next: curation rounds export {chosen.name}")
+    else:
+        console.say(f"{chosen.name}: asked for {answers} more answers, on {len(more)} tasks")
+    if waits:
+        console.say(f"next: curation rounds export {chosen.name}, for {waits} answers")
 
 
 @app.command("close")

@@ -8,7 +8,7 @@ from curation.files import CurationError, dump_json, writing
 from curation.manifest import MANIFEST, read_manifest
 from curation.records import Manifest, Task
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.rounds import round_files
+from curation.steps.rounds import ledger, round_files
 from curation.steps.rounds.platform import open_platform
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     steps.pop("fold", None)
     with writing(campaign.rounds / MANIFEST) as file:
         file.write(dump_json(Manifest(steps=steps).model_dump()))
+    ledger.forget(campaign, person, standing.erased(round_files.read_standing(campaign)))
     writers = standing.erased(round_files.read_standing(campaign))
     for round in round_files.planned_rounds(campaign):
         tasks = round_files.read_tasks(campaign, round)

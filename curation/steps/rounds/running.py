@@ -156,6 +156,8 @@ def refresh_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIE
 def top_up_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> dict[str, int]:
     """Ask for the answers that a round lacks and that are not on their way.
 
+    Answers that people hold in tables are on their way.
+
     Returns:
         By task id, how many answers are asked for in addition.
 
@@ -169,8 +171,9 @@ def top_up_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET
         )
     refresh_round(campaign, round, reporter=reporter)  # do not ask again for what just came in
     status = round_status.read_status(campaign, round)
+    received = round_status.received(status)
     demand = Demand(
-        status.tasks, status.asked, round_status.received(status), status.lack, status.void
+        *(status.tasks, status.asked, received, status.lack, status.void, status.held or {})
     )
     more, totals = open_platform(campaign, round, reporter=reporter).top_up(demand)
     round_files.write_asked(campaign, round.name, {**status.asked, **totals})
