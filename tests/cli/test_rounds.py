@@ -5,7 +5,7 @@ import random
 import resource
 import shutil
 import signal
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,14 +89,21 @@ def stages(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, S
     step("export-v", "rounds", "export", "v", "--people", people, "--to", folder / "dealt")
     golds, tasks = desk.golds(), table("v")
     short = next(n for n, t in enumerate(tasks) if int(t["answers"]) == 3)  # not of the sample
+    takers: dict[str, list[str]] = defaultdict(list)
+    for line in read_csv(folder / "dealt" / "v-who-gets-which.csv"):
+        for row in read_csv(folder / "dealt" / line["file"]):
+            takers[row["task_id"]].append(line["person"])
     rows = [
-        label_row(t, who, golds, n, wrong="unrelated" if (n, who) == (short, "val-0") else "")
+        label_row(t, who, golds, n, wrong="unrelated" if (n, k) == (short, 0) else "")
         for n, t in enumerate(tasks)
-        for who in VALIDATORS[: int(t["answers"])]
+        for k, who in enumerate(takers[t["task_id"]])
     ]
     step("import-v", "rounds", "import", "v", file("v", rows))
     step("top-up-v", "rounds", "top-up", "v")
-    more = [label_row(t, VALIDATORS[-1], golds, 99) for t in table("v")]
+    more = [
+        label_row(t, next(v for v in VALIDATORS if v not in takers[t["task_id"]]), golds, 99)
+        for t in table("v")
+    ]
     step("import-v-2", "rounds", "import", "v", file("v2", more))
     step("close-v", "rounds", "close", "v")
     step("run", "run")

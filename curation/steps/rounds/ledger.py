@@ -112,10 +112,11 @@ def forget(campaign: Campaign, person: str, erased: Collection[str]) -> None:
         if before and not any(line.action == "recall" and line.at == at for line in before):
             answers = round_files.read_answers(campaign, name)
             left = [answer for answer in answers if answer.annotator != person]
-            now_out = {each.table: each.tasks for each in holdings(lines, answers)}
-            for each in holdings(lines, left):
-                more = {t: n - now_out[each.table].get(t, 0) for t, n in each.tasks.items()}
-                if gone := {task: n for task, n in more.items() if n > 0}:
+            still = {each.table: each.tasks for each in holdings(before, answers)}
+            for each in holdings(before, left):
+                more = {t: n - still[each.table].get(t, 0) for t, n in each.tasks.items()}
+                gone = {task: n for task, n in more.items() if n > 0}
+                if gone and each.holder not in erased:
                     lines.append(
                         Dealing(
                             action="recall",
