@@ -171,7 +171,8 @@ class Round(Record):
 
     ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
     requested first, and more only if the decision is still open. ``server`` and ``project`` say
-    where the round runs.
+    where the round runs. ``domains``, ``terms`` and ``of`` are the options with which it was
+    planned; null if an earlier version planned it.
     """
 
     name: Id
@@ -185,6 +186,9 @@ class Round(Record):
     pay: float
     server: str | None = None
     project: int | None = None
+    domains: tuple[str, ...] | None = None
+    terms: tuple[str, ...] | None = None
+    of: tuple[str, ...] | None = None
     opened_at: Timestamp | None = None
     closed_at: Timestamp | None = None
 

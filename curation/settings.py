@@ -20,6 +20,7 @@ Name = Annotated[
 RoundName = Annotated[str, StringConstraints(pattern=r"^\w[\w-]*$", max_length=100)]
 LanguageCode = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*$", max_length=40)]
+Cap = Annotated[int, Field(ge=0)]
 
 
 class Section(BaseModel):
@@ -157,15 +158,15 @@ class RoundSettings(Section):
         float,
         Field(gt=0, le=1, description="with needed: share of items that get all labels anyway"),
     ] = 0.15
-    per_person: Annotated[
-        int, Field(ge=0, description="answers of a person in a round at most; 0: no limit")
-    ] = 0
-    per_term: Annotated[
-        int, Field(ge=0, description="answers of a person on a term in a round at most; 0: any")
-    ] = 0
-    consent: Annotated[
-        bool, Field(description="refuse answers of people who have not consented")
-    ] = True
+    per_person_review: Annotated[Cap, Field(description="most reviews by a person; 0: any")] = 0
+    per_person_write: Annotated[Cap, Field(description="most items by a person; 0: any")] = 0
+    per_person_label: Annotated[Cap, Field(description="most items a person labels; 0: any")] = 0
+    per_term_review: Annotated[Cap, Field(description="a person's reviews of a term; 0: any")] = 0
+    per_term_write: Annotated[Cap, Field(description="a person's items on a term; 0: any")] = 0
+    per_term_label: Annotated[Cap, Field(description="items on a term a person labels; 0: any")] = 0
+    per_person: Annotated[Cap | None, Field(description="earlier name of per_person_…")] = None
+    per_term: Annotated[Cap | None, Field(description="earlier name of per_term_…")] = None
+    consent: Annotated[bool, Field(description="refuse answers of people without consent")] = True
     write_seconds: Annotated[
         float, Field(ge=0, description="an item written in fewer seconds is refused")
     ] = 10.0
@@ -180,9 +181,9 @@ class RoundSettings(Section):
         bool, Field(description="refuse a context that does not name its target")
     ] = True
     blank_alone: Annotated[bool, Field(description="refuse a BLANK that touches a letter")] = True
-    keep_deleted: Annotated[
-        bool, Field(description="count answers that were deleted on the platform")
-    ] = False
+    keep_deleted: Annotated[bool, Field(description="count answers deleted on the platform")] = (
+        False
+    )
     pay_review: Annotated[float, Field(ge=0, description="pay for a review of a term")] = 0.0
     pay_write: Annotated[float, Field(ge=0, description="pay for an item")] = 0.0
     pay_label: Annotated[float, Field(ge=0, description="pay for one item's labels")] = 0.0
@@ -387,6 +388,8 @@ def settings_text(settings: Settings) -> str:
             explained.add(kind)
             lines += [f"[{head}]" + (f"  # {(kind.__doc__ or '').strip()}" if new else "")]
             for key, field in kind.model_fields.items():
+                if getattr(section, key) is None:  # a setting with an earlier name
+                    continue
                 text = json.dumps(getattr(section, key), ensure_ascii=False)
                 lines += [f"# {field.description}"] if new else []
                 lines += [f"{key} = {text}"]

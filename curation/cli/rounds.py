@@ -11,6 +11,7 @@ from curation.cli import console, people, round_report, serving, sheets
 from curation.cli.options import Json, RoundArgument, Where
 from curation.files import CurationError, now
 from curation.steps.rounds import round_files, round_status, running
+from curation.steps.rounds.caps import warn_of_earlier_names
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -113,12 +114,17 @@ def status(
     ] = 0,
     as_json: Json = False,
 ) -> None:
-    """Show the progress of rounds: people, items decided, pace, estimated end, cost, next step."""
+    """Show the progress of rounds: people, items decided, pace, estimated end, cost, next step.
+
+    If settings, terms or answers have changed, items and labels are first computed again.
+    """
     opened = open_campaign(campaign)
     names = [round] if round else round_files.planned_rounds(opened)
     rounds = [round_files.read_round(opened, name) for name in names]
     if not rounds:
         raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
+    warn_of_earlier_names(opened, reporter=console)
+    running.refresh_status(opened, reporter=console)
     if as_json:
         statuses = [round_status.read_status(opened, each) for each in rounds]
         console.say_json([round_status.progress_of(opened, each)._asdict() for each in statuses])

@@ -154,10 +154,7 @@ def test_tables_of_an_earlier_version_are_not_overwritten(desk: Held) -> None:
 def test_what_somebody_leaves_behind_is_asked_for(
     desk: Held, how: tuple[str, ...], dealt: bool
 ) -> None:
-    if dealt:
-        tables = desk.deal(*PEOPLE)
-    else:
-        tables = dict.fromkeys(PEOPLE, desk.export("v"))
+    tables = desk.deal(*PEOPLE) if dealt else dict.fromkeys(PEOPLE, desk.export("v"))
     for person in PEOPLE[:3]:
         desk.answer(person, tables[person])
     desk.answer("val-3", tables["val-3"][:1])  # the other one is still out

@@ -148,7 +148,7 @@ def dealt(desk: Desk, name: str, people: list[str]) -> dict[str, list[Row]]:
 
 
 def test_tasks_are_dealt_out_fairly_and_nobody_gets_their_own(forked: Any, tmp_path: Path) -> None:
-    desk = Desk.make(forked, tmp_path / "c", items=3, per_person=18, per_term=3)
+    desk = Desk.make(forked, tmp_path / "c", items=3, per_person_label=18, per_term_label=3)
     desk.open("intrasentence", "w")
     writers = ["ann", "ben", "cho"]
     wrote = {r["task_id"]: r for r in desk.written("w", writers)}

@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, now, read_bytes, read_text, writing
 from curation.records import Dealing, Round, Task
+from curation.rules import WORK
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import ledger, round_files, round_status, shown
+from curation.steps.rounds.caps import caps_of
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.rounds.running import NewAnswers, new_answers
@@ -216,13 +218,13 @@ def _dealt(
     for table in status.tables:  # what people hold counts as if they had answered it
         for task in table.tasks:
             given[task].add(table.holder)
-    settings = campaign.settings.rounds
+    work = WORK[round.kind]
     assigned = assign(
         status.tasks,  # also those that wait for nobody: their answers count as work of a person
         list(named),
         answers=waiting,
-        per_person=settings.per_person,
-        per_term=settings.per_term,
+        caps=caps_of(campaign.settings.rounds, work),
+        work=work,
         given=given,
         seed=campaign.settings.campaign.seed,
     )
