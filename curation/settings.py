@@ -181,9 +181,7 @@ class RoundSettings(Section):
         bool, Field(description="refuse a context that does not name its target")
     ] = True
     blank_alone: Annotated[bool, Field(description="refuse a BLANK that touches a letter")] = True
-    keep_deleted: Annotated[bool, Field(description="count answers deleted on the platform")] = (
-        False
-    )
+    keep_deleted: Annotated[bool, Field(description="count answers deleted on a platform")] = False
     pay_review: Annotated[float, Field(ge=0, description="pay for a review of a term")] = 0.0
     pay_write: Annotated[float, Field(ge=0, description="pay for an item")] = 0.0
     pay_label: Annotated[float, Field(ge=0, description="pay for one item's labels")] = 0.0
