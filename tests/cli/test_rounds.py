@@ -200,13 +200,16 @@ def test_nothing_is_out_of_date_after_a_command(
 
 def check_again(desk: Desk, content: Any, stages: dict[str, Stage], stage: Stage) -> None:
     """If a killed command is repeated, the campaign is the same as if it had not been killed."""
+    # The progress of rounds folds answers if terms have changed; «terms select» alone does not.
+    shown = desk.copy(desk.root.parent / "shown") if stage.name == "select" else desk
     for words in (("rounds", "status"), ("status",)):
-        looked = desk.run(*words)
+        looked = shown.run(*words)
         assert looked.code == 0 or "no round was opened here" in looked.err, looked.err
     done = desk.run(*stage.command)
     assert done.code == 0 or REPEATED.get(stage.name, "-") in done.err, done.err
     check_same(desk, content, stages, stage)
     assert list(desk.root.rglob(".*.tmp")) == []
+    shutil.rmtree(desk.root.parent / "shown", ignore_errors=True)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -124,6 +124,17 @@ def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) ->
     assert desk.say("rounds", "top-up", "v")["answers"] == 0
 
 
+def test_a_table_that_is_out_when_nothing_is_missing_is_told(desk: Held) -> None:
+    tables = desk.deal(*PEOPLE)
+    again = desk.deal("new", more=("--recall", "val-0"))
+    for person in PEOPLE:
+        desk.answer(person, tables[person])
+    assert len(again["new"]) == 2
+    assert desk.counts() == (0, 2, 0)
+    expected = "v: nothing is missing; 2 answers out that no task needs; curation rounds close v"
+    assert desk.advice() == expected
+
+
 def test_more_tasks_come_on_top_of_those_that_a_person_holds(desk: Held) -> None:
     path = desk.root / "campaign.toml"
     text = path.read_text("utf-8").replace("per_person_label = 0", "per_person_label = 1")

@@ -80,6 +80,9 @@ def test_another_command_is_given_the_one_that_goes_on(desk: Desk) -> None:
         ("intrasentence",),  # all terms
     ):
         assert goes_on in desk.refused("rounds", "open", *other, *FILES)
+    said = desk.refused("rounds", "open", "intersentence", *command[1:3], *FILES)
+    assert "round intrasentence-1 is of kind intrasentence on files" in said
+    assert goes_on in said
     # Its name alone goes on with it; so does the same command, in another order of terms.
     other = desk.copy(desk.root.parent / "other")
     assert other.say("rounds", "open", *command[:3], *FILES)["tasks"] == 2

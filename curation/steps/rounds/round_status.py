@@ -131,7 +131,9 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     if round.state == "closed":
         return "closed"
     if not progress.remaining:
-        return f"nothing is missing; curation rounds close {round.name}"
+        out = f"; {_answers(progress.out)} out that no task needs" if progress.out else ""
+        out = out if status.exchanges_tables else ""
+        return f"nothing is missing{out}; curation rounds close {round.name}"
     parts = []
     if status.exchanges_tables and progress.out:
         parts.append(f"{_answers(progress.out)} {'is' if progress.out == 1 else 'are'} out")

@@ -88,7 +88,7 @@ def open_round(
         if round.kind != kind or platform not in ("", round.platform):
             raise CurationError(
                 f"round {name} is of kind {round.kind} on {round.platform}",
-                "choose another --name, or leave --name out",
+                f"«{command_to_open(round)}» goes on with it; or choose another --name",
             )
         chosen = {"domains": domains, "terms": terms, "of": of}
         # With its name alone, a round goes on as it was planned.
