@@ -6,8 +6,10 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
+from curation.files import shipped
 from curation.records import Answer, Dealing
 from support.desk import Desk, Row, label_row, read_csv, told
 from support.strike import strike, times
@@ -111,6 +113,9 @@ def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) ->
     assert [row["task_id"] for row in again["new"]] == [tables["val-1"][1]["task_id"]]
     ledger = desk.records("v/dealt.jsonl", Dealing)
     assert [line.action for line in ledger] == ["deal"] * 5 + ["recall", "deal"]
+    written = json.loads(shipped("schemas", "dealing.schema.json").read_text("utf-8"))
+    for line in (desk.rounds / "v" / "dealt.jsonl").read_text("utf-8").splitlines():
+        jsonschema.validate(json.loads(line), written)
     assert "nothing is out under this name" in desk.refused(
         "rounds", "export", "v", "--recall", "val-1"
     )
