@@ -23,6 +23,7 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.parsed import ParsedAnswer
 from curation.rounds.folding.fold import Folded, fold, lines
+from curation.rules import Caps
 
 PEOPLE = 60
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
@@ -116,7 +117,7 @@ def folded(root: Path, rounds: list[str], tasks: dict[str, Task]) -> Folded:
 
     return fold(
         said(), domains=["profession"], terms=TERMS, pseudonym=PSEUDONYM,
-        label_seconds=3, per_person=100_000, consent="forms" in rounds,
+        label_seconds=3, caps={"label": Caps(person=100_000)}, consent="forms" in rounds,
     )  # fmt: skip
 
 

@@ -171,7 +171,8 @@ class Round(Record):
 
     ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
     requested first, and more only if the decision is still open. ``server`` and ``project`` say
-    where the round runs.
+    where the round runs. ``domains``, ``terms`` and ``of`` are the options with which it was
+    planned; null if an earlier version planned it.
     """
 
     name: Id
@@ -185,6 +186,9 @@ class Round(Record):
     pay: float
     server: str | None = None
     project: int | None = None
+    domains: tuple[str, ...] | None = None
+    terms: tuple[str, ...] | None = None
+    of: tuple[str, ...] | None = None
     opened_at: Timestamp | None = None
     closed_at: Timestamp | None = None
 
@@ -245,6 +249,22 @@ class Standing(Record):
     at: Timestamp
     released: dict[str, str] = {}
     delete_releases: bool = False
+
+
+class Dealing(Record):
+    """A line of ``dealt.jsonl``: tasks that went out in a table, or that were taken back.
+
+    ``holder`` is the pseudonym of the person who got the table, or the table's name if it is for
+    anybody. ``tasks`` has the number of answers by task id. ``came`` has, by task id, how many
+    answers had come before the table went out; tasks without any are left out.
+    """
+
+    action: Literal["deal", "recall"]
+    table: Id
+    holder: Id
+    tasks: dict[Id, Annotated[int, Field(ge=1)]]
+    came: dict[Id, Annotated[int, Field(ge=1)]] = {}
+    at: Timestamp
 
 
 class Label(Record):
@@ -380,5 +400,5 @@ class Manifest(Record):
 
 ON_DISK: tuple[type[Record], ...] = (
     *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Person),
-    *(Standing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
+    *(Standing, Dealing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
 )

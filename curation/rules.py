@@ -5,9 +5,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, permutations
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from curation.records import GOLDS, VALUES, Gold, Kind, Value
+from curation.records import GOLDS, VALUES, Gold, Kind, RoundKind, Value
 
 Votes = tuple[int, int, int, int]
 """Counted votes of one association, in the order of ``records.VALUES``."""
@@ -17,6 +17,22 @@ ALIASES: dict[str, Value] = {
     "antistereotype": "anti-stereotype",
     "meaningless": "unrelated",
 }
+
+Work = Literal["review", "write", "label"]
+WORK: dict[RoundKind, Work] = {
+    "review": "review",
+    "intrasentence": "write",
+    "intersentence": "write",
+    "validation": "label",
+}
+"""What people do in each kind of round; settings such as ``pay_label`` are named by it."""
+
+
+class Caps(NamedTuple):
+    """How many answers a person may give in a round, and on one term in it; 0 is no limit."""
+
+    person: int = 0
+    term: int = 0
 
 
 def stable_id(prefix: str, *parts: str) -> str:

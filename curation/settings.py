@@ -22,7 +22,7 @@ LanguageCode = Annotated[
     str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$", max_length=35)
 ]
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*$", max_length=40)]
-
+Cap = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Words = Annotated[str, StringConstraints(max_length=300)]
 Place = Annotated[str, StringConstraints(max_length=4000)]  # a path, a URL or a name on the hub
 Count = Annotated[int, Field(le=1_000_000_000)]
@@ -174,15 +174,15 @@ class RoundSettings(Section):
         float,
         Field(gt=0, le=1, description="with needed: share of items that get all labels anyway"),
     ] = 0.15
-    per_person: Annotated[
-        Count, Field(ge=0, description="answers of a person in a round at most; 0: no limit")
-    ] = 0
-    per_term: Annotated[
-        Count, Field(ge=0, description="answers of a person on a term in a round at most; 0: any")
-    ] = 0
-    consent: Annotated[
-        bool, Field(description="refuse answers of people who have not consented")
-    ] = True
+    per_person_review: Annotated[Cap, Field(description="most reviews by a person; 0: any")] = 0
+    per_person_write: Annotated[Cap, Field(description="most items by a person; 0: any")] = 0
+    per_person_label: Annotated[Cap, Field(description="most items a person labels; 0: any")] = 0
+    per_term_review: Annotated[Cap, Field(description="a person's reviews of a term; 0: any")] = 0
+    per_term_write: Annotated[Cap, Field(description="a person's items on a term; 0: any")] = 0
+    per_term_label: Annotated[Cap, Field(description="items on a term a person labels; 0: any")] = 0
+    per_person: Annotated[Cap | None, Field(description="earlier name of per_person_…")] = None
+    per_term: Annotated[Cap | None, Field(description="earlier name of per_term_…")] = None
+    consent: Annotated[bool, Field(description="refuse answers of people without consent")] = True
     write_seconds: Annotated[
         Seconds, Field(ge=0, description="an item written in fewer seconds is refused")
     ] = 10.0
@@ -197,9 +197,7 @@ class RoundSettings(Section):
         bool, Field(description="refuse a context that does not name its target")
     ] = True
     blank_alone: Annotated[bool, Field(description="refuse a BLANK that touches a letter")] = True
-    keep_deleted: Annotated[
-        bool, Field(description="count answers that were deleted on the platform")
-    ] = False
+    keep_deleted: Annotated[bool, Field(description="count answers deleted on a platform")] = False
     pay_review: Annotated[Amount, Field(ge=0, description="pay for a review of a term")] = 0.0
     pay_write: Annotated[Amount, Field(ge=0, description="pay for an item")] = 0.0
     pay_label: Annotated[Amount, Field(ge=0, description="pay for one item's labels")] = 0.0
@@ -380,6 +378,8 @@ def settings_text(settings: Settings) -> str:
             explained.add(kind)
             lines += [f"[{head}]" + (f"  # {(kind.__doc__ or '').strip()}" if new else "")]
             for key, field in kind.model_fields.items():
+                if getattr(section, key) is None:  # a setting with an earlier name
+                    continue
                 text = json.dumps(getattr(section, key), ensure_ascii=False)
                 lines += [f"# {field.description}"] if new else []
                 lines += [f"{key} = {text}"]

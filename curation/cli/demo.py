@@ -17,6 +17,7 @@ from curation.rounds.tables import read_rows
 from curation.rules import fill
 from curation.settings import read_settings
 
+ANSWERED = "validate-2-answered.csv"
 INTENTS = ("stereotype", "anti_stereotype", "unrelated")
 
 
@@ -175,8 +176,9 @@ def _written(table: Path, answers: Path) -> Path:
 
 def _labelled(tasks: Path, wave: str, answers: Path) -> Path:
     """Invented validators label as many as the table asks for; some answer others' tasks."""
-    shown = {row["context"]: row for row in _read(tasks / wave / "validate-2.csv")}
-    before = tasks / "wave-1" / "validate-2-answered.csv"
+    (table,) = set((tasks / wave).glob("validate-2*.csv")) - {tasks / wave / ANSWERED}
+    shown = {row["context"]: row for row in _read(table)}
+    before = tasks / "wave-1" / ANSWERED
     done = {(r["task_id"], r["annotator"]) for r in _read(before)} if before.exists() else set()
     answered, here = [], Counter[str]()
     items = {row["template"]: row for row in _read(answers.with_name("writing.csv"))}
@@ -193,7 +195,7 @@ def _labelled(tasks: Path, wave: str, answers: Path) -> Path:
         row["consent"] = task["consent_version"]
         cells = {f"label_{n}": labels[task[f"text_{n}"]] for n in (1, 2, 3)}
         answered.append({"task_id": task["task_id"], **cells, **row})
-    return _write(tasks / wave / "validate-2-answered.csv", answered)
+    return _write(tasks / wave / ANSWERED, answered)
 
 
 def _read(path: Path) -> list[dict[str, str]]:

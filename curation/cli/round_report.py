@@ -6,7 +6,7 @@ from curation.campaign import Campaign
 from curation.cli import console
 from curation.cli.importing import show_refused
 from curation.records import Round
-from curation.steps.rounds import round_status
+from curation.steps.rounds import ledger, round_status
 from curation.steps.rounds.check import describe_pitfalls
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.running import NewAnswers
@@ -35,6 +35,9 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
     console.table("Rounds", [*HEADS, currency], rows)
     for status, p in zip(statuses, progress, strict=True):
         console.say(f"{p.round}: {round_status.advice(status, p)}")
+        if status.tables and status.round.state == "open":
+            more = f" and {len(status.tables) - SHOWN} more" if len(status.tables) > SHOWN else ""
+            console.say(f"  out: {ledger.describe(status.tables[:SHOWN])}{more}")
         for flag, items in round_status.flagged(campaign, status.round).items():
             more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
             console.say(f"  flagged {flag} by two or more: {', '.join(items[:SHOWN])}{more}")

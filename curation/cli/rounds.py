@@ -11,7 +11,7 @@ from curation.cli import console, people, round_report, serving, sheets
 from curation.cli.options import Json, RoundArgument, Where
 from curation.files import CurationError, now
 from curation.steps.rounds import round_files, round_status, running
-from curation.steps.rounds.platform import open_platform
+from curation.steps.rounds.caps import warn_of_earlier_names
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -114,12 +114,17 @@ def status(
     ] = 0,
     as_json: Json = False,
 ) -> None:
-    """Show the progress of rounds: people, items decided, pace, estimated end, cost, next step."""
+    """Show the progress of rounds: people, items decided, pace, estimated end, cost, next step.
+
+    If settings, terms or answers have changed, items and labels are first computed again.
+    """
     opened = open_campaign(campaign)
     names = [round] if round else round_files.planned_rounds(opened)
     rounds = [round_files.read_round(opened, name) for name in names]
     if not rounds:
         raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
+    warn_of_earlier_names(opened, reporter=console)
+    running.refresh_status(opened, reporter=console)
     if as_json:
         statuses = [round_status.read_status(opened, each) for each in rounds]
         console.say_json([round_status.progress_of(opened, each)._asdict() for each in statuses])
@@ -173,22 +178,26 @@ def top_up(
 
     These are answers to tasks whose answers were refused or skipped and, with labels = "needed",
     labels for items that are not decided yet. On Label Studio the tasks are reopened. On other
-    platforms they are in the next export. If you run the command twice, nothing is requested twice.
+    platforms they are in the next export; answers that people hold in tables are not requested
+    again. If you run the command twice, nothing is requested twice.
     """
     opened = open_campaign(campaign)
     with opened.lock():
         chosen = round_files.the_round(opened, round)
         more = running.top_up_round(opened, chosen, reporter=console)
+    status = round_status.read_status(opened, chosen)
+    waits = sum(round_status.to_deal(status).values()) if status.exchanges_tables else 0
     answers = sum(more.values())
     if as_json:
-        console.say_json({"round": chosen.name, "tasks": len(more), "answers": answers})
+        summary = {"round": chosen.name, "tasks": len(more), "answers": answers}
+        console.say_json({**summary, "to_export": waits})
         return
     if not more:
         console.say(f"{chosen.name}: nothing more to ask for")
-        return
-    console.say(f"{chosen.name}: asked for {answers} more answers, on {len(more)} tasks")
-    if open_platform(opened, chosen).exchanges_tables:
-        console.say(f"next: curation rounds export {chosen.name}")
+    else:
+        console.say(f"{chosen.name}: asked for {answers} more answers, on {len(more)} tasks")
+    if waits:
+        console.say(f"next: curation rounds export {chosen.name}, for {waits} answers")
 
 
 @app.command("close")

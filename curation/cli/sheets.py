@@ -26,28 +26,42 @@ def export(
             help="A file with one person's id per line: share the tasks among them.", **FILE
         ),
     ] = None,
+    recall: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A person or a table: deal out again what they have not answered; repeatable.",
+            metavar="NAME",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a round's tasks as tables, with the instructions, for people on another platform.
 
     Each row is a task; the column answers says how many answers it still needs. With --people you
     get one table per person instead. Nobody gets an item of their own or one that they have
-    answered, the limits per_person and per_term in [rounds] apply, and everybody gets about the
-    same number of tasks.
+    answered, the limits per_person_… and per_term_… in [rounds] apply, and everybody gets about
+    the same number of tasks.
 
-    Send the tables out, and import the answers with «curation rounds import».
+    Send the tables out, and import the answers with «curation rounds import». Tasks that are out
+    are not dealt out again, unless you recall them. Earlier tables stay; new ones get new names.
     """
     opened = open_campaign(campaign)
     with opened.lock():
         chosen = round_files.the_round(opened, round)
         folder = to or opened.root / "tasks"
-        exported = sheets.export_round(opened, chosen, folder, people=people, reporter=console)
+        exported = sheets.export_round(
+            opened, chosen, folder, people=people, recall=recall or [], reporter=console
+        )
     if as_json:
         files = [exported.instructions, *(path for path, _ in exported.tables)]
-        console.say_json({"round": chosen.name, "files": [str(path) for path in files]})
+        index = str(exported.who_gets_which) if exported.who_gets_which else None
+        summary = {"round": chosen.name, "files": list(map(str, files)), "who_gets_which": index}
+        console.say_json({**summary, "recalled": exported.recalled})
         return
     rows = [[str(path), tasks] for path, tasks in exported.tables]
     console.table("Tables", ["file", "tasks"], rows)
+    if exported.who_gets_which:
+        console.say(f"who gets which: {exported.who_gets_which}")
     console.say(f"instructions: {exported.instructions}")
     console.say(f"next: curation rounds import {chosen.name} FILE")
 

@@ -1,6 +1,7 @@
 """Deals a round's tasks out to people."""
 
-from collections import defaultdict, deque
+import math
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from random import Random
@@ -8,6 +9,9 @@ from typing import NamedTuple
 
 from curation.files import CurationError
 from curation.records import Task
+from curation.rules import Caps
+
+NO_CAPS = Caps()
 
 
 def assign(
@@ -15,8 +19,8 @@ def assign(
     people: Sequence[str],
     *,
     answers: Mapping[str, int],
-    per_person: int = 0,
-    per_term: int = 0,
+    caps: Caps = NO_CAPS,
+    work: str = "",
     given: Mapping[str, Collection[str]] | None = None,
     seed: int,
 ) -> dict[str, list[str]]:
@@ -30,9 +34,10 @@ def assign(
         tasks: the tasks.
         people: pseudonyms of the people who take part.
         answers: by task id, how many more people a task needs; 0 if it is not in the mapping.
-        per_person: answers that a person may give in a round; 0 is no limit.
-        per_term: answers that a person may give on one term; 0 is no limit.
-        given: by task id, who answered it already; counts towards the caps and as load.
+        caps: how many answers a person may give in the round, and on one term.
+        work: what people do in it, to name the settings of the caps in errors.
+        given: by task id, who answered it already or holds it; counts towards the caps and as
+            load.
         seed: the round's seed; decides which people get which tasks, and in which order.
 
     Returns:
@@ -44,12 +49,12 @@ def assign(
     order = list(dict.fromkeys(people))
     random = Random(seed)  # noqa: S311
     random.shuffle(order)
-    desk = _Desk(tasks, order, given or {}, per_person, per_term)
+    desk = _Desk(tasks, order, given or {}, caps)
     wanted = [answers.get(task.id, 0) for task in tasks]
     _deal(desk, wanted, random)
     lacks, stuck = _augment(desk, wanted)
     if lacks:
-        raise _impossible(desk, lacks, stuck)
+        raise _impossible(desk, lacks, stuck, work)
     _even(desk)
     shares = {}
     for p, person in enumerate(order):
@@ -66,8 +71,7 @@ class _Desk:
         tasks: Sequence[Task],
         people: Sequence[str],
         given: Mapping[str, Collection[str]],
-        per_person: int,
-        per_term: int,
+        caps: Caps,
     ) -> None:
         number = {person: p for p, person in enumerate(people)}
         terms = {term: i for i, term in enumerate(dict.fromkeys(task.term for task in tasks))}
@@ -88,8 +92,8 @@ class _Desk:
                 self.load[p] += 1
                 self.on_term[p][self.term[t]] += 1
         most = len(tasks) + 1
-        self.per_person = per_person or most
-        self.per_term = per_term or most
+        self.per_person = caps.person or most
+        self.per_term = caps.term or most
 
     def give(self, task: int, person: int) -> None:
         self.takers[task] |= 1 << person
@@ -246,7 +250,29 @@ def _even(desk: _Desk) -> None:
                 heappush(heap, (-desk.load[p], p))
 
 
-def _impossible(desk: _Desk, lacks: Mapping[int, int], stuck: _Reach) -> CurationError:
+def least_people(tasks: Iterable[Task], answers: Mapping[str, int], caps: Caps) -> int:
+    """How many people a round needs at least, if each keeps to the caps.
+
+    Fewer people cannot give the answers. More may be needed, as nobody gets an item of their own.
+
+    Args:
+        tasks: the tasks.
+        answers: by task id, how many people answer it.
+        caps: how many answers a person may give in the round, and on one term.
+
+    >>> task = Task(id="t", term="baker", domain="d", target="baker", wanted=5)
+    >>> least_people([task, task.model_copy(update={"id": "u"})], {"t": 5, "u": 5}, Caps(term=1))
+    10
+    """
+    on_term = Counter[str]()
+    for task in tasks:
+        on_term[task.term] += answers.get(task.id, 0)
+    by_person = math.ceil(on_term.total() / caps.person) if caps.person else 0
+    by_term = math.ceil(max(on_term.values(), default=0) / caps.term) if caps.term else 0
+    return max(by_person, by_term, *answers.values(), 0)
+
+
+def _impossible(desk: _Desk, lacks: Mapping[int, int], stuck: _Reach, work: str) -> CurationError:
     few = sum((desk.allowed[t] & ~desk.takers[t]).bit_count() < n for t, n in lacks.items())
     full = {
         p
@@ -254,14 +280,24 @@ def _impossible(desk: _Desk, lacks: Mapping[int, int], stuck: _Reach) -> Curatio
         for p in _bits(people)
         if p not in stuck.people and desk.on_term[p][term] >= desk.per_term
     }
-    why, fix = [], "add more people"
+    person, term_cap = (f"{name}_{work}".rstrip("_") for name in ("per_person", "per_term"))
+    why, raise_too, least = [], [], 0
     if few:
-        why.append(f"tasks that too few people can do, as some wrote or answered them: {few}")
+        why.append(f"tasks that too few people can do, as some wrote, answered or hold them: {few}")
     if stuck.people:
-        why.append(f"people who have as many tasks as per_person allows: {len(stuck.people)}")
-        fix += ", or raise per_person"
+        why.append(f"people who have as many tasks as {person} allows: {len(stuck.people)}")
+        raise_too.append(person)
+        least = math.ceil((sum(desk.load) + sum(lacks.values())) / desk.per_person)
     if full:
-        why.append(f"people who have as many tasks on a term as per_term allows: {len(full)}")
-        fix += ", or raise per_term"
+        why.append(f"people who have as many tasks on a term as {term_cap} allows: {len(full)}")
+        raise_too.append(term_cap)
+        on_term = Counter({desk.term[t]: 0 for t in lacks})
+        for t, n in lacks.items():
+            on_term[desk.term[t]] += n
+        for term in on_term:
+            on_term[term] += sum(desk.on_term[p][term] for p in range(len(desk.load)))
+        least = max(least, math.ceil(max(on_term.values()) / desk.per_term))
+    fix = "add more people" + (f" ({least} are needed at least)" if least else "")
+    fix = ", or raise ".join([fix, *raise_too])
     missing = f"{sum(lacks.values())} missing for {len(lacks)} of {len(desk.term)} tasks"
     return CurationError(f"too few people, {missing}; {'; '.join(why)}", fix)

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
+from types import MappingProxyType
 from typing import NamedTuple
 
 from curation.files import timestamp
@@ -12,10 +13,13 @@ from curation.rounds.needed import further
 from curation.rules import Votes, decide
 from curation.times import moment
 
+NOTHING: Mapping[str, int] = MappingProxyType({})
 PACE_DAYS = 7.0  # the pace is computed over these days, or since the first answer
 LEAST_DAYS = 1 / 24  # less time gives no useful pace
-NO_SLOT = ("skipped", "superseded", "deleted", "withdrawn")
+NO_SLOT = ("skipped", "superseded", "deleted")
 """Reason codes of answers that do not count among those that a task was asked for."""
+NOT_SHOWN = (*NO_SLOT, "withdrawn")
+"""Reason codes of answers that do not count among those that came in."""
 NO_PAY = ("skipped", "superseded")
 """Reason codes of answers that nobody is paid for: no work, or paid as another version."""
 
@@ -36,7 +40,9 @@ class Progress(NamedTuple):
         refused: how many of these were refused.
         labels_per_item: labels per item that count; None for other kinds than validation.
         asked: answers that were asked for in all.
-        remaining: valid answers that are still missing.
+        remaining: valid answers that tasks still lack.
+        out: answers on their way: people have been asked for them, and they have not come in.
+        missing: answers that tasks lack and that are not on their way.
         per_day: answers per day; None before there is a pace.
         done_at: when the last answer comes in at this pace; None before there is a pace.
         cost: pay for the answers that came in.
@@ -56,6 +62,8 @@ class Progress(NamedTuple):
     labels_per_item: float | None
     asked: int
     remaining: int
+    out: int
+    missing: int
     per_day: float | None
     done_at: str | None
     cost: float
@@ -130,15 +138,65 @@ def received(answers: Iterable[Answer]) -> Counter[str]:
     return Counter(answer.task for answer in answers if answer.code not in NO_SLOT)
 
 
-def to_ask(
-    lack: Mapping[str, int], asked: Mapping[str, int], got: Mapping[str, int]
+def on_way(
+    asked: Mapping[str, int],
+    got: Mapping[str, int],
+    held: Mapping[str, int] | None = None,
+    void: Collection[str] = (),
 ) -> dict[str, int]:
-    """By id of tasks that need more answers than are on their way, how many to ask for in all.
+    """By task id, how many answers are on their way; tasks without any are left out.
+
+    Args:
+        asked: how many answers each task was asked for in all.
+        got: the result of ``received``.
+        held: how many answers people hold in tables; None if there are no tables. Answers that were
+            asked for are then on their way until they come in.
+        void: ids of tasks that no answer can serve any more; nothing is on its way for them.
+    """
+    if held is None:
+        held = {id: n - got.get(id, 0) for id, n in asked.items()}
+    return {id: n for id, n in held.items() if n > 0 and id not in void}
+
+
+def to_ask(
+    lack: Mapping[str, int],
+    asked: Mapping[str, int],
+    got: Mapping[str, int],
+    held: Mapping[str, int] = NOTHING,
+) -> dict[str, int]:
+    """By id of tasks that need more answers than were asked for, how many to ask for in all.
 
     A second call before an answer comes gives the same result, so nothing is asked for twice.
+
+    Args:
+        lack: the result of ``lacking``.
+        asked: how many answers each task was asked for in all.
+        got: the result of ``received``.
+        held: how many answers people hold in tables.
     """
-    wanted = {id: got.get(id, 0) + n for id, n in lack.items() if n}
-    return {id: n for id, n in wanted.items() if n > asked.get(id, 0)}
+    return {
+        id: got.get(id, 0) + n
+        for id, n in lack.items()
+        if n > max(asked.get(id, 0) - got.get(id, 0), held.get(id, 0), 0)
+    }
+
+
+def to_deal(
+    lack: Mapping[str, int],
+    asked: Mapping[str, int],
+    got: Mapping[str, int],
+    held: Mapping[str, int],
+) -> dict[str, int]:
+    """By id of tasks that wait for answers which nobody holds, how many; for the next tables.
+
+    These answers were asked for, and the task still lacks them. Takes the arguments of ``to_ask``.
+    """
+    counts = {}
+    for id, n in lack.items():
+        open_answers = min(asked.get(id, 0) - got.get(id, 0), n) - held.get(id, 0)
+        if open_answers > 0:
+            counts[id] = open_answers
+    return counts
 
 
 def progress(
@@ -153,6 +211,7 @@ def progress(
     of: int,
     now: str,
     void: Collection[str] = (),
+    held: Mapping[str, int] | None = None,
 ) -> Progress:
     """A round's progress at a time.
 
@@ -171,8 +230,10 @@ def progress(
         of: as for ``lacking``.
         now: the time, in ISO 8601.
         void: as for ``lacking``.
+        held: as for ``on_way``.
     """
-    came = [a for a in answers if a.code not in NO_SLOT]
+    came = [a for a in answers if a.code not in NOT_SHOWN]
+    out = on_way(asked, received(answers), held, void)
     remaining = sum(lack.values())
     times = sorted(a.submitted_at for a in came if a.submitted_at)
     per_day, done_at = _pace(times, remaining, now)
@@ -197,6 +258,8 @@ def progress(
         labels_per_item=given / len(live) if is_validation and live else None,
         asked=sum(asked.values()),
         remaining=remaining,
+        out=sum(out.values()),
+        missing=sum(max(n - out.get(id, 0), 0) for id, n in lack.items()),
         per_day=per_day,
         done_at=done_at,
         cost=cost,

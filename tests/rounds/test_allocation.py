@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from curation.files import CurationError
 from curation.records import Task
 from curation.rounds.allocation import assign
+from curation.rules import Caps
 
 
 def make(*terms: str, barred: Sequence[str | None] = ()) -> list[Task]:
@@ -108,8 +109,7 @@ def test_it_finds_an_assignment_where_there_is_one_and_the_most_even(case: Case,
             tasks,
             people,
             answers=answers,
-            per_person=per_person,
-            per_term=per_term,
+            caps=Caps(per_person, per_term),
             given=already,
             seed=seed,
         )
@@ -142,7 +142,7 @@ def test_tasks_are_handed_on_where_the_first_deal_does_not_come_out() -> None:
             tasks,
             people,
             answers=dict.fromkeys(("t0", "t1", "t2"), 1),
-            per_term=2,
+            caps=Caps(term=2),
             given={"t1": {"r"}, "t2": {"r"}},
             seed=seed,
         )
@@ -150,7 +150,11 @@ def test_tasks_are_handed_on_where_the_first_deal_does_not_come_out() -> None:
     barred = make("a", "a", "a", barred=[None, "q", "q"])
     for people, seed in product(["pq", "qp"], range(5)):
         found = assign(
-            barred, people, answers=dict.fromkeys(("t0", "t1", "t2"), 1), per_term=2, seed=seed
+            barred,
+            people,
+            answers=dict.fromkeys(("t0", "t1", "t2"), 1),
+            caps=Caps(term=2),
+            seed=seed,
         )
         assert {p: sorted(ids) for p, ids in found.items()} == {"p": ["t1", "t2"], "q": ["t0"]}
 
@@ -161,35 +165,35 @@ def test_answers_given_before_count_as_load_and_against_caps() -> None:
     for seed in range(5):
         found = assign(tasks, "pqr", answers=once, given=already, seed=seed)
         assert {p: len(found[p]) for p in "pqr"} == {"p": 2, "q": 0, "r": 2}
-        found = assign(tasks, "pq", answers=once, per_person=3, given=already, seed=seed)
+        found = assign(tasks, "pq", answers=once, caps=Caps(person=3), given=already, seed=seed)
         assert {p: len(found[p]) for p in "pq"} == {"p": 3, "q": 1}
 
 
 def lacking(
     tasks: Sequence[Task], people: str, n: int, *, per_person: int = 0, per_term: int = 0
 ) -> tuple[str, str]:
-    wanted = {task.id: n for task in tasks}
+    wanted, caps = {task.id: n for task in tasks}, Caps(per_person, per_term)
     with pytest.raises(CurationError) as raised:
-        assign(tasks, people, answers=wanted, per_person=per_person, per_term=per_term, seed=1)
+        assign(tasks, people, answers=wanted, caps=caps, work="label", seed=1)
     return raised.value.what, raised.value.fix
 
 
 def test_an_impossible_assignment_says_what_is_lacking_and_why() -> None:
     assert lacking(make("a", "a", barred=["p"]), "pqr", 3) == (
         "too few people, 1 missing for 1 of 2 tasks; "
-        "tasks that too few people can do, as some wrote or answered them: 1",
+        "tasks that too few people can do, as some wrote, answered or hold them: 1",
         "add more people",
     )
     # Three people with two answers each: six of nine.
     what, fix = lacking(make("a", "b", "c"), "pqr", 3, per_person=2)
     assert what.startswith("too few people, 3 missing for ")
-    assert what.endswith("; people who have as many tasks as per_person allows: 3")
-    assert fix == "add more people, or raise per_person"
+    assert what.endswith("; people who have as many tasks as per_person_label allows: 3")
+    assert fix == "add more people (5 are needed at least), or raise per_person_label"
     # One answer on each term: term a can have three answers, and wants four.
     assert lacking(make("a", "a", "b"), "pqr", 2, per_term=1) == (
         "too few people, 1 missing for 1 of 3 tasks; "
-        "people who have as many tasks on a term as per_term allows: 3",
-        "add more people, or raise per_term",
+        "people who have as many tasks on a term as per_term_label allows: 3",
+        "add more people (4 are needed at least), or raise per_term_label",
     )
 
 
@@ -202,9 +206,7 @@ def test_nobody_is_no_people_and_nothing_is_no_task() -> None:
 def test_at_size_loads_are_even_and_people_meet_by_chance() -> None:
     tasks = make(*(f"term{n % 30}" for n in range(600)), barred=[f"p{n % 20}" for n in range(600)])
     people = [f"p{n}" for n in range(20)]
-    found = assign(
-        tasks, people, answers={t.id: 5 for t in tasks}, per_person=150, per_term=5, seed=7
-    )
+    found = assign(tasks, people, answers={t.id: 5 for t in tasks}, caps=Caps(150, 5), seed=7)
     assert {len(ids) for ids in found.values()} == {150}
     term = {task.id: task.term for task in tasks}
     on_terms = Counter((p, term[id]) for p, ids in found.items() for id in ids)

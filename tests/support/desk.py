@@ -4,6 +4,7 @@ import csv
 import json
 import random
 import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,13 @@ class Desk:
         made = self.say("rounds", "export", name, "--to", self.out, *more)["files"]
         return [row for path in made[1:] for row in read_csv(Path(path))]
 
+    def look(self, name: str) -> list[Row]:
+        """A round's tasks that wait for answers, also those that are out; nothing changes."""
+        with tempfile.TemporaryDirectory(dir=self.root.parent) as folder:
+            shown = self.copy(Path(folder) / "c")
+            (shown.rounds / name / "dealt.jsonl").unlink(missing_ok=True)
+            return shown.export(name)
+
     def bring(self, name: str, rows: list[Row], file: str = "answers.csv", *more: Any) -> Any:
         return self.say("rounds", "import", name, write_csv(self.out / file, rows), *more)
 
@@ -160,7 +168,7 @@ def told(content: Any, root: Path) -> dict[str, Any]:
     found: dict[str, Any] = dict(content(root))
     for name in list(found):
         path = root / name
-        if name.endswith(("round.json", "edits.csv")) or "standing" in name:
+        if name.endswith(("round.json", "edits.csv", "standing.jsonl", "dealt.jsonl")):
             text = path.read_text("utf-8")
             lines = [json.loads(text)] if name.endswith(".json") else text.splitlines()
             if name.endswith(".jsonl"):

@@ -46,12 +46,13 @@ from curation.rounds.folding.items import Checks, Near, fold_items
 from curation.rounds.folding.labels import fold_labels
 from curation.rounds.folding.lines import AnswerRow, LabelRow, lines
 from curation.rounds.folding.versions import Refuse, newest
-from curation.rules import stable_id
+from curation.rules import Caps, Work, stable_id
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "fold", "lines"]
 
 ALGORITHM = 7
 NOBODY: Mapping[str, tuple[str, str]] = {}
+NO_CAPS: Mapping[Work, Caps] = {}
 
 
 class Folded(NamedTuple):
@@ -80,8 +81,7 @@ def fold(
     blank_alone: bool = True,
     write_seconds: float = 0,
     label_seconds: float = 0,
-    per_person: int = 0,
-    per_term: int = 0,
+    caps: Mapping[Work, Caps] = NO_CAPS,
     consent: bool = False,
     keep_deleted: bool = False,
     near: Near | None = None,
@@ -100,8 +100,8 @@ def fold(
         blank_alone: a written BLANK must not touch a letter.
         write_seconds: an item that was written faster is refused.
         label_seconds: labels that were given faster are refused.
-        per_person: answers to tasks that a person may give in a round; 0 is no limit.
-        per_term: answers to tasks on one term that a person may give in a round; 0 is no limit.
+        caps: how many answers to tasks a person may give in a round, and on one term in it, by
+            kind of work; work that is not in it has no limits.
         consent: answers to tasks only count if their person has consented, in any round.
         keep_deleted: count answers that were deleted on their platform.
         near: gives the index of the first text that is nearly the same as a new one, or None.
@@ -116,7 +116,7 @@ def fold(
         return _fold(
             parsed,
             Checks(domains, terms, name_target, blank_alone, near, meta),
-            Rules(standing, consent, write_seconds, label_seconds, per_person, per_term),
+            Rules(standing, consent, write_seconds, label_seconds, caps),
             pseudonym,
             keep_deleted,
         )

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from curation.rounds.answers.parsed import Given, Reply, Written
+from curation.rules import Caps, Work
 
 
 class Rules(NamedTuple):
@@ -18,16 +19,14 @@ class Rules(NamedTuple):
         consent: whether answers to tasks need consent.
         write_seconds: the least seconds in which an item may be written; 0 is no limit.
         label_seconds: the least seconds in which labels may be given; 0 is no limit.
-        per_person: answers that a person may give in a round; 0 is no limit.
-        per_term: answers on one term that a person may give in a round; 0 is no limit.
+        caps: how many answers to tasks a person may give, by kind of work.
     """
 
     standing: Mapping[str, tuple[str, str]]
     consent: bool
     write_seconds: float
     label_seconds: float
-    per_person: int
-    per_term: int
+    caps: Mapping[Work, Caps]
 
 
 class Gate:
@@ -67,12 +66,11 @@ class Gate:
             if seconds is not None and seconds < least:
                 return "too_fast", f"{seconds:g} seconds, and {least:g} are the least"
         if task is not None:
-            cap = rules.per_person
+            cap, on_term = rules.caps.get(_work(answer), Caps())
             if cap and self.by_person[round, who] >= cap:
                 return "over_person_cap", f"{who} had given {cap} answers in round {round}"
-            cap = rules.per_term
-            if cap and self.by_term[round, who, task.term] >= cap:
-                return "over_term_cap", f"{who} had given {cap} answers on term {task.term}"
+            if on_term and self.by_term[round, who, task.term] >= on_term:
+                return "over_term_cap", f"{who} had given {on_term} answers on term {task.term}"
         return None
 
     def admit(self, round: str, answer: Reply, who: str) -> None:
@@ -81,10 +79,14 @@ class Gate:
         task = answer.task
         if task is not None:
             self.answered.add((round, task.id, who))
-            if self.rules.per_person:
+            if self.rules.caps:
                 self.by_person[round, who] += 1
-            if self.rules.per_term:
                 self.by_term[round, who, task.term] += 1
+
+
+def _work(answer: Reply) -> Work:
+    kind = type(answer)
+    return "write" if kind is Written else "label" if kind is Given else "review"
 
 
 def seconds_taken(answer: Reply) -> float | None:

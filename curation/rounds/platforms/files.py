@@ -41,10 +41,11 @@ class Files:
         return ""
 
     def top_up(self, demand: Demand) -> TopUp:
-        """Count what the next export asks for."""
-        totals = to_ask(demand.lack, demand.asked, demand.received)
+        """Count what the next export asks for in addition: what nobody holds."""
+        got, held = demand.received, demand.held
+        totals = to_ask(demand.lack, demand.asked, got, held)
         more = {
-            task: total - max(demand.asked[task], demand.received.get(task, 0))
+            task: total - max(demand.asked[task], got.get(task, 0) + held.get(task, 0))
             for task, total in totals.items()
         }
         return TopUp(more, totals)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from curation.records import Round, Task
+from curation.rounds.progress import NOTHING
 
 if TYPE_CHECKING:
     from curation.rounds.answers.archive import Sent
@@ -72,6 +73,7 @@ class Demand(NamedTuple):
         received: how many of these came in, valid or not.
         lack: how many valid answers each task still lacks.
         void: the tasks that no answer can serve any more.
+        held: how many answers people hold in tables; empty if there are no tables.
     """
 
     tasks: Sequence[Task]
@@ -79,6 +81,7 @@ class Demand(NamedTuple):
     received: Mapping[str, int]
     lack: Mapping[str, int]
     void: set[str]
+    held: Mapping[str, int] = NOTHING
 
 
 class TopUp(NamedTuple):

@@ -9,7 +9,7 @@ from curation.manifest import MANIFEST, SEGMENTS, read_manifest
 from curation.records import Manifest, Task
 from curation.steps import read
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.rounds import round_files
+from curation.steps.rounds import ledger, round_files
 from curation.steps.rounds.platform import open_platform
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     steps.pop("fold", None)
     with writing(campaign.rounds / MANIFEST) as file:
         file.write(dump_json(Manifest(steps=steps).model_dump()))
+    ledger.forget(campaign, person, standing.erased(round_files.read_standing(campaign)))
     writers = standing.erased(round_files.read_standing(campaign))
     for round in round_files.planned_rounds(campaign):
         tasks = round_files.read_tasks(campaign, round)

@@ -9,15 +9,20 @@ from typing import Any
 from curation.campaign import Campaign
 from curation.files import count_lines
 from curation.manifest import SEGMENTS, Results, digests
+from curation.rules import WORK, Caps, Work
 from curation.steps import read
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
+from curation.steps.rounds.caps import caps_of
 
 LETTING_IN = {
-    *("per_person", "per_term", "consent", "write_seconds", "label_seconds", "near"),
+    *("consent", "write_seconds", "label_seconds", "near"),
     *("name_target", "blank_alone", "keep_deleted"),
 }
-"""The settings of [rounds] that decide which answers are let in; the others plan rounds."""
+"""The settings of [rounds] that decide, with the caps, which answers are let in.
+
+The others plan rounds.
+"""
 
 
 def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
@@ -59,6 +64,7 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
             near=partial(content.near, likeness=settings.rounds.near),
             meta=partial(content.meta_text, patterns=patterns),
             standing=standing.out(round_files.read_standing(campaign)),
+            caps=_caps(campaign),
             **rules,
         )
     for round in rounds:
@@ -92,11 +98,16 @@ def settings(campaign: Campaign) -> dict[str, Any]:
     settings = campaign.settings
     return {
         **settings.rounds.model_dump(include=LETTING_IN),
+        "caps": {work: caps._asdict() for work, caps in _caps(campaign).items()},
         "language": settings.campaign.language,
         "domains": tuple(settings.domains),
         "key": _key_fingerprint(campaign),
         **round_files.what_counts(campaign),
     }
+
+
+def _caps(campaign: Campaign) -> dict[Work, Caps]:
+    return {work: caps_of(campaign.settings.rounds, work) for work in WORK.values()}
 
 
 def inputs(campaign: Campaign) -> list[Path]:

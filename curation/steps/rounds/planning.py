@@ -88,6 +88,9 @@ def plan_round(
         answers=answers,
         consent=pages.consent_version(texts),
         pay=pay.get(kind, settings.rounds.pay_write),
+        domains=tuple(domains),
+        terms=tuple(terms),
+        of=tuple(of),
     )
     round_files.write_tasks(campaign, name, tasks)
     with writing(campaign.rounds / name / "texts.json") as file:

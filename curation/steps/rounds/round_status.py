@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from curation.campaign import Campaign
 from curation.files import now
 from curation.records import Answer, Round, Task
+from curation.rounds.held import Holding
 from curation.steps import read
-from curation.steps.rounds import round_files
+from curation.steps.rounds import ledger, round_files
 from curation.steps.rounds.platform import open_platform
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class RoundStatus(NamedTuple):
             than validation.
         void: the tasks that no answer can serve any more.
         lack: by task id, how many valid answers it still lacks.
+        tables: the tables that are out, oldest first.
         exchanges_tables: whether tasks are exported and answers imported as tables.
     """
 
@@ -38,7 +40,18 @@ class RoundStatus(NamedTuple):
     votes: "dict[str, list[Votes]]"
     void: set[str]
     lack: dict[str, int]
+    tables: list[Holding]
     exchanges_tables: bool
+
+    @property
+    def held(self) -> dict[str, int] | None:
+        """By task id, how many answers are out in tables; None if the round has no tables."""
+        if not self.exchanges_tables:
+            return None
+        held = Counter[str]()
+        for table in self.tables:
+            held.update(table.tasks)
+        return dict(held)
 
 
 def read_status(campaign: Campaign, round: Round) -> RoundStatus:
@@ -58,8 +71,9 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
         round, tasks, answers, votes=votes, needed=settings.needed, of=settings.of, void=void
     )
     asked = round_files.read_asked(campaign, round.name, tasks)
-    tables = open_platform(campaign, round).exchanges_tables
-    return RoundStatus(round, tasks, answers, asked, votes, void, lack, tables)
+    out = ledger.read_holdings(campaign, ledger.read_ledger(campaign, round.name), answers)
+    exchanges = open_platform(campaign, round).exchanges_tables
+    return RoundStatus(round, tasks, answers, asked, votes, void, lack, out, exchanges)
 
 
 def progress_of(campaign: Campaign, status: RoundStatus) -> "Progress":
@@ -77,6 +91,7 @@ def progress_of(campaign: Campaign, status: RoundStatus) -> "Progress":
         of=campaign.settings.decisions.of,
         now=now(),
         void=status.void,
+        held=status.held,
     )
 
 
@@ -87,14 +102,11 @@ def received(status: RoundStatus) -> Counter[str]:
     return progress.received(status.answers)
 
 
-def waiting(status: RoundStatus) -> dict[str, int]:
-    """By task id, how many answers were asked for and have not come; none for void tasks."""
-    got = received(status)
-    return {
-        task: n - got[task]
-        for task, n in status.asked.items()
-        if n > got[task] and task not in status.void
-    }
+def to_deal(status: RoundStatus) -> dict[str, int]:
+    """By task id, how many answers were asked for and are in no table that is out."""
+    from curation.rounds import progress
+
+    return progress.to_deal(status.lack, status.asked, received(status), status.held or {})
 
 
 def flagged(campaign: Campaign, round: Round, *, by: int = 2) -> Mapping[str, list[str]]:
@@ -119,10 +131,34 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     if round.state == "closed":
         return "closed"
     if not progress.remaining:
-        return f"nothing is missing; curation rounds close {round.name}"
-    answers = "1 answer" if progress.remaining == 1 else f"{progress.remaining} answers"
-    if to_ask(status.lack, status.asked, received(status)):
-        return f"{answers} missing; curation rounds top-up {round.name}"
-    if status.exchanges_tables:
-        return f"{answers} to come; curation rounds import {round.name} FILE"
-    return f"{answers} to come; curation rounds pull {round.name}, and in the end top-up"
+        out = f"; {_answers(progress.out)} out that no task needs" if progress.out else ""
+        out = out if status.exchanges_tables else ""
+        return f"nothing is missing{out}; curation rounds close {round.name}"
+    parts = []
+    if status.exchanges_tables and progress.out:
+        parts.append(f"{_answers(progress.out)} {'is' if progress.out == 1 else 'are'} out")
+        parts[0] += f" ({_tables(status)})"
+    elif progress.out:
+        parts.append(f"{_answers(progress.out)} to come")
+    if progress.missing:
+        parts.append(f"{progress.missing if parts else _answers(progress.missing)} missing")
+    if to_ask(status.lack, status.asked, received(status), status.held or {}):
+        command = f"top-up {round.name}"
+    elif status.exchanges_tables:
+        command = f"export {round.name}" if progress.missing else f"import {round.name} FILE"
+    else:
+        command = f"pull {round.name}, and in the end top-up"
+    return f"{', '.join(parts)}; curation rounds {command}"
+
+
+def _answers(n: int) -> str:
+    return "1 answer" if n == 1 else f"{n} answers"
+
+
+def _tables(status: RoundStatus) -> str:
+    """How many tables are out, and since when; only those with tasks that are not void."""
+    tables = [each for each in status.tables if each.tasks.keys() - status.void]
+    since = f"since {tables[0].since[:10]}"
+    if len(tables) == 1:
+        return f"{tables[0].table}, {since}"
+    return f"{len(tables)} tables, the oldest {tables[0].table}, {since}"

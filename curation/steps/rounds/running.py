@@ -1,20 +1,22 @@
 """Opens, pulls, tops up and closes rounds. Call these only under the campaign's lock."""
 
+import shlex
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, now
 from curation.records import ROUND_KINDS, Pitfall, Round
 from curation.rounds.platforms.interface import Demand
-from curation.steps.pipeline import fold_answers
+from curation.steps.pipeline import BY_NAME, bring_up_to_date, current, fold_answers
 from curation.steps.read import read_items
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status
+from curation.steps.rounds.caps import warn_of_caps, warn_of_earlier_names
 from curation.steps.rounds.check import pitfalls
 from curation.steps.rounds.planning import fresh_name, plan_round
-from curation.steps.rounds.platform import open_platform, platform_name
+from curation.steps.rounds.platform import DEFAULT, open_platform, platform_name
 from curation.steps.rounds.reviews import apply_reviews
 
 
@@ -80,7 +82,9 @@ def open_round(
         from curation.rounds.platforms.label_studio.connection import check_address
 
         check_address(url)
+    warn_of_earlier_names(campaign, reporter=reporter)
     taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
+    is_named = bool(name)
     name = name or fresh_name(campaign, kind, taken)
     round_files.check_name(name)
     if (campaign.rounds / name / "round.json").exists():
@@ -88,12 +92,14 @@ def open_round(
         if round.kind != kind or platform not in ("", round.platform):
             raise CurationError(
                 f"round {name} is of kind {round.kind} on {round.platform}",
-                "choose another --name, or leave --name out",
+                f"«{command_to_open(round)}» goes on with it; or choose another --name",
             )
-        if domains or terms or of:
+        chosen = {"domains": domains, "terms": terms, "of": of}
+        # With its name alone, a round goes on as it was planned.
+        if not is_planned_so(round, chosen) and (any(chosen.values()) or not is_named):
             raise CurationError(
-                f"round {name} is planned already, with terms and items of its own",
-                "leave --domain, --term and --of out, or choose another --name",
+                f"round {name} is planned already, with other terms or items",
+                f"«{command_to_open(round)}» goes on with it; or choose another --name",
             )
     else:
         if name in taken:
@@ -103,6 +109,7 @@ def open_round(
         )
     status = round_status.read_status(campaign, round)
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
+    warn_of_caps(campaign, status, reporter=reporter)
     place = open_platform(campaign, round, url=url, reporter=reporter)
     round, address = place.publish(status.tasks, asked)
     if round.state != "open":
@@ -110,6 +117,31 @@ def open_round(
         round = round.model_copy(update=opened)
         round_files.write_round(campaign, round)
     return OpenedRound(round, len(status.tasks), sum(status.asked.values()), address)
+
+
+def is_planned_so(round: Round, chosen: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a round was planned with these options; their order does not matter.
+
+    Args:
+        round: the round.
+        chosen: its domains, terms and earlier rounds, by the name of the field.
+    """
+    planned = {field: getattr(round, field) for field in chosen}
+    if None in planned.values():  # planned by an earlier version
+        return not any(chosen.values())
+    return all(set(planned[field]) == set(values) for field, values in chosen.items())
+
+
+def command_to_open(round: Round) -> str:
+    """The command that goes on with a round."""
+    words = ["curation", "rounds", "open", round.kind, "--name", round.name]
+    if round.platform != DEFAULT:
+        words += ["--platform", round.platform]
+    options = {"--domain": round.domains, "--term": round.terms, "--of": round.of}
+    for option, values in options.items():
+        for value in values or ():
+            words += [option, value]
+    return shlex.join(words)
 
 
 def pull_round(
@@ -157,8 +189,30 @@ def refresh_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIE
     fold_answers(campaign, reporter=reporter)
 
 
+def refresh_status(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
+    """Bring items and labels up to date if settings, terms or answers have changed.
+
+    Takes the campaign's lock, if there is something to do. If it cannot be done, a warning says so.
+    """
+    steps = ["select", "fold"] if campaign.round_names() else ["select"]
+    try:
+        if all(current(campaign, BY_NAME[name]) for name in steps):
+            return
+        with campaign.lock():
+            bring_up_to_date(campaign, "select", reporter=reporter)
+            fold_answers(campaign, reporter=reporter)
+    except CurationError as error:
+        reporter.warn(
+            f"settings, terms or answers have changed, and the values below are older: {error.what}"
+        )
+        if error.fix:
+            reporter.warn(f"to show the present values: {error.fix}")
+
+
 def top_up_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> dict[str, int]:
     """Ask for the answers that a round lacks and that are not on their way.
+
+    Answers that people hold in tables are on their way.
 
     Returns:
         By task id, how many answers are asked for in addition.
@@ -173,8 +227,9 @@ def top_up_round(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET
         )
     refresh_round(campaign, round, reporter=reporter)  # do not ask again for what just came in
     status = round_status.read_status(campaign, round)
+    received = round_status.received(status)
     demand = Demand(
-        status.tasks, status.asked, round_status.received(status), status.lack, status.void
+        *(status.tasks, status.asked, received, status.lack, status.void, status.held or {})
     )
     more, totals = open_platform(campaign, round, reporter=reporter).top_up(demand)
     round_files.write_asked(campaign, round.name, {**status.asked, **totals})

@@ -5,19 +5,23 @@ Call these functions only under the campaign's lock.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.cells import csv_text
-from curation.files import CurationError, read_text, writing
+from curation.files import CurationError, now, read_bytes, read_text, writing
 from curation.leftovers import sweep_beside
-from curation.records import Round, Task
+from curation.records import Dealing, Round, Task
+from curation.rules import WORK
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.rounds import round_files, round_status, shown
+from curation.steps.rounds import ledger, round_files, round_status, shown
+from curation.steps.rounds.caps import caps_of
 from curation.steps.rounds.platform import open_platform
+from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.rounds.running import NewAnswers, new_answers
 from curation.times import Order
 
@@ -26,10 +30,19 @@ Share = list[tuple[Task, int]]
 
 
 class Exported(NamedTuple):
-    """The files of an export: the instructions, and each table with its number of tasks."""
+    """The result of an export.
+
+    Attributes:
+        instructions: the page of instructions.
+        tables: each table with its number of tasks.
+        who_gets_which: the list of who gets which table, if the tasks were dealt out to people.
+        recalled: how many answers were taken back from those who held them.
+    """
 
     instructions: Path
     tables: list[tuple[Path, int]]
+    who_gets_which: Path | None
+    recalled: int
 
 
 def export_round(
@@ -38,11 +51,13 @@ def export_round(
     to: Path,
     *,
     people: Path | None = None,
+    recall: Sequence[str] = (),
     reporter: Reporter = QUIET,
 ) -> Exported:
     """Write a round's tasks that wait for answers as tables, with the instructions.
 
-    Tables of an earlier export in the folder are deleted.
+    Tasks that are out in a table are not in it. Files of earlier exports stay; new tables have new
+    names. The round's ledger says who holds which tasks.
 
     Args:
         campaign: the campaign.
@@ -50,26 +65,43 @@ def export_round(
         to: the folder to write to.
         people: a file with one person's id per line; each person gets a table with a share of
             the tasks. None writes one table with all tasks.
+        recall: people (ids or pseudonyms) or tables. What they have not answered is taken back, and
+            dealt out again.
         reporter: where warnings and progress go.
 
     Raises:
-        CurationError: the round is not of this kind, is not open or waits for no answer, or the
-            tasks cannot be dealt out to these people.
+        CurationError: the round is not of this kind, is not open or waits for no answer that is
+            not out already; nothing is out under a name to recall; or the tasks cannot be dealt
+            out to these people.
     """
     _check_open(campaign, round, "be exported")
     fold_answers(campaign, reporter=reporter)
     status = round_status.read_status(campaign, round)
-    waiting = round_status.waiting(status)
+    named = _pseudonyms(campaign, _read_people(people)) if people else {}
+    lines = ledger.read_ledger(campaign, round.name)
+    taken = ledger.recalls(campaign, status.tables, recall, named)
+    if taken:
+        lines += taken
+        tables = ledger.read_holdings(campaign, lines, status.answers)
+        status = status._replace(tables=tables)
+    waiting = round_status.to_deal(status)
     if not waiting:
+        if out := ledger.describe(status.tables, named):
+            raise CurationError(
+                f"round {round.name} waits for no answer that is not out already: {out}",
+                "import what came back, or use --recall NAME to deal out a holder's tasks again",
+            )
         raise CurationError(
             f"round {round.name} waits for no answer", "«curation rounds top-up» asks for more"
         )
     if people:
-        shares = _dealt(campaign, round, status.tasks, waiting, _read_people(people))
+        shares = _dealt(campaign, round, status, waiting, named)
     else:
-        share = [(task, waiting[task.id]) for task in status.tasks if task.id in waiting]
-        shares = {"tasks": share}
-    return _write(campaign, round, shares, to)
+        shares = {"": [(task, waiting[task.id]) for task in status.tasks if task.id in waiting]}
+    exported, dealt = _write(campaign, round, status, shares, to, lines, named, reporter)
+    # After the tables: a command that is killed before writes the same tables when it is repeated.
+    ledger.write_ledger(campaign, round.name, [*lines, *dealt])
+    return exported._replace(recalled=sum(sum(line.tasks.values()) for line in taken))
 
 
 def import_round(
@@ -168,68 +200,140 @@ def _read_people(path: Path) -> list[str]:
     return people
 
 
+def _pseudonyms(campaign: Campaign, ids: Sequence[str]) -> dict[str, str]:
+    """The ids of people by pseudonym."""
+    from curation.rounds import people
+
+    pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    return {pseudonym(person): person for person in ids}
+
+
 def _dealt(
     campaign: Campaign,
     round: Round,
-    tasks: Sequence[Task],
+    status: RoundStatus,
     waiting: Mapping[str, int],
-    named: Sequence[str],
+    named: Mapping[str, str],
 ) -> dict[str, Share]:
-    """Each person's share of the tasks, by the id under which they are named."""
-    from curation.rounds import people, standing
+    """Each person's share of the tasks, by pseudonym; ``named`` has their ids."""
+    from curation.rounds import standing
     from curation.rounds.allocation import assign
 
-    pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     out = standing.out(round_files.read_standing(campaign))
-    named_as = {pseudonym(person): person for person in named}
-    barred = [person for person in named_as if person in out]
+    barred = [person for person in named if person in out]
     if barred:
         raise CurationError(
-            f"{named_as[barred[0]]!r} is out of the campaign ({out[barred[0]][0]})",
+            f"{named[barred[0]]!r} is out of the campaign ({out[barred[0]][0]})",
             "take them out of the file",
         )
     given: dict[str, set[str]] = defaultdict(set)
-    for answer in round_files.read_answers(campaign, round.name):
+    for answer in status.answers:
         given[answer.task].add(answer.annotator)
-    settings = campaign.settings.rounds
+    for table in status.tables:  # what people hold counts as if they had answered it
+        for task in table.tasks:
+            given[task].add(table.holder)
+    work = WORK[round.kind]
     assigned = assign(
-        tasks,  # also those that wait for nobody: their answers count as work of a person
-        list(named_as),
+        status.tasks,  # also those that wait for nobody: their answers count as work of a person
+        list(named),
         answers=waiting,
-        per_person=settings.per_person,
-        per_term=settings.per_term,
+        caps=caps_of(campaign.settings.rounds, work),
+        work=work,
         given=given,
         seed=campaign.settings.campaign.seed,
     )
-    by_id = {task.id: task for task in tasks}
-    return {named_as[p]: [(by_id[id], 1) for id in ids] for p, ids in assigned.items() if ids}
+    by_id = {task.id: task for task in status.tasks}
+    return {person: [(by_id[id], 1) for id in ids] for person, ids in assigned.items() if ids}
 
 
-def _write(campaign: Campaign, round: Round, shares: Mapping[str, Share], to: Path) -> Exported:
+def _write(
+    campaign: Campaign,
+    round: Round,
+    status: RoundStatus,
+    shares: Mapping[str, Share],
+    to: Path,
+    lines: Sequence[Dealing],
+    named: Mapping[str, str],
+    reporter: Reporter,
+) -> tuple[Exported, list[Dealing]]:
+    """Write the files of an export; gives them, and the lines for the round's ledger."""
     from curation.rounds import pages
 
     tasks = list({task.id: task for share in shares.values() for task, _ in share}.values())
     data = {row["task_id"]: row for row in shown.task_data(campaign, round, tasks)}
     sweep_beside(to / round.name)
-    exported = Exported(to / f"{round.name}-instructions.html", [])
-    for old in to.glob(f"{round.name}*.csv"):  # of an earlier export; open tasks are written below
-        if re.fullmatch(re.escape(round.name) + r"(-\d{3}|-who-gets-which)?\.csv", old.name):
-            old.unlink()
+    texts = [
+        _table([{**data[task.id], "answers": n} for task, n in share]) for share in shares.values()
+    ]
+    names, start = _names(round.name, {line.table for line in lines}, texts, to, reporter)
+    exported = Exported(to / f"{round.name}-instructions.html", [], None, 0)
     with writing(exported.instructions) as file:
-        language, texts = campaign.settings.campaign.language, shown.texts(campaign, round)
-        file.write(pages.page(round.kind, texts, language=language).encode())
-    for number, share in enumerate(shares.values(), 1):
-        # A person's id is not used as a file name: it may hold anything, and files get around.
-        suffix = f"-{number:03d}" if len(shares) > 1 else ""
-        path = to / f"{round.name}{suffix}.csv"
-        with writing(path) as file:
-            file.write(_table([{**data[task.id], "answers": n} for task, n in share]).encode())
-        exported.tables.append((path, len(share)))
-    if len(shares) > 1:
-        rows = [[path.name, p] for (path, _), p in zip(exported.tables, shares, strict=True)]
-        with writing(to / f"{round.name}-who-gets-which.csv", private=True) as file:
-            file.write(csv_text([["file", "person"], *rows]).encode())
-    return exported
+        language = campaign.settings.campaign.language
+        page = pages.page(round.kind, shown.texts(campaign, round), language=language)
+        file.write(page.encode())
+    if named:
+        rows = [[name, named[p]] for name, p in zip(names, shares, strict=True)]
+        text = csv_text([["file", "person"], *rows])
+        paths = (
+            to / f"{round.name}-who-gets-which{f'-{n:03d}' if n > 1 else ''}.csv"
+            for n in count(start)
+        )
+        index = next(path for path in paths if _free(path, text))
+        with writing(index, private=True) as file:
+            file.write(text.encode())
+        exported = exported._replace(who_gets_which=index)
+    came, at, dealt = round_status.received(status), now(), []
+    for name, text, (person, share) in zip(names, texts, shares.items(), strict=True):
+        with writing(to / name) as file:
+            file.write(text.encode())
+        exported.tables.append((to / name, len(share)))
+        dealt.append(
+            Dealing(
+                action="deal",
+                table=name,
+                holder=person or name,
+                tasks={task.id: n for task, n in share},
+                came={task.id: came[task.id] for task, _ in share if came[task.id]},
+                at=at,
+            )
+        )
+    return exported, dealt
+
+
+def _names(
+    round: str, dealt: Collection[str], texts: Sequence[str], to: Path, reporter: Reporter
+) -> tuple[list[str], int]:
+    """File names for new tables, and the number of the first; no name that is taken.
+
+    A person's id is not used as a file name: it may contain anything, and files get around.
+    """
+    pattern = re.compile(re.escape(round) + r"(?:-(\d{3,}))?\.csv")
+    numbers = [int(match[1] or 1) for name in dealt if (match := pattern.fullmatch(name))]
+    first = start = max(numbers, default=0) + 1
+    names = [f"{round}.csv"] if first == 1 and len(texts) == 1 else _numbered(round, first, texts)
+    strange = []
+    while taken := [n for n, text in zip(names, texts, strict=True) if not _free(to / n, text)]:
+        strange += taken
+        start += names[0] != f"{round}.csv"
+        names = _numbered(round, start, texts)
+    if strange:
+        reporter.warn(
+            f"{to / strange[0]}: this file is there already, and it is not a table that the round "
+            f"has dealt out; the new tables begin with {names[0]}"
+        )
+    return names, start
+
+
+def _numbered(round: str, start: int, texts: Sequence[str]) -> list[str]:
+    return [f"{round}-{n:03d}.csv" for n in range(start, start + len(texts))]
+
+
+def _free(path: Path, text: str) -> bool:
+    """Whether a file can have this name: it is not there, or an export that was stopped wrote it.
+
+    Such an export is not in the ledger. If it is repeated, it writes the same text.
+    """
+    return not path.exists() or read_bytes(path) == text.encode()
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -20,7 +20,7 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret, named, person_of
 from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused
 from curation.rounds.folding.fold import Folded, fold, lines
-from curation.rules import stable_id
+from curation.rules import WORK, Caps, stable_id
 
 Row = dict[str, Any]
 TERMS = {("profession", word): stable_id("term", "profession", word) for word in ("baker", "nurse")}
@@ -327,12 +327,12 @@ BAD: list[tuple[str, list[Row], Row]] = [
     (
         "over_person_cap",
         [sent(WORDS), sent(WORDS | {"template": "The nurse is BLANK."}, id=2, task="t3")],
-        {"per_person": 1},
+        {"caps": {"write": Caps(person=1), "label": Caps(9, 9)}},
     ),
     (
         "over_term_cap",
         [sent(WORDS), sent(WORDS | {"unrelated": "octal"}, id=2, task="t2")],
-        {"per_term": 1},
+        {"caps": {"write": Caps(term=1)}},
     ),
     (
         "near_duplicate",
@@ -436,7 +436,7 @@ def test_consent_in_any_round_counts_for_all() -> None:
 def test_a_refused_answer_counts_towards_no_cap_and_is_no_first_answer() -> None:
     fast = sent(WORDS, lead_time=2)
     slow = sent(WORDS, id=2, created=2)
-    result = folded(say([fast, slow]), write_seconds=10, per_person=1)
+    result = folded(say([fast, slow]), write_seconds=10, caps={"write": Caps(person=1)})
     assert (len(result.items), codes(result)) == (1, [("too_fast", "1")])
     assert [(a.task, a.code) for a in result.answers["w"]] == [("t1", "too_fast"), ("t1", None)]
     # A quick correction does not make the answer quick.
@@ -552,7 +552,8 @@ def outcome(result: Folded) -> tuple[Any, ...]:
     return (*result[:5], refused, result.answers)
 
 
-KNOBS: Row = {"label_seconds": 3, "write_seconds": 3, "per_person": 2, "per_term": 2}
+CAPS = dict.fromkeys(WORK.values(), Caps(2, 2))
+KNOBS: Row = {"label_seconds": 3, "write_seconds": 3, "caps": CAPS}
 
 
 def counts_add_up(said: Sequence[tuple[str, ParsedAnswer]], result: Folded) -> None:

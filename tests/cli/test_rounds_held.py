@@ -1,0 +1,209 @@
+"""Tables that are out: nothing in them is asked for or dealt again, unless it is recalled."""
+
+import json
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from curation.files import shipped
+from curation.records import Answer, Dealing
+from support.desk import Desk, Row, label_row, read_csv, told
+from support.strike import strike, times
+
+pytestmark = pytest.mark.long
+PEOPLE = [f"val-{n}" for n in range(5)]
+
+
+@pytest.fixture(scope="module")
+def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two items by two writers, and an open round of validation on them."""
+    desk = Desk.make(
+        forked, tmp_path_factory.mktemp("held") / "c", ["baker", "potter"], items=1, consent=False
+    )
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben"])
+    desk.open("validation", "v")
+    return Path(desk.root)
+
+
+class Held(Desk):
+    """A desk that deals tables to people and keeps them."""
+
+    def file(self, *people: str) -> Path:
+        path = self.root.parent / f"people-{len(people)}-{people[0]}.txt"
+        path.write_text("".join(f"{person}\n" for person in people), "utf-8")
+        return path
+
+    def deal(self, *people: str, more: tuple[str, ...] = ()) -> dict[str, list[Row]]:
+        """An export to people; their tables."""
+        said = self.say("rounds", "export", "v", "--to", self.out, "--people",
+                        self.file(*people), *more)  # fmt: skip
+        index = read_csv(Path(said["who_gets_which"]))
+        return {row["person"]: read_csv(self.out / row["file"]) for row in index}
+
+    def answer(self, who: str, rows: list[Row], **said: Any) -> Any:
+        golds = self.golds()
+        answers = [{**label_row(row, who, golds, n), **said} for n, row in enumerate(rows)]
+        self.brought = getattr(self, "brought", 0) + 1
+        return self.bring("v", answers, f"{who}-{self.brought}.csv")
+
+    def counts(self) -> tuple[int, int, int]:
+        status = self.status("v")
+        return status["remaining"], status["out"], status["missing"]
+
+    def advice(self) -> str:
+        return next(
+            line for line in self.run("rounds", "status", "v").out.splitlines() if "v: " in line
+        )
+
+
+@pytest.fixture
+def desk(forked: Any, opened: Path, tmp_path: Path) -> Held:
+    return Held(forked, Path(shutil.copytree(opened, tmp_path / "c")))
+
+
+def test_what_is_out_is_not_asked_for_and_not_dealt_again(desk: Held) -> None:
+    assert desk.counts() == (10, 0, 10)
+    assert desk.advice() == "v: 10 answers missing; curation rounds export v"
+    tables = desk.deal(*PEOPLE)
+    assert {person: len(rows) for person, rows in tables.items()} == dict.fromkeys(PEOPLE, 2)
+    before = {path.name: path.read_bytes() for path in desk.out.iterdir()}
+    assert desk.counts() == (10, 10, 0)
+    # One comes back, with one answer that is refused: one is missing, and eight are out.
+    first, second = tables["val-0"]
+    desk.answer("val-0", [first])
+    desk.answer("val-0", [second], seconds=1)
+    assert desk.counts() == (9, 8, 1)
+    assert "8 answers are out (4 tables, the oldest v-002.csv, since 20" in desk.advice()
+    assert desk.advice().endswith("), 1 missing; curation rounds top-up v")
+    assert desk.say("rounds", "top-up", "v")["answers"] == 1
+    assert desk.say("rounds", "top-up", "v") == {
+        "round": "v", "tasks": 0, "answers": 0, "to_export": 1,
+    }  # fmt: skip
+    assert desk.advice().endswith("), 1 missing; curation rounds export v")
+    # The same people have had the task, or have it; a sixth gets it, and nothing else.
+    refused = desk.refused("rounds", "export", "v", "--people", desk.file(*PEOPLE))
+    assert "too few people, 1 missing" in refused
+    more = desk.deal(*PEOPLE, "val-5")
+    assert {person: [r["task_id"] for r in rows] for person, rows in more.items()} == {
+        "val-5": [second["task_id"]]
+    }
+    names = {path.name for path in desk.out.iterdir()} - before.keys()
+    assert {n for n in names if n.startswith("v-0")} == {"v-006.csv"}
+    assert "v-who-gets-which-006.csv" in names
+    assert {name: (desk.out / name).read_bytes() for name in before} == before
+    # All is out: an export says who holds what.
+    said = desk.refused("rounds", "export", "v", "--people", desk.file(*PEOPLE))
+    assert "waits for no answer that is not out already: v-002.csv (val-1, 2 answers" in said
+    assert "v-006.csv (p-" in said  # not in that file of people
+    assert desk.counts() == (9, 9, 0)
+
+
+def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) -> None:
+    tables = desk.deal(*PEOPLE)
+    desk.answer("val-1", tables["val-1"][:1])
+    said = desk.refused("rounds", "export", "v", "--recall", "nobody")
+    assert "--recall nobody: nothing is out under this name" in said
+    assert "v-002.csv" in said
+    again = desk.deal("new", more=("--recall", "val-1"))
+    assert [row["task_id"] for row in again["new"]] == [tables["val-1"][1]["task_id"]]
+    ledger = desk.records("v/dealt.jsonl", Dealing)
+    assert [line.action for line in ledger] == ["deal"] * 5 + ["recall", "deal"]
+    written = json.loads(shipped("schemas", "dealing.schema.json").read_text("utf-8"))
+    for line in (desk.rounds / "v" / "dealt.jsonl").read_text("utf-8").splitlines():
+        jsonschema.validate(json.loads(line), written)
+    assert "nothing is out under this name" in desk.refused(
+        "rounds", "export", "v", "--recall", "val-1"
+    )
+    # By the name of a table, and into one table for anybody.
+    table = desk.export("v", "--recall", "v-003.csv", "--recall", "v-004")
+    assert sum(int(row["answers"]) for row in table) == 4
+    assert desk.counts() == (9, 9, 0)
+    desk.answer("val-1", tables["val-1"][1:])
+    assert {a.code for a in desk.records("v/answers.jsonl", Answer)} == {None}
+    assert desk.counts() == (8, 9, 0)
+    assert desk.say("rounds", "top-up", "v")["answers"] == 0
+
+
+def test_a_table_that_is_out_when_nothing_is_missing_is_told(desk: Held) -> None:
+    tables = desk.deal(*PEOPLE)
+    again = desk.deal("new", more=("--recall", "val-0"))
+    for person in PEOPLE:
+        desk.answer(person, tables[person])
+    assert len(again["new"]) == 2
+    assert desk.counts() == (0, 2, 0)
+    expected = "v: nothing is missing; 2 answers out that no task needs; curation rounds close v"
+    assert desk.advice() == expected
+
+
+def test_more_tasks_come_on_top_of_those_that_a_person_holds(desk: Held) -> None:
+    path = desk.root / "campaign.toml"
+    text = path.read_text("utf-8").replace("per_person_label = 0", "per_person_label = 1")
+    path.write_text(text, "utf-8")
+    tables = desk.deal(*PEOPLE, *(f"val-{n}" for n in range(5, 10)))
+    first = tables["val-0"][0]["task_id"]
+    other = next(who for who, rows in tables.items() if rows[0]["task_id"] != first)
+    said = desk.refused("rounds", "export", "v", "--recall", "val-0", "--people", desk.file(other))
+    assert "as many tasks as per_person_label allows: 1" in said
+    assert len(desk.records("v/dealt.jsonl", Dealing)) == 10  # nothing was taken back
+    path.write_text(text.replace("per_person_label = 1", "per_person_label = 2"), "utf-8")
+    assert [r["task_id"] for r in desk.deal(other, more=("--recall", "val-0"))[other]] == [first]
+
+
+def test_tables_of_an_earlier_version_are_not_overwritten(desk: Held) -> None:
+    (desk.out / "v.csv").write_text("somebody's answers\n", "utf-8")
+    done = desk.run("rounds", "export", "v", "--to", desk.out)
+    assert done.code == 0
+    assert "v.csv: this file is there already" in done.err
+    assert (desk.out / "v.csv").read_text("utf-8") == "somebody's answers\n"
+    assert len(read_csv(desk.out / "v-001.csv")) == 2
+
+
+@pytest.mark.parametrize("dealt", [True, False])
+@pytest.mark.parametrize(
+    "how", [("exclude", "--reason", "x"), ("withdraw",), ("withdraw", "--erase")]
+)
+def test_what_somebody_leaves_behind_is_asked_for(
+    desk: Held, how: tuple[str, ...], dealt: bool
+) -> None:
+    tables = desk.deal(*PEOPLE) if dealt else dict.fromkeys(PEOPLE, desk.export("v"))
+    for person in PEOPLE[:3]:
+        desk.answer(person, tables[person])
+    desk.answer("val-3", tables["val-3"][:1])  # the other one is still out
+    assert desk.counts() == (3, 3, 0)
+    word, *more = how
+    desk.say("rounds", word, "val-3", *more)
+    # In tables for anybody, nobody knows who has the other one.
+    out = 2 if dealt else 3
+    assert desk.counts() == (4, out, 4 - out)
+    desk.run("rounds", "top-up", "v")
+    desk.say("rounds", "top-up", "v")
+    table = desk.export("v")
+    assert sum(int(row["answers"]) for row in table) == 4 - out
+    assert desk.counts() == (4, 4, 0)
+    if "--erase" in how:
+        ledger = (desk.rounds / "v" / "dealt.jsonl").read_text("utf-8")
+        (standing,) = (desk.rounds / "standing.jsonl").read_text("utf-8").splitlines()
+        assert json.loads(standing)["person"] not in ledger
+
+
+def test_an_export_killed_at_any_moment_and_repeated(
+    desk: Held, content: Any, tmp_path: Path
+) -> None:
+    command = ("rounds", "export", "v", "--people", desk.file(*PEOPLE))
+    done = Held(desk.forked, desk.copy(tmp_path / "done").root)
+    touched = times(done.run, command, done.root)
+    files = {path.name: path.read_bytes() for path in (done.root / "tasks").iterdir()}
+    assert len(files) == 7  # five tables, who gets which, and the instructions
+    wanted = told(content, done.root)
+    for moment in range(2, touched + 1, touched // 7):
+        own = desk.copy(tmp_path / f"killed-{moment}")
+        assert own.run(*command, before=strike(own.root, at=moment)).code == -signal.SIGKILL
+        again = own.run(*command)
+        assert again.code == 0 or "waits for no answer that is not out" in again.err, again.err
+        assert {p.name: p.read_bytes() for p in (own.root / "tasks").iterdir()} == files, moment
+        assert told(content, own.root) == wanted

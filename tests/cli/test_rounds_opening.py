@@ -1,0 +1,173 @@
+"""Opening a round with options: killed and repeated; caps that need more people; old settings."""
+
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import open_campaign
+from curation.records import Round
+from support.desk import Desk, label_row, told
+from support.strike import strike, times
+
+pytestmark = pytest.mark.long
+FILES = ("--platform", "files")
+COMMANDS = {
+    "writing": ("intrasentence", "--name", "w2", "--domain", "profession", "--term", "baker"),
+    "writing without a name": ("intrasentence", "--term", "potter", "--term", "baker"),
+    "validation": ("validation", "--name", "v", "--of", "w", "--term", "baker"),
+}
+
+
+@pytest.fixture(scope="module")
+def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two items by two writers; a pilot of validation is closed."""
+    root = tmp_path_factory.mktemp("opening") / "c"
+    desk = Desk.make(forked, root, ["baker", "potter"], items=1)
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben"])
+    return Path(desk.root)
+
+
+@pytest.fixture
+def desk(forked: Any, written: Path, tmp_path: Path) -> Desk:
+    return Desk(forked, Path(shutil.copytree(written, tmp_path / "c")))
+
+
+def read_round(path: Path) -> Round:
+    return Round.model_validate_json(path.read_bytes())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_opening_with_options_killed_and_repeated(
+    desk: Desk, content: Any, tmp_path: Path, name: str
+) -> None:
+    command = ("rounds", "open", *COMMANDS[name], *FILES)
+    done = desk.copy(tmp_path / "done")
+    touched = times(done.run, command, done.root)
+    wanted = told(content, done.root)
+    states = set()
+    for moment in range(touched, 1, -(touched // 6)):
+        own = desk.copy(tmp_path / f"killed-{moment}")
+        assert own.run(*command, before=strike(own.root, at=moment)).code == -signal.SIGKILL
+        (plan,) = [p for p in own.rounds.glob("*/round.json") if p.parent.name != "w"] or [None]
+        states.add(read_round(plan).state if plan else "nothing")
+        if plan and read_round(plan).state == "open" and "--name" not in command:
+            continue  # it was open already: the same command opens another
+        again = own.run(*command)
+        assert again.code == 0, again.err
+        assert told(content, own.root) == wanted, moment
+    assert {"nothing", "planned"} <= states
+
+
+def half_open(desk: Desk, *command: str) -> None:
+    """Open a round, and put its plan back to the state before the last write."""
+    desk.say("rounds", "open", *command, *FILES)
+    path = desk.rounds / command[2] / "round.json"
+    plan = read_round(path).model_copy(update={"state": "planned", "opened_at": None})
+    path.write_text(plan.model_dump_json(), "utf-8")
+
+
+def test_another_command_is_given_the_one_that_goes_on(desk: Desk) -> None:
+    command = ("intrasentence", "--name", "intrasentence-1", "--term", "potter", "--term", "baker")
+    half_open(desk, *command)
+    goes_on = " ".join(["«curation rounds open", *command[:3], *FILES, *command[3:]]) + "»"
+    for other in (
+        ("intrasentence", "--name", "intrasentence-1", "--term", "baker"),
+        ("intrasentence", "--term", "baker"),
+        ("intrasentence",),  # all terms
+    ):
+        assert goes_on in desk.refused("rounds", "open", *other, *FILES)
+    said = desk.refused("rounds", "open", "intersentence", *command[1:3], *FILES)
+    assert "round intrasentence-1 is of kind intrasentence on files" in said
+    assert goes_on in said
+    # Its name alone goes on with it; so does the same command, in another order of terms.
+    other = desk.copy(desk.root.parent / "other")
+    assert other.say("rounds", "open", *command[:3], *FILES)["tasks"] == 2
+    command = ("intrasentence", "--term", "baker", "--term", "potter")
+    assert desk.say("rounds", "open", *command, *FILES)["round"] == "intrasentence-1"
+
+
+def test_a_plan_of_an_earlier_version_goes_on_by_its_name(desk: Desk) -> None:
+    command = ("intrasentence", "--name", "w2", "--term", "baker")
+    half_open(desk, *command)
+    path = desk.rounds / "w2" / "round.json"
+    plan = read_round(path).model_dump_json(exclude={"domains", "terms", "of"})
+    path.write_text(plan, "utf-8")
+    said = desk.refused("rounds", "open", *command, *FILES)
+    assert "«curation rounds open intrasentence --name w2 --platform files»" in said
+    desk.say("rounds", "open", *command[:3], *FILES)
+
+
+def set_caps(desk: Desk, **caps: int) -> None:
+    path = desk.root / "campaign.toml"
+    text = path.read_text("utf-8")
+    for name, value in caps.items():
+        assert f"{name} = 0\n" in text
+        text = text.replace(f"{name} = 0\n", f"{name} = {value}\n")
+    path.write_text(text, "utf-8")
+
+
+def test_caps_that_need_more_people_are_warned_of(desk: Desk) -> None:
+    # Two items of five labels: with two labels each, ten labels need five people.
+    set_caps(desk, per_person_label=2, per_term_write=1)
+    done = desk.run("rounds", "open", "validation", "--name", "v", *FILES)
+    assert "per_person_label = 2: round v needs at least 5 people, and the campaign knows 2" in (
+        done.err
+    )
+    people = desk.out / "people.txt"
+    people.write_text("eve\nfay\ngil\n", "utf-8")
+    said = desk.refused("rounds", "export", "v", "--people", people)
+    assert "add more people" in said
+    # What was written is not counted among the labels, and nobody is needed for it.
+    done = desk.run("rounds", "open", "intrasentence", "--name", "w2", *FILES)
+    assert "needs at least" not in done.err
+
+
+def test_caps_of_writing_do_not_refuse_labels(desk: Desk) -> None:
+    set_caps(desk, per_term_write=1, per_person_write=1)
+    desk.open("validation", "v")
+    golds = desk.golds()
+    rows = [
+        label_row(row, who, golds, n) for n, row in enumerate(desk.export("v")) for who in "pqrst"
+    ]
+    assert desk.bring("v", rows)["refused"] == {}
+    set_caps(desk, per_person_label=1)
+    # The settings have changed: the values are those of now, without a pull or an import.
+    assert desk.status("v")["refused"] == 5
+    assert desk.status("v")["remaining"] == 5
+
+
+def test_earlier_names_of_caps_hold_for_all_kinds_and_are_named(desk: Desk) -> None:
+    path = desk.root / "campaign.toml"
+    lines = [line for line in path.read_text("utf-8").splitlines() if "per_person_" not in line]
+    at = next(n for n, line in enumerate(lines) if line.startswith("[rounds]"))
+    text = "\n".join([*lines[: at + 1], "per_person = 1", *lines[at + 1 :], ""])
+    path.write_text(text, "utf-8")
+    done = desk.run("rounds", "open", "validation", "--name", "v", *FILES)
+    assert "per_person = 1, " not in done.err
+    expected = "write per_person_review = 1, per_person_write = 1, per_person_label = 1 instead"
+    assert expected in done.err
+    assert expected in desk.run("rounds", "status").err
+    assert "per_person_label = 1: round v needs at least 10 people" in done.err
+    path.write_text(text.replace("per_person = 1", "per_person = -1"), "utf-8")
+    assert f"campaign.toml line {at + 2}, rounds.per_person: " in desk.refused("rounds", "status")
+    # A kind with a setting of its own keeps it.
+    path.write_text(text.replace("per_person = 1", "per_person = 1\nper_person_label = 9"), "utf-8")
+    done = desk.run("rounds", "status")
+    assert "write per_person_review = 1, per_person_write = 1 instead" in done.err
+
+
+def test_a_status_that_cannot_be_brought_up_to_date_says_so(desk: Desk) -> None:
+    desk.open("validation", "v")
+    golds = desk.golds()
+    desk.bring("v", [label_row(row, "p", golds, n) for n, row in enumerate(desk.export("v"))])
+    set_caps(desk, per_person_label=1)
+    with open_campaign(desk.root).lock():
+        done = desk.run("rounds", "status", "v", before=lambda: None)
+    assert done.code == 0
+    assert "have changed, and the values below are older: " in done.err
+    assert "in use by" in done.err
+    assert "1 refused" not in done.out
