@@ -54,10 +54,7 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
 
     selected = selection(campaign)
     for rejection in selected.rejections:
-        reporter.warn(
-            f"{rejection.where}: {rejection.detail}; copy the term from candidates.csv, or add it "
-            "with the action «add»"
-        )
+        reporter.warn(f"{rejection.where}: {rejection.detail}")
     _warn_of_domains(campaign, reporter)
     rows = [
         (
