@@ -82,7 +82,7 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
             name: [row._asdict() for row in getattr(state, name)]
             for name in ("steps", "rounds", "work", "scores")
         }
-        console.say_json({**rows, "next": state.next})
+        console.say_json({**rows, "warnings": state.warnings, "next": state.next})
         return
     console.say(f"{opened.settings.campaign.name} ({opened.root.resolve()})")
     if state.rounds:
@@ -94,6 +94,8 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
     console.table("Steps", ["step", "state", "counts"], steps)
     if state.scores:
         console.table("Models", ["model", "rule", "scores", "refused"], state.scores)
+    for warning in state.warnings:
+        console.warn(warning)
     console.say(f"next: {state.next}")
 
 

@@ -130,8 +130,13 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     """
     opened = open_campaign(campaign)
     with opened.lock():
+        before, notes_come = steps.edit_problems(opened), steps.edits_are_new(opened)
         counts = bring_up_to_date(opened, "select", reporter=console).counts
         outcome = steps.outcome(opened)
+        problems = [problem for problem in steps.edit_problems(opened) if problem in before]
+        problems += [] if notes_come else outcome.notes
+    for problem in problems:  # the step itself reports only what is new
+        console.warn(problem)
     old = outcome.old_texts
     if as_json:
         console.say_json({**counts, "fates": outcome.fates, "items_with_an_older_text": old})
@@ -145,6 +150,8 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
             [(code, n, REASONS[code]) for code, n in outcome.reasons.items()],
         )
     _warn_of_facts(opened)
+    for domain in steps.domains_without_terms(opened):
+        console.warn(steps.no_terms(domain))
     for text, ids in old.items():
         shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
         console.warn(
@@ -171,7 +178,12 @@ def _warn_of_facts(campaign: Campaign) -> None:
 @app.command("explain")
 def explain(
     term: Annotated[
-        str, typer.Argument(help="A term's text, its Wikidata id or its own id.", metavar="TERM")
+        str,
+        typer.Argument(
+            help="Any name of a term: its text, an older text, another label or alias in Wikidata, "
+            "its Wikidata id or its own id.",
+            metavar="TERM",
+        ),
     ],
     campaign: Where = Path(),
     domain: Annotated[
@@ -179,7 +191,10 @@ def explain(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Explain a term: its sources, the decision and its reason, manual edits, its items."""
+    """Explain a term: its sources, the decision and its reason, manual edits, its items.
+
+    Of each edit it shows the line in edits.csv, and whether the line was applied.
+    """
     stories = steps.explain(open_campaign(campaign), term, domain)
     if as_json:
         console.say_json(stories)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, count_lines, read_json
 from curation.steps.pipeline import STEPS, Step, current, last_run
-from curation.steps.read import facts_files
+from curation.steps.read import facts_files, read_edits
 from curation.steps.rounds import round_files, round_status
+from curation.steps.terms import domains_without_terms, edit_problems, no_terms
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
@@ -57,6 +58,8 @@ class Status(NamedTuple):
         rounds: the rounds, by name.
         work: progress of the rounds that were opened here; empty if the items are out of date.
         scores: the score runs.
+        warnings: what is wrong with the terms: lines of edits.csv that are not applied, and domains
+            without terms.
         next: what to do next: a command, or a sentence.
     """
 
@@ -64,6 +67,7 @@ class Status(NamedTuple):
     rounds: list[RoundCounts]
     work: "list[Progress]"
     scores: list[ScoreRun]
+    warnings: list[str]
     next: str
 
 
@@ -78,8 +82,20 @@ def read_status(campaign: Campaign) -> Status:
         rounds=[round_counts(campaign, name) for name in names],
         work=[progress for _, progress in work],
         scores=scores,
+        warnings=_warnings(campaign, steps),
         next=_next(campaign, steps, work, scores),
     )
+
+
+def _warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
+    """What is wrong with the terms; of edits.csv if the selection is up to date."""
+    try:
+        read_edits(campaign)
+        if steps["select"].state != UP_TO_DATE:
+            return []
+        return [*edit_problems(campaign), *map(no_terms, domains_without_terms(campaign))]
+    except CurationError as error:
+        return [f"{error.what}; {error.fix}"]
 
 
 def step_status(campaign: Campaign, step: Step) -> StepStatus:

@@ -220,6 +220,8 @@ class Editor:
         self.edited.append((edit, candidate))
         candidate.note = edit.note or candidate.note
         nameless = candidate.reason == "no_label"
+        if edit.action == "merge" and goal is not None:
+            self.pool.keep(end(goal), "edited")  # before variants of the merged term are gathered
         if edit.action:
             candidate.revive()
             self.pool.gather(candidate, edit.term)
@@ -244,8 +246,6 @@ class Editor:
         self.pool.by_name[edit.into].append(candidate)
 
     def _merge(self, edit: Edit, candidate: Candidate, goal: Candidate, *, nameless: bool) -> None:
-        if goal.into is None:
-            self.pool.keep(goal, "edited")
         named = [] if nameless else [candidate.text]
         candidate.fixed = True
         candidate.merge(end(goal), "edited", edit.note or "merged")
