@@ -32,6 +32,7 @@ class Editor:
         self.rejections: list[Rejection] = []
         self.notes: list[str] = []
         self._acted: dict[Candidate, tuple[Edit, Candidate | None]] = {}
+        self._not_renamed: set[Candidate] = set()
 
     def edit(self, edits: Iterable[Edit]) -> None:
         """Apply manual edits: additions and renames first, then the edits that refer to them.
@@ -166,6 +167,7 @@ class Editor:
                 return meant
             edit, other = taken
             self._forget(edit)
+            self._not_renamed |= {c for each, c, _ in meant if each is edit}
             also = f" (line {moving[other].line})" if other in moving else ""
             self._refuse(
                 edit,
@@ -183,7 +185,8 @@ class Editor:
             return False
         if other in moving:
             return moving[other].into == edit.into and moving[other].line < edit.line
-        return other.alive and other.fixed and other.text == edit.into
+        named = other.fixed or other in self._not_renamed
+        return other.alive and named and other.text == edit.into
 
     def _same_thing(self, one: Candidate, other: Candidate) -> bool:
         """Whether two candidates are names of one Wikidata item."""

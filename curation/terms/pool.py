@@ -100,7 +100,8 @@ class Pool:
         """
         texts = {term.text for term in terms}
         for term in terms:
-            here = [c for c in self.by_name.get(term.text, ()) if c.item in term.wikidata]
+            named = self.by_name.get(term.text, ())
+            here = [c for c in named if c.fixed or c.item in term.wikidata]
             candidate = self.find(*term.wikidata)
             if not here and candidate and not candidate.fixed and candidate.text not in texts:
                 candidate.text, candidate.fixed = term.text, True
