@@ -15,6 +15,7 @@ from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.records import KINDS
 from curation.rules import fill
 from curation.settings import read_settings
+from curation.wording import amount
 
 INTENTS = ("stereotype", "anti_stereotype", "unrelated")
 
@@ -97,7 +98,7 @@ def demo(
     _models(folder, step)
     report = read_json(made.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
-    console.say(f"\n{kept} CATs are released in {release}")
+    console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {release}")
     console.say(f"To look around: cd {folder}; curation status")
 
 

@@ -11,6 +11,7 @@ from curation.cli import console
 from curation.cli.options import FILE, Json, Where
 from curation.steps.importing import Import, import_answers, import_stereoset
 from curation.steps.rounds.check import describe_pitfalls
+from curation.wording import amount
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -80,21 +81,22 @@ def _show(done: Import, *, as_json: bool) -> None:
         )
         return
     console.say(
-        f"{done.added} rows added to round {done.round}; {done.known} were there already. "
-        f"The round has {done.items} items and {done.labels} labels; "
+        f"{amount(done.added, 'row')} added to round {done.round}; {done.known} already there. "
+        f"The round has {amount(done.items, 'item')} and {amount(done.labels, 'label')}; "
         f"the campaign has {done.all_items} and {done.all_labels}."
     )
     if done.rejected:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)
     if done.rejected.total() > done.rows / 2:
         console.warn(
-            f"{done.rejected.total()} answers were refused, more than half of the file's "
-            f"{done.rows} rows; rejected.jsonl has the reason for each"
+            f"{amount(done.rejected.total(), 'answer was', 'answers were')} refused, more than "
+            "half of the file's "
+            f"{amount(done.rows, 'row')}; rejected.jsonl has the reason for each"
         )
     if line := describe_pitfalls(done.pitfalls, done.round, done.items):
         console.say(line)
     if done.items and done.unlabelled:
-        console.say(f"{done.unlabelled} items have no label yet.")
+        console.say(f"{amount(done.unlabelled, 'item has', 'items have')} no label yet.")
 
 
 def show_refused(title: str, refused: Counter[str]) -> None:

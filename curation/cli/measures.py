@@ -67,7 +67,9 @@ def show_statistics(report: Report, *, terms: bool = False) -> None:
         rows = [[domain, *cell.values()] for domain, cell in part["domains"].items()]
         rows.append(["all", *part["overall"].values()])
         console.table(f"Size and mean length, {kind} (Table 1)", heads, rows)
-    console.table("Size and mean length, both kinds", heads, [["all", *report["overall"].values()]])
+    if len(report["kinds"]) > 1:
+        rows = [["all", *report["overall"].values()]]
+        console.table("Size and mean length, both kinds", heads, rows)
     gaps = [
         [
             *(_starred(g["kind"], g), g["unit"], f"{g['first']} minus {g['second']}"),

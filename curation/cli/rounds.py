@@ -12,6 +12,7 @@ from curation.cli.options import Json, RoundArgument, Where
 from curation.files import CurationError, now
 from curation.steps.rounds import round_files, round_status, running
 from curation.steps.rounds.platform import open_platform
+from curation.wording import amount
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -91,7 +92,10 @@ def open_(
     if as_json:
         console.say_json(summary)
         return
-    console.say(f"round {round.name} is open: {tasks} tasks, {answers} answers asked for.")
+    console.say(
+        f"round {round.name} is open: {amount(tasks, 'task')}, {amount(answers, 'answer')} asked "
+        "for."
+    )
     if address:
         console.say(f"for annotators: {address}")
         console.say(f"next: curation rounds status {round.name} --watch 60")
@@ -186,7 +190,9 @@ def top_up(
     if not more:
         console.say(f"{chosen.name}: nothing more to ask for")
         return
-    console.say(f"{chosen.name}: asked for {answers} more answers, on {len(more)} tasks")
+    console.say(
+        f"{chosen.name}: asked for {amount(answers, 'more answer')}, on {amount(len(more), 'task')}"
+    )
     if open_platform(opened, chosen).exchanges_tables:
         console.say(f"next: curation rounds export {chosen.name}")
 

@@ -12,6 +12,7 @@ from curation.reasons import REASONS
 from curation.steps import terms as steps
 from curation.steps.facts import outdated_facts, query_facts, scan_facts, tally_facts
 from curation.steps.pipeline import bring_up_to_date
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.terms.facts import Facts
@@ -53,7 +54,9 @@ def query(
     opened = open_campaign(campaign)
     with opened.lock():
         done = query_facts(opened, domain, endpoint=endpoint, fresh=fresh, reporter=console)
-    summary = f"{done.asked} queries answered, {done.on_disk} answers already saved"
+    summary = (
+        f"{amount(done.asked, 'query')} answered, {amount(done.on_disk, 'answer')} already saved"
+    )
     if done.on_disk and done.oldest:
         summary += f" (the oldest from {done.oldest[:10]}; --fresh queries again)"
     counts = {"asked": done.asked, "on_disk": done.on_disk}
@@ -91,7 +94,7 @@ def scan(
             f"{len(done.rejections):,} of them"
         )
     counts = {"lines": done.lines, "unreadable": done.unreadable}
-    summary = f"{done.lines:,} lines read"
+    summary = f"{amount(done.lines, 'line')} read"
     _show_facts(opened, domain, done.facts, counts, summary, as_json=as_json)
 
 
@@ -108,7 +111,7 @@ def _show_facts(
     if as_json:
         console.say_json({**counts, "found": rows, "entities": len(facts.entities)})
         return
-    console.say(f"{summary}; {len(facts.entities):,} items looked up.")
+    console.say(f"{summary}; {amount(len(facts.entities), 'item')} looked up.")
     cells = [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows]
     console.table("Found", list(rows[0]), cells)
     for row in rows:
@@ -157,7 +160,7 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
         console.warn(
             f"items of {text!r} that use an older text or a second spelling: {len(ids)} ({shown})"
         )
-    console.say(f"{counts['kept']} terms in {opened.terms / 'targets.jsonl'}")
+    console.say(f"{amount(counts['kept'], 'term')} in {opened.terms / 'targets.jsonl'}")
     console.say("To change one, edit 1-terms/edits.csv. «curation terms explain TERM» shows why.")
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from curation.files import CurationError
 from curation.records import Task
+from curation.wording import amount
 
 
 def assign(
@@ -263,5 +264,5 @@ def _impossible(desk: _Desk, lacks: Mapping[int, int], stuck: _Reach) -> Curatio
     if full:
         why.append(f"people who have as many tasks on a term as per_term allows: {len(full)}")
         fix += ", or raise per_term"
-    missing = f"{sum(lacks.values())} missing for {len(lacks)} of {len(desk.term)} tasks"
+    missing = f"{sum(lacks.values())} missing for {len(lacks)} of {amount(len(desk.term), 'task')}"
     return CurationError(f"too few people, {missing}; {'; '.join(why)}", fix)

@@ -10,6 +10,7 @@ from curation.steps.pipeline import STEPS, Step, current, last_run
 from curation.steps.read import facts_files, read_edits
 from curation.steps.rounds import round_files, round_status
 from curation.steps.terms import domains_without_terms, edit_problems, no_terms
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
@@ -174,7 +175,7 @@ def _next(
         return "curation run"
     if missing:
         return (
-            f"more labels for {missing} items: curation rounds open validation, or "
+            f"more labels for {amount(missing, 'item')}: curation rounds open validation, or "
             "curation import answers FILE"
         )
     if not scores:

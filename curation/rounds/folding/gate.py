@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from curation.rounds.answers.parsed import Given, Reply, Written
+from curation.wording import amount
 
 
 class Rules(NamedTuple):
@@ -69,10 +70,16 @@ class Gate:
         if task is not None:
             cap = rules.per_person
             if cap and self.by_person[round, who] >= cap:
-                return "over_person_cap", f"{who} had given {cap} answers in round {round}"
+                return (
+                    "over_person_cap",
+                    f"{who} had given {amount(cap, 'answer')} in round {round}",
+                )
             cap = rules.per_term
             if cap and self.by_term[round, who, task.term] >= cap:
-                return "over_term_cap", f"{who} had given {cap} answers on term {task.term}"
+                return (
+                    "over_term_cap",
+                    f"{who} had given {amount(cap, 'answer')} on term {task.term}",
+                )
         return None
 
     def admit(self, round: str, answer: Reply, who: str) -> None:

@@ -10,6 +10,7 @@ from curation.records import Answer, Round, Task
 from curation.steps import read
 from curation.steps.rounds import round_files
 from curation.steps.rounds.platform import open_platform
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
@@ -120,7 +121,7 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
         return "closed"
     if not progress.remaining:
         return f"nothing is missing; curation rounds close {round.name}"
-    answers = "1 answer" if progress.remaining == 1 else f"{progress.remaining} answers"
+    answers = amount(progress.remaining, "answer")
     if to_ask(status.lack, status.asked, received(status)):
         return f"{answers} missing; curation rounds top-up {round.name}"
     if status.exchanges_tables:

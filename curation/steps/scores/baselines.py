@@ -13,6 +13,7 @@ from curation.steps.measures import VADER
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source
 from curation.stereoset import read_predictions
+from curation.wording import amount
 
 
 def baselines(
@@ -50,7 +51,9 @@ def baselines(
             source.cats, list(read_predictions(sentiment)), where=str(sentiment)
         )
         if unknown:
-            reporter.warn(f"{sentiment}: {unknown} scores have ids that are not in these CATs")
+            reporter.warn(
+                f"{sentiment}: {amount(unknown, 'score')} with ids that are not in these CATs"
+            )
     measured = stage.measured(
         source.cats,
         artefacts(source.cats, language=source.language, sentiment=values),

@@ -17,6 +17,7 @@ from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.runs import current_runs, read_runs
 from curation.steps.source import Source, read_gold
+from curation.wording import amount
 
 
 class FittedEnsemble(NamedTuple):
@@ -119,7 +120,10 @@ def fit_ensemble(
             "the members share no profile and no rules, so compare does not rank this ensemble"
         )
     if left_out:
-        reporter.warn(f"{len(left_out)} CATs are left out because a member lacks a score of them")
+        reporter.warn(
+            f"{amount(len(left_out), 'CAT is', 'CATs are')} left out because a member lacks a "
+            "score of them"
+        )
     flags = {name: _flags(results, about)}
     for run in chosen:
         own = stage.split_results(splits, run.scores, model=run.name, ties=ties)
