@@ -13,6 +13,7 @@ from curation.steps.importing import Import, import_answers, import_stereoset
 from curation.steps.rounds.check import describe_pitfalls
 from curation.wording import amount
 
+SHOWN = 10  # new terms named in a line
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -75,6 +76,7 @@ def _show(done: Import, *, as_json: bool) -> None:
         console.say_json(
             {
                 **{name: getattr(done, name) for name in names},
+                "new_terms": done.new_terms,
                 "rejected": dict(sorted(done.rejected.items())),
                 "pitfalls": dict(sorted(Counter(p.code for p in done.pitfalls).items())),
             }
@@ -85,6 +87,13 @@ def _show(done: Import, *, as_json: bool) -> None:
         f"The round has {amount(done.items, 'item')} and {amount(done.labels, 'label')}; "
         f"the campaign has {done.all_items} and {done.all_labels}."
     )
+    if done.new_terms:
+        texts = ", ".join(done.new_terms[:SHOWN])
+        more = f" and {len(done.new_terms) - SHOWN} more" if len(done.new_terms) > SHOWN else ""
+        console.say(
+            f"{amount(len(done.new_terms), 'new term')}: {texts}{more}. To merge, rename or drop a "
+            "term, edit 1-terms/edits.csv."
+        )
     if done.rejected:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)
     if done.rejected.total() > done.rows / 2:

@@ -142,10 +142,11 @@ def test_the_line_says_how_many_propose_it_and_single_proposals_are_shown(
     forked: Any, tmp_path: Path
 ) -> None:
     desk = Desk.make(forked, tmp_path / "c")
+    renamed = {**KEEP, "rename": "bread baker"}
     done = reviewed(
         desk,
         {
-            "baker": [{**KEEP, "rename": "bread baker"}, {**KEEP, "rename": "bread baker"}, dict(KEEP)],
+            "baker": [dict(renamed), dict(renamed), dict(KEEP)],
             "potter": [dict(DROP), dict(DROP)],  # the third reviewer never came
             "thatcher": [dict(DROP), dict(KEEP), dict(KEEP)],
         },

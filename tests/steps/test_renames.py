@@ -62,7 +62,7 @@ def make(root: Path, *, gendered: bool) -> Campaign:
     return campaign
 
 
-class Sequence:
+class Course:
     """A campaign, its lines of edits.csv, and how many rows were imported."""
 
     def __init__(self, root: Path, *, gendered: bool = False) -> None:
@@ -99,18 +99,18 @@ class Sequence:
 @pytest.mark.parametrize("seed", range(12))
 def test_any_order_of_renames_merges_and_imports_works(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
-    sequence = Sequence(tmp_path / "c", gendered=seed % 2 == 1)
+    course = Course(tmp_path / "c", gendered=seed % 2 == 1)
     for _ in range(7):
         if draw.random() < 0.5:
-            sequence.bring(draw.choice(TEXTS))
+            course.bring(draw.choice(TEXTS))
         else:
             action = draw.choice(["rename"] * 4 + ["merge"] * 2 + ["keep", "add", ""])
             term, into = draw.choice([*TEXTS, *ITEMS]), draw.choice([*TEXTS, "aktor baru"])
             if term != into:
-                sequence.edit(f"{term},{action},{into if action in ('rename', 'merge') else ''}")
-    sequence.bring(draw.choice(TEXTS))
-    assert len(sequence.look()) == sequence.rows
-    kept = [*read_terms(sequence.campaign).values()]
+                course.edit(f"{term},{action},{into if action in ('rename', 'merge') else ''}")
+    course.bring(draw.choice(TEXTS))
+    assert len(course.look()) == course.rows
+    kept = [*read_terms(course.campaign).values()]
     texts = [term.text for term in kept]
     assert len({*texts}) == len({term.id for term in kept}) == len(kept)
     others = Counter(name for term in kept for name in {*term.names} - {*texts})
@@ -130,16 +130,16 @@ def test_any_order_of_renames_merges_and_imports_works(tmp_path: Path, seed: int
 def test_answers_under_the_old_and_the_new_name_are_about_one_term(
     tmp_path: Path, steps: list[str]
 ) -> None:
-    sequence = Sequence(tmp_path / "c")
+    course = Course(tmp_path / "c")
     for step in steps:
         if "," in step:
-            sequence.edit(step)
+            course.edit(step)
         else:
-            sequence.bring(step)
-            sequence.look()
-    assert {*sequence.look().values()} == {"aktor"}
+            course.bring(step)
+            course.look()
+    assert {*course.look().values()} == {"aktor"}
     for name in ("actor", "aktor", "Q1", "pelakon"):
-        stories = terms.explain(sequence.campaign, name)
+        stories = terms.explain(course.campaign, name)
         assert "aktor" in {story["term"] for story in stories}
         edits = [edit for story in stories for edit in story["edits"]]
         assert edits
@@ -151,18 +151,18 @@ def test_answers_under_the_old_and_the_new_name_are_about_one_term(
 def test_a_rename_to_a_term_that_answers_made_is_reported_until_it_is_corrected(
     tmp_path: Path,
 ) -> None:
-    sequence = Sequence(tmp_path / "c")
+    course = Course(tmp_path / "c")
     for text in ("actor", "aktor"):
-        sequence.bring(text)
-    sequence.edit("Q1,rename,aktor")
+        course.bring(text)
+    course.edit("Q1,rename,aktor")
     with pytest.warns(UserWarning, match="line 2: not applied: renames 'Q1' to 'aktor'"):
-        sequence.bring("aktor")
-    assert sorted({*sequence.look().values()}) == ["actor", "aktor"]
+        course.bring("aktor")
+    assert sorted({*course.look().values()}) == ["actor", "aktor"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it was reported
-        sequence.bring("actor")
-    (warning,) = read_status(sequence.campaign).warnings
+        course.bring("actor")
+    (warning,) = read_status(course.campaign).warnings
     assert "1-terms/edits.csv line 2: not applied" in warning
     assert "choose another name, or use the action merge" in warning
-    (story,) = terms.explain(sequence.campaign, "Q1")
+    (story,) = terms.explain(course.campaign, "Q1")
     assert "another term already" in story["edits"][0]["not_applied"]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_text, writing
 from curation.records import Round, Task
+from curation.steps.alike import warn_of_people
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
@@ -107,6 +108,8 @@ def import_round(
         )
     before = round_files.refusals(campaign)
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign)
+    ids = (str(file_row(row).get("annotator") or "").strip() for row in rows)
+    warn_of_people(campaign, ids, reporter)
     if consent:
         people = dict.fromkeys(str(file_row(row).get("annotator") or "") for row in rows)
         agreed = [{"annotator": p, "consent": consent} for p in people if p.strip()]
