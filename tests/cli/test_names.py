@@ -114,8 +114,8 @@ def test_an_ambiguous_or_unknown_name_is_refused_with_the_terms_that_it_may_mean
     desk: Desk,
 ) -> None:
     says = desk.refused("rounds", "open", "intrasentence", "--platform", "files", "--term", "pilot")
-    assert "'pilot' is a name of several terms: pilot (profession, term-" in says
-    assert "pilot (hobby, term-" in says
+    assert "'pilot' is a name of several terms: pilot (hobby, term-" in says
+    assert "pilot (profession, term-" in says
     words = ("--term", "pilot", "--domain", "hobby")
     assert desk.open("intrasentence", "w", *words)["tasks"] == 5
     says = desk.refused("rounds", "open", "intrasentence", "--platform", "files", "--term", "nun")
