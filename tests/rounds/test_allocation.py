@@ -196,7 +196,7 @@ def test_an_impossible_assignment_says_what_is_lacking_and_why() -> None:
 def test_nobody_is_no_people_and_nothing_is_no_task() -> None:
     assert assign([], ["p"], answers={}, seed=1) == {"p": []}
     assert assign(make("a"), [], answers={}, seed=1) == {}
-    assert "2 missing for 1 of 1 tasks" in lacking(make("a"), "", 2)[0]
+    assert "2 missing for 1 of 1 task" in lacking(make("a"), "", 2)[0]
 
 
 def test_at_size_loads_are_even_and_people_meet_by_chance() -> None:

@@ -121,8 +121,7 @@ def fit_ensemble(
         )
     if left_out:
         reporter.warn(
-            f"{amount(len(left_out), 'CAT is', 'CATs are')} left out because a member lacks a "
-            "score of them"
+            f"{amount(len(left_out), 'CAT is', 'CATs are')} left out because a member lacks a score"
         )
     flags = {name: _flags(results, about)}
     for run in chosen:
