@@ -196,7 +196,7 @@ def explain(
 ) -> None:
     """Explain a term: its sources, the decision and its reason, manual edits, its items.
 
-    Of each edit it shows the line in edits.csv, and whether the line was applied.
+    It shows the line of each edit in edits.csv, and whether the line was applied.
     """
     stories = steps.explain(open_campaign(campaign), term, domain)
     if as_json:
