@@ -49,7 +49,8 @@ def open_(
         list[str] | None, typer.Option(help="Only terms or items of this domain; repeatable.")
     ] = None,
     term: Annotated[
-        list[str] | None, typer.Option(help="Only this term, or items on it; repeatable.")
+        list[str] | None,
+        typer.Option(help="Only this term (any name or id), or items on it; repeatable."),
     ] = None,
     of: Annotated[
         list[str] | None,
