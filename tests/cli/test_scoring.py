@@ -117,7 +117,8 @@ def shown(result: dict[str, Any]) -> list[list[str]]:
     for part in result["kinds"].values():
         rows += [[domain, *cells(cell)] for domain, cell in part["domains"].items()]
         rows.append(["all", *cells(part["overall"])])
-    rows.append(["all", *cells(result["overall"])])
+    if len(result["kinds"]) > 1:
+        rows.append(["all", *cells(result["overall"])])
     return [[console.show(cell) for cell in row] for row in rows]
 
 
