@@ -10,9 +10,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from curation.files import CurationError, now, printable, refuse_links, writing
+from curation.files import CurationError, printable, refuse_links, writing
 from curation.leftovers import sweep
 from curation.settings import Settings, read_settings, settings_text
+from curation.times import now
 
 SETTINGS = "campaign.toml"
 GROUPS = {"terms", "rounds", "import", "decisions", "measures", "scores", "release"}

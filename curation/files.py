@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_type_hints
 
@@ -53,21 +52,6 @@ def shipped(*parts: str) -> Path:
     here = Path(__file__).parent
     root = here / "_shipped" if (here / "_shipped").is_dir() else here.parent
     return root.joinpath(*parts)
-
-
-def now() -> str:
-    """The current time as a ``Timestamp``."""
-    return timestamp(datetime.now(UTC))
-
-
-def timestamp(moment: datetime) -> str:
-    """A time as a ``Timestamp``: in UTC, with milliseconds; without a zone it counts as UTC.
-
-    >>> timestamp(datetime.fromisoformat("2026-03-14T10:22:05+02:00"))
-    '2026-03-14T08:22:05.000Z'
-    """
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # --- reading --------------------------------------------------------------------------------

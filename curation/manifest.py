@@ -19,7 +19,6 @@ from curation.files import (
     digest,
     dump_json,
     dump_line,
-    now,
     read_bytes,
     refuse_links,
     staging,
@@ -28,6 +27,7 @@ from curation.files import (
 )
 from curation.leftovers import beside
 from curation.records import Manifest, Record, StepRun
+from curation.times import now
 
 MANIFEST = "manifest.json"
 SEGMENTS = "segments.json"

@@ -17,6 +17,7 @@ REASONS: dict[str, str] = {
     "too_fine": "merged: too fine-grained a kind of another term",
     "edited": "decided in edits.csv",
     "unknown_term": "edits.csv names a term that does not exist",
+    "edit_conflict": "the line of edits.csv contradicts another line or a term; it is not applied",
     # an answer that does not become an item or a label (rounds)
     "missing_field": "a required field is missing",
     "bad_value": "a field cannot be read, for example an unknown kind, a time or a number",

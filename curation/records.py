@@ -1,9 +1,8 @@
 """The whole data model in one file.
 
 Every line that the tool writes to disk is one of these records. ``schemas/`` has their JSON
-Schemas, generated from this file. Records that are few (Term, Item, Decision, Cat) are passed as
-models. Records that are many and small (Label, Score, Annotation) are passed as pandas tables with
-the same columns.
+Schemas, generated from this file. Few records (Term, Item, Decision, Cat) are passed as models;
+many small ones (Label, Score, Annotation) as pandas tables with the same columns.
 
 Ids are permanent: an object gets its id when it is first seen, and later edits of its text do not
 change it. Times are UTC strings of equal length, so that they sort as text.
@@ -71,8 +70,7 @@ class Entity(Record):
 
     ``labels`` has the requested languages. ``parents`` is P279, ``classes`` is P31. Aliases,
     demonyms (P1549) and the feminine (P2521) and masculine (P3321) forms are in the campaign's
-    language; ``title`` is the title of the item's article in it. An item that is only a class has
-    only its parents.
+    language; ``title`` is that of the item's article in it. A mere class has only its parents.
     """
 
     id: Qid
@@ -254,9 +252,8 @@ class Standing(Record):
 class Dealing(Record):
     """A line of ``dealt.jsonl``: tasks that went out in a table, or that were taken back.
 
-    ``holder`` is the pseudonym of the person who got the table, or the table's name if it is for
-    anybody. ``tasks`` has the number of answers by task id. ``came`` has, by task id, how many
-    answers had come before the table went out; tasks without any are left out.
+    ``holder`` is a person's pseudonym, or the table's name if it is for anybody. ``tasks`` has the
+    number of answers by task id, and ``came`` the answers that had come before, if there were any.
     """
 
     action: Literal["deal", "recall"]
@@ -309,9 +306,8 @@ class CatAssociation(Record):
 class Cat(Record):
     """A kept Context Association Test, ready to publish.
 
-    ``tier`` is the smallest number of votes of its gold labels (``rules.tier``): 3, 4 or 5. It is
-    None if an association does not have five counted labels, and in files of versions without
-    tiers.
+    ``tier`` is the smallest number of votes of its gold labels (``rules.tier``): 3, 4 or 5; None if
+    an association does not have five counted labels, and in files of versions without tiers.
     """
 
     id: Id

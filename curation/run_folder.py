@@ -14,15 +14,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from curation.files import (
-    CurationError,
-    dump_json,
-    now,
-    open_plain,
-    read_json,
-    refuse_links,
-    writing,
-)
+from curation.files import CurationError, dump_json, open_plain, read_json, refuse_links, writing
+from curation.times import now
 
 LOCK, SUPERSEDED = ".lock", "superseded"
 

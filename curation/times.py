@@ -1,4 +1,4 @@
-"""Reads times as platforms, forms and spreadsheets write them.
+"""Times as records have them, and the reading of times as platforms and spreadsheets write them.
 
 A time without a zone counts as UTC. A date such as 3/4/2026 could be two days; it is only read if
 you say which number is the day.
@@ -9,8 +9,6 @@ import unicodedata
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Literal, get_args
-
-from curation.files import timestamp
 
 Order = Literal["day-first", "month-first"]
 ORDERS: tuple[Order, ...] = get_args(Order)
@@ -65,6 +63,21 @@ def read_time(text: str, order: Order | None = None) -> str:
         datetime.fromisoformat(text)  # raises ValueError if there is no such day or hour
         return text[:23] + "Z"
     return timestamp(moment(text, order))
+
+
+def now() -> str:
+    """The current time as a ``Timestamp``."""
+    return timestamp(datetime.now(UTC))
+
+
+def timestamp(moment: datetime) -> str:
+    """A time as a ``Timestamp``: in UTC, with milliseconds; without a zone it counts as UTC.
+
+    >>> timestamp(datetime.fromisoformat("2026-03-14T10:22:05+02:00"))
+    '2026-03-14T08:22:05.000Z'
+    """
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def moment(text: str, order: Order | None = None) -> datetime:

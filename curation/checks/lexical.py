@@ -17,8 +17,9 @@ from rapidfuzz import process
 from rapidfuzz.distance import DamerauLevenshtein
 
 from curation.blank import BLANK, around
+from curation.checks.languages import JOINING, UNCASED
 from curation.checks.lists import Lists
-from curation.checks.surface import JOINING, UNCASED, Finding, ParsedItem, in_texts
+from curation.checks.surface import Finding, ParsedItem, in_texts
 from curation.rules import filler
 from curation.words import (
     INSTALL,

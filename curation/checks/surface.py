@@ -1,35 +1,25 @@
 """Checks of one item's form: errors in its texts, and differences between its associations.
 
 These checks need only the base install. A check that reads a word list runs only if the language
-has that list (``data/words/pitfalls.csv``, or a team's own). ``unchecked`` names the checks that do
-not run.
+has that list (``data/words/pitfalls.csv``, or a team's own). ``languages.unchecked`` names the
+checks that do not run.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from curation.blank import BLANK
 from curation.checks.characters import controls, is_hyphenated
-from curation.checks.codes import CASED, JOINED, PITFALLS
 from curation.checks.content import meta_text
+from curation.checks.languages import JOINING, NEEDS, UNMARKED
 from curation.checks.lists import Lists, in_small
 from curation.records import Gold, Kind
 from curation.rules import filler, flaws, left, names, same_text
 from curation.words import AFFIXING, UNSPACED, WORD, base
 
-UNMARKED = {"lo", "th"}
-"""Languages whose sentences end without a punctuation mark."""
-JOINING = UNSPACED | {"ar", "fa", "he", "ko", "ku", "ps", "sd", "ug", "ur"}
-"""Languages that join articles or particles to a word: a target inside a longer word is normal."""
-UNCASED = {
-    *("am", "ar", "as", "bn", "bo", "ckb", "dv", "dz", "fa", "gu", "he", "hi", "ja", "km", "kn"),
-    *("ko", "lo", "ml", "mr", "my", "ne", "or", "pa", "ps", "sd", "si", "ta", "te", "th", "ti"),
-    *("ug", "ur", "yi", "yue", "zh"),
-}
-"""Languages without capital letters."""
 MARKS = frozenset(".!?…‽。｡．！？؟۔।॥።፧;։།။។:")
 CLOSERS = "\"'“”„«»‹›‘’)]}」』）*~ \t\r\n"
 MANY = 2  # lengths differ too much from this ratio of longest to shortest sentence
@@ -128,45 +118,6 @@ def check(
     if meta:
         findings += _meta(parsed, meta)
     return findings
-
-
-def unchecked(lists: Lists) -> dict[str, str]:
-    """The codes of this module that cannot be checked in a language, with the reason."""
-    language = base(lists.language)
-    why = {}
-    for code, names in NEEDS.items():
-        if lacking := [repr(name) for name in names if name not in lists]:
-            what, them = ("lists", "them") if len(lacking) > 1 else ("list", "one")
-            why[code] = (
-                f"no {what} {' and '.join(lacking)} for «{lists.language}»: "
-                f"add {them} to your own word lists"
-            )
-    if language in UNMARKED:
-        reason = f"sentences in «{lists.language}» end without a punctuation mark"
-        why |= dict.fromkeys(("punctuation_missing", "punctuation_mixed"), reason)
-    if language in UNSPACED:
-        reason = f"«{lists.language}» has no spaces between words"
-        why |= dict.fromkeys(("words_differ", "other_target", "word_doubled"), reason)
-    if language in UNCASED:
-        reason = f"«{lists.language}» has no capital letters"
-        codes = (code for code, about in PITFALLS.items() if about.languages == CASED)
-        why |= dict.fromkeys(codes, reason)
-    if language in JOINING:
-        why["target_inflected"] = f"«{lists.language}» joins articles or particles to words"
-    if language not in AFFIXING:
-        codes = (code for code, about in PITFALLS.items() if about.languages == JOINED)
-        why |= dict.fromkeys(codes, f"«{lists.language}» is not known to join affixes to words")
-    if language != "en":
-        why["article_wrong"] = "English articles only"
-    return why
-
-
-NEEDS: Mapping[str, tuple[str, ...]] = {
-    "negation_one_sided": ("negation",),
-    "pronouns_opposite": ("pronoun_female", "pronoun_male"),
-    "word_doubled": ("doubled_right",),
-}
-"""The word lists that a check needs."""
 
 
 def _broken(parsed: ParsedItem, name_target: bool, blank_alone: bool) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from curation.records import KINDS
 from curation.rules import TIERS
 from curation.steps import decisions as steps
 from curation.steps.pipeline import bring_up_to_date
+from curation.wording import amount
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,8 +45,8 @@ def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
 def show_filter(counts: dict[str, int]) -> None:
     """Show what the filter kept, by tier, and the reasons for the rest."""
     console.say(
-        f"{counts['items_kept']} of {counts['items_in']} items kept as CATs; "
-        f"{counts['labels_counted']} of {counts['labels_in']} labels counted."
+        f"{counts['items_kept']} of {amount(counts['items_in'], 'item')} kept as CATs; "
+        f"{counts['labels_counted']} of {amount(counts['labels_in'], 'label')} counted."
     )
     if counts["items_kept"]:
         by_kind = [(kind, *(counts[f"{kind}_tier_{tier}"] for tier in TIERS)) for kind in KINDS]

@@ -16,6 +16,7 @@ from curation.records import KINDS
 from curation.rounds.tables import read_rows
 from curation.rules import fill
 from curation.settings import read_settings
+from curation.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
 INTENTS = ("stereotype", "anti_stereotype", "unrelated")
@@ -99,7 +100,7 @@ def demo(
     _models(folder, step)
     report = read_json(made.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
-    console.say(f"\n{kept} CATs are released in {release}")
+    console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {release}")
     console.say(f"To look around: cd {folder}; curation status")
 
 

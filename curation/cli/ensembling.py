@@ -10,9 +10,10 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import FILE, Where
-from curation.cli.results import HEADS, cells, show_marks, show_notes
+from curation.cli.results import HEADS, cells, kinds_text, show_marks, show_notes
 from curation.cli.score_options import GoldFiles, Scores, TieRule, Ties
 from curation.files import CurationError
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.steps.scores.ensemble import FittedEnsemble
@@ -95,9 +96,10 @@ def _show(fitted: "FittedEnsemble") -> None:
     ]
     rows += [["even weights", None, dev["even_weights"]], [name, None, dev["ensemble"]]]
     heads = ["member", "weight", f"{about['objective']} on dev"]
-    console.table(f"{name}, fitted on {dev['cats']} dev CATs", heads, rows)
+    console.table(f"{name}, fitted on {amount(dev['cats'], 'dev CAT')}", heads, rows)
     rows = [[split, *cells(result["overall"])] for split, result in fitted.results.items()]
-    title = f"{marked(name, fitted.flags[name])}, both kinds"
+    kinds = {kind for result in fitted.results.values() for kind in result["kinds"]}
+    title = f"{marked(name, fitted.flags[name])}, {kinds_text(kinds)}"
     console.table(title, ["CATs of", *HEADS], rows)
     show_notes(result["overall"] for result in fitted.results.values())
     show_marks(fitted.flags.values())

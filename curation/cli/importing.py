@@ -11,7 +11,9 @@ from curation.cli import console
 from curation.cli.options import FILE, Dates, Json, Where
 from curation.steps.importing import Import, import_answers, import_stereoset
 from curation.steps.rounds.check import describe_pitfalls
+from curation.wording import amount
 
+SHOWN = 10  # new terms named in a line
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -77,27 +79,36 @@ def _show(done: Import, *, as_json: bool) -> None:
         console.say_json(
             {
                 **{name: getattr(done, name) for name in names},
+                "new_terms": done.new_terms,
                 "rejected": dict(sorted(done.rejected.items())),
                 "pitfalls": dict(sorted(Counter(p.code for p in done.pitfalls).items())),
             }
         )
         return
     console.say(
-        f"{done.added} rows added to round {done.round}; {done.known} were there already. "
-        f"The round has {done.items} items and {done.labels} labels; "
+        f"{amount(done.added, 'row')} added to round {done.round}; {done.known} already there. "
+        f"The round has {amount(done.items, 'item')} and {amount(done.labels, 'label')}; "
         f"the campaign has {done.all_items} and {done.all_labels}."
     )
+    if done.new_terms:
+        texts = ", ".join(done.new_terms[:SHOWN])
+        more = f" and {len(done.new_terms) - SHOWN} more" if len(done.new_terms) > SHOWN else ""
+        console.say(
+            f"{amount(len(done.new_terms), 'new term')}: {texts}{more}. To merge, rename or drop a "
+            "term, edit 1-terms/edits.csv."
+        )
     if done.rejected:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)
     if done.rejected.total() > done.rows / 2:
         console.warn(
-            f"{done.rejected.total()} answers were refused, more than half of the file's "
-            f"{done.rows} rows; rejected.jsonl has the reason for each"
+            f"{amount(done.rejected.total(), 'answer was', 'answers were')} refused, more than "
+            "half of the file's "
+            f"{amount(done.rows, 'row')}; rejected.jsonl has the reason for each"
         )
     if line := describe_pitfalls(done.pitfalls, done.round, done.items):
         console.say(line)
     if done.items and done.unlabelled:
-        console.say(f"{done.unlabelled} items have no label yet.")
+        console.say(f"{amount(done.unlabelled, 'item has', 'items have')} no label yet.")
 
 
 def show_refused(title: str, refused: Counter[str]) -> None:

@@ -7,6 +7,7 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import FILE, language_code
+from curation.wording import amount
 
 By = Literal["domain", "label", "term"]
 
@@ -46,10 +47,10 @@ def count(
         reporter=console,
     )
     size = sum(file["bytes"] for file in counts.files)
-    several = f"{len(counts.files)} files" if len(counts.files) > 1 else "1 file"
+    several = amount(len(counts.files), "file")
     console.say(
-        f"{counts.tokens:,} words, {len(counts.counts):,} of them different, in {several} "
-        f"({size:,} bytes, {counts.lines:,} lines): {out}"
+        f"{amount(counts.tokens, 'word')}, {len(counts.counts):,} of them different, in {several} "
+        f"({amount(size, 'byte')}, {amount(counts.lines, 'line')}): {out}"
     )
 
 
@@ -65,10 +66,11 @@ def show(report: dict[str, Any], *, by: By = "domain", top: int = 16) -> None:
         if group["by"] == by and group["tokens"]:
             show_group(group, top=top)
     reference = report["reference"]
-    size = f" of {reference['tokens']:,} words" if reference["tokens"] else ""
+    size = f" of {amount(reference['tokens'], 'word')}" if reference["tokens"] else ""
     console.say(
         f"\n{report['unit']}; reference {reference['name']}{size}; smoothing "
-        f"{report['smoothing']:g} per million; in {report['least']} CATs or more; without target "
+        f"{report['smoothing']:g} per million; in {amount(report['least'], 'CAT')} or more; "
+        "without target "
         "terms"
     )
     empty = [group for group in report["groups"] if group["by"] == by and not group["tokens"]]
@@ -100,7 +102,7 @@ def show_group(group: dict[str, Any], *, top: int = 16) -> None:
         for row in group["keywords"]
         if row["rank"] <= top
     ]
-    title = f"{_name(group)}: {group['tokens']:,} words in {group['cats']:,} CATs"
+    title = f"{_name(group)}: {amount(group['tokens'], 'word')} in {amount(group['cats'], 'CAT')}"
     console.table(title, heads, rows)
 
 

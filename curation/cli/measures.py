@@ -64,10 +64,14 @@ def show_statistics(report: Report, *, terms: bool = False) -> None:
     heads = ["domain", "terms", "CATs", "words", "characters", "tokens"]
     heads += [f"tier {name}" for name in TIERS]
     for kind, part in report["kinds"].items():
+        if not part["overall"]["cats"]:
+            continue
         rows = [[domain, *cell.values()] for domain, cell in part["domains"].items()]
         rows.append(["all", *part["overall"].values()])
         console.table(f"Size and mean length, {kind} (Table 1)", heads, rows)
-    console.table("Size and mean length, both kinds", heads, [["all", *report["overall"].values()]])
+    if len([kind for kind in report["kinds"].values() if kind["overall"]["cats"]]) > 1:
+        rows = [["all", *report["overall"].values()]]
+        console.table("Size and mean length, both kinds", heads, rows)
     gaps = [
         [
             *(_starred(g["kind"], g), g["unit"], f"{g['first']} minus {g['second']}"),

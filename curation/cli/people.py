@@ -11,6 +11,7 @@ from curation.cli.options import Json, Where
 from curation.files import CurationError
 from curation.steps.rounds.exclusion import Action, Change, decide_on_person
 from curation.steps.versions import Held
+from curation.wording import amount
 
 Who = Annotated[
     str,
@@ -148,7 +149,10 @@ def _show(change: Change) -> None:
     for version, held in change.released_in.items():
         _show_version(change, version, held)
     if change.action == "erase":
-        console.say(f"{change.erased} answers were erased. Erase these yourself if they exist:")
+        console.say(
+            f"{amount(change.erased, 'answer was', 'answers were')} erased. Erase these yourself "
+            "if they exist:"
+        )
         console.say("  - the account on the platform, and backups")
         console.say("  - tables in tasks/, and copies that you sent out")
         console.say("  - the person's words quoted in other people's answers")

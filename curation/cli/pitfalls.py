@@ -6,6 +6,7 @@ from curation.checks.codes import PITFALLS
 from curation.cli import console
 from curation.files import CurationError
 from curation.measures.pitfalls import Report, sample
+from curation.wording import amount
 
 WARNING = "Content warning: these texts state stereotypes, and some are offensive."
 QUOTE = 90  # characters shown of a text that a pitfall quotes
@@ -51,7 +52,7 @@ def show(
         if row.count or (every and row.count == 0)
     ]
     heads = ["pitfall", "severity", "unit", "found", "checked", "%", "StereoSet dev %"]
-    console.table(f"Pitfalls in {report.cats} CATs", heads, rows)
+    console.table(f"Pitfalls in {amount(report.cats, 'CAT')}", heads, rows)
     clean = [row.code for row in report.table if row.count == 0]
     if clean and not every:
         console.say(f"Not found: {', '.join(clean)}.")

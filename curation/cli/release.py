@@ -8,6 +8,7 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.steps.pipeline import bring_up_to_date
+from curation.wording import amount
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="Build the folder that is published."
@@ -28,4 +29,7 @@ def build(campaign: Where = Path(), as_json: Json = False) -> None:
     if as_json:
         console.say_json({"folder": str(folder), **counts})
         return
-    console.say(f"{counts['cats']} CATs and {counts['annotations']} annotations are in {folder}")
+    console.say(
+        f"{amount(counts['cats'], 'CAT')}, {amount(counts['annotations'], 'annotation')} in "
+        f"{folder}"
+    )

@@ -1,6 +1,6 @@
 """Tables of results: lms, ss and icat with intervals, and what their marks mean."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from curation.cli import console
@@ -22,6 +22,11 @@ def values(cell: Mapping[str, Any]) -> list[Any]:
         ends = cell[f"{metric}_ci"]
         row += [cell[metric], f"{console.show(ends)}~" if metric in cell["too_wide"] else ends]
     return row
+
+
+def kinds_text(kinds: Collection[str]) -> str:
+    """What the title of a table says of the kinds of its CATs."""
+    return next(iter(kinds)) if len(kinds) == 1 else "both kinds"
 
 
 def show_notes(cells: Iterable[Mapping[str, Any]]) -> None:
@@ -61,8 +66,9 @@ def show_results(
         rows = [[domain, *cells(cell)] for domain, cell in part["domains"].items()]
         rows.append(["all", *cells(part["overall"])])
         console.table(f"{name}, {kind}{suffix}", ["domain", *HEADS], rows)
-    rows = [["all", *cells(result["overall"])]]
-    console.table(f"{name}, both kinds{suffix}", ["domain", *HEADS], rows)
+    if len(result["kinds"]) > 1:
+        rows = [["all", *cells(result["overall"])]]
+        console.table(f"{name}, both kinds{suffix}", ["domain", *HEADS], rows)
     parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
     show_notes([*parts, *(part["overall"] for part in result["kinds"].values()), result["overall"]])
     show_marks([flags])
@@ -87,8 +93,9 @@ def show_baselines(results: Sequence[dict[str, Any]], *, tier: int | None = None
         ]
         if rows:
             console.table(f"Baselines, {kind}{suffix}", ["model", *HEADS], rows)
-    rows = [[name, *cells(result["overall"])] for name, result in named if result["overall"]]
-    console.table(f"Baselines, both kinds{suffix}", ["model", *HEADS], rows)
+    if len({kind for result in results for kind in result["kinds"]}) > 1:
+        rows = [[name, *cells(result["overall"])] for name, result in named if result["overall"]]
+        console.table(f"Baselines, both kinds{suffix}", ["model", *HEADS], rows)
     overall = [result["overall"] for result in results if result["overall"]]
     by_kind = [part["overall"] for result in results for part in result["kinds"].values()]
     show_notes([*overall, *by_kind])

@@ -10,6 +10,7 @@ from curation.steps.rounds import ledger, round_status
 from curation.steps.rounds.check import describe_pitfalls
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.running import NewAnswers
+from curation.wording import amount
 
 SHOWN = 5  # items named in a line
 HEADS = (
@@ -57,7 +58,8 @@ def show_new_answers(
     console.say(f"{round.name}: {parts or 'nothing new'}")
     if counts.get("deleted"):
         console.warn(
-            f"{counts['deleted']} answers were deleted on the platform; they stay in the archive"
+            f"{amount(counts['deleted'], 'answer was', 'answers were')} deleted on the platform; "
+            "the archive keeps every answer"
         )
     if refused:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)

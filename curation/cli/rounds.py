@@ -9,9 +9,11 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import console, people, round_report, serving, sheets
 from curation.cli.options import Json, RoundArgument, Where
-from curation.files import CurationError, now
+from curation.files import CurationError
 from curation.steps.rounds import round_files, round_status, running
 from curation.steps.rounds.caps import warn_of_earlier_names
+from curation.times import now
+from curation.wording import amount
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -48,7 +50,8 @@ def open_(
         list[str] | None, typer.Option(help="Only terms or items of this domain; repeatable.")
     ] = None,
     term: Annotated[
-        list[str] | None, typer.Option(help="Only this term, or items on it; repeatable.")
+        list[str] | None,
+        typer.Option(help="Only this term (any name or id), or items on it; repeatable."),
     ] = None,
     of: Annotated[
         list[str] | None,
@@ -91,7 +94,10 @@ def open_(
     if as_json:
         console.say_json(summary)
         return
-    console.say(f"round {round.name} is open: {tasks} tasks, {answers} answers asked for.")
+    console.say(
+        f"round {round.name} is open: {amount(tasks, 'task')}, {amount(answers, 'answer')} asked "
+        "for."
+    )
     if address:
         console.say(f"for annotators: {address}")
         console.say(f"next: curation rounds status {round.name} --watch 60")
@@ -195,9 +201,10 @@ def top_up(
     if not more:
         console.say(f"{chosen.name}: nothing more to ask for")
     else:
-        console.say(f"{chosen.name}: asked for {answers} more answers, on {len(more)} tasks")
+        tasks = amount(len(more), "task")
+        console.say(f"{chosen.name}: asked for {amount(answers, 'more answer')}, on {tasks}")
     if waits:
-        console.say(f"next: curation rounds export {chosen.name}, for {waits} answers")
+        console.say(f"next: curation rounds export {chosen.name}, for {amount(waits, 'answer')}")
 
 
 @app.command("close")

@@ -11,11 +11,12 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Where
-from curation.cli.results import show_results
+from curation.cli.results import kinds_text, show_results
 from curation.cli.score_options import GoldFiles, Scores, TieRule, Ties
 from curation.files import CurationError
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.models.scoring import ModelSpec
@@ -208,7 +209,7 @@ def models(
                 show_results(result, run=scored.report["run"], tier=tier)
     if failed:
         raise CurationError(
-            f"{len(failed)} of {len(specs)} models could not be scored completely: "
+            f"{len(failed)} of {amount(len(specs), 'model')} could not be scored completely: "
             f"{', '.join(failed)}",
             "fix the errors above and run the command again; scores that exist are kept",
         )
@@ -259,7 +260,8 @@ def _score(
     before = f", {counts['before']} were there" if counts["before"] else ""
     refused = f", {counts['refused']} refused" if counts["refused"] else ""
     console.say(
-        f"{work.identity['model']} ({work.identity['family']}): {counts['scored']} associations "
+        f"{work.identity['model']} ({work.identity['family']}): "
+        f"{amount(counts['scored'], 'association')} "
         f"scored{before}{refused}; {rules}; in {work.folder}"
     )
     return scored
@@ -267,7 +269,7 @@ def _score(
 
 def rules() -> None:
     """List the rules and profiles: what each computes, and for which models and CATs."""
-    rows = [(name, ", ".join(r.families), _kinds(r.kinds), r.says) for name, r in RULES.items()]
+    rows = [(name, ", ".join(r.families), kinds_text(r.kinds), r.says) for name, r in RULES.items()]
     console.table("Rules", ["rule", "models", "CATs", "what it computes"], rows)
     console.table("Profiles", ["profile", "what it follows"], list(SOURCES.items()))
     by_profile = [
@@ -279,7 +281,3 @@ def rules() -> None:
     heads = ["profile", "models", "intrasentence", "intersentence"]
     console.table("Rules of the profiles, by family of models", heads, by_profile)
     console.say("For the full definitions see docs/scores.md and curation/models/rules.py")
-
-
-def _kinds(kinds: Sequence[str]) -> str:
-    return "both kinds" if len(kinds) == 2 else kinds[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 from curation.cli import console
 from curation.cli.results import HEADS, cells, show_marks, show_notes, values
+from curation.wording import amount
 
 _ABOUT_TERMS = (
     "most: the highest ss above 50; least: the ss nearest to 50; agreement: of annotators on all "
@@ -239,7 +240,7 @@ def _show_model_terms(part: Mapping[str, Any], runs: Runs, tier: str) -> None:
 
 
 def _all_terms(row: Mapping[str, Any]) -> str:
-    return f"all {row['terms']} terms{'*' if row['few_terms'] else ''}"
+    return f"all {amount(row['terms'], 'term')}{'*' if row['few_terms'] else ''}"
 
 
 def _show_mechanisms(rows: Sequence[Mapping[str, Any]], runs: Runs, tier: str) -> None:
@@ -305,7 +306,8 @@ def _show_power(power: Mapping[str, Any], suffix: str) -> None:
             console.say("No term differs from another, so the power cannot be computed.")
             continue
         console.say(
-            f"With the present {part['terms']} terms and {part['cats']} CATs, you can detect "
+            f"With the present {amount(part['terms'], 'term')} and {amount(part['cats'], 'CAT')}, "
+            "you can detect "
             f"{part['detectable']:.2f} points"
             + (f" ({part['detectable_hardest']:.2f} for the hardest pair)" if hardest else "")
         )

@@ -22,8 +22,11 @@ def show(story: dict[str, Any]) -> None:
     for item in story["wikidata"]:
         lines.append((item["id"], _item_line(item)))
     for edit in story["edits"]:
-        rest = [f"{key} {value}" for key, value in edit.items() if key != "line"]
-        lines.append(("edited", f"edits.csv line {edit['line']}: {', '.join(rest)}"))
+        shown = {k: v for k, v in edit.items() if k not in ("line", "not_applied")}
+        text = ", ".join(f"{key} {value}" for key, value in shown.items())
+        if problem := edit.get("not_applied"):
+            text += f"; not applied: {problem}"
+        lines.append(("edited", f"1-terms/edits.csv line {edit['line']}: {text}"))
     lines.append(("items", str(story["items"]) if story["items"] else ""))
     lines.append(("older text in", ", ".join(story["items_with_an_older_text"])))
     for name, value in lines:

@@ -12,6 +12,7 @@ from curation.reasons import REASONS
 from curation.steps import terms as steps
 from curation.steps.facts import outdated_facts, query_facts, scan_facts, tally_facts
 from curation.steps.pipeline import bring_up_to_date
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.terms.facts import Facts
@@ -53,7 +54,9 @@ def query(
     opened = open_campaign(campaign)
     with opened.lock():
         done = query_facts(opened, domain, endpoint=endpoint, fresh=fresh, reporter=console)
-    summary = f"{done.asked} queries answered, {done.on_disk} answers already saved"
+    summary = (
+        f"{amount(done.asked, 'query')} answered, {amount(done.on_disk, 'answer')} already saved"
+    )
     if done.on_disk and done.oldest:
         summary += f" (the oldest from {done.oldest[:10]}; --fresh queries again)"
     counts = {"asked": done.asked, "on_disk": done.on_disk}
@@ -91,7 +94,7 @@ def scan(
             f"{len(done.rejections):,} of them"
         )
     counts = {"lines": done.lines, "unreadable": done.unreadable}
-    summary = f"{done.lines:,} lines read"
+    summary = f"{amount(done.lines, 'line')} read"
     _show_facts(opened, domain, done.facts, counts, summary, as_json=as_json)
 
 
@@ -108,7 +111,7 @@ def _show_facts(
     if as_json:
         console.say_json({**counts, "found": rows, "entities": len(facts.entities)})
         return
-    console.say(f"{summary}; {len(facts.entities):,} items looked up.")
+    console.say(f"{summary}; {amount(len(facts.entities), 'item')} looked up.")
     cells = [[f"{v:,}" if isinstance(v, int) else v for v in row.values()] for row in rows]
     console.table("Found", list(rows[0]), cells)
     for row in rows:
@@ -130,8 +133,13 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     """
     opened = open_campaign(campaign)
     with opened.lock():
+        before, notes_come = steps.edit_problems(opened), steps.edits_are_new(opened)
         counts = bring_up_to_date(opened, "select", reporter=console).counts
         outcome = steps.outcome(opened)
+        problems = [problem for problem in steps.edit_problems(opened) if problem in before]
+        problems += [] if notes_come else outcome.notes
+    for problem in problems:  # the step itself reports only what is new
+        console.warn(problem)
     old = outcome.old_texts
     if as_json:
         console.say_json({**counts, "fates": outcome.fates, "items_with_an_older_text": old})
@@ -145,6 +153,8 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
             [(code, n, REASONS[code]) for code, n in outcome.reasons.items()],
         )
     _warn_of_facts(opened)
+    for domain in steps.domains_without_terms(opened):
+        console.warn(steps.no_terms(domain))
     for text, ids in old.items():
         shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
         console.warn(
@@ -157,7 +167,7 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
             "them written again; «curation measures pitfalls --show target_renamed» shows the CATs "
             "whose context does not name the new text"
         )
-    console.say(f"{counts['kept']} terms in {opened.terms / 'targets.jsonl'}")
+    console.say(f"{amount(counts['kept'], 'term')} in {opened.terms / 'targets.jsonl'}")
     console.say("To change one, edit 1-terms/edits.csv. «curation terms explain TERM» shows why.")
 
 
@@ -178,7 +188,12 @@ def _warn_of_facts(campaign: Campaign) -> None:
 @app.command("explain")
 def explain(
     term: Annotated[
-        str, typer.Argument(help="A term's text, its Wikidata id or its own id.", metavar="TERM")
+        str,
+        typer.Argument(
+            help="Any name of a term: its text, an older text, another label or alias in Wikidata, "
+            "its Wikidata id or its own id.",
+            metavar="TERM",
+        ),
     ],
     campaign: Where = Path(),
     domain: Annotated[
@@ -186,7 +201,10 @@ def explain(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Explain a term: its sources, the decision and its reason, manual edits, its items."""
+    """Explain a term: its sources, the decision and its reason, manual edits, its items.
+
+    It shows the line of each edit in edits.csv, and whether the line was applied.
+    """
     stories = steps.explain(open_campaign(campaign), term, domain)
     if as_json:
         console.say_json(stories)

@@ -12,6 +12,7 @@ from curation.cli import console
 from curation.cli.options import FILE_OR_FOLDER
 from curation.files import CurationError
 from curation.models.train.settings import PAPER, NextSentenceSettings, Progress, Tell
+from curation.wording import amount
 
 _LINES = 50  # lines about the loss in the whole training
 
@@ -146,8 +147,10 @@ def train_nsp(
             tell=lambda done, total: tell_read("reading", done, total),
         )
     console.note(
-        f"{articles.articles} articles, {articles.sentences} sentences; left out: "
-        f"{articles.single} articles with fewer than two sentences, {articles.repeated} repeated "
+        f"{amount(articles.articles, 'article')}, {amount(articles.sentences, 'sentence')}; left "
+        "out: "
+        f"{amount(articles.single, 'article')} with fewer than two sentences, {articles.repeated} "
+        "repeated "
         "articles"
     )
     with models_extra():

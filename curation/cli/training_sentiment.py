@@ -26,6 +26,7 @@ from curation.cli.training import (
     shown,
 )
 from curation.models.train.settings import SentimentSettings
+from curation.wording import amount
 
 
 def train_sentiment(
@@ -109,13 +110,14 @@ def train_sentiment(
         held = read_reviews(test_paths, classes=classes, part="test")
     corpus = read_reviews(reviews, classes=classes, test=held)
     console.note(
-        f"{len(corpus.numbers)} reviews; left out: {corpus.neutral} neutral, {corpus.unlabelled} "
+        f"{amount(len(corpus.numbers), 'review')}; left out: {corpus.neutral} neutral, "
+        f"{corpus.unlabelled} "
         f"without a sentiment, {corpus.repeated} repeated, {corpus.contradictory} whose text has "
         f"two sentiments, {corpus.in_test} whose text is in the test set"
     )
     if held is not None:
         console.note(
-            f"test set: {len(held.numbers)} reviews; left out: {held.neutral} neutral, "
+            f"test set: {amount(len(held.numbers), 'review')}; left out: {held.neutral} neutral, "
             f"{held.repeated} repeated, {held.contradictory} whose text has two sentiments"
         )
     with models_extra():
@@ -143,7 +145,8 @@ def train_sentiment(
         report = train(settings, corpus, out, restart=restart, tell=tell)
     measure = "held-out accuracy" if held is None else "accuracy on the test set"
     console.say(
-        f"{measure} {report['held_out_accuracy']:.1f} % on {report['reviews_held_out']} reviews "
+        f"{measure} {report['held_out_accuracy']:.1f} % on "
+        f"{amount(report['reviews_held_out'], 'review')} "
         f"(the paper's classifier on its test set: {report['paper_held_out_accuracy']:.0f} %; "
         f"always the commonest class: {report['commonest_class_held_out']:.1f} %); the trained "
         f"model is in {out}"

@@ -13,10 +13,12 @@ from pathlib import Path
 from random import Random
 
 from curation.checks import lexical
-from curation.checks.codes import PITFALLS, About, pitfall
+from curation.checks.codes import PITFALLS, About
 from curation.checks.content import meta_patterns
+from curation.checks.hits import pitfall
+from curation.checks.languages import unchecked
 from curation.checks.lists import lists
-from curation.checks.surface import Finding, ItemTexts, check, read, unchecked
+from curation.checks.surface import Finding, ItemTexts, check, read
 from curation.files import read_json, shipped
 from curation.measures import repeats
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity

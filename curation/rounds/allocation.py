@@ -10,6 +10,7 @@ from typing import NamedTuple
 from curation.files import CurationError
 from curation.records import Task
 from curation.rules import Caps
+from curation.wording import amount
 
 NO_CAPS = Caps()
 
@@ -299,5 +300,5 @@ def _impossible(desk: _Desk, lacks: Mapping[int, int], stuck: _Reach, work: str)
         least = max(least, math.ceil(max(on_term.values()) / desk.per_term))
     fix = "add more people" + (f" ({least} are needed at least)" if least else "")
     fix = ", or raise ".join([fix, *raise_too])
-    missing = f"{sum(lacks.values())} missing for {len(lacks)} of {len(desk.term)} tasks"
+    missing = f"{sum(lacks.values())} missing for {len(lacks)} of {amount(len(desk.term), 'task')}"
     return CurationError(f"too few people, {missing}; {'; '.join(why)}", fix)

@@ -7,11 +7,10 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-from curation.files import timestamp
 from curation.records import Answer, Item, Round, Task
 from curation.rounds.needed import further
 from curation.rules import Votes, decide
-from curation.times import moment
+from curation.times import moment, timestamp
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 PACE_DAYS = 7.0  # the pace is computed over these days, or since the first answer

@@ -1,7 +1,7 @@
 """What most reviewers of a term say about it."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.records import Review, Term
@@ -17,13 +17,35 @@ class Verdict(NamedTuple):
         term: the term.
         action: merge, drop or rename.
         into: the text of the term to merge into, or the new name; empty for drop.
-        votes: how many reviewers say so; for a rename, how many keep the term.
+        votes: how many reviewers propose it.
+        of: how many reviewers answered on the term.
     """
 
     term: Term
     action: str
     into: str
     votes: int
+    of: int
+
+
+class Suggestion(NamedTuple):
+    """A change that reviewers propose, but not most of them.
+
+    Attributes:
+        term: the text of the term.
+        action: merge, drop or rename.
+        into: the text of the term to merge into, or the new name; empty if it is not known.
+        votes: how many reviewers propose it.
+        of: how many reviewers answered on the term.
+        notes: their reasons and remarks.
+    """
+
+    term: str
+    action: str
+    into: str
+    votes: int
+    of: int
+    notes: tuple[str, ...]
 
 
 class Verdicts(NamedTuple):
@@ -34,11 +56,13 @@ class Verdicts(NamedTuple):
         undecided: texts of terms without a majority, or to be merged into one that is removed.
         overruled: texts of terms with another action in the edits; the majority's action is in
             parentheses.
+        suggestions: proposals that are not in ``verdicts``, by term.
     """
 
     verdicts: list[Verdict]
     undecided: list[str]
     overruled: list[str]
+    suggestions: list[Suggestion]
 
 
 def majority(
@@ -69,7 +93,7 @@ def majority(
         id for id, ((action, _), votes) in leading.items() if action != "keep" and votes > half
     }
     removed |= {t.id for t in terms.values() if edits.get((t.domain, t.text)) in REMOVES}
-    result = Verdicts([], [], [])
+    result = Verdicts([], [], [], [])
     for id, given in by_term.items():
         term = terms.get(id)
         if term is None:
@@ -85,15 +109,39 @@ def majority(
         if votes <= half or lost:
             result.undecided.append(term.text)
         elif action == "merge" and into:
-            result.verdicts.append(Verdict(term, action, terms[into].text, votes))
+            result.verdicts.append(Verdict(term, action, terms[into].text, votes, len(given)))
         elif action != "keep":
-            result.verdicts.append(Verdict(term, action, "", votes))
-        elif (name := _new_name(given, half)) and name != term.text:
-            result.verdicts.append(Verdict(term, "rename", name, votes))
+            result.verdicts.append(Verdict(term, action, "", votes, len(given)))
+        elif (new := _new_name(given, half)) and new[0] != term.text:
+            result.verdicts.append(Verdict(term, "rename", *new, len(given)))
+    decided = {(verdict.term.id, verdict.action, verdict.into) for verdict in result.verdicts}
+    for id, given in by_term.items():
+        if id in terms:
+            suggested = _suggestions(terms[id], given, terms)
+            result.suggestions.extend(
+                each for each in suggested if (id, each.action, each.into) not in decided
+            )
     return result
 
 
-def _new_name(reviews: Iterable[Review], half: float) -> str | None:
-    """The name that more than half of the reviewers give a term."""
+def _new_name(reviews: Iterable[Review], half: float) -> tuple[str, int] | None:
+    """The name that more than half of the reviewers give a term, and how many do."""
     names = Counter(review.name for review in reviews if review.name)
-    return next((name for name, votes in names.items() if votes > half), None)
+    return next(((name, votes) for name, votes in names.items() if votes > half), None)
+
+
+def _suggestions(
+    term: Term, reviews: Sequence[Review], terms: Mapping[str, Term]
+) -> list[Suggestion]:
+    """All changes of a term that its reviewers propose, the most frequent first."""
+    proposals: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for review in reviews:
+        if review.action != "keep":
+            goal = terms.get(review.into or "")
+            proposals[review.action, goal.text if goal else ""].append(review.note)
+        if review.name and review.name != term.text:
+            proposals["rename", review.name].append(review.note)
+    return [
+        Suggestion(term.text, action, into, len(notes), len(reviews), tuple(filter(None, notes)))
+        for (action, into), notes in sorted(proposals.items(), key=lambda each: -len(each[1]))
+    ]

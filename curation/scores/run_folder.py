@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, dump_line, now, read_records, refuse_links
+from curation.files import CurationError, dump_line, read_records, refuse_links
 from curation.leftovers import sweep
 from curation.models.rules import REVISED, family_named
 from curation.records import Rejection, Score
@@ -26,6 +26,7 @@ from curation.run_folder import (
     set_aside,
     write_json,
 )
+from curation.times import now
 
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
 _FORMS: dict[str, type] = {

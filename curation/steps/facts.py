@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import SETTINGS, Campaign
 from curation.engine import Engine
-from curation.files import CurationError, now
+from curation.files import CurationError
 from curation.manifest import Results
 from curation.records import Rejection
 from curation.steps import read
 from curation.steps.reporter import QUIET, Reporter
+from curation.times import now
 
 if TYPE_CHECKING:
     from curation.terms.dump import Scanned

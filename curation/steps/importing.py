@@ -10,6 +10,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import Pitfall
 from curation.steps import read
+from curation.steps.alike import warn_of_people, warn_of_targets
 from curation.steps.pipeline import fold_answers
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
@@ -35,6 +36,7 @@ class Import:
         pitfalls: places with known pitfalls in the round's items.
         all_items: the campaign's items.
         all_labels: the campaign's labels.
+        new_terms: the texts of the terms that the campaign did not have before.
     """
 
     round: str
@@ -48,6 +50,7 @@ class Import:
     pitfalls: list[Pitfall]
     all_items: int
     all_labels: int
+    new_terms: list[str]
 
 
 def import_stereoset(
@@ -140,12 +143,19 @@ def _import(
         # A mistake in edits.csv or in a word list is reported before anything is kept.
         selection = read.selection(campaign)
         before = round_files.refusals(campaign)
-        register_terms(campaign, selection, _named(payloads, source), known_only=known_only)
+        named, known = [*_named(payloads, source)], read.term_ids(selection.terms)
+        if source == "answers":
+            warn_of_people(campaign, _annotators(payloads), reporter)
+        new = dict.fromkeys(pair for pair in named if pair not in known)
+        warn_of_targets(new, known, reporter)
+        register_terms(campaign, selection, named, known_only=known_only)
         delivery = archive.deliver(campaign.rounds / round / "raw", source, payloads)
         fold_answers(campaign, reporter=reporter)
         rejected = round_files.new_refusals(campaign, before)
         labels, all_items = read.read_labels(campaign), read.read_items(campaign)
         pitfalls = check.pitfalls(campaign, round)
+        ids = {term.id for term in selection.terms}
+        new_terms = [term.text for id, term in read.read_terms(campaign).items() if id not in ids]
     labelled = set(labels["item"].unique())
     items = [item for item in all_items if item.round == round]
     return Import(
@@ -160,7 +170,16 @@ def _import(
         pitfalls=pitfalls,
         all_items=len(all_items),
         all_labels=len(labels),
+        new_terms=new_terms,
     )
+
+
+def _annotators(payloads: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The ids of the people in a table, as they are in it."""
+    from curation.rounds.answers.rows import text_of, understood
+
+    for payload in payloads:
+        yield text_of(understood(payload), "annotator")
 
 
 def _named(payloads: Sequence[dict[str, Any]], source: Format) -> Iterator[tuple[str, str]]:

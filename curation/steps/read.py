@@ -1,6 +1,6 @@
 """Read a campaign: its files, and the tables and records in them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -347,6 +347,28 @@ def selection(campaign: Campaign) -> "Selection":
         settings=settings.terms,
         where=campaign.relative(campaign.terms / "edits.csv"),
     )
+
+
+def terms_named(terms: Iterable[Term], name: str) -> list[Term]:
+    """The terms that a name means: ids and present texts first, then other names, then any case.
+
+    Args:
+        terms: the terms.
+        name: a term's id, text, older text or second spelling, or a Wikidata id.
+
+    Returns:
+        Several if terms of several domains have the name; none if no term has it.
+    """
+    from curation.rules import same_text
+
+    terms, plain = list(terms), same_text(name)
+    ways: tuple[Callable[[Term], bool], ...] = (
+        lambda t: name in (t.id, t.text),
+        lambda t: name in (*t.names, *t.wikidata),
+        lambda t: plain == same_text(t.text),
+        lambda t: plain in map(same_text, (*t.names, *t.wikidata)),
+    )
+    return next((chosen for way in ways if (chosen := [t for t in terms if way(t)])), [])
 
 
 def term_ids(terms: Iterable[Term]) -> dict[tuple[str, str], str]:

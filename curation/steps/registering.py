@@ -37,19 +37,21 @@ def register_terms(
     registered = {term.id: term for term in read.read_met(campaign)}
     before, selected = len(registered), {term.id: term for term in selection.terms}
     ids = read.term_ids(selection.terms)
-    families = {c.id: c.family for c in selection.candidates}  # links to its place, its other forms
+    candidates = {candidate.id: candidate for candidate in selection.candidates}
     for domain, text in dict.fromkeys(named):
         term = selected.get(ids.get((domain, text), ""))
         if term:
-            first = first_name(term)
+            first, candidate = first_name(term), candidates[term.id]
+            # Items that have the new text of a renamed term do not belong to its first text.
+            own = (candidate.item,) if candidate.item else ()
             registered.setdefault(
                 term.id,
                 Term(
                     id=term.id,
                     text=first,
                     domain=domain,
-                    family=families[term.id],
-                    wikidata=term.wikidata,
+                    family=candidate.family,  # links to its place, its other forms
+                    wikidata=term.wikidata if term.text == first else own,
                 ),
             )
         if (term is None and not known_only) or (term and text not in (term.text, first)):

@@ -21,6 +21,7 @@ from curation.files import CurationError, read_records
 from curation.records import Cat
 from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
+from curation.wording import amount
 
 ALL = "all"  # the name of all splits together
 FORM = {
@@ -92,7 +93,8 @@ class Source:
         cats, unknown = of_tier(self.cats, tier)
         if unknown:
             reporter.warn(
-                f"--tier {tier}: {unknown} CATs are left out, since their votes are not known"
+                f"--tier {tier}: {amount(unknown, 'CAT is', 'CATs are')} left out: the votes are "
+                "not known"
             )
         return replace(self, cats=cats)
 

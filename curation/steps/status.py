@@ -8,10 +8,17 @@ from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, digest, read_json, read_records
 from curation.records import Cat, StepRun
-from curation.steps import terms, versions
+from curation.steps import versions
 from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
-from curation.steps.read import facts_files
+from curation.steps.read import facts_files, read_edits
 from curation.steps.rounds import round_files, round_status
+from curation.steps.terms import (
+    domains_without_terms,
+    edit_problems,
+    items_that_need_old_texts,
+    no_terms,
+)
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
@@ -74,7 +81,8 @@ class Status(NamedTuple):
         rounds: the rounds, by name.
         work: progress of the rounds that were opened here; empty if the items are out of date.
         scores: the score runs.
-        warnings: what to know before a release.
+        warnings: lines of edits.csv that are not applied, domains without terms, and what to know
+            before a release.
         next: what to do next: a command, or a sentence.
     """
 
@@ -97,9 +105,20 @@ def read_status(campaign: Campaign) -> Status:
         rounds=[round_counts(campaign, name) for name in names],
         work=[progress for _, progress in work],
         scores=scores,
-        warnings=_warnings(campaign, steps),
+        warnings=[*_term_warnings(campaign, steps), *_release_warnings(campaign, steps)],
         next=_next(campaign, steps, work, scores),
     )
+
+
+def _term_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
+    """What is wrong with the terms; of edits.csv if the selection is up to date."""
+    try:
+        read_edits(campaign)
+        if steps["select"].state != UP_TO_DATE:
+            return []
+        return [*edit_problems(campaign), *map(no_terms, domains_without_terms(campaign))]
+    except CurationError as error:
+        return [f"{error.what}; {error.fix}"]
 
 
 def step_status(campaign: Campaign, step: Step) -> StepStatus:
@@ -197,7 +216,7 @@ def _object(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
+def _release_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
     """What to know before a release: an older version, and items that have an older text."""
     warnings = []
     for step in STEPS:
@@ -208,7 +227,7 @@ def _warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
                 "curation release build"
             )
     known = all(steps[name].state == UP_TO_DATE for name in ("select", "fold"))
-    items = terms.items_that_need_old_texts(campaign) if known else []
+    items = items_that_need_old_texts(campaign) if known else []
     if items and campaign.settings.rounds.name_target:
         warnings.append(
             "items whose context names their target only by an older text or another spelling: "
@@ -253,7 +272,7 @@ def _next(
         return "curation run"
     if missing:
         return (
-            f"more labels for {missing} items: curation rounds open validation, or "
+            f"more labels for {amount(missing, 'item')}: curation rounds open validation, or "
             "curation import answers FILE"
         )
     if not scores:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.cells import csv_text
-from curation.files import CurationError, digest
-from curation.manifest import Results
-from curation.records import Item
+from curation.files import CurationError, digest, read_records
+from curation.manifest import Results, read_manifest
+from curation.records import Item, Rejection, Term
 from curation.rules import names
 from curation.steps import facts
 from curation.steps.read import (
@@ -53,13 +53,13 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Select the target terms."""
-    selected = selection(campaign)
-    for rejection in selected.rejections:
-        reporter.warn(
-            f"{rejection.where}: {rejection.detail}; copy the term from candidates.csv, or add it "
-            "with the action «add»"
-        )
-    _warn_of_domains(campaign, reporter)
+    before = {*edit_problems(campaign)}
+    selected, misspelt = selection(campaign), _misspelt_domains(campaign)
+    rejections = sorted([*selected.rejections, *misspelt], key=lambda r: r.record["line"])
+    notes = selected.notes if edits_are_new(campaign) else []
+    for problem in [*map(_problem, rejections), *notes]:
+        if problem not in before:  # the others were reported by an earlier run
+            reporter.warn(problem)
     rows = [
         (
             *(c.domain, c.text, c.status, c.reason, c.detail, c.into and c.into.text),
@@ -70,7 +70,7 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     ]
     results.lines("candidates.csv", [csv_text([CANDIDATE_COLUMNS, *rows]).encode()])
     results.records("targets.jsonl", selected.terms)
-    results.records("rejected.jsonl", selected.rejections)
+    results.records("rejected.jsonl", rejections)
     status, edits = Counter(c.status for c in selected.candidates), read_edits(campaign)
     met, domains = read_met(campaign), campaign.settings.domains
     return {
@@ -80,21 +80,63 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         "dropped": status["dropped"],
         "terms_of_other_domains": sum(term.domain not in domains for term in met),
         "edits_in": len(edits),
-        "edits_of_other_domains": sum(edit.domain not in domains for edit in edits),
-        "edits_refused": len(selected.rejections),
+        "edits_of_other_domains": sum(e.domain not in domains for e in edits) - len(misspelt),
+        "edits_refused": len(rejections),
     }
 
 
-def _warn_of_domains(campaign: Campaign, reporter: Reporter) -> None:
-    """Warn of rows in edits.csv whose domain looks misspelt."""
-    domains = campaign.settings.domains
-    for edit in read_edits(campaign):
-        near = difflib.get_close_matches(edit.domain, domains, 1)
-        if edit.domain not in domains and near:
-            place = campaign.terms / "edits.csv"
-            reporter.warn(
-                f"{place} line {edit.line}: no domain {edit.domain!r}; did you mean {near[0]!r}?"
-            )
+def edit_problems(campaign: Campaign) -> list[str]:
+    """What is wrong with lines of ``edits.csv``, as of the last selection, one text for each.
+
+    Such lines are not applied. A step reports a line once; ``curation terms select`` and
+    ``curation status`` report it until it is corrected.
+    """
+    path = campaign.terms / "rejected.jsonl"
+    rejections = read_records(path, Rejection) if path.exists() else []
+    return [_problem(rejection) for rejection in rejections]
+
+
+def edits_are_new(campaign: Campaign) -> bool:
+    """Whether ``edits.csv`` has changed since the last selection."""
+    run, path = read_manifest(campaign.terms).steps.get("select"), campaign.terms / "edits.csv"
+    return run is None or run.inputs.get(campaign.relative(path)) != digest(path)
+
+
+def _problem(rejection: Rejection) -> str:
+    return f"{rejection.where}: not applied: {rejection.detail}"
+
+
+def _misspelt_domains(campaign: Campaign) -> list[Rejection]:
+    """Rows of ``edits.csv`` whose domain looks misspelt."""
+    domains, where = campaign.settings.domains, campaign.relative(campaign.terms / "edits.csv")
+    return [
+        Rejection(
+            code="unknown_domain",
+            detail=f"no domain {edit.domain!r}; did you mean {near[0]!r}?",
+            where=f"{where} line {edit.line}",
+            record=edit._asdict(),
+        )
+        for edit in read_edits(campaign)
+        if edit.domain not in domains
+        and (near := difflib.get_close_matches(edit.domain, domains, 1))
+    ]
+
+
+def domains_without_terms(campaign: Campaign) -> list[str]:
+    """The domains that have no term, as of the last selection; none before the first."""
+    path = campaign.terms / "targets.jsonl"
+    if not path.exists():
+        return []
+    having = {term.domain for term in read_records(path, Term) if term.status == "kept"}
+    return [domain for domain in campaign.settings.domains if domain not in having]
+
+
+def no_terms(domain: str) -> str:
+    """The warning about a domain without terms."""
+    return (
+        f"domain {domain} has no term, so nobody is asked to write about it; name its sources in "
+        f"[domains.{domain}], add terms in 1-terms/edits.csv, or delete the domain"
+    )
 
 
 class Outcome(NamedTuple):
@@ -105,17 +147,20 @@ class Outcome(NamedTuple):
         fates: for each domain, status and reason: ``domain``, ``status``, ``reason``, ``count``.
         reasons: how many candidates were not kept, by reason code, the most frequent first.
         old_texts: the ids of items that use an older text or a second spelling, by term.
+        notes: what users should check of the edits, although they were applied.
     """
 
     domains: list[dict[str, Any]]
     fates: list[dict[str, Any]]
     reasons: dict[str, int]
     old_texts: dict[str, list[str]]
+    notes: list[str]
 
 
 def outcome(campaign: Campaign) -> Outcome:
     """What becomes of the candidates, from all sources that the campaign has now."""
-    candidates = selection(campaign).candidates
+    selected = selection(campaign)
+    candidates = selected.candidates
     rows = Counter((c.domain, c.status, c.reason or "") for c in candidates)
     fates = [
         {"domain": domain, "status": status, "reason": reason or None, "count": n}
@@ -136,7 +181,7 @@ def outcome(campaign: Campaign) -> Outcome:
         )
     reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
     old_texts = items_with_old_texts(candidates, read_items(campaign))
-    return Outcome(domains, fates, dict(reasons.most_common()), old_texts)
+    return Outcome(domains, fates, dict(reasons.most_common()), old_texts, selected.notes)
 
 
 def items_that_need_old_texts(campaign: Campaign) -> list[str]:
@@ -156,7 +201,8 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
 
     Args:
         campaign: the campaign.
-        name: a text, an older text, a Wikidata id or a term's id.
+        name: a text, an older text, another label or alias in Wikidata, a Wikidata id or a term's
+            id.
         domain: only candidates of this domain.
 
     Returns:
@@ -168,7 +214,8 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
     from curation.terms.explain import named, story
 
     selected = selection(campaign)
-    candidates = named(selected, name, domain)
+    known = read_facts(campaign)
+    candidates = named(selected, name, domain, entities=known.entities)
     if not candidates:
         texts = {candidate.text for candidate in selected.candidates}
         near = difflib.get_close_matches(name, texts, 3)
@@ -176,10 +223,10 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
             f"no candidate {name!r}",
             f"did you mean {', '.join(near)}?" if near else "1-terms/candidates.csv lists them all",
         )
-    known, edits, items = read_facts(campaign), read_edits(campaign), read_items(campaign)
+    items = read_items(campaign)
     codes = facts.languages(campaign)["languages"]
     return [
-        story(candidate, selected, facts=known, edits=edits, items=items, languages=codes)
+        story(candidate, selected, facts=known, items=items, languages=codes)
         for candidate in candidates
     ]
 

@@ -33,8 +33,8 @@ def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> lis
         where: the path of the file, for messages.
 
     Raises:
-        CurationError: a column is missing or unknown, a row has no term or an unknown action, or
-            two rows contradict each other; the message names the line.
+        CurationError: a column is missing or unknown, or a row has no term or an unknown action;
+            the message names the line.
     """
     edits: list[Edit] = []
     for line, given in rows:
@@ -63,7 +63,6 @@ def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> lis
         edit = Edit(line, *(row.get(name, "") for name in COLUMNS))
         edits.append(edit._replace(action=edit.action.casefold()))
         _check(edits[-1], where)
-    _contradictions(edits, where)
     return edits
 
 
@@ -92,26 +91,3 @@ def _check(edit: Edit, where: str) -> None:
         raise CurationError(
             f"{place}: {edit.term!r} is merged into itself", "write another term into «into»"
         )
-
-
-def _contradictions(edits: list[Edit], where: str) -> None:
-    families: dict[tuple[str, str], Edit] = {}
-    actions: dict[tuple[str, str], Edit] = {}
-    for edit in edits:
-        key = (edit.domain, edit.term)
-        before = families.setdefault(key, edit)
-        if before.family and edit.family and before.family != edit.family:
-            raise CurationError(
-                f"{where} lines {before.line} and {edit.line}: two families for {edit.term!r}",
-                "delete one of the lines",
-            )
-        if edit.family and not before.family:
-            families[key] = edit
-        if edit.action:
-            before = actions.setdefault(key, edit)
-            if (before.action, before.into) != (edit.action, edit.into):
-                raise CurationError(
-                    f"{where} lines {before.line} and {edit.line}: "
-                    f"{before.action} and {edit.action} for {edit.term!r}",
-                    "delete one of the lines",
-                )

@@ -13,15 +13,37 @@ from curation.terms.facts import Facts, best, number
 from curation.terms.select import Selection
 
 
-def named(selection: Selection, name: str, domain: str | None = None) -> list[Candidate]:
-    """The candidates with this text, older text, Wikidata id or term id."""
+def named(
+    selection: Selection, name: str, domain: str | None = None, *, entities: Sequence[Entity] = ()
+) -> list[Candidate]:
+    """The candidates with this name.
+
+    A name is a text, an older text, a Wikidata id or a term id. If no candidate has it, the labels
+    in other languages, the aliases and the other forms of Wikidata items are names too.
+
+    Args:
+        selection: the selection.
+        name: the name; case and spaces do not matter.
+        domain: only candidates of this domain; None for all.
+        entities: the looked-up items.
+    """
     wanted = same_text(name)
-    return [
+    candidates = [c for c in selection.candidates if domain in (None, c.domain)]
+    exact = [
         c
-        for c in selection.candidates
-        if domain in (None, c.domain)
-        and (name in (c.id, c.item) or wanted in map(same_text, (c.text, *c.names)))
+        for c in candidates
+        if wanted in map(same_text, (c.id, c.item, *c.items, c.text, *c.names))
     ]
+    if exact:
+        return exact
+    items = {entity.id for entity in entities if wanted in map(same_text, _labels(entity))}
+    return [c for c in candidates if not items.isdisjoint(c.items)]
+
+
+def _labels(entity: Entity) -> Iterable[str]:
+    """All texts that Wikidata has for an item."""
+    forms = (*entity.demonyms, *entity.feminine, *entity.masculine)
+    return (*entity.labels.values(), *entity.aliases, *forms)
 
 
 def old_texts(candidate: Candidate, items: Iterable[Item]) -> list[str]:
@@ -50,7 +72,6 @@ def story(
     selection: Selection,
     *,
     facts: Facts,
-    edits: Sequence[Edit],
     items: Sequence[Item],
     languages: Sequence[str],
 ) -> dict[str, Any]:
@@ -60,13 +81,11 @@ def story(
         candidate: the candidate.
         selection: the selection that contains it.
         facts: Wikidata's counts and entities.
-        edits: the manual edits.
         items: the campaign's items.
         languages: language codes for the labels of its parents and classes.
     """
     entities = {entity.id: entity for entity in facts.entities}
     term = next((t for t in selection.terms if t.id == candidate.id), None)
-    names = {candidate.text, *candidate.names, *candidate.items}
     return {
         "term": candidate.text,
         "domain": candidate.domain,
@@ -87,11 +106,7 @@ def story(
             for c in selection.candidates
             if c.into is candidate and c.status == "merged"
         ],
-        "edits": [
-            {k: v for k, v in edit._asdict().items() if v and k not in ("domain", "term")}
-            for edit in edits
-            if edit.domain == candidate.domain and edit.term in names
-        ],
+        "edits": _edits(candidate, selection),
         "family": term.family if term else None,
         "relatives": [
             t.text for t in selection.terms if term and t.family == term.family and t.id != term.id
@@ -99,6 +114,33 @@ def story(
         "items": sum(item.term == candidate.id for item in items),
         "items_with_an_older_text": old_texts(candidate, items),
     }
+
+
+def _edits(candidate: Candidate, selection: Selection) -> list[dict[str, Any]]:
+    """The edits that changed a candidate, and those of it that were not applied, with the reason.
+
+    An edit that merged another candidate into it changed it, too.
+    """
+    edits = [
+        edit
+        for edit, changed in selection.edited
+        if candidate is changed or (edit.action == "merge" and candidate is changed.into)
+    ]
+    names = {candidate.text, *candidate.names, *candidate.items}
+    refused = [
+        (Edit(**rejection.record), rejection.detail)
+        for rejection in selection.rejections
+        if rejection.record["domain"] == candidate.domain
+        and not names.isdisjoint((rejection.record["term"], rejection.record["into"]))
+    ]
+    lines = [(edit, "") for edit in edits] + refused
+    return [
+        {
+            **{k: v for k, v in edit._asdict().items() if v and k != "domain"},
+            **({"not_applied": problem} if problem else {}),
+        }
+        for edit, problem in sorted(lines, key=lambda line: line[0].line)
+    ]
 
 
 def _item(

@@ -8,6 +8,7 @@ from curation.settings import DomainSettings
 from curation.terms.candidates import Candidate, Flaw
 from curation.terms.facts import above, best, number
 from curation.terms.language import Head, is_head, plurals
+from curation.wording import amount
 
 
 def stems(texts: Iterable[str], *, language: str) -> dict[str, str]:
@@ -190,7 +191,7 @@ def merge_fine(
                 form.merge(into, "too_fine", f"a kind of {into.text}")
     for candidate in candidates:
         if candidate.alive and candidate not in taken:
-            candidate.drop("too_rare", f"{candidate.rolled:,} statements; {missed}")
+            candidate.drop("too_rare", f"{amount(candidate.rolled, 'statement')}; {missed}")
 
 
 def _rank(candidate: Candidate) -> tuple[bool, tuple[int, int, int, str]]:

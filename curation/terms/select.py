@@ -6,6 +6,7 @@ from typing import NamedTuple
 from curation.records import Rejection, Term
 from curation.settings import DomainSettings, TermSettings
 from curation.terms.candidates import Candidate, check, offers, placing
+from curation.terms.editing import Editor
 from curation.terms.edits import Edit
 from curation.terms.facts import Facts, languages
 from curation.terms.families import families
@@ -18,11 +19,21 @@ ALGORITHM = 4
 
 
 class Selection(NamedTuple):
-    """All candidates with their status, the kept terms, and the edits of unknown terms."""
+    """The result of a selection.
+
+    Attributes:
+        candidates: all candidates with their status.
+        terms: the kept terms.
+        rejections: the edits that were not applied, with the reason, by line.
+        edited: the edits that were applied, each with its candidate.
+        notes: what users should check, although it was applied.
+    """
 
     candidates: list[Candidate]
     terms: list[Term]
     rejections: list[Rejection]
+    edited: list[tuple[Edit, Candidate]]
+    notes: list[str]
 
 
 def first_name(term: Term) -> str:
@@ -64,17 +75,14 @@ def select(
         where: the path of the edits, for messages.
 
     Returns:
-        The candidates by domain and frequency, the terms by domain and text, and the rejections.
-
-    Raises:
-        CurationError: edits contradict each other; the message names the lines.
+        The candidates by domain and frequency, the terms by domain and text, and the edits that
+        were applied or not.
     """
     general = settings or TermSettings()
     shown = languages(language, general.fallbacks)
     own = languages(language)
     entities = {entity.id: entity for entity in facts.entities}
-    pools: list[Pool] = []
-    rejections: list[Rejection] = []
+    editors: list[Editor] = []
     for domain, domain_settings in domains.items():
         candidates = offers(
             domain,
@@ -87,12 +95,13 @@ def select(
         )
         flaw = placing(domain_settings, entities, general.generic)
         check(candidates, entities, flaw)
-        pool = Pool(domain, candidates, where, language)
-        pools.append(pool)
+        pool = Pool(domain, candidates, language)
+        editor = Editor(pool, where)
+        editors.append(editor)
         for word in (words or {}).get(domain, ()):
             pool.name(word.text, "words", family=word.family, also=word.also)
         pool.met([term for term in met if term.domain == domain])
-        rejections += pool.edit([edit for edit in edits if edit.domain == domain])
+        editor.edit([edit for edit in edits if edit.domain == domain])
         join(candidates, language=language)
         ranked = [c for c in candidates if c.item]
         known = len(ranked)
@@ -111,10 +120,17 @@ def select(
         one_family(candidates)
         pool.finish()
     # Edits of a domain that the campaign does not have now are ignored: they are not wrong.
-    everything = [c for pool in pools for c in sorted(pool.candidates, key=Candidate.order)]
-    edited = {name: family for pool in pools for name, family in pool.families().items()}
+    everything = [c for e in editors for c in sorted(e.pool.candidates, key=Candidate.order)]
+    edited = {name: family for editor in editors for name, family in editor.families().items()}
     kept = families([_term(c) for c in everything if c.alive], edited, language=language)
-    return Selection(everything, kept, rejections)
+    rejections = [rejection for editor in editors for rejection in editor.rejections]
+    return Selection(
+        everything,
+        kept,
+        sorted(rejections, key=lambda rejection: rejection.record["line"]),
+        [pair for editor in editors for pair in editor.edited],
+        [note for editor in editors for note in editor.notes],
+    )
 
 
 def _term(candidate: Candidate) -> Term:

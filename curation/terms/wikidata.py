@@ -24,8 +24,9 @@ from urllib3.util import Retry
 
 from curation import __version__
 from curation.addresses import hide_secrets, login_secrets, show_address
-from curation.files import CurationError, now, writing
+from curation.files import CurationError, writing
 from curation.terms import sparql
+from curation.times import now
 
 ENDPOINTS = {
     "wdqs": "https://query.wikidata.org/sparql",

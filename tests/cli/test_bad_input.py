@@ -394,7 +394,9 @@ def test_an_edit_of_an_unknown_term_names_its_line(
     edits = campaign.terms / "edits.csv"
     edits.write_text("domain,term,family,note\nprofession,baker,x,\nprofession,cook,x,\n")
     done = forked("run", "-c", campaign.root)
-    assert "1-terms/edits.csv line 3: no term 'cook' in domain 'profession'" in done.err
+    assert (
+        "1-terms/edits.csv line 3: not applied: no term 'cook' in domain 'profession'" in done.err
+    )
     assert "copy the term from candidates.csv, or add it" in done.err
     rejected = (campaign.terms / "rejected.jsonl").read_text("utf-8")
     assert '"code":"unknown_term"' in rejected

@@ -349,7 +349,7 @@ def test_a_tier_leaves_out_cats_on_which_fewer_agree(scored: Path, tmp_path: Pat
         )
         assert shown.exit_code == 0, shown.output
         assert "CATs of tier 4 or more" in shown.stdout
-        assert f"{split // 4} CATs are left out, since their votes are not known" in shown.stderr
+        assert f"{split // 4} CATs are left out: the votes are not known" in shown.stderr
         found = json.loads(out.read_text("utf-8"))
         found = found[0] if isinstance(found, list) else found
         assert found["tier"] == 4

@@ -162,7 +162,7 @@ def test_an_ensemble_of_other_rules_on_gold_files(tmp_path: Path) -> None:
         "--scores", tmp_path / "s", "--objective", "lms",
     )  # fmt: skip
     assert code == 0, err
-    assert "1 CATs are left out because a member lacks a score of them" in err
+    assert "1 CAT is left out because a member lacks a score" in err
     about = json.loads((tmp_path / "s/ensemble/mixed/run.json").read_text("utf-8"))
     assert (about["rules"]["intrasentence"], about["objective"]) == ("mixed", "lms")
     assert (about["left_out"], about["weights"]) == (1, {"a/ll-bos": 0.5, "b/pll": 0.5})

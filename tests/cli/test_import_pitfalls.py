@@ -68,7 +68,7 @@ def test_what_was_published_is_taken_as_it_is_and_checked(
     file.write_text(json.dumps({"version": "1", "data": {"intersentence": [item]}}), "utf-8")
     code, out, err = forked("import", "stereoset", file, "-c", campaign.root)
     assert code == 0, err
-    assert "pitfalls in 1 of 1 items: blank_left 1, target_missing 1" in out
+    assert "pitfalls in 1 of 1 item: blank_left 1, target_missing 1" in out
     found = read_records(campaign.rounds / "published" / "pitfalls.jsonl", Pitfall)
     assert [(one.code, one.severity, one.association) for one in found] == [
         ("blank_left", "block", "s0"),
@@ -143,7 +143,7 @@ def test_words_of_the_team_s_own_are_looked_for_from_then_on(
     own.parent.mkdir(exist_ok=True)
     own.write_text("language,list,word\nen,public_figure,Tuesday\n", "utf-8")
     done = forked("import", "answers", table, "-c", campaign.root)
-    assert "pitfalls in 1 of 1 items: public_figure 1" in done.out
+    assert "pitfalls in 1 of 1 item: public_figure 1" in done.out
     own.write_text("language,list,word\nen,figures,Tuesday\n", "utf-8")
     done = forked("import", "answers", table, "-c", campaign.root)
     assert done.code == 1

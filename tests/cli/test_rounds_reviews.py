@@ -136,3 +136,44 @@ def test_without_a_majority_nothing_is_said_of_a_term(forked: Any, tmp_path: Pat
     assert "reviewers are divided on baker, potter, thatcher" in done.err
     path = desk.root / "1-terms" / "edits.csv"
     assert not path.exists() or read_csv(path) == []
+
+
+def test_the_line_says_how_many_propose_it_and_single_proposals_are_shown(
+    forked: Any, tmp_path: Path
+) -> None:
+    desk = Desk.make(forked, tmp_path / "c")
+    renamed = {**KEEP, "rename": "bread baker"}
+    done = reviewed(
+        desk,
+        {
+            "baker": [dict(renamed), dict(renamed), dict(KEEP)],
+            "potter": [dict(DROP), dict(DROP)],  # the third reviewer never came
+            "thatcher": [dict(DROP), dict(KEEP), dict(KEEP)],
+        },
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    notes = {e["term"]: e["note"] for e in read_csv(desk.root / "1-terms" / "edits.csv")}
+    assert notes == {
+        "baker": "r: proposed by 2 of 3 reviewers",
+        "potter": "r: proposed by 2 of 2 reviewers",
+    }
+    assert "proposals of reviewers that are not applied:" in done.err
+    assert "thatcher: drop (1 of 3 reviewers): an insult" in done.err
+
+
+@pytest.mark.parametrize("name", ["potter", "Potter ", "lacemaker"])
+def test_a_review_may_name_the_term_to_merge_into_by_its_text(
+    forked: Any, tmp_path: Path, name: str
+) -> None:
+    terms = ("baker", "potter", "lacemaker")
+    desk = Desk.make(forked, tmp_path / "c", terms)
+    desk.open("review", "r", "--term", "baker")
+    (task,) = desk.export("r")
+    rows = [{"task_id": task["task_id"], "annotator": f"r-{n}", "consent": task["consent_version"],
+             "decision": "merge", "merge_into": name} for n in range(3)]  # fmt: skip
+    rows += [{**rows[0], "annotator": "r-4", "merge_into": "nobody"}]
+    brought = desk.bring("r", rows)
+    assert brought["refused"] == {"bad_value": 1}
+    assert desk.run("rounds", "close", "r").code == 0
+    (line,) = read_csv(desk.root / "1-terms" / "edits.csv")
+    assert (line["action"], line["into"]) == ("merge", name.strip().lower())

@@ -117,7 +117,8 @@ def shown(result: dict[str, Any]) -> list[list[str]]:
     for part in result["kinds"].values():
         rows += [[domain, *cells(cell)] for domain, cell in part["domains"].items()]
         rows.append(["all", *cells(part["overall"])])
-    rows.append(["all", *cells(result["overall"])])
+    if len(result["kinds"]) > 1:
+        rows.append(["all", *cells(result["overall"])])
     return [[console.show(cell) for cell in row] for row in rows]
 
 
@@ -189,7 +190,7 @@ def test_cats_without_a_score_are_left_out_with_a_warning(
     assert code == 0
     path = tmp_path / "scores" / "tiny-causal" / "ll-bos_conditional" / "rejected.jsonl"
     assert err == (
-        f"warning: 1 CATs of test are left out because an association has no score; see {path}\n"
+        f"warning: 1 CAT of test left out because an association has no score; see {path}\n"
     )
     assert "8 associations scored, 1 refused;" in out
     assert results(tmp_path, "tiny-causal")["splits"]["test"]["left_out"] == 1
@@ -339,7 +340,7 @@ def test_a_wrong_option_is_an_error_and_leaves_nothing(
     assert message in first
     assert second.startswith("fix:   ")
     assert fix in second
-    assert f"1 of 1 models could not be scored completely: {models[0]}" in err
+    assert f"1 of 1 model could not be scored completely: {models[0]}" in err
     assert "Traceback" not in err
     if options[0] != "--family":
         assert not (tmp_path / "scores").exists()

@@ -591,29 +591,55 @@ def test_edits_stand_in_the_candidates_with_their_notes(run: Any, selected: Path
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("lines", "says"),
-    [
-        (["cook,fire"], "edits.csv line 2: unknown action 'fire'"),
-        (["cook,keep", "cook,drop"], "edits.csv lines 2 and 3: keep and drop for 'cook'"),
-        (
-            ["cook,merge,pilot", "pilot,merge,cook"],
-            "edits.csv line 3: merging 'pilot' into 'cook' makes a circle",
-        ),
-        (["cook,rename,pilot"], "edits.csv line 2: 'pilot' is a term already"),
-    ],
-)
-def test_a_wrong_line_stops_select_and_import_before_anything_is_written(
-    forked: Any, selected: Path, small: Any, untouched: Any, lines: list[str], says: str
+def test_a_line_that_cannot_be_understood_stops_select_and_import_before_anything_is_written(
+    forked: Any, selected: Path, small: Any, untouched: Any
 ) -> None:
-    edit(selected, *lines)
+    edit(selected, "cook,fire")
     before = untouched(selected)
     for words in (("terms", "select"), ("import", "answers", small.writers)):
         done = forked(*words, "-c", selected)
         assert done.code == 1
-        assert says in done.err
+        assert "edits.csv line 2: unknown action 'fire'" in done.err
         assert "fix:   " in done.err
     assert untouched(selected) == before
+    done = forked("status", "-c", selected)
+    assert (done.code, "unknown action 'fire'; use one of" in done.err) == (0, True)
+
+
+def test_a_line_that_is_not_applied_is_reported_where_it_helps(
+    run: Any, selected: Path, small: Any
+) -> None:
+    edit(selected, "cook,keep", "cook,drop", "pilot,merge,nobody")
+    with (selected / "1-terms" / "edits.csv").open("a", encoding="utf-8") as file:
+        file.write("profesion,cook,keep,,,\n")
+    says = [
+        "edits.csv line 3: not applied: drop for 'cook', but line 2 has keep for it",
+        "edits.csv line 4: not applied: no term 'nobody' in domain 'profession'",
+        "edits.csv line 5: not applied: no domain 'profesion'; did you mean 'profession'?",
+    ]
+
+    def warned(*words: Any) -> list[int]:
+        err = run(*words, "-c", selected).err
+        return [err.count(line) for line in says]
+
+    assert warned("import", "answers", small.writers) == [1, 1, 1]  # the first that reads it
+    assert warned("import", "answers", small.published.with_name("writers.csv")) == [0, 0, 0]
+    assert warned("decisions", "filter") == [0, 0, 0]
+    for _ in range(2):
+        assert warned("terms", "select") == [1, 1, 1]
+        assert warned("status") == [1, 1, 1]
+    counts = json.loads(run("terms", "select", "--json", "-c", selected).out)
+    assert (counts["edits_in"], counts["edits_of_other_domains"], counts["edits_refused"]) == (
+        4, 0, 3,
+    )  # fmt: skip
+    (story,) = json.loads(run("terms", "explain", "cook", "--json", "-c", selected).out)
+    assert [(line["line"], "not_applied" in line) for line in story["edits"]] == [
+        (2, False),
+        (3, True),
+    ]
+    edit(selected, "cook,keep")
+    assert warned("terms", "select") == [0, 0, 0]
+    assert warned("status") == [0, 0, 0]
 
 
 def test_lines_of_other_domains_wait_for_them(run: Any, selected: Path) -> None:
@@ -699,7 +725,7 @@ def test_a_renamed_term_takes_items_under_both_names(
     assert sorted(told["items_with_an_older_text"]) == ["i1", "i2", "i5"]
     assert told["edits"][0]["line"] == 2
     said = " ".join(run("terms", "explain", "pilot", "-c", written).out.split())
-    assert "edited edits.csv line 2: action rename, into airline pilot, note others" in said
+    assert "edited 1-terms/edits.csv line 2: term pilot, action rename, into airline pilot" in said
     assert "older text in i1, i2, i5" in said
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from curation.records import Review, Term
-from curation.rounds.reviews import Verdicts, majority
+from curation.rounds.reviews import Suggestion, Verdicts, majority
 
 
 def term(id: str, text: str) -> Term:
@@ -57,7 +57,7 @@ def test_a_term_is_merged_into_one_that_stays() -> None:
 def test_a_kept_term_is_renamed_as_most_say() -> None:
     reviews = [review(n, "a", "keep", name="smith" if n else None) for n in range(3)]
     verdicts = majority(reviews, TERMS, reviewers=3, edits={})
-    assert said(verdicts) == [("aaa", "rename", "smith", 3)]
+    assert said(verdicts) == [("aaa", "rename", "smith", 2)]  # all keep it, two propose the name
     same = [review(n, "a", "keep", name="aaa") for n in range(3)]
     assert said(majority(same, TERMS, reviewers=3, edits={})) == []
 
@@ -77,3 +77,21 @@ def test_reviewers_who_keep_a_term_agree_with_its_new_name() -> None:
     verdicts = majority(reviews, TERMS, reviewers=3, edits=edits)
     assert said(verdicts) == []
     assert verdicts.overruled == ["ccc (keep)"]
+
+
+def test_what_no_majority_proposes_is_a_suggestion() -> None:
+    reviews = [
+        review(0, "a", "drop", note="an insult"),
+        *(review(n, "a", "keep") for n in (1, 2)),
+        review(0, "b", "keep", name="smith"),
+        review(1, "b", "keep"),
+        *(review(n, "c", "drop") for n in range(2)),  # a verdict
+        review(2, "c", "merge", into="d"),
+        review(0, "d", "keep"),  # not a change
+    ]
+    verdicts = majority(reviews, TERMS, reviewers=3, edits={})
+    assert verdicts.suggestions == [
+        Suggestion("aaa", "drop", "", 1, 3, ("an insult",)),
+        Suggestion("bbb", "rename", "smith", 1, 2, ()),
+        Suggestion("ccc", "merge", "ddd", 1, 3, ()),
+    ]

@@ -64,27 +64,6 @@ def test_a_line_that_says_nothing_clear_is_named(line: str, says: str, fix: str)
     assert fix in caught.value.fix
 
 
-@pytest.mark.parametrize(
-    ("one", "two", "says"),
-    [
-        ("d,x,keep", "d,x,drop", "E lines 2 and 4: keep and drop for 'x'"),
-        ("d,x,merge,y", "d,x,merge,z", "E lines 2 and 4: merge and merge for 'x'"),
-        ("d,x,rename,y", "d,x,rename,z", "E lines 2 and 4: rename and rename for 'x'"),
-        ("d,x,add", "d,x,merge,y", "E lines 2 and 4: add and merge for 'x'"),
-        ("d,x,,,f", "d,x,keep,,g", "E lines 2 and 4: two families for 'x'"),
-    ],
-)
-def test_two_lines_that_contradict_are_both_named(one: str, two: str, says: str) -> None:
-    with pytest.raises(CurationError) as caught:
-        read(one, "d,other,keep", two)
-    assert caught.value.what == says
-    assert caught.value.fix == "delete one of the lines"
-
-
-def test_lines_that_agree_or_speak_of_other_domains_do_not_contradict() -> None:
-    assert len(read("d,x,keep", "d,x,keep", "d,x,,,f", "d,x,,,f,n", "e,x,drop", "d,y,drop")) == 6
-
-
 # --- keep, add, drop ------------------------------------------------------------------------------
 
 TABLE = {
@@ -173,7 +152,7 @@ def test_a_line_on_an_unknown_term_is_refused_and_stops_nothing(
     assert set(found.kept) == {"baker", "cook"}
     (refused,) = found.selection.rejections
     assert (refused.code, refused.where) == ("unknown_term", "E line 3")
-    assert refused.detail == f"no term {missing!r} in domain 'd'"
+    assert refused.detail.startswith(f"no term {missing!r} in domain 'd'; copy the term from")
     assert refused.record["action"] == line.split(",")[1]
 
 
@@ -218,23 +197,78 @@ def test_other_lines_may_use_the_old_or_the_new_name(choose: Any) -> None:
         assert choose(TABLE, edits=lines).families["bread maker"] == "food"
 
 
+def refused(chosen: Any) -> list[tuple[str, str]]:
+    """The lines that were not applied, with the reason."""
+    rejections = chosen.selection.rejections
+    assert all(rejection.code == "edit_conflict" for rejection in rejections)
+    return [(rejection.where, rejection.detail) for rejection in rejections]
+
+
 @pytest.mark.parametrize(
-    ("met", "edits", "line"),
+    ("met", "edits", "line", "kept"),
     [
-        ([], ["baker,rename,cook"], 2),
-        (["baker", "cook"], ["baker,rename,cook"], 2),
-        ([], ["cook,keep", "baker,rename,cook"], 3),
-        ([], ["baker,rename,chef", "cook,rename,chef"], 3),
+        (["baker", "cook"], ["baker,rename,cook"], 2, {"baker", "cook"}),
+        ([], ["cook,keep", "baker,rename,cook"], 3, {"baker", "cook"}),
+        ([], ["baker,rename,chef", "cook,rename,chef"], 3, {"chef", "cook"}),
+        # If the first is not renamed, its name is not free.
+        (["nun"], ["cook,rename,nun", "baker,rename,cook"], 2, {"baker", "cook", "nun"}),
     ],
 )
-def test_a_name_that_another_term_has_is_an_error(
-    choose: Any, met: list[str], edits: list[str], line: int
+def test_a_rename_to_the_name_of_another_term_is_not_applied(
+    choose: Any, met: list[str], edits: list[str], line: int, kept: set[str]
 ) -> None:
-    with pytest.raises(CurationError) as caught:
-        choose(TABLE, met=met, edits=edits)
-    assert caught.value.what.startswith(f"E line {line}: ")
-    assert caught.value.what.endswith("is a term already")
-    assert caught.value.fix == "choose another name, or use the action merge"
+    found = choose(TABLE, met=met, edits=edits)
+    assert {*found.kept} == kept | {"clerk"}
+    where, detail = refused(found)[0]
+    assert where == f"E line {line}"
+    assert "which is another term already" in detail
+    assert detail.endswith("choose another name, or use the action merge")
+
+
+def test_a_rename_to_the_label_of_an_item_makes_one_term_of_both(choose: Any) -> None:
+    found = choose(TABLE, edits=["baker,rename,cook"])
+    assert found.kept == {"cook": 80, "clerk": 4}
+    assert found.ids["cook"] == new_id("d", "baker")
+    (note,) = found.selection.notes
+    assert note.startswith("E line 2: 'cook' is also the text of Q2; both are one term now")
+    assert refused(found) == []
+
+
+@pytest.mark.parametrize("met", [["actor"], ["mime", "actor"], ["actor", "mime"]])
+def test_a_rename_to_another_label_of_its_item_makes_one_term(choose: Any, met: list[str]) -> None:
+    # The item has no label in the language, and answers have used both names of it.
+    table = {"Q1": ({"fr": "actor"}, 9)}
+    known = {text: ["Q1"] if text == "mime" else [] for text in met}
+    found = choose(table, fallbacks=["fr"], met=known, edits=["Q1,rename,mime"])
+    assert found.kept == {"mime": 9}
+    (term,) = found.selection.terms
+    assert ("actor" in term.names, term.wikidata) == (True, ("Q1",))
+    assert term.id == new_id("d", met[0])  # the first that answers named keeps its id
+    assert refused(found) == []
+
+
+def test_a_rename_to_a_gendered_form_of_its_item_makes_one_term(choose: Any) -> None:
+    table = {"Q1": ("performer", 9, [], {"masculine": ["actor"], "feminine": ["actress"]})}
+    for met in ([], {"actor": ["Q1"]}, {"performer": ["Q1"], "actor": ["Q1"]}):
+        found = choose(table, gendered=True, met=met, edits=["performer,rename,actor"])
+        assert {*found.kept} == {"actor", "actress"}
+        assert refused(found) == []
+
+
+def test_a_renamed_term_may_be_merged_under_its_new_name(choose: Any) -> None:
+    found = choose(TABLE, edits=["baker,rename,bread maker", "bread maker,merge,cook"])
+    assert found.kept == {"cook": 80, "clerk": 4}
+    term = next(t for t in found.selection.terms if t.text == "cook")
+    assert {*term.names} == {"baker", "bread maker"}
+    assert refused(found) == []
+
+
+def test_a_line_that_names_a_term_by_its_new_name_too_early_says_which_to_use(choose: Any) -> None:
+    found = choose(TABLE, edits=["baker,rename,bread maker", "bread maker,drop"])
+    assert "bread maker" in found.kept
+    (rejection,) = found.selection.rejections
+    assert rejection.code == "unknown_term"
+    assert rejection.detail.endswith("line 2 gives 'baker' this name: write that name")
 
 
 def test_the_name_of_what_is_dropped_may_be_taken(choose: Any) -> None:
@@ -323,16 +357,34 @@ def test_a_chain_of_merges_ends_at_its_end(choose: Any, edits: list[str]) -> Non
         (["baker,keep", "Q2,merge,cook"], 3),
     ],
 )
-def test_a_circle_of_merges_is_an_error(choose: Any, edits: list[str], line: int) -> None:
-    with pytest.raises(CurationError, match=f"E line {line}: .* makes a circle") as caught:
-        choose(TABLE, edits=edits)
-    assert caught.value.fix == "delete this line, or another line of the circle"
+def test_a_merge_that_makes_a_circle_is_not_applied(
+    choose: Any, edits: list[str], line: int
+) -> None:
+    ((where, detail),) = refused(choose(TABLE, edits=edits))
+    assert where == f"E line {line}"
+    assert "makes a circle" in detail
+    assert detail.endswith("delete this line, or another line of the circle")
 
 
-def test_merging_into_what_is_dropped_is_an_error(choose: Any) -> None:
+def test_variants_may_be_merged_into_each_other(choose: Any) -> None:
+    table = {"Q1": ("baker", 9), "Q2": ("Baker", 5)}
+    for edit in ("baker,merge,Baker", "Baker,merge,baker"):
+        assert list(choose(table, edits=[edit]).kept.values()) == [14]
+
+
+def test_a_merge_into_what_is_dropped_is_not_applied(choose: Any) -> None:
     for edits in (["cook,drop", "baker,merge,cook"], ["baker,merge,cook", "cook,drop"]):
-        with pytest.raises(CurationError, match="merges into 'cook', which another line drops"):
-            choose(TABLE, edits=edits)
+        found = choose(TABLE, edits=edits)
+        assert {*found.kept} == {"baker", "clerk"}
+        ((_, detail),) = refused(found)
+        assert detail.startswith("merges into 'cook', which another line drops")
+
+
+def test_a_merge_into_what_has_no_label_is_not_applied(choose: Any) -> None:
+    found = choose(TABLE, fallbacks=["fr"], edits=["baker,merge,Q7"])
+    assert {*found.kept} == {"baker", "cook", "clerk"}
+    ((_, detail),) = refused(found)
+    assert "which has no label in the language" in detail
 
 
 def test_a_line_that_occurs_twice_counts_once(choose: Any) -> None:
@@ -341,17 +393,31 @@ def test_a_line_that_occurs_twice_counts_once(choose: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "two"),
-    [("baker,drop", "Q1,keep"), ("baker,merge,cook", "Q1,drop"), ("baker,rename,x", "Q1,rename,y")],
+    ("one", "two", "line", "says"),
+    [
+        ("baker,keep", "baker,drop", 3, "drop for 'baker', but line 2 has keep for it"),
+        ("baker,drop", "Q1,keep", 2, "drop for 'baker', but line 3 has keep for it"),
+        ("baker,merge,cook", "baker,merge,clerk", 3, "but line 2 has merge into 'cook' for it"),
+        ("baker,merge,cook", "Q1,drop", 2, "merge for 'baker', but line 3 has drop for it"),
+        ("baker,rename,x", "Q1,rename,y", 3, "but line 2 has rename into 'x' for it"),
+        ("baker,add", "baker,merge,cook", 3, "but line 2 has add for it"),
+        ("baker,,,food", "Q1,,,bread", 3, "but line 2 has 'food'; delete one"),
+        ("baker,,,food", "baker,keep,,bread", 3, "but line 2 has 'food'; delete one"),
+    ],
 )
-def test_two_names_of_one_term_contradict_as_one_does(choose: Any, one: str, two: str) -> None:
-    with pytest.raises(CurationError, match=r"E lines? (2 and 3|3 and 2)"):
-        choose(TABLE, edits=[one, two])
+def test_of_lines_that_contradict_each_other_one_is_not_applied(
+    choose: Any, one: str, two: str, line: int, says: str
+) -> None:
+    ((where, detail),) = refused(choose(TABLE, edits=[one, two]))
+    assert where == f"E line {line}"
+    assert says in detail
+    assert "delete one of the" in detail
 
 
-def test_two_families_under_two_names_of_one_term_are_refused(choose: Any) -> None:
-    with pytest.raises(CurationError, match="E lines 2 and 3: two families for 'baker'"):
-        choose(TABLE, edits=["baker,,,food", "Q1,,,bread"])
+def test_two_names_of_what_it_is_merged_into_do_not_contradict(choose: Any) -> None:
+    found = choose(TABLE, edits=["baker,merge,cook", "Q1,merge,Q2"])
+    assert found.kept == {"cook": 80, "clerk": 4}
+    assert refused(found) == []
 
 
 def test_a_family_of_what_was_merged_goes_along(choose: Any) -> None:

@@ -6,7 +6,6 @@ import pytest
 
 from curation.reasons import REASONS
 from curation.records import Association, Item
-from curation.terms.edits import Edit
 from curation.terms.explain import named, old_texts, story
 from curation.terms.pool import new_id
 
@@ -51,6 +50,39 @@ def test_a_name_may_stand_for_several_and_for_none(choose: Any) -> None:
         ("Pilot", "merged"),
     ]
     assert named(found, "nun") == []
+
+
+@pytest.mark.parametrize(
+    "name", ["player", "Schauspieler", "Actrice", "Q1", "q1", "actor", "PERFORMER"]
+)
+def test_a_term_is_found_by_labels_and_aliases_of_its_item(
+    choose: Any, facts: Any, name: str
+) -> None:
+    more = {"aliases": ["player"], "feminine": ["actrice"]}
+    known = facts({"Q1": ({"en": "actor", "de": "Schauspieler"}, 50, [], more), "Q2": ("cook", 9)})
+    found = choose(known, edits=["actor,rename,performer"]).selection
+    assert [c.text for c in named(found, name, entities=known.entities)] == ["performer"]
+
+
+def test_a_text_comes_before_the_alias_of_another_item(choose: Any, facts: Any) -> None:
+    known = facts({"Q1": ("actor", 50, [], {"aliases": ["player"]}), "Q2": ("player", 9)})
+    found = choose(known).selection
+    assert [c.item for c in named(found, "player", entities=known.entities)] == ["Q2"]
+
+
+def test_the_story_shows_the_edits_of_both_sides_and_what_was_not_applied(
+    choose: Any, facts: Any
+) -> None:
+    known = facts(TABLE)
+    chosen = choose(known, edits=["pilot,merge,actor", "Q3,drop", "actor,keep"])
+    edits = tell(chosen, known, "actor")["edits"]
+    assert [(edit["line"], edit["action"]) for edit in edits] == [(2, "merge"), (4, "keep")]
+    edits = tell(chosen, known, "pilot")["edits"]
+    assert [(edit["line"], "not_applied" in edit) for edit in edits] == [(2, True), (3, False)]
+    chosen = choose(known, edits=["pilot,merge,actor"])
+    for text in ("pilot", "actor"):
+        (edit,) = tell(chosen, known, text)["edits"]
+        assert (edit["line"], edit["term"], edit["into"]) == (2, "pilot", "actor")
 
 
 # --- items with an older text ---------------------------------------------------------------------
@@ -98,14 +130,14 @@ def test_a_term_that_was_never_renamed_has_no_old_text(choose: Any) -> None:
 
 
 def tell(chosen: Any, facts: Any, text: str, **more: Any) -> dict[str, Any]:
-    known = {"edits": (), "items": (), "languages": ("en",)} | more
+    known = {"items": (), "languages": ("en",)} | more
     return story(chosen[text], chosen.selection, facts=facts, **known)
 
 
 def test_the_story_of_a_kept_term(choose: Any, facts: Any) -> None:
-    known, edits = facts(TABLE), [Edit(2, "d", "actor", family="stage"), Edit(3, "e", "actor")]
+    known = facts(TABLE)
     chosen = choose(known, merge="all", edits=["actor,,,stage"])
-    history = tell(chosen, known, "actor", edits=edits, items=[item("i", "x", term="actor")])
+    history = tell(chosen, known, "actor", items=[item("i", "x", term="actor")])
     assert history == {
         "term": "actor",
         "domain": "d",
@@ -134,7 +166,7 @@ def test_the_story_of_a_kept_term(choose: Any, facts: Any) -> None:
             }
         ],
         "merged_into_it": [{"term": "film actor", "reason": "too_fine", "count": 30}],
-        "edits": [{"line": 2, "family": "stage"}],
+        "edits": [{"line": 2, "term": "actor", "family": "stage"}],
         "family": "stage",
         "relatives": [],
         "items": 1,
@@ -168,14 +200,20 @@ def test_the_story_of_a_dropped_term(choose: Any, facts: Any) -> None:
 def test_the_story_of_a_renamed_term_has_its_old_names_edits_and_items(
     choose: Any, facts: Any
 ) -> None:
-    known, edits = facts(TABLE), [Edit(2, "d", "pilot", "rename", "flyer", note="others steer")]
+    known = facts(TABLE)
     chosen = choose(known, edits=["pilot,rename,flyer,,others steer"])
     items = [item("one", "The pilot came."), item("two", "The flyer came.")]
-    history = tell(chosen, known, "flyer", edits=edits, items=items)
+    history = tell(chosen, known, "flyer", items=items)
     assert history["id"] == new_id("d", "pilot")
     assert history["older_texts"] == ["pilot"]
     assert history["edits"] == [
-        {"line": 2, "action": "rename", "into": "flyer", "note": "others steer"}
+        {
+            "line": 2,
+            "term": "pilot",
+            "action": "rename",
+            "into": "flyer",
+            "note": "others steer",
+        }
     ]
     assert (history["items"], history["items_with_an_older_text"]) == (2, ["one"])
 

@@ -129,7 +129,7 @@ def test_thresholds_take_the_most_frequent(
     assert list(found.kept) == texts[:count]
     assert [found.fates[text] for text in texts[count:]] == ["dropped too_rare"] * (5 - count)
     if why:
-        assert found["nun"].detail == f"1 statements; {why}"
+        assert found["nun"].detail == f"1 statement; {why}"
 
 
 def test_a_share_is_met_by_exactly_that_share(choose: Any) -> None:

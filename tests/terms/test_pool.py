@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from curation.files import CurationError
-
 TWO = {"Q1": ("librarian", 8), "Q2": ("librarian", 3), "Q3": ("baker", 6), "Q4": ("bakers", 1)}
 
 
@@ -56,9 +54,11 @@ def test_names_may_be_handed_on_in_any_order(choose: Any) -> None:
 
 def test_what_has_no_name_cannot_be_kept_without_one(choose: Any) -> None:
     table = {"Q1": (None, 8), "Q2": ("baker", 3)}
-    with pytest.raises(CurationError, match="E line 2: 'Q1' has no label") as caught:
-        choose(table, edits=["Q1,keep"])
-    assert "use the action rename" in caught.value.fix
+    found = choose(table, edits=["Q1,keep"])
+    (rejection,) = found.selection.rejections
+    assert (rejection.code, rejection.where) == ("edit_conflict", "E line 2")
+    assert "'Q1' has no label in the language; use the action rename" in rejection.detail
+    assert found.kept == {"baker": 3}
     assert choose(table, edits=["Q1,rename,cook"]).kept == {"cook": 8, "baker": 3}
     found = choose(table, edits=["Q1,merge,baker"])
     assert found.kept == {"baker": 11}
@@ -154,3 +154,23 @@ def test_edits_may_name_a_term_by_its_second_spelling(choose: Any) -> None:
     found = choose({}, words=["Columbian"], also=also, edits=["Columbian,rename,Colombian"])
     assert list(found.kept) == ["Colombian"]
     assert found.selection.terms[0].names == ("Columbian",)
+
+
+@pytest.mark.parametrize("met", [[], ["Norweigan"], ["Norwegian"]])
+@pytest.mark.parametrize(
+    ("edit", "kept"),
+    [
+        ("Norweigan,drop", set()),
+        ("Norweigan,rename,northerner", {"northerner"}),
+        ("Norweigan,keep", {"Norwegian", "Norweigan"}),
+    ],
+)
+def test_a_line_means_the_same_before_and_after_answers_use_a_second_spelling(
+    choose: Any, met: list[str], edit: str, kept: set[str]
+) -> None:
+    also = {"Norwegian": ["Norweigan"]}
+    found = choose({}, met=met, words=["Norwegian"], also=also, edits=[edit])
+    assert {*found.kept} == kept
+    # Each name that answers may use is that of one term.
+    names = [name for t in found.selection.terms for name in (t.text, *t.names)]
+    assert len({*names}) == len(names)

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.files import CurationError, now, read_json
+from curation.files import CurationError, read_json
 from curation.models.forward import free_memory, out_of_memory
 from curation.models.heads import REPORT
 from curation.models.loading import Loaded, called, versions
@@ -44,6 +44,7 @@ from curation.models.train.settings import (
     warmup_steps,
 )
 from curation.run_folder import write_json
+from curation.times import now
 
 _CLIP = 1.0
 _POOL = 100  # examples are sorted by length within this many batches, to need less padding

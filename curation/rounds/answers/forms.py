@@ -37,6 +37,7 @@ from curation.rounds.answers.rows import (
     time_of,
     whole_sentence,
 )
+from curation.rules import stable_id
 
 LABELS = ("label_1", "label_2", "label_3")
 FIELDS: dict[RoundKind, tuple[str, ...]] = {
@@ -333,26 +334,35 @@ def _review(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Reviewed:
     action = next((name for name in ACTIONS if name == decision), None)
     if action is None:
         raise UnusableError("bad_value", f"{decision!r} is not one of {', '.join(ACTIONS)}")
-    into, notes = None, [text_of(row, "reasons").replace("|", ", ")]
+    into, text, must_name = None, "", False
+    notes = [text_of(row, "reasons").replace("|", ", ")]
     if action == "merge":
-        chosen, other = text_of(row, "merge_into"), _flat(text_of(row, "merge_into_other"))
-        if chosen in task.choices:
-            into = chosen
-        elif chosen not in ("", OTHER):
-            raise UnusableError("bad_value", f"{chosen!r} is not among the task's terms")
-        elif not other:
+        chosen, other = _flat(text_of(row, "merge_into")), _flat(text_of(row, "merge_into_other"))
+        into = _choice(chosen, task)
+        if into is None and chosen not in ("", OTHER):
+            text, must_name = chosen, True
+        elif into is None and not other:
             name = "merge_into_other" if chosen else "merge_into"
             raise UnusableError("missing_field", f"no {name!r}")
-        else:
+        elif into is None:
+            text = other
             notes.append(other)
     return Reviewed(
         action=action,
         into=into,
+        into_text=text,
+        must_name=must_name,
         name=_flat(text_of(row, "rename")) or None if action != "drop" else None,
         note="; ".join(filter(None, notes)),
         seconds=seconds_of(row),
         **frame,
     )
+
+
+def _choice(chosen: str, task: Task) -> str | None:
+    """The id of the offered term that is chosen by its id, its first text, or both («id: text»)."""
+    names = (chosen, chosen.partition(": ")[0], stable_id("term", task.domain, chosen))
+    return next((name for name in names if name in task.choices), None)
 
 
 def _flat(text: str) -> str:

@@ -88,7 +88,11 @@ class Given(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Reviewed(msgspec.Struct, gc=False, kw_only=True):
-    """A reviewer's answer on a term. ``into`` is the id of the term to merge it into."""
+    """A reviewer's answer on a term.
+
+    ``into`` is the id of the term to merge it into, or ``into_text`` a text that may name it. If
+    ``must_name`` is true, an answer whose text does not name a term is refused.
+    """
 
     place: Place
     where: str
@@ -96,6 +100,8 @@ class Reviewed(msgspec.Struct, gc=False, kw_only=True):
     id: str
     action: Literal["keep", "merge", "drop"]
     into: str | None
+    into_text: str
+    must_name: bool
     name: str | None
     note: str
     person: str

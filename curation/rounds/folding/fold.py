@@ -46,7 +46,7 @@ from curation.rounds.folding.items import Checks, Near, fold_items
 from curation.rounds.folding.labels import fold_labels
 from curation.rounds.folding.lines import AnswerRow, LabelRow, lines
 from curation.rounds.folding.versions import Refuse, newest
-from curation.rules import Caps, Work, stable_id
+from curation.rules import Caps, Work, same_text, stable_id
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "fold", "lines"]
 
@@ -175,7 +175,7 @@ def _fold(
     gate, seal = Gate(rules, sorted_out.consents), pseudonym
     items = fold_items(written, checks, gate=gate, name=name, pseudonym=seal, refuse=refuse)
     labels, flags = fold_labels(given, items, gate=gate, name=name, pseudonym=seal, refuse=refuse)
-    reviews = _reviews(reviewed, gate, name, seal, refuse)
+    reviews = _reviews(reviewed, checks.terms, gate, name, seal, refuse)
     answers: dict[str, list[AnswerRow]] = defaultdict(list)
     people: dict[str, str] = {}  # who answered, by the answer's place in the archive
     for round, answer in replies:
@@ -258,15 +258,23 @@ def _sort_out(parsed: Iterable[tuple[str, ParsedAnswer]], name: Callable[[str], 
 
 def _reviews(
     reviewed: Iterable[tuple[str, Reviewed]],
+    terms: Mapping[tuple[str, str], str],
     gate: Gate,
     name: Callable[[str], str],
     pseudonym: Callable[[str], str],
     refuse: Refuse,
 ) -> list[Review]:
     reviews = []
+    known = {(domain, same_text(text)): id for (domain, text), id in terms.items()}
     for round, answer in reviewed:
-        who = name(answer.person)
-        if problem := gate.stops(round, answer, who):
+        who, task, into = name(answer.person), answer.task, answer.into
+        problem = gate.stops(round, answer, who)
+        if answer.into_text:
+            into = known.get((task.domain, same_text(answer.into_text)))
+            into = None if into == task.term else into
+        if problem is None and into is None and answer.must_name:
+            problem = "bad_value", f"{answer.into_text!r} is not another term of {task.domain!r}"
+        if problem:
             refuse(round, answer, *problem)
             continue
         seal = pseudonym("\x1f".join((round, answer.id, answer.person)))
@@ -276,7 +284,7 @@ def _reviews(
                 term=answer.task.term,
                 annotator=who,
                 action=answer.action,
-                into=answer.into,
+                into=into,
                 name=answer.name,
                 note=answer.note,
                 round=round,

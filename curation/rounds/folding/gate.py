@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from curation.rounds.answers.parsed import Given, Reply, Written
 from curation.rules import Caps, Work
+from curation.wording import amount
 
 
 class Rules(NamedTuple):
@@ -68,9 +69,11 @@ class Gate:
         if task is not None:
             cap, on_term = rules.caps.get(_work(answer), Caps())
             if cap and self.by_person[round, who] >= cap:
-                return "over_person_cap", f"{who} had given {cap} answers in round {round}"
+                given = amount(cap, "answer")
+                return "over_person_cap", f"{who} had given {given} in round {round}"
             if on_term and self.by_term[round, who, task.term] >= on_term:
-                return "over_term_cap", f"{who} had given {on_term} answers on term {task.term}"
+                given = amount(on_term, "answer")
+                return "over_term_cap", f"{who} had given {given} on term {task.term}"
         return None
 
     def admit(self, round: str, answer: Reply, who: str) -> None:

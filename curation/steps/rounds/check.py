@@ -11,6 +11,7 @@ from curation.records import Pitfall
 from curation.steps import read
 from curation.steps.measures import own_words, word_packages
 from curation.steps.reporter import Reporter
+from curation.wording import amount
 
 FORM = {"name_target", "blank_alone"}  # settings that let items in
 
@@ -68,4 +69,7 @@ def describe_pitfalls(pitfalls: list[Pitfall], round: str, items: int) -> str:
     common = sorted(by_code.items(), key=lambda pair: (-pair[1], pair[0]))
     codes = ", ".join(f"{code} {n}" for code, n in common)
     hit = len({pitfall.item for pitfall in pitfalls})
-    return f"pitfalls in {hit} of {items} items: {codes}; see 2-rounds/{round}/pitfalls.jsonl"
+    return (
+        f"pitfalls in {hit} of {amount(items, 'item')}: {codes}; see "
+        f"2-rounds/{round}/pitfalls.jsonl"
+    )

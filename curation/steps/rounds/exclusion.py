@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_line, now, read_json, read_records, writing
+from curation.files import CurationError, dump_line, read_json, read_records, writing
 from curation.records import Decision, Person, Standing
 from curation.steps import versions
 from curation.steps.pipeline import STEPS, bring_up_to_date, current, last_run, made_steps
@@ -12,6 +12,7 @@ from curation.steps.read import read_items, read_labels
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.erasure import erase
+from curation.times import now
 
 Action = Literal["exclude", "readmit", "withdraw", "erase"]
 

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_line, now, read_records, writing
+from curation.files import CurationError, dump_line, read_records, writing
 from curation.records import Answer, Dealing
 from curation.rounds.held import ERASED, Holding, holdings
 from curation.steps.rounds import round_files
+from curation.times import now
 
 
 def ledger_file(campaign: Campaign, name: str) -> Path:

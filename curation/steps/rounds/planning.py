@@ -12,6 +12,7 @@ from curation.steps.pipeline import bring_up_to_date
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
+from curation.steps.terms import domains_without_terms, no_terms
 
 
 def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:
@@ -42,7 +43,7 @@ def plan_round(
         kind: the round's kind.
         platform: where it is to run.
         domains: only terms or items of these domains; empty for all.
-        terms: only these terms (text or id), or items on them; empty for all.
+        terms: only these terms (any name, or id), or items on them; empty for all.
         of: validate the items of these rounds; empty for all rounds.
         reporter: where warnings and progress go.
 
@@ -67,6 +68,9 @@ def plan_round(
     first = "fold" if kind == "validation" and has_answers else "select"
     bring_up_to_date(campaign, first, reporter=reporter)
     chosen = _terms(campaign, domains, terms)
+    for domain in domains_without_terms(campaign):
+        if domain in (domains or settings.domains) and not terms:
+            reporter.warn(no_terms(domain))
     pay = {"review": settings.rounds.pay_review, "validation": settings.rounds.pay_label}
     if kind == "review":
         answers, tasks = _review(campaign, name, chosen)
@@ -122,12 +126,23 @@ def _terms(campaign: Campaign, domains: Sequence[str], named: Sequence[str]) -> 
         for term in read.read_terms(campaign).values()
         if term.status == "kept" and term.domain in (domains or campaign.settings.domains)
     ]
-    missing = set(named) - {term.text for term in terms} - {term.id for term in terms}
-    if missing:
-        raise CurationError(
-            f"no kept term {min(missing)!r}", "1-terms/candidates.csv lists them with their status"
-        )
-    terms = [term for term in terms if not named or {term.text, term.id} & set(named)]
+    chosen: dict[str, Term] = {}
+    for name in named:
+        meant = read.terms_named(terms, name)
+        if not meant:
+            raise CurationError(
+                f"no kept term {name!r}",
+                f"«curation terms explain {name!r}» says what became of it; 1-terms/targets.jsonl "
+                "lists the kept terms",
+            )
+        if len(meant) > 1:
+            candidates = ", ".join(f"{t.text} ({t.domain}, {t.id})" for t in meant)
+            raise CurationError(
+                f"{name!r} is a name of several terms: {candidates}",
+                "give --domain too, or use the id of the term that you mean",
+            )
+        chosen[meant[0].id] = meant[0]
+    terms = [term for term in terms if not named or term.id in chosen]
     if not terms:
         raise CurationError(
             "there is no kept term to work on",

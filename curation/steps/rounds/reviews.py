@@ -8,6 +8,7 @@ from curation.files import read_records, read_text, writing
 from curation.records import Review, Round
 from curation.steps import read
 from curation.steps.reporter import QUIET, Reporter
+from curation.wording import amount
 
 
 def apply_reviews(
@@ -16,7 +17,8 @@ def apply_reviews(
     """Add what most reviewers of a term say to ``edits.csv``; existing lines stay as they are.
 
     Returns:
-        The lines added. A term without a majority gets none, and is named in a warning.
+        The lines added. A term without a majority gets none. Warnings name such terms, and every
+        proposal that is not applied.
     """
     from curation.rounds.reviews import majority
     from curation.terms.edits import COLUMNS
@@ -27,14 +29,14 @@ def apply_reviews(
     actions = {(edit.domain, edit.term): edit.action for edit in edits}
     # A renamed term is met under its new name.
     actions |= {(edit.domain, edit.into): edit.action for edit in edits if edit.action == "rename"}
-    verdicts, undecided, overruled = majority(
+    verdicts, undecided, overruled, suggestions = majority(
         reviews, read.read_terms(campaign), reviewers=round.answers, edits=actions
     )
     added = [
         dict.fromkeys(COLUMNS, "")
         | {"domain": term.domain, "term": term.text, "action": action, "into": into}
-        | {"note": f"{round.name}: {votes} of {round.answers} reviewers"}
-        for term, action, into, votes in verdicts
+        | {"note": f"{round.name}: proposed by {votes} of {amount(of, 'reviewer')}"}
+        for term, action, into, votes, of in verdicts
     ]
     if overruled:
         reporter.warn(
@@ -44,6 +46,14 @@ def apply_reviews(
         reporter.warn(
             f"reviewers are divided on {', '.join(sorted(undecided))}; decide in edits.csv"
         )
+    if suggestions:
+        lines = [
+            f"  {each.term}: {' '.join(filter(None, (each.action, each.into)))} "
+            f"({each.votes} of {amount(each.of, 'reviewer')})"
+            + (f": {'; '.join(each.notes)}" if each.notes else "")
+            for each in sorted(suggestions)
+        ]
+        reporter.warn("\n".join(["proposals of reviewers that are not applied:", *lines]))
     if added:
         _append(campaign, COLUMNS, added)
     return added

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import now
 from curation.records import Answer, Round, Task
 from curation.rounds.held import Holding
 from curation.steps import read
 from curation.steps.rounds import ledger, round_files
 from curation.steps.rounds.platform import open_platform
+from curation.times import now
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
@@ -131,17 +132,17 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     if round.state == "closed":
         return "closed"
     if not progress.remaining:
-        out = f"; {_answers(progress.out)} out that no task needs" if progress.out else ""
+        out = f"; {amount(progress.out, 'answer')} out that no task needs" if progress.out else ""
         out = out if status.exchanges_tables else ""
         return f"nothing is missing{out}; curation rounds close {round.name}"
     parts = []
     if status.exchanges_tables and progress.out:
-        parts.append(f"{_answers(progress.out)} {'is' if progress.out == 1 else 'are'} out")
+        parts.append(f"{amount(progress.out, 'answer')} {'is' if progress.out == 1 else 'are'} out")
         parts[0] += f" ({_tables(status)})"
     elif progress.out:
-        parts.append(f"{_answers(progress.out)} to come")
+        parts.append(f"{amount(progress.out, 'answer')} to come")
     if progress.missing:
-        parts.append(f"{progress.missing if parts else _answers(progress.missing)} missing")
+        parts.append(f"{progress.missing if parts else amount(progress.missing, 'answer')} missing")
     if to_ask(status.lack, status.asked, received(status), status.held or {}):
         command = f"top-up {round.name}"
     elif status.exchanges_tables:
@@ -149,10 +150,6 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
     else:
         command = f"pull {round.name}, and in the end top-up"
     return f"{', '.join(parts)}; curation rounds {command}"
-
-
-def _answers(n: int) -> str:
-    return "1 answer" if n == 1 else f"{n} answers"
 
 
 def _tables(status: RoundStatus) -> str:

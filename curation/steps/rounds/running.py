@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, now
+from curation.files import CurationError
 from curation.records import ROUND_KINDS, Pitfall, Round
 from curation.rounds.platforms.interface import Demand
 from curation.steps.pipeline import BY_NAME, bring_up_to_date, current, fold_answers
@@ -18,6 +18,7 @@ from curation.steps.rounds.check import pitfalls
 from curation.steps.rounds.planning import fresh_name, plan_round
 from curation.steps.rounds.platform import DEFAULT, open_platform, platform_name
 from curation.steps.rounds.reviews import apply_reviews
+from curation.times import now
 
 
 class OpenedRound(NamedTuple):

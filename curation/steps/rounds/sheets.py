@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.cells import csv_text
-from curation.files import CurationError, now, read_bytes, read_text, writing
+from curation.files import CurationError, read_bytes, read_text, writing
 from curation.leftovers import sweep_beside
 from curation.records import Dealing, Round, Task
 from curation.rules import WORK
+from curation.steps.alike import warn_of_people
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import ledger, round_files, round_status, shown
@@ -23,7 +24,7 @@ from curation.steps.rounds.caps import caps_of
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.rounds.running import NewAnswers, new_answers
-from curation.times import Order
+from curation.times import Order, now
 
 Share = list[tuple[Task, int]]
 """Tasks of a table, each with the number of answers that it asks for."""
@@ -150,6 +151,8 @@ def import_round(
         reporter.warn(warning)
     before = round_files.refusals(campaign)
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign)
+    ids = (str(file_row(row).get("annotator") or "").strip() for row in rows)
+    warn_of_people(campaign, ids, reporter)
     if consent:
         people = dict.fromkeys(str(file_row(row).get("annotator") or "") for row in rows)
         agreed = [{"annotator": p, "consent": consent} for p in people if p.strip()]

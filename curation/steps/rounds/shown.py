@@ -8,6 +8,7 @@ from curation.campaign import Campaign
 from curation.files import read_json
 from curation.records import Round, Task
 from curation.steps import read
+from curation.wording import amount
 
 
 def own_texts(campaign: Campaign) -> Path:
@@ -62,6 +63,6 @@ def _descriptions(campaign: Campaign, tasks: Sequence[Task]) -> dict[str, str]:
     descriptions = {}
     for candidate in read.selection(campaign).candidates:
         if candidate.id in terms:
-            counted = f"{candidate.rolled:,} statements" if candidate.item else ""
+            counted = amount(candidate.rolled, "statement") if candidate.item else ""
             descriptions[candidate.id] = "; ".join(filter(None, [candidate.description, counted]))
     return descriptions

@@ -15,6 +15,7 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.outdated import is_up_to_date, warn_if_outdated
 from curation.steps.source import Source
 from curation.stereoset import read_predictions
+from curation.wording import amount
 
 
 def baselines(
@@ -59,7 +60,9 @@ def baselines(
             source.cats, list(read_predictions(sentiment)), where=str(sentiment)
         )
         if unknown:
-            reporter.warn(f"{sentiment}: {unknown} scores have ids that are not in these CATs")
+            reporter.warn(
+                f"{sentiment}: {amount(unknown, 'score')} with ids that are not in these CATs"
+            )
     measured = stage.measured(
         source.cats,
         artefacts(source.cats, language=source.language, sentiment=values),

@@ -22,6 +22,7 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.outdated import warn_if_outdated
 from curation.steps.scores.runs import common_runs, current_runs, read_runs
 from curation.steps.source import Source
+from curation.wording import amount
 
 
 def compare(
@@ -172,14 +173,16 @@ def _warn(
     lacking = [f"{run.name} {count}" for n, run in shown if (count := run_board.lacking(n)[1])]
     if lacking:
         reporter.warn(
-            f"these runs lack scores of some of the {len(cats)} CATs, which are left out: "
+            f"these runs lack scores of some of the {amount(len(cats), 'CAT')}, which are left "
+            "out: "
             f"{', '.join(lacking)}; two models are compared on the CATs that both have"
         )
     for _, run in shown:
         fitted = set(run.about.get("dev_cats", ())) & {cat.id for cat in cats}
         if fitted:
             reporter.warn(
-                f"{run.name} was fitted on {len(fitted)} of these {len(cats)} CATs, so its values "
+                f"{run.name} was fitted on {len(fitted)} of these {amount(len(cats), 'CAT')}, so "
+                "its values "
                 "are too high"
             )
         if others := scored_since(run, runs):

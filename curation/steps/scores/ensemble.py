@@ -21,6 +21,7 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.outdated import warn_if_outdated
 from curation.steps.scores.runs import current_runs, read_runs, warn_of_older
 from curation.steps.source import Source, read_gold
+from curation.wording import amount
 
 
 class FittedEnsemble(NamedTuple):
@@ -133,7 +134,9 @@ def fit_ensemble(
             "the members share no profile and no rules, so compare does not rank this ensemble"
         )
     if left_out:
-        reporter.warn(f"{len(left_out)} CATs are left out because a member lacks a score of them")
+        reporter.warn(
+            f"{amount(len(left_out), 'CAT is', 'CATs are')} left out because a member lacks a score"
+        )
     flags = {name: _flags(results, about)}
     for run in chosen:
         own = stage.split_results(splits, run.scores, model=run.name, ties=ties)

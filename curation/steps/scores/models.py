@@ -12,6 +12,7 @@ from curation.scores.runs import folder_name
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source
+from curation.wording import amount
 
 
 class ScoredModel(NamedTuple):
@@ -111,7 +112,8 @@ def score_model(
     for split, left_out in report["left_out"].items():
         if left_out:
             reporter.warn(
-                f"{left_out} CATs of {split} are left out because an association has no score; see "
+                f"{amount(left_out, 'CAT')} of {split} left out because an association has no "
+                "score; see "
                 f"{work.folder / 'rejected.jsonl'}"
             )
     if shown is not None and len(shown) < len(source.cats):

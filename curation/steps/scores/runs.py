@@ -9,6 +9,7 @@ from curation.scores import runs as stage
 from curation.scores.older import Common, Missing
 from curation.scores.runs import Run
 from curation.steps.reporter import QUIET, Reporter
+from curation.wording import amount
 
 
 def read_runs(
@@ -42,7 +43,8 @@ def current_runs(
     kept, outdated = stage.current(runs, cats)
     for name, count in outdated.items():
         reporter.warn(
-            f"{name}: the texts of {count} scores have changed since they were scored; score this "
+            f"{name}: the texts of {amount(count, 'score')} changed since they were scored; score "
+            "this "
             "model again"
         )
     return kept

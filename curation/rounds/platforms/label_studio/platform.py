@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from curation.files import CurationError, timestamp
+from curation.files import CurationError
 from curation.records import Round, Task
 from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.platforms.interface import Demand, PullCounts, RoundAccess, TopUp
 from curation.rounds.platforms.label_studio import seen
+from curation.times import timestamp
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio

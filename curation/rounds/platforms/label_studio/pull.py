@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from curation.files import CurationError, now
+from curation.files import CurationError
 from curation.rounds.platforms.label_studio.connection import Connection, GoneError
 from curation.rounds.platforms.label_studio.shapes import (
     annotation_id,
@@ -16,6 +16,7 @@ from curation.rounds.platforms.label_studio.shapes import (
     readable_time,
     task_id,
 )
+from curation.times import now
 
 Known = Mapping[str, Mapping[int, str]]
 

@@ -1,0 +1,23 @@
+"""Counts with their nouns, as messages show them."""
+
+
+def amount(n: int, noun: str, plural: str = "") -> str:
+    """A count with its noun in the singular or plural.
+
+    Args:
+        n: the count; it is shown with commas between thousands.
+        noun: the noun in the singular; words before it stay as they are.
+        plural: the plural, if it does not end in s, es or ies.
+
+    >>> amount(1, "item"), amount(2, "more answer"), amount(1200, "query")
+    ('1 item', '2 more answers', '1,200 queries')
+    >>> amount(0, "batch"), amount(2, "person", "people")
+    ('0 batches', '2 people')
+    """
+    if n == 1:
+        return f"1 {noun}"
+    if not plural and noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        plural = f"{noun[:-1]}ies"
+    elif not plural:
+        plural = noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
+    return f"{n:,} {plural}"

@@ -1,0 +1,168 @@
+"""Renames, merges and imports in any order: every later command works, and no answer is lost."""
+
+import random
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import Campaign, create_campaign, open_campaign
+from curation.files import dump_line
+from curation.records import Count, Entity
+from curation.settings import (
+    CampaignSettings,
+    DomainSettings,
+    Settings,
+    TermSettings,
+    new_id,
+)
+from curation.steps import terms
+from curation.steps.importing import import_answers
+from curation.steps.read import read_items, read_terms, selection
+from curation.steps.status import read_status
+
+ITEMS = {
+    "Q1": Entity(id="Q1", labels={"en": "actor", "ms": "pelakon"}),  # not in Indonesian
+    "Q2": Entity(id="Q2", labels={"id": "pemeran"}, masculine=("aktor",), feminine=("aktris",)),
+    "Q3": Entity(id="Q3", labels={"id": "tukang roti"}),
+    "Q4": Entity(id="Q4", labels={"id": "Tukang Roti"}),
+    "Q6": Entity(id="Q6", labels={"id": "juru masak"}),
+}
+COUNTS = {"Q1": 30, "Q2": 20, "Q3": 9, "Q4": 5, "Q6": 1}  # the last is below the threshold
+TEXTS = [
+    *("actor", "aktor", "pemeran", "aktris", "tukang roti", "Tukang Roti", "juru masak", "koki"),
+    *("guru", "pengajar"),  # a word of a list, with a second spelling
+]
+HEAD = "domain,term,action,into\n"
+COLUMNS = "item_id,domain,target,context,stereotype,anti_stereotype,unrelated\n"
+
+
+def make(root: Path, *, gendered: bool) -> Campaign:
+    domain = DomainSettings(
+        properties=("P106",), words=("jobs.csv",), gendered=gendered, min_count=2
+    )
+    campaign = create_campaign(
+        root,
+        Settings(
+            campaign=CampaignSettings(id=new_id(), language="id"),
+            terms=TermSettings(fallbacks=("en",)),
+            domains={"profession": domain},
+        ),
+    )
+    campaign.terms.mkdir(exist_ok=True)
+    (campaign.terms / "jobs.csv").write_text("term,also,language\nguru,pengajar,id\n", "utf-8")
+    counts = [
+        Count(domain="profession", property="P106", item=item, count=n)
+        for item, n in COUNTS.items()
+    ]
+    (campaign.terms / "counts.jsonl").write_bytes(b"".join(map(dump_line, counts)))
+    (campaign.terms / "entities.jsonl").write_bytes(b"".join(map(dump_line, ITEMS.values())))
+    return campaign
+
+
+class Course:
+    """A campaign, its lines of edits.csv, and how many rows were imported."""
+
+    def __init__(self, root: Path, *, gendered: bool = False) -> None:
+        self.campaign, self.lines, self.rows = make(root, gendered=gendered), HEAD, 0
+
+    def edit(self, line: str) -> None:
+        self.lines += f"profession,{line}\n"
+        (self.campaign.terms / "edits.csv").write_text(self.lines, "utf-8")
+
+    def bring(self, target: str) -> Any:
+        """Import an item on a term."""
+        n, self.rows = self.rows, self.rows + 1
+        draw = random.Random(n)
+        here, *words = ("".join(draw.choices("bdfgklmnprst", k=9)) for _ in range(4))
+        row = f"i{n},profession,{target},Di {here} {target} itu BLANK.,{','.join(words)}\n"
+        table = self.campaign.root.with_suffix(f".{n}.csv")
+        table.write_text(COLUMNS + row, "utf-8")
+        return import_answers(self.campaign, table)
+
+    def look(self) -> dict[str, str]:
+        """Use what later commands use. Returns the text of the term of each item."""
+        self.campaign = open_campaign(self.campaign.root)
+        terms.outcome(self.campaign)
+        for text in {candidate.text for candidate in selection(self.campaign).candidates}:
+            assert terms.explain(self.campaign, text)
+        assert not any("cannot run" in step.state for step in read_status(self.campaign).steps)
+        if not self.campaign.round_names():
+            return {}
+        kept = read_terms(self.campaign)
+        return {item.id: kept[item.term].text for item in read_items(self.campaign)}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(12))
+def test_any_order_of_renames_merges_and_imports_works(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    course = Course(tmp_path / "c", gendered=seed % 2 == 1)
+    for _ in range(7):
+        if draw.random() < 0.5:
+            course.bring(draw.choice(TEXTS))
+        else:
+            action = draw.choice(["rename"] * 4 + ["merge"] * 2 + ["keep", "add", ""])
+            term, into = draw.choice([*TEXTS, *ITEMS]), draw.choice([*TEXTS, "aktor baru"])
+            if term != into:
+                course.edit(f"{term},{action},{into if action in ('rename', 'merge') else ''}")
+    course.bring(draw.choice(TEXTS))
+    assert len(course.look()) == course.rows
+    kept = [*read_terms(course.campaign).values()]
+    texts = [term.text for term in kept]
+    assert len({*texts}) == len({term.id for term in kept}) == len(kept)
+    others = Counter(name for term in kept for name in {*term.names} - {*texts})
+    assert max(others.values(), default=1) == 1  # every name is that of one term
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["Q1,rename,aktor", "aktor", "actor"],
+        ["Q1,rename,aktor", "actor", "aktor"],
+        ["actor", "Q1,rename,aktor", "aktor"],
+        ["actor", "actor,rename,aktor", "actor", "aktor"],
+    ],
+)
+def test_answers_under_the_old_and_the_new_name_are_about_one_term(
+    tmp_path: Path, steps: list[str]
+) -> None:
+    course = Course(tmp_path / "c")
+    for step in steps:
+        if "," in step:
+            course.edit(step)
+        else:
+            course.bring(step)
+            course.look()
+    assert {*course.look().values()} == {"aktor"}
+    for name in ("actor", "aktor", "Q1", "pelakon"):
+        stories = terms.explain(course.campaign, name)
+        assert "aktor" in {story["term"] for story in stories}
+        edits = [edit for story in stories for edit in story["edits"]]
+        assert edits
+        assert {(edit["line"], edit["action"], edit["into"]) for edit in edits} == {
+            (2, "rename", "aktor")
+        }
+
+
+def test_a_rename_to_a_term_that_answers_made_is_reported_until_it_is_corrected(
+    tmp_path: Path,
+) -> None:
+    course = Course(tmp_path / "c")
+    for text in ("actor", "aktor"):
+        course.bring(text)
+    course.edit("Q1,rename,aktor")
+    with pytest.warns(UserWarning, match="line 2: not applied: renames 'Q1' to 'aktor'"):
+        course.bring("aktor")
+    assert sorted({*course.look().values()}) == ["actor", "aktor"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it was reported
+        course.bring("actor")
+    (warning,) = read_status(course.campaign).warnings
+    assert "1-terms/edits.csv line 2: not applied" in warning
+    assert "choose another name, or use the action merge" in warning
+    (story,) = terms.explain(course.campaign, "Q1")
+    assert "another term already" in story["edits"][0]["not_applied"]
