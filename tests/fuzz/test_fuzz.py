@@ -1,0 +1,265 @@
+"""Damaged files of every kind that is read: no traceback, no hang, no flood of memory.
+
+Every input is made by a seed from a valid file of a small campaign. ``--fuzz N`` sets the number of
+inputs in all; a failure names the file that shows it.
+"""
+
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from types import FrameType
+from typing import Any, NamedTuple
+
+import pytest
+
+from curation.files import CurationError
+from curation.measures.counting import read_counts
+from curation.models.train.corpus import read_corpus
+from curation.models.train.reviews import read_reviews
+from curation.records import Event
+from support import arena, commands
+from support.mutate import PLACE, mutate
+
+SECONDS = 5  # an input that takes longer hangs
+MEMORY = 1 << 30  # bytes that reading an input may take
+OFTEN = 3  # functions get more inputs than commands: they are quick
+LONGEST = 3_000  # characters of a refusal
+
+ROUND = ("status", "rounds status", "rounds export v --to out")
+FOLD = ("status", "decisions split")
+COMMANDS: dict[str, Sequence[str]] = {
+    "c/campaign.toml": ("status",),
+    "c/1-terms/jobs.txt": ("terms select", "status"),
+    "c/1-terms/hobbies.csv": ("terms select", "status"),
+    "c/1-terms/edits.csv": ("terms select", "status"),
+    "c/1-terms/targets.jsonl": ("terms explain baker", "status"),
+    "c/1-terms/manifest.json": ("terms select", "status"),
+    "c/2-rounds/text.toml": ("rounds open validation --name v2 --platform files",),
+    "c/2-rounds/*/round.json": ROUND,
+    "c/2-rounds/*/tasks.jsonl": ROUND,
+    "c/2-rounds/*/asked.json": (*ROUND, "rounds top-up v"),
+    "c/2-rounds/*/texts.json": ROUND,
+    "c/2-rounds/*/answers.jsonl": ROUND,
+    "c/2-rounds/*/items.jsonl": FOLD,
+    "c/2-rounds/*/labels.jsonl": FOLD,
+    "c/2-rounds/*/flags.jsonl": ("rounds status v",),
+    "c/2-rounds/standing.jsonl": ("rounds status", "rounds exclude emma --reason x"),
+    "c/2-rounds/people.jsonl": ("status", "rounds status"),
+    "c/2-rounds/manifest.json": ("status", "rounds status"),
+    "c/2-rounds/*/raw/*.jsonl": ("status", "rounds status"),
+    "c/3-decisions/decisions.jsonl": ("status", "decisions agreement"),
+    "c/3-decisions/cats.jsonl": ("measures statistics", "scores compare"),
+    "c/3-decisions/agreement.json": ("scores compare", "decisions agreement"),
+    "c/3-decisions/split.json": ("status", "decisions split"),
+    "c/3-decisions/manifest.json": ("status",),
+    "c/4-measures/pitfalls.jsonl": ("measures pitfalls", "release build"),
+    "c/4-measures/manifest.json": ("status",),
+    "c/5-scores/tiny/default/run.json": ("scores compare", "status"),
+    "c/5-scores/tiny/default/scores.jsonl": ("scores compare",),
+    "c/7-release/manifest.json": ("status", "release build"),
+    "labels.csv": ("rounds import v {}", "status"),
+    "labels.jsonl": ("rounds import v {}", "status"),
+    "reviews.csv": ("rounds import r {}", "status", "rounds close r"),
+    "writers.csv": ("import answers {}", "status"),
+    "validators.csv": ("import answers {}", "status"),
+    "published.json": ("import stereoset {}", "status"),
+    "people.txt": ("rounds export r --to out --people {}",),
+    "dump.json": ("terms scan {}",),
+    "gold.json": ("scores predictions --gold {} --predictions predictions.json",),
+    "predictions.json": (
+        "scores predictions --gold gold.json --predictions {}",
+        "scores compare --gold gold.json --predictions x={}",
+    ),
+}
+"""Files below the arena, and the commands that read them."""
+UNLOCKED = ("labels", "writers", "validators", "published", "reviews.csv")
+"""Files of answers: whatever is in them, later commands must work."""
+
+
+def _reviews(path: Path) -> object:
+    return read_reviews([path])
+
+
+def _corpus(path: Path) -> object:
+    return read_corpus([path])
+
+
+FUNCTIONS: dict[str, Callable[[Path], object]] = {
+    "counts.tsv.gz": read_counts,
+    "counts.tsv": read_counts,
+    "reviews.jsonl": _reviews,
+    "reviews-2.csv": _reviews,
+    "articles.txt": _corpus,
+    "articles.jsonl": _corpus,
+}
+
+
+class Flaw(NamedTuple):
+    """What is wrong with how an input was treated."""
+
+    input: str
+    what: str
+
+
+@pytest.fixture(scope="module")
+def ring(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The arena. Copy it before changing anything."""
+    return arena.build(forked, tmp_path_factory.mktemp("arena"))
+
+
+@pytest.fixture(scope="module")
+def each(request: pytest.FixtureRequest) -> int:
+    """The number of inputs for each command."""
+    total: int = request.config.getoption("--fuzz")
+    return -(-total // (len(COMMANDS) + OFTEN * len(FUNCTIONS)))
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, *FUNCTIONS])
+def test_a_damaged_file_is_refused_or_read(
+    ring: Path, each: int, tmp_path: Path, name: str
+) -> None:
+    each *= OFTEN if name in FUNCTIONS else 1
+    flaws = _in_a_child(lambda tell: _try_all(ring, name, each, tmp_path, tell), each)
+    assert not flaws, "\n\n".join(f"{flaw.input}\n{flaw.what}" for flaw in flaws[:10])
+
+
+def _in_a_child(work: Callable[[Callable[[Flaw], None]], None], each: int) -> list[Flaw]:
+    """Do work in a fork that has little memory, and is killed if it hangs."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(reader)
+            limit = int(Path("/proc/self/statm").read_text().split()[0]) * 4096 + MEMORY
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            with os.fdopen(writer, "w") as out:
+                work(lambda flaw: print(json.dumps(flaw), file=out, flush=True))
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    os.close(writer)
+    signal.signal(signal.SIGALRM, _stop(child))
+    signal.alarm(60 + each * SECONDS)
+    with os.fdopen(reader) as lines:
+        flaws = [Flaw(*json.loads(line)) for line in lines]
+    signal.alarm(0)
+    _, status = os.waitpid(child, 0)
+    if status and not flaws:
+        flaws.append(Flaw("", f"the process ended with {os.waitstatus_to_exitcode(status)}"))
+    return flaws
+
+
+def _stop(child: int) -> Callable[[int, FrameType | None], None]:
+    return lambda *_: os.kill(child, signal.SIGKILL)
+
+
+class HangError(BaseException):
+    """An input took too long; not an Exception, so that nothing handles it."""
+
+
+def _hang(*_: object) -> None:
+    raise HangError
+
+
+def _try_all(ring: Path, name: str, each: int, tmp_path: Path, tell: Callable[[Flaw], None]) -> None:
+    signal.signal(signal.SIGALRM, _hang)
+    for number in range(each):
+        random = Random(f"{name} {number}")
+        copy = tmp_path / f"{number}"
+        shutil.copytree(ring, copy)
+        os.chdir(copy)
+        path = random.choice(sorted(Path().glob(name)))
+        before = path.read_bytes()
+        after = mutate(random, before, name)
+        path.write_bytes(after)
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        try:
+            flaw = _read(name, path, before, after)
+        except HangError:
+            flaw = f"more than {SECONDS} s:\n{traceback.format_exc()[-3000:]}"
+        except Exception:
+            flaw = traceback.format_exc()[-3000:]
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        os.chdir(tmp_path)
+        if flaw:
+            tell(Flaw(str(copy / path), flaw))
+        else:
+            shutil.rmtree(copy)
+
+
+def _read(name: str, path: Path, before: bytes, after: bytes) -> str:
+    """What is wrong with how a file is read; empty if nothing."""
+    if name in FUNCTIONS:
+        try:
+            FUNCTIONS[name](path)
+        except CurationError as error:
+            return _unclear(path, error.what, error.fix)
+        return ""
+    if "/raw/" in name:
+        Path("c/2-rounds/manifest.json").unlink()
+    for number, command in enumerate(COMMANDS[name]):
+        words = [word.replace("{}", str(path)) for word in command.split()]
+        own = [] if command.startswith("scores predictions") or "--gold" in words else ["-c", "c"]
+        ran = commands.run(*words, *own)
+        if flaw := _flawed(path, ran):
+            return f"$ curation {' '.join(words)}\n{flaw}"
+        locked = ran.code and (name.startswith(UNLOCKED) and number)
+        locked = locked or (ran.code and "/raw/" in name and _are_events(after))
+        if locked:
+            return f"$ curation {' '.join(words)}\nfails from now on: {ran.err}"
+    return ""
+
+
+def _flawed(path: Path, ran: commands.Ran) -> str:
+    if "Traceback" in ran.err or ran.code not in (0, 1):
+        return f"exit code {ran.code}: {ran.err[-3000:]}"
+    if ran.code == 0:
+        return ""
+    match = re.search(r"^error: (.*?)(?:\nfix: +(.*))?\Z", ran.err, re.DOTALL | re.MULTILINE)
+    return _unclear(path, match[1], match[2] or "") if match else f"no error: {ran.err!r}"
+
+
+def _unclear(path: Path, text: str, fix: str) -> str:
+    """What a refusal lacks: the file, a place in it, a fix."""
+    if STATE.search(text) and fix:
+        return ""
+    flat = "".join(text.split())
+    lacks = []
+    if path.name not in flat:
+        lacks.append("the file")
+    if not PLACE.search(text) and not WHOLE.search(text):
+        lacks.append("the place")
+    if not fix:
+        lacks.append("a fix")
+    if len(text) + len(fix) > LONGEST:
+        lacks.append("an end")
+    return f"lacks {' and '.join(lacks)}: {text[:500]!r}, fix: {fix[:200]!r}" if lacks else ""
+
+
+WHOLE = re.compile(
+    r"is empty|ends in the middle|cut off|UTF-16|at end of document|another version|no such file|"
+    r"not a StereoSet file|not predictions|not a table of|not a JSON object|contains no items|"
+    r"no (column|header|words|prediction|answers)|has (no|none)|(for|of) id \S|is not a list"
+)
+"""How a refusal says that it concerns the whole file, or a record by its id."""
+STATE = re.compile(r"too few people|waits for no answer|(item|term) has its|different reviews? of")
+"""Refusals that are not about a file: what was read does not suffice for the command."""
+
+
+def _are_events(data: bytes) -> bool:
+    """Whether each line is an event, and none is there twice."""
+    try:
+        ids = [Event.model_validate_json(line).id for line in data.splitlines() if line.strip()]
+    except ValueError:
+        return False
+    return len(set(ids)) == len(ids)
