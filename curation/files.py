@@ -23,16 +23,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 R = TypeVar("R", bound=Record)
+LONGEST = 1_000  # characters of an error that are shown: it may quote what is in a file
 CHUNK = 50_000  # lines to parse at once, to limit the memory for a large table
 
 
 class CurationError(Exception):
     """An error that the user can fix: ``what`` is wrong, and the ``fix``.
 
-    Python shows both in a traceback; ``str`` gives ``what`` alone.
+    Python shows both in a traceback; ``str`` gives ``what`` alone. Longer texts than ``LONGEST``
+    are cut off.
     """
 
     def __init__(self, what: str, fix: str = "") -> None:
+        what, fix = (t if len(t) <= LONGEST else f"{t[:LONGEST]} …" for t in (what, fix))
         super().__init__(what)
         self.what = what
         self.fix = fix

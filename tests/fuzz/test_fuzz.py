@@ -11,26 +11,33 @@ import resource
 import shutil
 import signal
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
+from threading import Thread
 from types import FrameType
 from typing import Any, NamedTuple
 
 import pytest
 
-from curation.files import CurationError
+from curation.files import LONGEST, CurationError, read_json
 from curation.measures.counting import read_counts
+from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
 from curation.records import Event
+from curation.terms.facts import FactRequest
+from curation.terms.query import query
+from curation.terms.wikidata import Service
 from support import arena, commands
 from support.mutate import PLACE, mutate
 
-SECONDS = 5  # an input that takes longer hangs
+SECONDS = 5  # an input hangs if it computes for longer,
+WAIT = 60  # or if it waits for longer
 MEMORY = 1 << 30  # bytes that reading an input may take
 OFTEN = 3  # functions get more inputs than commands: they are quick
-LONGEST = 3_000  # characters of a refusal
 
 ROUND = ("status", "rounds status", "rounds export v --to out")
 FOLD = ("status", "decisions split")
@@ -91,6 +98,60 @@ def _corpus(path: Path) -> object:
     return read_corpus([path])
 
 
+class _Replying(ThreadingHTTPServer):
+    """A server that answers every request with the same bytes."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(("127.0.0.1", 0), _Reply)
+        self.content = content
+
+
+class _Reply(BaseHTTPRequestHandler):
+    server: _Replying
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.server.content)))
+        self.end_headers()
+        self.wfile.write(self.server.content)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def _served(path: Path) -> Iterator[str]:
+    """The address of a server that says what is in a file."""
+    with _Replying(path.read_bytes()) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _facts(path: Path) -> object:
+    asks = [FactRequest("religion", ("P140",))]
+    with _served(path) as url:
+        how: dict[str, Any] = {"contact": "a@example.invalid", "pause": lambda seconds: None}
+        with Service(url, cache=path.with_name("cache"), **how) as service:
+            return query(service, asks, languages=["en"], own=["en"])
+
+
+def _echo(path: Path) -> object:
+    answer = read_json(path)
+    if not isinstance(answer, dict):
+        return None  # the connection refuses it
+    echoes = read_echoes(answer, count=1, max_tokens=1) or []
+    return [echo.spans("The cat sat", 0) for echo in echoes]
+
+
 FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "counts.tsv.gz": read_counts,
     "counts.tsv": read_counts,
@@ -98,6 +159,8 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "reviews-2.csv": _reviews,
     "articles.txt": _corpus,
     "articles.jsonl": _corpus,
+    "answer.json": _facts,
+    "echo.json": _echo,
 }
 
 
@@ -149,7 +212,7 @@ def _in_a_child(work: Callable[[Callable[[Flaw], None]], None], each: int) -> li
             os._exit(code)
     os.close(writer)
     signal.signal(signal.SIGALRM, _stop(child))
-    signal.alarm(60 + each * SECONDS)
+    signal.alarm(WAIT + each * SECONDS)
     with os.fdopen(reader) as lines:
         flaws = [Flaw(*json.loads(line)) for line in lines]
     signal.alarm(0)
@@ -171,25 +234,34 @@ def _hang(*_: object) -> None:
     raise HangError
 
 
-def _try_all(ring: Path, name: str, each: int, tmp_path: Path, tell: Callable[[Flaw], None]) -> None:
-    signal.signal(signal.SIGALRM, _hang)
+def _try_all(
+    ring: Path, name: str, each: int, tmp_path: Path, tell: Callable[[Flaw], None]
+) -> None:
+    for end in (signal.SIGALRM, signal.SIGPROF):
+        signal.signal(end, _hang)
     for number in range(each):
         random = Random(f"{name} {number}")
         copy = tmp_path / f"{number}"
-        shutil.copytree(ring, copy)
+        if name in COMMANDS:
+            shutil.copytree(ring, copy)
+        else:
+            copy.mkdir()
+            shutil.copyfile(ring / name, copy / name)
         os.chdir(copy)
         path = random.choice(sorted(Path().glob(name)))
         before = path.read_bytes()
         after = mutate(random, before, name)
         path.write_bytes(after)
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.setitimer(signal.ITIMER_REAL, WAIT)
         try:
             flaw = _read(name, path, before, after)
         except HangError:
             flaw = f"more than {SECONDS} s:\n{traceback.format_exc()[-3000:]}"
         except Exception:
             flaw = traceback.format_exc()[-3000:]
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
         os.chdir(tmp_path)
         if flaw:
             tell(Flaw(str(copy / path), flaw))
@@ -231,7 +303,7 @@ def _flawed(path: Path, ran: commands.Ran) -> str:
 
 def _unclear(path: Path, text: str, fix: str) -> str:
     """What a refusal lacks: the file, a place in it, a fix."""
-    if STATE.search(text) and fix:
+    if fix and (STATE.search(text) or SERVICE.search(text)):
         return ""
     flat = "".join(text.split())
     lacks = []
@@ -241,17 +313,20 @@ def _unclear(path: Path, text: str, fix: str) -> str:
         lacks.append("the place")
     if not fix:
         lacks.append("a fix")
-    if len(text) + len(fix) > LONGEST:
+    if len(text) > LONGEST + 100:
         lacks.append("an end")
     return f"lacks {' and '.join(lacks)}: {text[:500]!r}, fix: {fix[:200]!r}" if lacks else ""
 
 
 WHOLE = re.compile(
-    r"is empty|ends in the middle|cut off|UTF-16|at end of document|another version|no such file|"
-    r"not a StereoSet file|not predictions|not a table of|not a JSON object|contains no items|"
-    r"no (column|header|words|prediction|answers)|has (no|none)|(for|of) id \S|is not a list"
+    r"is empty|ends in the middle|cut off|UTF-16|at end of document|another version|"
+    r"no such file|not a StereoSet file|not predictions|not a table of|not a JSON object|"
+    r"no (column|header|words|prediction|answers)|has (no|none)|(for|of) id \S|is not a list|"
+    r"there is no|contains no items"
 )
 """How a refusal says that it concerns the whole file, or a record by its id."""
+SERVICE = re.compile(r"^(http://)?127\.0\.0\.1:\d+")
+"""How a refusal names a service whose answer cannot be read."""
 STATE = re.compile(r"too few people|waits for no answer|(item|term) has its|different reviews? of")
 """Refusals that are not about a file: what was read does not suffice for the command."""
 

@@ -1,4 +1,4 @@
-"""A small finished campaign, and one valid file of every kind that is read: what fuzzing damages."""
+"""A small finished campaign, and a valid file of every kind that is read: fuzzing damages them."""
 
 import json
 import shutil
@@ -73,7 +73,9 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
     (root / "people.txt").write_text("cora\ndirk\n# absent\ngwen\n", "utf-8")
     (root / "dump.json").write_text((example / "dump.json").read_text("utf-8"), "utf-8")
     _lines(root / "reviews.jsonl", [{"text": t, "label": n % 2} for n, t in enumerate(REVIEWS)])
-    desk.write_csv(root / "reviews-2.csv", [{"text": t, "stars": n + 1} for n, t in enumerate(REVIEWS)])
+    desk.write_csv(
+        root / "reviews-2.csv", [{"text": t, "stars": n + 1} for n, t in enumerate(REVIEWS)]
+    )
     counts = Counts("en", {"the": 3, "cat": 2}, 5, 2, 1, {"counting": COUNTING})
     for name in ("counts.tsv", "counts.tsv.gz"):
         write_counts(root / name, counts)

@@ -12,7 +12,20 @@ from typing import Any
 LONG = "x" * 300
 HUGE = "y" * 200_000
 TEXTS = (
-    *("", " ", "\t", LONG, HUGE, "\x00", "\u202eabc", "a\ud800b", "\r\n", "a\nb", "\ufeff", "é" * 80),
+    *(
+        "",
+        " ",
+        "\t",
+        LONG,
+        HUGE,
+        "\x00",
+        "\u202eabc",
+        "a\ud800b",
+        "\r\n",
+        "a\nb",
+        "\ufeff",
+        "é" * 80,
+    ),
     *("=1+1", "@x", "-1", "'=1", "../../x", "/", ".", "a/b", "null", "true", "NaN", "Infinity"),
     *("1e999", "-5", "5.0", "1_000", "٣", "9" * 20, "9" * 5_000, "0x10", "1e-400", "1,5"),
     *("2026-03-14 10:22:05.000000Z", "20260314T102205,000000Z", "0001-01-01T00:00:00+23:59"),
@@ -29,8 +42,9 @@ TOKENS = (
     *("0x10", "1_000", "2026-03-14", "inf", "nan", '"', "", "{}", "[]", "''", "tru"),
 )
 BYTES = (
-    *(b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\n", b"\n\n", b'"', b"'", b",", b";"),
-    *(b"{", b"}", b"[", b"]", b"\\", b"\xe2\x80\xae", b"\xed\xa0\x80", b"=", b"#", b"\x1a", b"\x1f\x8b"),
+    *(b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\n", b"\n\n", b'"', b"'", b","),
+    *(b";", b"{", b"}", b"[", b"]", b"\\", b"\xe2\x80\xae", b"\xed\xa0\x80", b"=", b"#", b"\x1a"),
+    b"\x1f\x8b",
 )  # fmt: skip
 
 
@@ -162,7 +176,9 @@ def _as_table(random: Random, data: bytes) -> bytes:
         row[cell] = random.choice(TEXTS)
     out = io.StringIO(newline="")
     delimiter = random.choice(",,,,;\t|")
-    csv.writer(out, delimiter=delimiter, lineterminator=random.choice(("\n", "\r\n"))).writerows(rows)
+    csv.writer(out, delimiter=delimiter, lineterminator=random.choice(("\n", "\r\n"))).writerows(
+        rows
+    )
     return out.getvalue().encode("utf-8", "surrogatepass")
 
 
@@ -194,5 +210,7 @@ STRUCTURES: dict[str, Callable[[Random, bytes], bytes]] = {
     ".csv": _as_table,
     ".toml": _as_settings,
 }
-PLACE = re.compile(r"(line|lines|row|rows|byte|column|field|position|item|record|cell) \S|\[\d+\]|, \w+[.:]")
+PLACE = re.compile(
+    r"(line|lines|row|rows|byte|column|field|position|item|record|cell) \S|\[\d+\]|, \w+[.:]"
+)
 """How a refusal names a place inside a file."""
