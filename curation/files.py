@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 R = TypeVar("R", bound=Record)
+LONGEST = 1_000  # characters of an error that are shown: it may quote what is in a file
 CHUNK = 50_000  # lines to parse at once, to limit the memory for a large table
 
 
@@ -32,11 +33,12 @@ class CurationError(Exception):
     """An error that the user can fix: ``what`` is wrong, and the ``fix``.
 
     Python shows both in a traceback; ``str`` gives ``what`` alone. Passwords and keys in addresses
-    are left out of both.
+    are left out of both, and what is beyond ``LONGEST`` characters.
     """
 
     def __init__(self, what: str, fix: str = "") -> None:
-        what, fix = hide_secrets(what), hide_secrets(fix)
+        texts = (hide_secrets(text) for text in (what, fix))
+        what, fix = (t if len(t) <= LONGEST else f"{t[:LONGEST]} …" for t in texts)
         super().__init__(what)
         self.what = what
         self.fix = fix

@@ -28,6 +28,10 @@ SEGMENT = re.compile(rb"\d{8}T\d{12}(-[0-9a-f]{12}\.jsonl)")
 Run = Callable[..., commands.Ran]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fuzz", type=int, default=2_000, metavar="N", help="damaged files to try")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     selection.mark(items)
 

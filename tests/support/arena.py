@@ -1,0 +1,151 @@
+"""A small finished campaign, and a valid file of every kind that is read: fuzzing damages them."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from curation.measures.counting import ALGORITHM as COUNTING
+from curation.measures.counting import Counts, write_counts
+from curation.stereoset import read_cats
+from support import desk, scored
+from support.desk import Desk
+
+JOBS = ("baker", "court jester", "lamplighter", "wheelwright")
+VALIDATORS = ("cora", "dirk", "emma", "fred", "gwen")
+DOMAIN = """
+[domains.hobby]
+words = ["hobbies.csv"]
+[domains.religion]
+properties = ["P140"]
+"""
+HOBBIES = "term,also,language,domain,family,note\nkite flyer,kiter;kite pilot,en,hobby,kites,\n"
+EDITS = "domain,term,action,into,family,note\nprofession,wheelwright,rename,wheel maker,,\n"
+REVIEWS = ("a fine plot", "a dull plot", "a warm end", "a cold end", "neither good nor bad")
+
+
+def build(forked: Any, root: Path) -> Path:
+    """The folder with the campaign ``c`` and the files beside it."""
+    made = Desk.make(forked, root / "c", JOBS)
+    with (made.root / "campaign.toml").open("a", encoding="utf-8") as file:
+        file.write(DOMAIN)
+    (made.root / "1-terms" / "hobbies.csv").write_text(HOBBIES, "utf-8")
+    (made.root / "1-terms" / "edits.csv").write_text(EDITS, "utf-8")
+    made.open("intrasentence", "w")
+    written = made.written("w", ["ann", "bob"])
+    made.say("rounds", "close", "w")
+    made.open("validation", "v")
+    golds = made.golds()
+    tasks = made.export("v")
+    rows = [
+        desk.label_row(task, who, golds, n) for n, task in enumerate(tasks) for who in VALIDATORS
+    ]
+    made.bring("v", rows[:-3])
+    made.say("rounds", "exclude", "fred", "--reason", "tired")
+    for command in ("decisions agreement", "measures statistics", "measures pitfalls"):
+        made.say(*command.split())
+    made.say("release", "build")
+    made.open("review", "r", "--term", "baker")
+    _beside(made, root, written, rows)
+    return root
+
+
+def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row]) -> None:
+    """The files that commands are given."""
+    desk.write_csv(root / "labels.csv", rows[-9:])
+    _lines(root / "labels.jsonl", rows[-9:])
+    desk.write_csv(root / "written.csv", written)
+    review = {"annotator": "ann", "consent": rows[0]["consent"], "decision": "drop"}
+    tasks = [task["task_id"] for task in made.export("r")]
+    desk.write_csv(root / "reviews.csv", [{"task_id": t, **review, "rename": ""} for t in tasks])
+    example = Path(__file__).parents[2] / "data" / "example"
+    for name in ("writers.csv", "validators.csv"):
+        lines = (example / name).read_text("utf-8-sig").splitlines(keepends=True)
+        (root / name).write_text("".join(lines[:9]), "utf-8")
+    shutil.copyfile(next((made.root / "7-release").glob("*/test.json")), root / "gold.json")
+    data = json.loads((root / "gold.json").read_text("utf-8"))["data"]
+    scores = {
+        kind: [{"id": s["id"], "score": -len(s["id"])} for i in items for s in i["sentences"]]
+        for kind, items in data.items()
+    }
+    (root / "predictions.json").write_text(json.dumps(scores), "utf-8")
+    (root / "published.json").write_text((example / "published.json").read_text("utf-8"), "utf-8")
+    (root / "people.txt").write_text("cora\ndirk\n# absent\ngwen\n", "utf-8")
+    (root / "dump.json").write_text((example / "dump.json").read_text("utf-8"), "utf-8")
+    _lines(root / "reviews.jsonl", [{"text": t, "label": n % 2} for n, t in enumerate(REVIEWS)])
+    desk.write_csv(
+        root / "reviews-2.csv", [{"text": t, "stars": n + 1} for n, t in enumerate(REVIEWS)]
+    )
+    counts = Counts("en", {"the": 3, "cat": 2}, 5, 2, 1, {"counting": COUNTING})
+    for name in ("counts.tsv", "counts.tsv.gz"):
+        write_counts(root / name, counts)
+    articles = "One day it rained.\nThen it was dry.\n\nA tram came.\nIt was late.\n"
+    (root / "articles.txt").write_text(articles * 3, "utf-8")
+    _lines(root / "articles.jsonl", [{"text": articles}, {"text": articles.upper()}])
+    cats = read_cats(root / "gold.json")
+    scored.put(made.root / "5-scores", "tiny", "default", lambda cat, gold: -len(gold), cats)
+    (root / "answer.json").write_text(json.dumps(_sparql()), "utf-8")
+    (root / "page.json").write_text(json.dumps(_page(rows)), "utf-8")
+    (root / "echo.json").write_text(json.dumps(_echo()), "utf-8")
+
+
+def _lines(path: Path, rows: list[Any]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+def _sparql() -> dict[str, Any]:
+    """Answers to each of the tool's queries, in one."""
+    base = "http://www.wikidata.org/entity/"
+
+    def row(item: str, key: str, value: str, **more: str) -> dict[str, Any]:
+        kind = "uri" if key in ("parent", "class") else "literal"
+        return {
+            "o": {"type": "uri", "value": base + item},
+            "k": {"type": "literal", "value": key},
+            "v": {"type": kind, "value": value, **more},
+            "n": {"type": "literal", "value": "7"},
+        }
+
+    rows = [
+        row("Q10", "label", "baker", **{"xml:lang": "en"}),
+        row("Q10", "parent", base + "Q11"),
+        row("Q10", "sitelinks", "12"),
+        row("Q11", "label", "artisan", **{"xml:lang": "en"}),
+    ]
+    return {"head": {"vars": ["o", "k", "v", "n"]}, "results": {"bindings": rows}}
+
+
+def _page(rows: list[desk.Row]) -> dict[str, Any]:
+    """A page of tasks with their annotations, as Label Studio sends it."""
+    tasks = []
+    for number, row in enumerate(rows[:6], 1):
+        result = [
+            {"from_name": name, "type": "choices", "value": {"choices": [row[name]]}}
+            for name in ("label_1", "label_2", "label_3")
+        ]
+        annotation = {
+            "id": number,
+            "completed_by": {"id": 7, "email": "a@example.invalid"},
+            "updated_by": 7,
+            "was_cancelled": False,
+            "lead_time": 30.5,
+            "created_at": "2026-03-02T09:00:00.123456Z",
+            "updated_at": f"2026-03-02T09:00:{number:02d}.123456Z",
+            "result": result,
+        }
+        task = {"id": number, "updated_at": annotation["updated_at"], "data": {}}
+        tasks.append({**task, "data": {"task_id": row["task_id"]}, "annotations": [annotation]})
+    return {"total": len(tasks), "tasks": tasks}
+
+
+def _echo() -> dict[str, Any]:
+    """What an endpoint says of a text and its tokens."""
+    tokens = ["The", " cat", " sat"]
+    logprobs = {
+        "tokens": tokens,
+        "token_logprobs": [None, -1.5, -2.5],
+        "text_offset": [0, 3, 7],
+        "top_logprobs": [None, {" cat": -1.5}, {" sat": -2.5}],
+    }
+    choice = {"index": 0, "text": "".join(tokens), "logprobs": logprobs, "finish_reason": "length"}
+    return {"id": "x", "model": "m", "choices": [choice], "usage": {"total_tokens": 3}}

@@ -1,0 +1,216 @@
+"""Damages valid files: the inputs of the fuzz test. The same seed gives the same input."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import PurePath
+from random import Random
+from typing import Any
+
+LONG = "x" * 300
+HUGE = "y" * 200_000
+TEXTS = (
+    *(
+        "",
+        " ",
+        "\t",
+        LONG,
+        HUGE,
+        "\x00",
+        "\u202eabc",
+        "a\ud800b",
+        "\r\n",
+        "a\nb",
+        "\ufeff",
+        "é" * 80,
+    ),
+    *("=1+1", "@x", "-1", "'=1", "../../x", "/", ".", "a/b", "null", "true", "NaN", "Infinity"),
+    *("1e999", "-5", "5.0", "1_000", "٣", "9" * 20, "9" * 5_000, "0x10", "1e-400", "1,5"),
+    *("2026-03-14 10:22:05.000000Z", "20260314T102205,000000Z", "0001-01-01T00:00:00+23:59"),
+    *("9999-12-31T23:59:59-23:59", "2026-02-30T00:00:00Z", "3/14/2026 10:22:05", "10:22", "2026"),
+    *("stereotype", "BLANK", "BLANK BLANK", "di-BLANK-kan", "t-unknown", "intrasentence"),
+)
+VALUES: tuple[Any, ...] = (
+    *(None, True, False, 0, 1, -1, -5, 5.0, 0.5, 1e308, -1e308, 10**20, -(10**20), 2**63, 10**400),
+    *([], {}, [[]], [None], {"": {}}, {"id": None}, [1, "2", {}], [{"id": "x"}]),
+)
+TOKENS = (
+    *("1e999", "-1e999", "NaN", "-Infinity", "9" * 5_000, "-" + "9" * 20, "1e-999", "[" * 100_000),
+    *('"\\ud800"', '"\\u0000"', "{" * 500, "[" * 500 + "]" * 500, "[" * 50_000 + "]" * 50_000),
+    *("0x10", "1_000", "2026-03-14", "inf", "nan", '"', "", "{}", "[]", "''", "tru"),
+)
+BYTES = (
+    *(b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\n", b"\n\n", b'"', b"'", b","),
+    *(b";", b"{", b"}", b"[", b"]", b"\\", b"\xe2\x80\xae", b"\xed\xa0\x80", b"=", b"#", b"\x1a"),
+    b"\x1f\x8b",
+)  # fmt: skip
+
+
+def mutate(random: Random, data: bytes, name: str) -> bytes:
+    """A damaged copy of a file; the ending of ``name`` says what its structure is."""
+    kind = PurePath(name.removesuffix(".gz")).suffix
+    way = STRUCTURES.get(kind, _as_bytes)
+    for _ in range(1 if random.random() < 0.8 else 2):
+        change = way if random.random() < 0.7 else _as_bytes
+        data = change(random, data)
+    return data
+
+
+def _as_bytes(random: Random, data: bytes) -> bytes:
+    start = random.randrange(len(data) + 1)
+    end = min(len(data), start + random.choice((1, 1, 2, 10, 200)))
+    way = random.randrange(8)
+    if way == 0:
+        return data[:start]
+    if way == 1:
+        return data[:start] + data[end:]
+    if way == 2:
+        return data[:start] + data[start:end] * random.choice((2, 50)) + data[end:]
+    if way == 3:
+        return data[:start] + bytes(random.randbytes(end - start)) + data[end:]
+    if way == 4:
+        return _swap(random, data)
+    if way == 5:
+        return _another_encoding(random, data)
+    text = random.choice((*BYTES, *(text.encode("utf-8", "surrogatepass") for text in TEXTS)))
+    return data[:start] + text + data[end if way == 6 else start :]
+
+
+def _swap(random: Random, data: bytes) -> bytes:
+    lines = data.split(b"\n")
+    one, other = random.randrange(len(lines)), random.randrange(len(lines))
+    lines[one], lines[other] = lines[other], lines[one]
+    return b"\n".join(lines)
+
+
+def _another_encoding(random: Random, data: bytes) -> bytes:
+    text = data.decode("utf-8", "replace")
+    names = ("utf-16", "utf-16-be", "utf-8-sig", "utf-7", "cp1252", "utf-32")
+    return text.encode(random.choice(names), "replace")
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every (container, key) of a JSON value."""
+    keys = range(len(value)) if isinstance(value, list) else list(value)
+    for key in keys:
+        yield value, key
+        if isinstance(value[key], list | dict):
+            yield from _places(value[key])
+
+
+def _as_json(random: Random, data: bytes) -> bytes:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return _as_bytes(random, data)
+    value, token = [value], None
+    holder, key = random.choice(list(_places(value)))
+    way = random.randrange(9)
+    if way == 0:
+        del holder[key]
+    elif way == 1:
+        holder[key] = [holder[key]]
+    elif way == 2:
+        holder[key] = {random.choice(("", "id", "a")): holder[key]}
+    elif way == 3:
+        holder[key] = str(holder[key])
+    elif way == 4 and isinstance(holder, dict):
+        holder[random.choice((key.upper(), key + "_x", "", LONG))] = holder.pop(key)
+    elif way == 5 and isinstance(holder, list):
+        holder.append(holder[key])
+    elif way == 6:
+        holder[key], token = "\x1ctoken\x1c", random.choice(TOKENS)
+    elif way == 7:
+        holder[key] = random.choice(VALUES)
+    else:
+        holder[key] = random.choice(TEXTS)
+    text = json.dumps(value[0] if value else None, ensure_ascii=random.random() < 0.5)
+    if token is not None:
+        text = text.replace(json.dumps("\x1ctoken\x1c"), token, 1)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _as_lines(random: Random, data: bytes) -> bytes:
+    lines = data.splitlines(keepends=True) or [b""]
+    number = random.randrange(len(lines))
+    way = random.randrange(8)
+    if way == 0:
+        del lines[number]
+    elif way == 1:
+        lines.insert(number, lines[number])
+    elif way == 2:
+        lines[number] = lines[number].rstrip(b"\n")
+    else:
+        lines[number] = _as_json(random, lines[number]) + b"\n"
+    return b"".join(lines)
+
+
+# --- tables and settings ------------------------------------------------------------------------
+
+
+def _as_table(random: Random, data: bytes) -> bytes:
+    rows = list(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
+    rows = [row for row in rows if row] or [[""]]
+    row = random.choice(rows)
+    cell, way = random.randrange(len(row)), random.randrange(12)
+    if way == 0:
+        rows[0][cell % len(rows[0])] = random.choice(TEXTS)
+    elif way == 1:
+        rows = [[*r[:cell], *r[cell + 1 :]] for r in rows]
+    elif way == 2:
+        rows[0].append(random.choice(rows[0]))
+    elif way == 3:
+        rows[0] += [f"c{n}" for n in range(random.choice((10, 5_000, 50_000)))]
+    elif way == 4:
+        row += [random.choice(TEXTS)] * random.choice((1, 3))
+    elif way == 5:
+        rows.insert(random.randrange(len(rows)), list(row))
+    elif way == 6:
+        del row[cell:]
+    else:
+        row[cell] = random.choice(TEXTS)
+    out = io.StringIO(newline="")
+    delimiter = random.choice(",,,,;\t|")
+    csv.writer(out, delimiter=delimiter, lineterminator=random.choice(("\n", "\r\n"))).writerows(
+        rows
+    )
+    return out.getvalue().encode("utf-8", "surrogatepass")
+
+
+def _as_settings(random: Random, data: bytes) -> bytes:
+    lines = data.decode("utf-8", "replace").split("\n")
+    number = random.choice([n for n, line in enumerate(lines) if "=" in line] or [0])
+    name, _, value = lines[number].partition("=")
+    way = random.randrange(7)
+    if way == 0:
+        lines[number] = f"{name.strip()}_x ={value}"
+    elif way == 1:
+        lines.insert(number, lines[number])
+    elif way == 2:
+        lines[number] = f"{name}= {random.choice(TOKENS)}"
+    elif way == 3:
+        lines[number] = f"{name}= {random.choice((*TOKENS, '-5', '5.5', '1e300', '9' * 20))}"
+    elif way == 4:
+        lines[number] = f"{name}= {json.dumps(random.choice(TEXTS))}"
+    elif way == 5:
+        lines[number] = f"{name}= [{value}, {random.choice(('1', '[]', '{}', value))}]"
+    else:
+        lines.insert(number, random.choice(("[a.b]", "[terms]", "[[rounds]]", "[domains.x]", "[")))
+    return "\n".join(lines).encode("utf-8", "surrogatepass")
+
+
+STRUCTURES: dict[str, Callable[[Random, bytes], bytes]] = {
+    ".json": _as_json,
+    ".jsonl": _as_lines,
+    ".csv": _as_table,
+    ".toml": _as_settings,
+}
+PLACE = re.compile(
+    r"(line|lines|row|rows|byte|column|field|position|item|record|cell) \S|\[\d+\]|, \w+[.:]"
+)
+"""How a refusal names a place inside a file."""
