@@ -13,7 +13,8 @@ import pytest
 from conftest import Run
 
 from curation.campaign import Campaign, open_campaign
-from curation.files import CurationError, beside, dump_json, open_plain, sweep, writing
+from curation.files import CurationError, beside, dump_json, open_plain, writing
+from curation.leftovers import sweep
 from curation.manifest import Results, run_step
 from curation.rounds.answers import archive
 from curation.run_folder import append_lines, cut_half_line, locked, set_aside

@@ -98,7 +98,7 @@ def test_an_ensemble_stays_known_by_its_cats_texts_and_members(scored: Path) -> 
     code, _, err = command("scores", "compare", "-c", scored, "--json", out)
     assert code == 0, err
     assert f"ensemble/{RULES} was fitted on 7 of these 11 CATs" in err
-    assert f"ensemble/{RULES}: the texts of 3 scores have changed" in err
+    assert f"ensemble/{RULES}: the texts of 3 scores changed since they were scored" in err
     assert f"ensemble/{RULES} was made of older scores of hates/default: fit" in err
     report = json.loads(out.read_text("utf-8"))
     # Five stand in the profile's table; of these the ensemble is no further model.

@@ -90,7 +90,7 @@ def test_an_ensemble_of_runs_of_older_cats_warns(scored: Path) -> None:
     code, _, err = command("scores", "ensemble", *MEMBERS, "-c", scored)
     assert code == 0, err
     assert "hates/default has no scores of 1 of 21 CATs" in err
-    assert "1 CATs are left out because a member lacks a score" in err
+    assert "1 CAT is left out because a member lacks a score" in err
 
 
 def test_scoring_that_has_hardly_begun_is_left_out(scored: Path) -> None:

@@ -18,7 +18,7 @@ def test_a_warning_names_the_line_that_called_curation(
     campaign.terms.mkdir()
     edits = campaign.terms / "edits.csv"
     edits.write_text("domain,term,action\nprofession,beekeper,drop\n", "utf-8")
-    with pytest.warns(UserWarning, match="line 2: no term 'beekeper'") as caught:
+    with pytest.warns(UserWarning, match="line 2: not applied: no term 'beekeper'") as caught:
         bring_up_to_date(campaign, "select")
     assert [Path(warning.filename) for warning in caught] == [Path(__file__)]
     assert capsys.readouterr() == ("", "")
