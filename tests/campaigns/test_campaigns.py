@@ -383,8 +383,19 @@ def test_a_hyphen_between_a_blank_and_an_affix_is_a_pitfall(
 
 
 def test_init_knows_that_affixes_are_joined_in_indonesian(forked: Any, tmp_path: Path) -> None:
-    assert forked("init", tmp_path / "c", "--yes", "--language", "id").code == 0
+    done = forked("init", tmp_path / "c", "--yes", "--language", "id")
+    assert done.code == 0
+    assert "; curation terms query, or " in done.out  # the paper's domains are in Wikidata
     assert "blank_alone = false" in (tmp_path / "c" / "campaign.toml").read_text("utf-8")
+
+
+def test_init_sends_nobody_to_wikidata_for_domains_without_properties(
+    forked: Any, tmp_path: Path
+) -> None:
+    done = forked("init", tmp_path / "c", "--yes", "--language", "ja", "--domains", "職業,趣味")
+    assert done.code == 0
+    assert "terms query" not in done.out
+    assert f"next: cd {tmp_path / 'c'}; name properties or words in [domains]" in done.out
 
 
 def test_lengths_are_measured_in_words_and_characters(team_of: Team) -> None:
@@ -518,6 +529,8 @@ def test_what_a_team_reads_on_the_way(team_of: Team) -> None:
     status = team_of.run("status").out
     assert "r: closed, 8 of 8 decided, 2 void" in status
     assert "v: closed, 16 of 16 decided" in status
+    names = [row["round"] for row in team_of.say("status")["rounds"]]
+    assert names == ["r", "w-intrasentence", "w-intersentence", "v"]  # as they were opened
     assert "next: curation scores models MODEL, and curation scores baselines" in status
     pitfalls = team_of.run("measures", "pitfalls").out
     lists = "no lists 'pronoun_female' and 'pronoun_male'"
