@@ -195,6 +195,15 @@ def test_review_makes_the_list_of_terms(team_of: Team) -> None:
         assert text in {match["term"] for match in explained}
 
 
+def test_a_term_is_found_as_people_type_it(team_of: Team) -> None:
+    typed, text = {
+        "id": ("Tukang-Kebun", "tukang kebun"),
+        "ar": ("خَبّـــاز", "خباز"),
+        "ja": ("ＤＪ", "DJ"),
+    }[team_of.language]
+    assert [match["term"] for match in team_of.say("terms", "explain", typed)] == [text]
+
+
 def test_the_note_of_a_rename_says_how_many_proposed_it(campaigns: dict[str, Team]) -> None:
     edits = campaigns["indonesian"].said["close review"]["edits"]
     (note,) = (edit["note"] for edit in edits if edit["action"] == "rename")

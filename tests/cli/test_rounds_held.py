@@ -69,7 +69,9 @@ def desk(forked: Any, opened: Path, tmp_path: Path) -> Held:
 def test_top_up_says_which_answers_of_the_next_tables_are_not_new(desk: Held) -> None:
     tables = desk.deal(*PEOPLE)
     first, second = tables["val-0"]
-    desk.bring("v", [{"task_id": first["task_id"], "annotator": "val-0"}], "skip.csv")
+    labels = {f"label_{n}": "" for n in (1, 2, 3)}
+    skip = {"task_id": first["task_id"], "annotator": "val-0", **labels}
+    desk.bring("v", [skip], "skip.csv")
     desk.answer("val-0", [second], seconds=1)
     done = desk.run("rounds", "top-up", "v")
     assert "asked for 1 more answer, on 1 task" in done.out
