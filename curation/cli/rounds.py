@@ -204,7 +204,10 @@ def top_up(
         tasks = amount(len(more), "task")
         console.say(f"{chosen.name}: asked for {amount(answers, 'more answer')}, on {tasks}")
     if waits:
-        console.say(f"next: curation rounds export {chosen.name}, for {amount(waits, 'answer')}")
+        old = f", {waits - answers} of them asked for before" if waits > answers > 0 else ""
+        console.say(
+            f"next: curation rounds export {chosen.name}, for {amount(waits, 'answer')}{old}"
+        )
 
 
 @app.command("close")

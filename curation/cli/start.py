@@ -67,7 +67,7 @@ def init(
             message = f"{first['input']!r} is not valid"
         key = next((str(k) for k in first["loc"] if k in HINTS), "domains")
         raise CurationError(f"{key}: {message}", HINTS[key]) from None
-    create_campaign(folder, settings)
+    campaign = create_campaign(folder, settings)
     console.say(f"Created {folder / 'campaign.toml'}. Please check its settings.")
     if not settings.rounds.blank_alone:
         console.note(
@@ -80,7 +80,7 @@ def init(
                 f"domain {name} needs a word list in {settings.campaign.language!r}: "
                 f"{folder / '1-terms' / domain.words[0]}; docs/terms.md describes its format"
             )
-    console.say(f"next: cd {folder}; curation terms query, or curation import answers FILE")
+    console.say(f"next: cd {folder}; {read_status(campaign).next}")
 
 
 def status(campaign: Where = Path(), as_json: Json = False) -> None:

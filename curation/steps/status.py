@@ -78,7 +78,7 @@ class Status(NamedTuple):
 
     Attributes:
         steps: the steps of the pipeline, in order.
-        rounds: the rounds, by name.
+        rounds: the rounds that were opened here, oldest first; then the others, by name.
         work: progress of the rounds that were opened here; empty if the items are out of date.
         scores: the score runs.
         warnings: lines of edits.csv that are not applied, domains without terms, and what to know
@@ -97,7 +97,8 @@ class Status(NamedTuple):
 def read_status(campaign: Campaign) -> Status:
     """Read the state of a campaign; changes nothing."""
     steps = {step.name: step_status(campaign, step) for step in STEPS}
-    names = sorted({*campaign.round_names(), *round_files.planned_rounds(campaign)})
+    planned = round_files.planned_rounds(campaign)
+    names = [*planned, *sorted({*campaign.round_names()} - {*planned})]
     work = _work(campaign, steps)
     scores = score_runs(campaign)
     return Status(
@@ -284,7 +285,15 @@ IMPORTS = "curation import answers FILE, or curation import stereoset FILE"
 
 
 def _next_before_answers(campaign: Campaign, steps: Mapping[str, StepStatus]) -> str:
-    wikidata = any(domain.properties for domain in campaign.settings.domains.values())
+    domains = campaign.settings.domains.values()
+    wikidata = any(domain.properties for domain in domains)
+    sources = wikidata or any(domain.words for domain in domains)
+    edits = campaign.terms / "edits.csv"
+    if not sources and not edits.exists() and not steps["select"].counts.get("kept"):
+        return (
+            "name properties or words in [domains] of campaign.toml, then run curation status "
+            f"again; or {IMPORTS}"
+        )
     if wikidata and not all(path.exists() for path in facts_files(campaign)):
         return f"curation terms query, or curation terms scan FILE; or {IMPORTS}"
     if steps["select"].state != UP_TO_DATE:

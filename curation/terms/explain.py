@@ -6,7 +6,7 @@ from typing import Any
 
 from curation.reasons import REASONS
 from curation.records import Entity, Item
-from curation.rules import same_text
+from curation.rules import same_text, spelling_key
 from curation.terms.candidates import Candidate
 from curation.terms.edits import Edit
 from curation.terms.facts import Facts, best, number
@@ -19,7 +19,9 @@ def named(
     """The candidates with this name.
 
     A name is a text, an older text, a Wikidata id or a term id. If no candidate has it, the labels
-    in other languages, the aliases and the other forms of Wikidata items are names too.
+    in other languages, the aliases and the other forms of Wikidata items are names too. If no item
+    has it either, spelling variants are names too (``spelling_key``): hyphens, vowel points of
+    Arabic and Hebrew, letters of full width.
 
     Args:
         selection: the selection.
@@ -37,7 +39,10 @@ def named(
     if exact:
         return exact
     items = {entity.id for entity in entities if wanted in map(same_text, _labels(entity))}
-    return [c for c in candidates if not items.isdisjoint(c.items)]
+    if items:
+        return [c for c in candidates if not items.isdisjoint(c.items)]
+    key = spelling_key(name)
+    return [c for c in candidates if key in map(spelling_key, (c.text, *c.names))]
 
 
 def _labels(entity: Entity) -> Iterable[str]:

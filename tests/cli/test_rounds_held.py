@@ -66,6 +66,19 @@ def desk(forked: Any, opened: Path, tmp_path: Path) -> Held:
     return Held(forked, Path(shutil.copytree(opened, tmp_path / "c")))
 
 
+def test_top_up_says_which_answers_of_the_next_tables_are_not_new(desk: Held) -> None:
+    tables = desk.deal(*PEOPLE)
+    first, second = tables["val-0"]
+    labels = {f"label_{n}": "" for n in (1, 2, 3)}
+    skip = {"task_id": first["task_id"], "annotator": "val-0", **labels}
+    desk.bring("v", [skip], "skip.csv")
+    desk.answer("val-0", [second], seconds=1)
+    done = desk.run("rounds", "top-up", "v")
+    assert "asked for 1 more answer, on 1 task" in done.out
+    # The skipped task still waits for the answer that was asked for at first.
+    assert "next: curation rounds export v, for 2 answers, 1 of them asked for before" in done.out
+
+
 def test_what_is_out_is_not_asked_for_and_not_dealt_again(desk: Held) -> None:
     assert desk.counts() == (10, 0, 10)
     assert desk.advice() == "v: 10 answers missing; curation rounds export v"

@@ -11,6 +11,7 @@ import pytest
 
 from curation import words
 from curation.campaign import Campaign, create_campaign, open_campaign
+from curation.measures import keywords
 from curation.settings import CampaignSettings, Settings, new_id
 from curation.steps.importing import import_stereoset
 from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
@@ -34,6 +35,7 @@ class Warned(Quiet):
 
 def forget() -> None:
     """Forget what was read from packages, as a new process would."""
+    keywords.wordfreq.cache_clear()
     words.frequencies.cache_clear()
     words._lemmatizer.cache_clear()
     words._lemma.cache_clear()

@@ -63,11 +63,9 @@ class Team(Desk):
         listed = self.out / "people.txt"
         listed.write_text("\n".join(people), "utf-8")
         to = self.out / f"{name}-{self.minute}"
-        self.say("rounds", "export", name, "--people", listed, "--to", to)
-        listed = to / f"{name}-who-gets-which.csv"
-        alone = [{"file": f"{name}.csv", "person": people[0]}]
-        dealt = read_csv(listed) if listed.exists() else alone
-        for table, who in ((share["file"], share["person"]) for share in dealt):
+        made = self.say("rounds", "export", name, "--people", listed, "--to", to)
+        for share in read_csv(Path(made["who_gets_which"])):
+            table, who = share["file"], share["person"]
             answered = []
             for n, task in enumerate(read_csv(to / table)):
                 row = {"task_id": task["task_id"], "annotator": who, "seconds": "40"}
