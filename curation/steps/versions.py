@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_bytes
+from curation.files import CurationError, digest, read_bytes, refuse_links
 from curation.leftovers import beside
 from curation.manifest import file_names, read_manifest
 from curation.steps.rounds.round_files import read_standing
@@ -68,12 +68,11 @@ def linked(campaign: Campaign) -> CurationError | None:
     """
     place = folder(campaign)
     inside = place.rglob("*") if place.is_dir() and not place.is_symlink() else ()
-    for path in (campaign.releases, place, *sorted(inside)):
-        if path.is_symlink():
-            return CurationError(
-                f"{path}: is a symbolic link; a release is never written through a link",
-                "remove the link; if the release must be on another disk, copy it there",
-            )
+    try:
+        for path in (place, *sorted(inside)):
+            refuse_links(path, below=campaign.root)
+    except CurationError as error:
+        return error
     for path in (campaign.releases, place):
         if path.exists() and not path.is_dir():
             return CurationError(f"{path}: is a file, not a folder", "move it away")
