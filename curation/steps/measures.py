@@ -273,11 +273,7 @@ def keywords(campaign: Campaign, results: Results, reporter: Reporter) -> dict[s
 
 # --- pitfalls -----------------------------------------------------------------------------------
 
-SPLITTERS = ("mecab-python3", "ipadic", "jieba")  # of texts without spaces between words
-PACKAGES = (
-    *("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz"),
-    *SPLITTERS,
-)
+PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
 
 
 def own_words(campaign: Campaign) -> Path:
