@@ -47,6 +47,8 @@ def read_settings(path: Path) -> FileSettings:
     """
     content = read_json(path)
     given = content.get("curation", {}) if isinstance(content, dict) else {}
+    if not isinstance(given, dict):
+        raise CurationError(f"{path}, curation: is not an object", "restore the file")
     try:
         return FileSettings.model_validate(given)
     except ValidationError as error:

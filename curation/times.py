@@ -45,6 +45,8 @@ _FORMS = (
     _pattern(r"(?P<day>\d\d?)\.(?P<month>\d\d?)\.(?P<year>\d{4})"),
 )
 _YEAR_LAST = _pattern(r"(?P<one>\d\d?)(?P<mark>[-/])(?P<two>\d\d?)(?P=mark)(?P<year>\d{4})")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?", re.ASCII)
+_SHORT_YEAR = re.compile(r"\d\d?([-/.])\d\d?\1\d\d(?!\d)", re.ASCII)
 _SPOKEN = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d?) (\d\d):(\d\d):(\d\d) ([A-Z]{3}) (\d{4})", re.ASCII
 )
@@ -116,8 +118,14 @@ def moment(text: str, order: Order | None = None) -> datetime:
             month, clock = _MONTHS.index(name) + 1, (int(hour), int(minute), int(second))
             local = datetime(int(year), month, int(day), *clock, tzinfo=UTC)
             return local + timedelta(hours=_ZONES[zone])
-    except (OverflowError, KeyError) as error:
+    except OverflowError as error:
         raise ValueError(f"it is not a time ({error})") from None
+    except KeyError as error:
+        raise ValueError(f"the time zone {error} is not known") from None
+    if _NUMBER.fullmatch(plain):
+        raise ValueError("it is a number; a spreadsheet shows times as numbers in some formats")
+    if _SHORT_YEAR.match(plain):
+        raise ValueError("its year has two digits")
     raise ValueError("it is not a time")
 
 

@@ -77,6 +77,22 @@ def test_what_is_not_a_time(text: str) -> None:
         read_time(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("46095.43", "it is a number; a spreadsheet"),
+        ("1773483725", "it is a number; a spreadsheet"),
+        ("14/3/26 10:22", "its year has two digits"),
+        ("14.3.26", "its year has two digits"),
+        ("Sat Mar 14 10:22:05 EST 2026", "the time zone 'EST' is not known"),
+        ("14 Mar 2026", "it is not a time"),
+    ],
+)
+def test_a_time_that_cannot_be_read_safely_says_why(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        read_time(text)
+
+
 def test_the_first_and_the_last_year() -> None:
     assert read_time("0001-01-01") == "0001-01-01T00:00:00.000Z"
     assert read_time("9999-12-31T23:59:59.999999Z") == "9999-12-31T23:59:59.999Z"

@@ -1,5 +1,6 @@
 """What users see: tables, progress, warnings, errors. Colour only on a terminal."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,19 +22,37 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from curation.addresses import hide_secrets
+from curation.checks.characters import DIRECTIONS
 from curation.files import dump_json
 
 # A pipe has no width of its own, so tables are not cut there.
 _PIPE = 160
-out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+out = Console(
+    highlight=False,
+    emoji=False,
+    soft_wrap=True,
+    width=None if sys.stdout.isatty() else _PIPE,
+)
+err = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
+# What a terminal obeys instead of showing it, apart from tabs and the ends of lines.
+_OBEYED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{''.join(DIRECTIONS)}]")
+
+
+def inert(text: str) -> str:
+    r"""A text whose control characters are shown as escapes: annotators may send any text.
+
+    >>> inert("a \x1b[2J baker")
+    'a \\x1b[2J baker'
+    """
+    return _OBEYED.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def say(text: str) -> None:
     """Print a line as it is, without markup."""
-    out.print(text, markup=False)
+    out.print(inert(text), markup=False)
 
 
 def say_json(content: Any) -> None:
@@ -43,24 +62,24 @@ def say_json(content: Any) -> None:
 
 def heading(text: str) -> None:
     """Print a heading."""
-    out.print(text, style="bold", markup=False)
+    out.print(inert(text), style="bold", markup=False)
 
 
 def note(text: str) -> None:
     """Print what is happening, on standard error."""
-    err.print(hide_secrets(text), style="dim", markup=False)
+    err.print(inert(hide_secrets(text)), style="dim", markup=False)
 
 
 def warn(text: str) -> None:
     """Print a warning on standard error."""
-    err.print(f"warning: {hide_secrets(text)}", style="yellow", markup=False)
+    err.print(f"warning: {inert(hide_secrets(text))}", style="yellow", markup=False)
 
 
 def fail(problem: str, fix: str = "") -> None:
     """Print an error on standard error: the problem, and its fix."""
-    err.print(f"error: {hide_secrets(problem)}", style="red", markup=False)
+    err.print(f"error: {inert(hide_secrets(problem))}", style="red", markup=False)
     if fix:
-        err.print(f"fix:   {hide_secrets(fix)}", markup=False)
+        err.print(f"fix:   {inert(hide_secrets(fix))}", markup=False)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -73,9 +92,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
             right.
     """
     grid = Table(
-        title=f"\n{title}",
+        title=Text(f"\n{inert(title)}", style="bold"),
         title_justify="left",
-        title_style="bold",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         padding=0,
@@ -83,17 +101,17 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> 
     )
     for index, column in enumerate(columns):
         words = any(isinstance(row[index], str) for row in rows)
-        grid.add_column(column, justify="left" if words else "right", overflow="fold")
+        grid.add_column(Text(inert(column)), justify="left" if words else "right", overflow="fold")
     for row in rows:
-        grid.add_row(*(show(cell) for cell in row))
+        grid.add_row(*(Text(inert(show(cell))) for cell in row))
     out.print(grid, soft_wrap=False)
 
 
 def show(cell: Any) -> str:
-    r"""A cell as text.
+    """A cell as text.
 
     >>> show(None), show(61.4836), show(True), show(12), show("[a]")
-    ('–', '61.48', 'yes', '12', '\\[a]')
+    ('–', '61.48', 'yes', '12', '[a]')
     >>> show((0.5, 0.75)), show((48.33, 100.0))
     ('0.50–0.75', '48.3–100.0')
     >>> show((-1.5, 2.0))
@@ -109,7 +127,7 @@ def show(cell: Any) -> str:
         digits = 2 if all(abs(part) <= 1 for part in cell) else 1
         between = " to " if min(cell) < 0 else "–"
         return between.join(f"{part:.{digits}f}" for part in cell)
-    return str(cell).replace("[", r"\[")
+    return str(cell)
 
 
 @contextmanager
@@ -168,7 +186,7 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
 def _progress(*amount: ProgressColumn) -> Progress:
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         *amount,
         TimeElapsedColumn(),

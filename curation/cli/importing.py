@@ -101,9 +101,8 @@ def _show(done: Import, *, as_json: bool) -> None:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)
     if done.rejected.total() > done.rows / 2:
         console.warn(
-            f"{amount(done.rejected.total(), 'answer was', 'answers were')} refused, more than "
-            "half of the file's "
-            f"{amount(done.rows, 'row')}; rejected.jsonl has the reason for each"
+            f"{amount(done.rejected.total(), 'answer was', 'answers were')} refused, and the file "
+            f"has {amount(done.rows, 'row')}; rejected.jsonl has the reason for each"
         )
     if line := describe_pitfalls(done.pitfalls, done.round, done.items):
         console.say(line)

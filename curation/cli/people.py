@@ -119,9 +119,9 @@ def _to_delete(change: Change) -> list[str]:
 
 def _show_version(change: Change, version: str, held: Held) -> None:
     """Say what a built version still holds, and what to do about it."""
-    parts = [f"{held.cats} CAT{'s' * (held.cats > 1)}"] if held.cats else []
+    parts = [amount(held.cats, "CAT")] if held.cats else []
     if held.labels:
-        parts.append(f"{held.labels} label{'s' * (held.labels > 1)} by {change.person}")
+        parts.append(f"{amount(held.labels, 'label')} by {change.person}")
     holds = ", ".join(parts) or f"items of {change.person}"
     if version in change.deleted:
         console.warn(

@@ -148,7 +148,7 @@ def status(
                 console.warn(f"{name}: {error.what}")
         console.out.clear()
         round_report.show_progress(opened, [round_files.read_round(opened, n) for n in names])
-        console.say(f"{now()}; shown again in {watch} seconds, press Ctrl-C to stop")
+        console.say(f"{now()}; shown again in {amount(watch, 'second')}, press Ctrl-C to stop")
         time.sleep(watch)
 
 

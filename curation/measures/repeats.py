@@ -14,6 +14,7 @@ from curation.checks.lists import in_small
 from curation.checks.surface import Finding
 from curation.records import GOLDS, KINDS, Cat
 from curation.rules import same_text
+from curation.wording import amount
 from curation.words import WORD
 
 Findings = Iterator[tuple[int, Finding]]
@@ -220,7 +221,9 @@ def uneven_terms(cats: Sequence[Cat]) -> Iterator[tuple[str, str, str, str]]:
         middle = median(by_target.values())
         for target, count in by_target.items():
             if not middle / FAR <= count <= middle * FAR:
-                detail = f"{target!r} has {count} CATs; the median of {domain!r} is {middle:g}"
+                detail = (
+                    f"{target!r} has {amount(count, 'CAT')}; the median of {domain!r} is {middle:g}"
+                )
                 yield domain, target, "terms_uneven", detail
 
 
@@ -230,7 +233,9 @@ def uneven_domains(cats: Sequence[Cat]) -> Iterator[tuple[str, str]]:
     for domain, count in counts.items():
         middle = median(counts.values())
         if not middle / FAR <= count <= middle * FAR:
-            detail = f"{domain!r} has {count} CATs; the median of the domains is {middle:g}"
+            detail = (
+                f"{domain!r} has {amount(count, 'CAT')}; the median of the domains is {middle:g}"
+            )
             yield "domains_uneven", detail
 
 

@@ -23,6 +23,7 @@ from curation.models.forward import BATCH_TOKENS, GPU_BATCH_TOKENS, free_memory,
 from curation.models.heads import REPORT
 from curation.models.loading import Loaded
 from curation.models.sentiments import THREE, Polarity, read_classes
+from curation.wording import amount
 
 SETTINGS = "train-sentiment.json"
 Encoded = Mapping[str, Sequence[int]]
@@ -79,8 +80,8 @@ class Classifier:
         if not self.truncated:
             return self.loaded.notices
         cut = (
-            f"{self.loaded.name}: {self.truncated} of {self.seen} texts have more than "
-            f"{self.window} tokens; their ends were not read"
+            f"{self.loaded.name}: the ends of texts with more than {self.window} tokens were not "
+            f"read: {self.truncated:,} of {amount(self.seen, 'text')}"
         )
         return [*self.loaded.notices, cut]
 

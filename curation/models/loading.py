@@ -17,6 +17,7 @@ from curation.models.families import chosen_family, family_of_body
 from curation.models.heads import TRAINERS, Head, class_of, missing_weights
 from curation.models.rules import Family
 from curation.models.safety import pickle_error, pickled_weights, without_hub_code
+from curation.wording import amount
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _PACKAGES = ("torch", "transformers", "tokenizers")
@@ -196,7 +197,8 @@ def load(
     model, report = _fetch(auto, name, source | options)
     if missing := missing_weights(model, report, head=head, fresh=bool(fresh)):
         raise CurationError(
-            f"{name}: has no trained weights for {missing[0]} ({len(missing)} weights missing)",
+            f"{name}: has no trained weights for {missing[0]} "
+            f"({amount(len(missing), 'weight')} missing)",
             "the model was saved without this head: name another model" + TRAINERS[head],
         )
     try:

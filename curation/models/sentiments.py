@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from curation.files import CurationError
+from curation.wording import amount
 
 Polarity = Literal["negative", "neutral", "positive"]
 TWO: tuple[Polarity, ...] = ("negative", "positive")
@@ -76,7 +77,9 @@ def read_classes(
     fix = f"give the meaning of its {len(own)} outputs: --labels negative,neutral,positive"
     if labels is not None and len(labels) != len(own):
         raise CurationError(
-            f"{name}: has {len(own)} classes, but {len(labels)} labels are given", fix
+            f"{name}: has {len(own)} classes, but "
+            f"{amount(len(labels), 'label is', 'labels are')} given",
+            fix,
         )
     names = own if labels is None else list(labels)
     classes = [polarity for label in names if (polarity := polarity_of(label))]

@@ -9,6 +9,7 @@ import pandas as pd
 from curation.records import KINDS, Annotation, Cat, SplitName
 from curation.release.markdown import inline
 from curation.stereoset import FileSettings, dataset
+from curation.wording import amount
 
 ALGORITHM = 4
 SPLITS: tuple[SplitName, ...] = ("dev", "test")
@@ -137,7 +138,7 @@ def readme(
         f"> {warning}",
         "",
         f"Context Association Tests in the style of StereoSet, language `{language}`: "
-        f"{len(cats)} CATs on {len({cat.term for cat in cats})} target terms.",
+        f"{amount(len(cats), 'CAT')} on {amount(len({cat.term for cat in cats}), 'target term')}.",
         "",
         "| domain | dev terms | test terms | "
         + " | ".join(f"{split} {kind}" for split in SPLITS for kind in KINDS)
@@ -149,7 +150,7 @@ def readme(
         cells += [str(tally[domain, kind, split]) for split in SPLITS for kind in KINDS]
         lines.append(f"| {inline(domain)} | {' | '.join(cells)} |")
     tiers = Counter(cat.tier for cat in cats)
-    strict = [f"{tiers[n]} CATs of tier {n}" for n in (3, 4, 5) if tiers[n]]
+    strict = [f"{amount(tiers[n], 'CAT')} of tier {n}" for n in (3, 4, 5) if tiers[n]]
     strict += [f"{tiers[None]} of unknown tier"] if tiers[None] else []
     lines += [
         "",
@@ -157,8 +158,9 @@ def readme(
         "",
         "- `dev.json`, `test.json`: StereoSet's format. The two files share no target term. There",
         "  is no training set: a test does not measure a model that was trained on similar texts.",
-        f"- `annotations.csv`: {len(annotations)} labels by "
-        f"{annotations['annotator'].nunique()} annotators under pseudonyms; `counted` says which",
+        f"- `annotations.csv`: {amount(len(annotations), 'label')} by "
+        f"{amount(annotations['annotator'].nunique(), 'annotator')} under pseudonyms; `counted` "
+        "says which",
         "  labels decided the gold label.",
         "- `SHA256SUMS`: check with `sha256sum -c SHA256SUMS`.",
         "",

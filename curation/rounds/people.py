@@ -11,6 +11,7 @@ from platformdirs import user_config_path
 
 from curation.files import CurationError, read_bytes
 from curation.leftovers import beside
+from curation.wording import amount
 
 KEY_BYTES = 32
 KEYS = "CURATION_KEYS"  # environment variable: the folder of the keys
@@ -59,7 +60,8 @@ def read_key(campaign_id: str) -> bytes:
     key = read_bytes(path)
     if len(key) != KEY_BYTES:
         raise CurationError(
-            f"{path}: the key has {len(key)} bytes, not {KEY_BYTES}", "copy the whole key again"
+            f"{path}: the key has {amount(len(key), 'byte')}, not {KEY_BYTES}",
+            "copy the whole key again",
         )
     return key
 

@@ -15,6 +15,7 @@ from curation.scores.runs import Run, scored
 from curation.scores.weights import Objective, objective_of, search
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, comparisons, results
+from curation.wording import amount
 
 MIXED = "mixed"  # the rule of a kind that the members score by different rules
 _PAIRS = ((0, 2), (1, 2), (0, 1))  # the three comparisons of a CAT, places in GOLDS
@@ -106,7 +107,7 @@ def fit(
     for run in members:
         if not any(scored(dev, run.scores)):
             raise CurationError(
-                f"{run.where}: has no scores for the {len(dev)} dev CATs",
+                f"{run.where}: has no scores for the {amount(len(dev), 'dev CAT')}",
                 "score this model on the dev CATs, too",
             )
     own = covered(dev, members)

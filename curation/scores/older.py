@@ -12,6 +12,7 @@ from curation.models.rules import profiles_of
 from curation.records import Cat
 from curation.scores.groups import ENSEMBLE
 from curation.scores.runs import Run
+from curation.wording import amount
 
 
 def cats_digest(cats: Sequence[Cat]) -> str:
@@ -110,7 +111,8 @@ def common(cats: Sequence[Cat], runs: Sequence[Run]) -> Common:
     left = [cat for cat in cats if cat.id not in gone]
     if cats and not left:
         raise CurationError(
-            f"the runs have none of these {len(cats)} CATs in common", "score the models again"
+            f"the runs have none of the benchmark's {amount(len(cats), 'CAT')} in common",
+            "score the models again",
         )
     some = {name: lacks for name, lacks in found.items() if lacks.cats}
     return Common(left, kept, some, [run.name for run in runs if run.name in most])

@@ -18,6 +18,7 @@ from curation.scores.latex import WIDE, bracket, escape, printed, ties_and_tier
 from curation.scores.printed import Printed, models, targets
 from curation.scores.runs import Run, board, scored
 from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results
+from curation.wording import amount
 
 Head = Literal["own", "trained", ""]  # a next-sentence head; "" if it is not known which
 
@@ -134,7 +135,8 @@ def beside(
         there = [run for run in printed_runs if any(scored(cats[split], run.scores))]
         for run in printed_runs:
             if run not in there:
-                skipped(f"{run.where}: has no scores for these {len(cats[split])} {split} CATs")
+                own = amount(len(cats[split]), f"{split} CAT")
+                skipped(f"{run.where}: has no scores for the {own}")
         if not there:
             continue
         run_board = board(cats[split], there, ties=ties)

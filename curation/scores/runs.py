@@ -16,6 +16,7 @@ from curation.scores.run_folder import REJECTED, check_about, read
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, judge
 from curation.stereoset import finite, not_a_score, read_predictions
+from curation.wording import amount
 
 PREDICTIONS = "predictions"  # the rule of a predictions file for which none is declared
 
@@ -358,7 +359,10 @@ def board(
         values = np.array([run.scores.get(name, np.nan) for name in ids]).reshape(-1, 3)
         has = ~np.isnan(values).any(axis=1)
         if not has.any():
-            skipped(f"{run.where}: left out, since it has no scores for these {len(cats)} CATs")
+            skipped(
+                f"{run.where}: left out, since it has no scores for the benchmark's "
+                f"{amount(len(cats), 'CAT')}"
+            )
             continue
         kept.append(run)
         won.append(np.full((3, len(cats)), np.nan))
@@ -367,7 +371,7 @@ def board(
         _check_declared(run, set(keys["kind"][~np.isnan(stereotype)]))
     if not kept:
         raise CurationError(
-            f"no model has scores for these {len(cats)} CATs",
+            f"no model has scores for the benchmark's {amount(len(cats), 'CAT')}",
             "score the models on this benchmark, or name the folder of its scores",
         )
     return Board(keys, tuple(kept), *np.stack(won, axis=1))

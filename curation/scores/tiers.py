@@ -25,7 +25,7 @@ def of_tier(cats: Sequence[Cat], tier: int | None) -> tuple[list[Cat], int]:
     unknown = sum(cat.tier is None for cat in cats)
     if not kept:
         raise CurationError(
-            f"none of the {len(cats)} CATs has tier {tier} or more"
+            f"no CAT of {len(cats):,} has tier {tier} or more"
             + (f"; the votes of {unknown} are not known" if unknown else ""),
             "give a lower --tier, or leave it out",
         )

@@ -9,6 +9,9 @@ from curation.rules import same_text
 from curation.steps.reporter import Reporter
 
 SHOWN = 5  # examples in a warning
+_FIX = (
+    "exclude one of the ids with «curation rounds exclude», and import its rows with the other id"
+)
 
 
 def warn_of_targets(
@@ -33,7 +36,9 @@ def warn_of_targets(
         )
 
 
-def warn_of_people(campaign: Campaign, named: Iterable[str], reporter: Reporter) -> None:
+def warn_of_people(
+    campaign: Campaign, named: Iterable[str], reporter: Reporter, *, fix: str = ""
+) -> None:
     """Warn of new annotators whose ids differ from another one only in case or spaces.
 
     Call it before the answers are archived.
@@ -42,6 +47,7 @@ def warn_of_people(campaign: Campaign, named: Iterable[str], reporter: Reporter)
         campaign: the campaign.
         named: the ids of the people in a table, as they are in it.
         reporter: where the warning goes.
+        fix: what to do if they are one person; by default, what to do about their answers.
     """
     from curation.rounds import people
 
@@ -54,8 +60,7 @@ def warn_of_people(campaign: Campaign, named: Iterable[str], reporter: Reporter)
     if groups:
         reporter.warn(
             f"annotators whose ids differ only in case or spaces: {_examples(groups)}. They count "
-            "as different people; if they are one person, exclude one of the ids with «curation "
-            "rounds exclude», and import its rows with the other id"
+            f"as different people; if they are one person, {fix or _FIX}"
         )
 
 

@@ -363,7 +363,7 @@ def test_a_run_of_other_cats_is_left_out_and_status_names_models(scored: Path) -
     put(scored / "5-scores", "elsewhere", "default", likes, CATS[12:])
     code, stdout, err = command("scores", "compare", "-c", scored)
     assert code == 0, err
-    assert "elsewhere/default: left out, since it has no scores for these 12 CATs" in err
+    assert "elsewhere/default: left out, since it has no scores for the benchmark's 12 CATs" in err
     assert "elsewhere" not in stdout
     (scored / "5-scores" / "hates" / "default" / "run.json").unlink()
     runs = json.loads(command("status", "-c", scored, "--json")[1])["scores"]

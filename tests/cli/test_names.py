@@ -84,6 +84,18 @@ def test_annotators_of_a_rounds_table_that_differ_only_in_case_are_said(desk: De
     assert "ids differ only in case or spaces: 'w1' and 'W1'." in done.err
 
 
+def test_people_of_an_export_that_differ_only_in_case_are_said(desk: Desk) -> None:
+    desk.open("review", "r", "--term", "baker")
+    people = desk.out / "people.txt"
+    people.write_text("w1\nW1\nw2\n", "utf-8")
+    done = desk.run("rounds", "export", "r", "--people", people, "--to", desk.out)
+    assert (done.code, done.err.count("ids differ only in case or spaces: 'w1' and 'W1'.")) == (
+        0,
+        1,
+    )
+    assert "use one id for both in" in done.err
+
+
 def test_a_domain_without_terms_is_warned_of(desk: Desk) -> None:
     says = "domain town has no term, so nobody is asked to write about it"
     for words in (

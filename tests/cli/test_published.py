@@ -196,7 +196,7 @@ def test_no_matching_printed_row_is_a_warning(gold: Path, tmp_path: Path) -> Non
     file = tmp_path / "p.json"
     file.write_bytes(dump_json({"intrasentence": [{"id": "x", "score": 1.0}]}))
     done = published("--gold", gold, "--predictions", f"gpt2={file}")
-    assert "has no scores for these 10 dev CATs" in " ".join(done.stderr.split())
+    assert "has no scores for the 10 dev CATs" in " ".join(done.stderr.split())
     assert "no printed row matches the model" in " ".join(done.stderr.split())
 
 

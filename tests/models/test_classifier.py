@@ -177,11 +177,11 @@ def test_a_long_text_loses_its_end_and_that_is_said(made: Make) -> None:
     found = classify(classifier, [LONG, "bread", f"{LONG} {LONG}"])
     assert classifier.truncated == 2
     assert classifier.notices == [
-        "classifier: 2 of 3 texts have more than 96 tokens; their ends were not read"
+        "classifier: the ends of texts with more than 96 tokens were not read: 2 of 3 texts"
     ]
     assert found[0] == found[2]  # they begin alike
     classify(classifier, ["bread"])
-    assert classifier.notices[0].startswith("classifier: 2 of 4 texts")  # said once, of all
+    assert classifier.notices[0].endswith(": 2 of 4 texts")  # said once, of all
     start = classifier.encode([LONG])[0]["input_ids"]
     assert list(start[:-1]) == classifier.loaded.tokenizer(LONG)["input_ids"][:95]
     assert len(start) == 96

@@ -132,7 +132,7 @@ def test_what_cannot_be_compared_is_named() -> None:
         board([], [A])
     with pytest.raises(CurationError, match="the run A/r is already in"):
         board(CATS, [A, run("A", p=(1, 2, 3))])
-    with pytest.raises(CurationError, match="no model has scores for these 3 CATs"):
+    with pytest.raises(CurationError, match="no model has scores for the benchmark's 3 CATs"):
         board(CATS, [Run("Z", "r", "", {"ps": 1.0}, where="here")])
 
 

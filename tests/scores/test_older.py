@@ -73,7 +73,7 @@ def test_a_run_whose_scoring_has_hardly_begun_is_left_out() -> None:
     assert [each.name for each in found.runs] == ["whole/r"]
     alone = common(CATS, [begun])  # there is nothing else to show
     assert (alone.cats, alone.left_out) == ([P, Q], [])
-    with pytest.raises(CurationError, match="none of these 3 CATs in common"):
+    with pytest.raises(CurationError, match="have none of the benchmark"):
         common([P, R, T], [of("a", P), of("b", R)])
 
 

@@ -386,7 +386,7 @@ def test_a_run_without_scores_of_a_split_is_reported() -> None:
     messages: list[str] = []
     other = cats_of("gender", "lady")
     assert pairs(GENDER, run("gpt2", other, BEST), skipped=messages.append) == []
-    assert messages == [": has no scores for these 10 dev CATs"]
+    assert messages == [": has no scores for the 10 dev CATs"]
 
 
 # --- files ----------------------------------------------------------------------------------------

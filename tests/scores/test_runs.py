@@ -191,7 +191,7 @@ def test_a_run_without_these_cats_is_left_out_with_a_message() -> None:
     laid = board([cat("p")], runs, skipped=messages.append)
     assert [run.name for run in laid.runs] == ["m/r"]
     assert (laid.meaningful.tolist(), laid.stereotype.tolist()) == ([[1.5]], [[1.0]])
-    assert messages == ["here: left out, since it has no scores for these 1 CATs"]
+    assert messages == ["here: left out, since it has no scores for the benchmark's 1 CAT"]
 
 
 def test_rules_are_those_of_the_run_or_else_of_the_folder() -> None:

@@ -19,7 +19,5 @@ def test_cats_of_a_tier_or_above() -> None:
 
 
 def test_no_cat_of_a_tier_is_an_error() -> None:
-    with pytest.raises(
-        CurationError, match="none of the 4 CATs has tier 6 or more; the votes of 1"
-    ):
+    with pytest.raises(CurationError, match="no CAT of 4 has tier 6 or more; the votes of 1"):
         of_tier(CATS, 6)

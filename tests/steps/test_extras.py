@@ -14,6 +14,7 @@ from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.measures import keywords
 from curation.settings import CampaignSettings, Settings, new_id
 from curation.steps.importing import import_stereoset
+from curation.steps.measures import word_packages
 from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
 from curation.steps.reporter import Quiet
 from curation.steps.status import OUT_OF_DATE, UP_TO_DATE, read_status
@@ -129,6 +130,12 @@ def test_results_stay_when_a_package_is_removed_until_their_input_changes(
     assert "pip install" in warning
     assert reports(campaign)["sentiment"]["not_checked"]
     assert reports(campaign)["keywords"] == before["keywords"]
+
+
+def test_splitters_of_other_languages_are_not_part_of_the_state(tmp_path: Path) -> None:
+    settings = Settings(campaign=CampaignSettings(id=new_id(), language="en"))
+    campaign = create_campaign(tmp_path / "c", settings)
+    assert not word_packages(campaign).keys() & {"jieba", "ipadic", "mecab-python3"}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from curation.files import CurationError
 from curation.models.train.articles import article_files, articles
 from curation.models.train.textfiles import described
+from curation.wording import amount
 
 Numbers = NDArray[np.int64]
 
@@ -185,7 +186,7 @@ def divide(
     count = corpus.articles
     if count < 4:
         raise CurationError(
-            f"the corpus has {count} different articles of at least two sentences",
+            f"the corpus has {amount(count, 'different article')} of at least two sentences",
             "add articles: at least four are needed, two to learn from and two held out",
         )
     drawn = np.random.default_rng([seed, 0]).permutation(count)

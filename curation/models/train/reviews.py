@@ -21,6 +21,7 @@ from curation.models.sentiments import TWO, Polarity, names_of
 from curation.models.train.corpus import Numbers, Texts
 from curation.models.train.review_files import Part, source
 from curation.models.train.textfiles import described
+from curation.wording import amount
 
 
 @dataclass(frozen=True)
@@ -147,9 +148,8 @@ def _check_classes(reviews: Reviews, part: Part) -> None:
     for name, count in reviews.counts(np.arange(len(reviews.numbers))).items():
         if count < (2 if shared else 1):
             of = "test set" if part == "test" else "corpus"
-            several = "review" if count == 1 else "reviews"
             raise CurationError(
-                f"the {of} has {count} different {several} of the class «{name}»", fix
+                f"the {of} has {amount(count, 'different review')} of the class «{name}»", fix
             )
 
 

@@ -9,6 +9,7 @@ from curation.rules import WORK, Caps, Work
 from curation.settings import RoundSettings
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.steps.rounds.round_status import RoundStatus
@@ -58,7 +59,10 @@ def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporte
     for name, cap in zip(NAMES, caps, strict=True):
         least = least_people(status.tasks, asked, alone[name])
         if cap and least > known:
-            text = f"{name}_{work} = {cap}: round {status.round.name} needs at least {least} people"
+            people_needed = amount(least, "person", "people")
+            text = (
+                f"{name}_{work} = {cap}: round {status.round.name} needs at least {people_needed}"
+            )
             if known:
                 reporter.warn(f"{text}, and the campaign knows {known}; find more, or raise it")
             else:

@@ -12,6 +12,7 @@ from curation.records import Answer, Dealing
 from curation.rounds.held import ERASED, Holding, holdings
 from curation.steps.rounds import round_files
 from curation.times import now
+from curation.wording import amount
 
 
 def ledger_file(campaign: Campaign, name: str) -> Path:
@@ -86,8 +87,9 @@ def describe(out: Iterable[Holding], named: Mapping[str, str] | None = None) -> 
     parts = []
     for each in out:
         who = "" if each.is_for_anybody else f"{(named or {}).get(each.holder, each.holder)}, "
-        answers = "1 answer" if each.answers == 1 else f"{each.answers} answers"
-        parts.append(f"{each.table} ({who}{answers}, since {each.since[:10]})")
+        parts.append(
+            f"{each.table} ({who}{amount(each.answers, 'answer')}, since {each.since[:10]})"
+        )
     return ", ".join(parts)
 
 

@@ -79,6 +79,8 @@ def export_round(
     fold_answers(campaign, reporter=reporter)
     status = round_status.read_status(campaign, round)
     named = _pseudonyms(campaign, _read_people(people)) if people else {}
+    fix = f"use one id for both in {people}, and export again"
+    warn_of_people(campaign, named.values(), reporter, fix=fix)
     lines = ledger.read_ledger(campaign, round.name)
     taken = ledger.recalls(campaign, status.tables, recall, named)
     if taken:

@@ -103,7 +103,8 @@ def score_predictions(
     """
     scores, unknown = check_predictions(every, list(read_predictions(path)), where=str(path))
     if unknown:
-        reporter.warn(f"{path}: {unknown} predictions have ids that are not in the gold file")
+        found = amount(unknown, "prediction has an id that is", "predictions have ids that are")
+        reporter.warn(f"{path}: {found} not in the gold file")
     table = comparisons(every if cats is None else cats, scores, ties=ties)
     result = results(table, model=model or path.stem.removeprefix("predictions_"))
     return {**result, "flags": flags_of(result), "tier": tier}
