@@ -60,6 +60,17 @@ def test_status_says_which_results_are_of_older_cats_and_how_to_score_again(scor
     assert models(scored)["ensemble"]["state"] == NOT_RECORDED
 
 
+@pytest.mark.parametrize("name", ["run.json", "results.json"])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"rules": "nsp", "of": 5, "model": "hates"}'])
+def test_status_shows_a_damaged_run_as_not_finished(scored: Path, name: str, content: str) -> None:
+    folder = scored / "5-scores" / "hates" / "default"
+    assert models(scored)["hates"]["again"] == "curation scores models hates"
+    (folder / name).write_text(content, "utf-8")
+    run = models(scored)["hates"]
+    assert run["again"] == "curation scores models hates"
+    assert run["state"] in (UNFINISHED, NOT_RECORDED)
+
+
 def test_models_of_older_cats_are_compared_on_common_cats(scored: Path, tmp_path: Path) -> None:
     later = [new(CATS[0]), new(CATS[1])]
     write_cats(scored, [*CATS, *later])
@@ -90,7 +101,7 @@ def test_an_ensemble_of_runs_of_older_cats_warns(scored: Path) -> None:
     code, _, err = command("scores", "ensemble", *MEMBERS, "-c", scored)
     assert code == 0, err
     assert "hates/default has no scores of 1 of 21 CATs" in err
-    assert "1 CATs are left out because a member lacks a score" in err
+    assert "1 CAT is left out because a member lacks a score" in err
 
 
 def test_scoring_that_has_hardly_begun_is_left_out(scored: Path) -> None:
