@@ -13,7 +13,9 @@ _NAMED = re.compile(r"(?<=://)[^\s/?#]*@")
 _BROKEN = re.compile(
     r"(?<=://)[^\s/?#:@\[\]]*:(?!\d*(?:[\s/?#'\"»,:;)]|$))(?:[^@\n]{0,99}@|[^\s/?#]*)"
 )
-_VALUE = re.compile(r"(?<=\S)((?:\?|&(?:amp;)?)[\w.~%\[\]-]+=)[^\s&#\"'<>»]+")
+_VALUE = re.compile(  # without the punctuation of the sentence behind it
+    r"(?<=\S)((?:\?|&(?:amp;)?)[\w.~%\[\]-]+=)[^\s&#\"'<>»]+?(?=[:,;.)]{0,3}(?:[\s&#\"'<>»]|$))"
+)
 _BARE = re.compile(r"(://[^\s?#\"'<>»]*\?)[^\s=&;#\"'<>»…]+(?=[\s#\"'<>»]|$)")
 _FRAGMENT = re.compile(r"(://[^\s#\"'<>»]*#)[^\s\"'<>»]*=[^\s\"'<>»]*")
 
@@ -27,6 +29,8 @@ def hide_secrets(text: str, *secrets: str) -> str:
 
     >>> hide_secrets("no answer from https://ann:pass@example.org/api?key=abc&page=2")
     'no answer from https://example.org/api?key=…&page=…'
+    >>> hide_secrets("https://example.org?key=abc: no answer")
+    'https://example.org?key=…: no answer'
     >>> hide_secrets("redirected to /login?token=abc#top")
     'redirected to /login?token=…#top'
     >>> hide_secrets("https://ann:pa/ss@example.org: no answer"), hide_secrets("http://[::1]:80/a")

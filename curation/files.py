@@ -299,9 +299,12 @@ def staging(path: Path, *, private: bool = False) -> Iterator[Any]:
         private: only its owner may read the file.
 
     Raises:
-        CurationError: the file is a link.
+        CurationError: the path is a link, a folder or a device.
     """
     refuse_links(path, below=path.parent)
+    if path.exists() and not path.is_file():  # otherwise /dev/null would be replaced by a file
+        kind = "a folder" if path.is_dir() else "a device or a pipe"
+        raise CurationError(f"{path}: is {kind}, not a file", "name a file")
     hidden = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

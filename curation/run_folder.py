@@ -7,6 +7,7 @@ it only while you hold the lock. The cache of classifications has no lock and is
 """
 
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,6 +84,23 @@ def write_json(path: Path, content: Any) -> None:
     """Write JSON; the file appears whole or not at all."""
     with writing(path) as file:
         file.write(dump_json(content))
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Raise OSError if torch or safetensors cannot write, which have exceptions of their own.
+
+    Args:
+        path: the file or folder that they write; it becomes ``filename``.
+    """
+    try:
+        yield
+    except Exception as error:
+        cause, number = error.__context__, re.search(r"\(os error (\d+)\)", str(error))
+        if isinstance(error, OSError) or not (number or isinstance(cause, OSError)):
+            raise
+        code = int(number[1]) if number else getattr(cause, "errno", 0)
+        raise OSError(code, os.strerror(code), str(path)) from None
 
 
 # --- lines --------------------------------------------------------------------------------------

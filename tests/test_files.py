@@ -253,6 +253,17 @@ def test_a_first_writing_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "a folder"), (os.mkfifo, "a pipe")])
+def test_only_files_are_replaced(tmp_path: Path, make: Any, kind: str) -> None:
+    place = tmp_path / "results.json"
+    make(place)
+    before = place.stat()
+    with pytest.raises(CurationError, match=rf"results\.json: is .*{kind}"), writing(place):
+        pass
+    assert (place.stat().st_ino, place.stat().st_mode) == (before.st_ino, before.st_mode)
+    assert list(tmp_path.iterdir()) == [place]
+
+
 def test_a_file_is_on_the_disk_before_it_takes_its_place_and_its_name_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

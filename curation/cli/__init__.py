@@ -6,9 +6,11 @@ when a command needs them, so that ``curation --help`` answers at once.
 
 import errno
 import io
+import os
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -111,6 +113,8 @@ def main() -> None:
                 f"{place}the disk is full; no file was left half written",
                 "free some space, then run the same command again",
             )
+        elif error.errno == errno.EACCES and _is_unreadable(error.filename):
+            console.fail(f"{place}may not be read", "give yourself permission to read it")
         elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             console.fail(
                 f"{place}no write permission", "get write permission, or use another folder"
@@ -125,6 +129,10 @@ def main() -> None:
     except Exception:
         _report_fault()
         sys.exit(1)
+
+
+def _is_unreadable(path: str | None) -> bool:
+    return path is not None and Path(path).exists() and not os.access(path, os.R_OK)
 
 
 def _report_fault() -> None:

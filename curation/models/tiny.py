@@ -10,6 +10,8 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
+from curation.run_folder import disk_errors
+
 _HF: Any = importlib.import_module("transformers")  # its types are not all there
 END, PAD, CLS, SEP, MASK, UNKNOWN = "<|end|>", "[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]"
 _HIDDEN = 0.15  # share of tokens that are masked in training
@@ -51,8 +53,9 @@ def make(
         end = tokenizer.eos_token_id
         encoded = [[end, *ids, end] for ids in encoded]
     _train(model, encoded, tokenizer, steps=steps)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    with disk_errors(folder):
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
     return folder
 
 

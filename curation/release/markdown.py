@@ -3,12 +3,12 @@
 import re
 import unicodedata
 
+from curation.checks.characters import DIRECTIONS
+
 _MARKS = re.compile(r"[\\`*\[\]<>|~$#!]|(?<![^\W_])_|_(?![^\W_])")
 _ENTITIES = {"<": "&lt;", ">": "&gt;"}
 _AMPERSAND = re.compile(r"&(?=#?\w+;)")
 _BEGINNING = re.compile(r"^(?:[-+=]|\d+(?=[.)](?:\s|$)))")
-_HIDDEN = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
-"""Characters that change the direction of the text around them."""
 
 
 def inline(text: str) -> str:
@@ -31,4 +31,4 @@ def _escaped_start(start: str) -> str:
 
 
 def _is_control(character: str) -> bool:
-    return unicodedata.category(character) == "Cc" or character in _HIDDEN
+    return unicodedata.category(character) == "Cc" or character in DIRECTIONS

@@ -1,6 +1,6 @@
 """The state of a campaign: its steps, rounds and score runs, and what to do next."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -165,18 +165,22 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
     if not paths:
         return []
     from curation.scores.older import again, cats_digest
+    from curation.scores.run_folder import check_about
 
     try:
         sha = cats_digest(read_records(cats, Cat)) if cats.exists() else ""
     except CurationError:  # it is damaged, and the step split will write it again
         sha = ""
-    abouts = {path: _object(path.with_name("run.json")) for path in paths}
-    models = {path: str(abouts[path].get("model") or path.parents[1].name) for path in paths}
+    abouts = {path: _object(path.with_name("run.json"), check_about) for path in paths}
+    models = {
+        p: str((about or {}).get("model") or p.parents[1].name) for p, about in abouts.items()
+    }
     by_name = {f"{models[path]}/{path.parent.name}": path for path in paths}
     runs = []
     for path in paths:
         refused = path.with_name("rejected.jsonl")
         state = _run_state(path, sha, abouts[path], by_name)
+        about = {"model": models[path], **(abouts[path] or {})}
         runs.append(
             ScoreRun(
                 model=models[path],
@@ -184,18 +188,20 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
                 scores=count_lines(path),
                 refused=count_lines(refused) if refused.exists() else 0,
                 state=state,
-                again="" if state == UP_TO_DATE else again({"model": models[path], **abouts[path]}),
+                again="" if state == UP_TO_DATE else again(about),
             )
         )
     return runs
 
 
-def _run_state(path: Path, sha: str, about: Mapping[str, Any], by_name: Mapping[str, Path]) -> str:
+def _run_state(
+    path: Path, sha: str, about: Mapping[str, Any] | None, by_name: Mapping[str, Path]
+) -> str:
     """Whether a run's results are of the CATs with this digest."""
     results = path.with_name("results.json")
-    if not results.exists():
+    kept = _object(results) if results.exists() else None
+    if kept is None or about is None:
         return UNFINISHED
-    kept = _object(results)
     of = kept.get("of")
     if not isinstance(of, Mapping):  # written by an earlier version
         return NOT_RECORDED
@@ -211,10 +217,16 @@ def _run_state(path: Path, sha: str, about: Mapping[str, Any], by_name: Mapping[
     return UP_TO_DATE
 
 
-def _object(path: Path) -> dict[str, Any]:
-    """The content of a JSON file; empty if it is missing or not an object."""
-    content = read_json(path) if path.exists() else {}
-    return content if isinstance(content, dict) else {}
+def _object(
+    path: Path, check: Callable[[Path, Any], None] = lambda path, content: None
+) -> dict[str, Any] | None:
+    """The content of a JSON file: {} if it is missing, None if it is damaged or not an object."""
+    try:
+        content = read_json(path) if path.exists() else {}
+        check(path, content)
+    except CurationError:
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def _release_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:

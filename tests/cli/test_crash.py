@@ -414,6 +414,15 @@ def test_a_file_that_may_not_be_read(
     assert not (root / "2-rounds").exists()
 
 
+def test_a_result_that_may_not_be_read(forked: Any, stages: list[Stage], public: Path) -> None:
+    root = Path(shutil.copytree(stages[-1].after, public / "campaign"))
+    items = sorted(root.glob("2-rounds/*/items.jsonl"))
+    assert {stat.S_IMODE(path.stat().st_mode) for path in items} == {0o600}
+    done = forked("status", "-c", root, before=drop_rights)  # as a colleague on the same machine
+    check_refused(done, items[0])
+    assert "may not be read" in done.err
+
+
 def test_results_into_a_closed_folder(forked: Any, stages: list[Stage], public: Path) -> None:
     gold = Path(shutil.copy(stages[-1].after / "7-release" / "0.1.0" / "test.json", public))
     folder = public / "closed"

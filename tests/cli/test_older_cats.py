@@ -60,6 +60,17 @@ def test_status_says_which_results_are_of_older_cats_and_how_to_score_again(scor
     assert models(scored)["ensemble"]["state"] == NOT_RECORDED
 
 
+@pytest.mark.parametrize("name", ["run.json", "results.json"])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"rules": "nsp", "of": 5, "model": "hates"}'])
+def test_status_shows_a_damaged_run_as_not_finished(scored: Path, name: str, content: str) -> None:
+    folder = scored / "5-scores" / "hates" / "default"
+    assert models(scored)["hates"]["again"] == "curation scores models hates"
+    (folder / name).write_text(content, "utf-8")
+    run = models(scored)["hates"]
+    assert run["again"] == "curation scores models hates"
+    assert run["state"] in (UNFINISHED, NOT_RECORDED)
+
+
 def test_models_of_older_cats_are_compared_on_common_cats(scored: Path, tmp_path: Path) -> None:
     later = [new(CATS[0]), new(CATS[1])]
     write_cats(scored, [*CATS, *later])

@@ -12,7 +12,7 @@ import torch
 from curation.files import CurationError, writing
 from curation.leftovers import sweep
 from curation.models.heads import REPORT
-from curation.run_folder import differences, locked, read_identity
+from curation.run_folder import differences, disk_errors, locked, read_identity
 
 CHECKPOINT = "checkpoint.pt"
 # What any training leaves if it failed or was killed before it wrote its settings.
@@ -89,7 +89,7 @@ def has_ended(
     if restart:
         for name in (*files.done, CHECKPOINT):
             (out / name).unlink(missing_ok=True)
-    if restart or not there:
+    if restart or there in ([], [files.settings]):  # so far, nothing was trained
         return False
     before = read_identity(out / files.settings)
     settings = {name: before["settings"].get(name, usual) for name, usual in defaults.items()}
@@ -108,7 +108,7 @@ def has_ended(
 
 def write_checkpoint(out: Path, state: dict[str, Any]) -> None:
     """Write a checkpoint. If that fails, the earlier one stays."""
-    with writing(out / CHECKPOINT) as file:
+    with writing(out / CHECKPOINT) as file, disk_errors(out / CHECKPOINT):
         torch.save(state, file)
 
 

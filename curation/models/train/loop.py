@@ -43,7 +43,7 @@ from curation.models.train.settings import (
     rate_at,
     warmup_steps,
 )
-from curation.run_folder import write_json
+from curation.run_folder import disk_errors, write_json
 from curation.times import now
 
 _CLIP = 1.0
@@ -379,7 +379,8 @@ class Trainer(ABC):
             "versions": versions(),
             "finished": now(),
         }
-        self._save_model()
+        with disk_errors(self.out):
+            self._save_model()
         write_json(self.out / REPORT, report)
         (self.out / CHECKPOINT).unlink(missing_ok=True)
         return report

@@ -1,11 +1,15 @@
 """What every training has in common, where neither of the two says it: rates, devices, folders."""
 
+import errno
+import io
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from filelock import FileLock
+from safetensors import SafetensorError
 
 from curation.files import CurationError
 from curation.models.tiny import make
@@ -14,6 +18,7 @@ from curation.models.train.folder import read_checkpoint
 from curation.models.train.reviews import Reviews, read_reviews
 from curation.models.train.sentiment import SentimentTrainer, train
 from curation.models.train.settings import SentimentSettings
+from curation.run_folder import disk_errors
 from support.reviews import ALL, write_reviews
 from support.strike import KilledError, kill_at
 
@@ -116,6 +121,27 @@ def test_half_a_checkpoint_is_an_error(tmp_path: Path) -> None:
     assert "--restart" in error.value.fix
 
 
+class Full(io.RawIOBase):
+    """A file on a full disk."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_the_same_error_for_every_library(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="model") as error, disk_errors(tmp_path / "model"):
+        torch.save({"weights": torch.zeros(100_000)}, io.BufferedWriter(Full()))
+    assert error.value.errno == errno.ENOSPC
+    with pytest.raises(OSError, match="model") as error, disk_errors(tmp_path / "model"):
+        raise SafetensorError("Error while serializing: I/O error: (os error 28)")
+    assert error.value.errno == errno.ENOSPC
+    with pytest.raises(ValueError, match="no disk"), disk_errors(tmp_path):
+        raise ValueError("no disk")
+
+
 # --- folders ------------------------------------------------------------------------------------
 
 
@@ -145,6 +171,15 @@ def test_what_a_training_of_another_sort_left_when_it_failed_is_no_hindrance(
         pytest.raises(CurationError, match="another training is running"),
     ):
         train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path)
+
+
+def test_a_training_that_was_refused_does_not_keep_its_settings(
+    bert: Path, small: Reviews, tmp_path: Path
+) -> None:
+    with pytest.raises(CurationError, match="of 4000 tokens are not allowed"):
+        train(SentimentSettings(model=str(bert), **{**SHORT, "length": 4000}), small, tmp_path)
+    report = train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path)
+    assert report["settings"]["length"] == SHORT["length"]
 
 
 def test_a_folder_of_others_keeps_its_hidden_files(
