@@ -166,3 +166,18 @@ def test_a_rename_to_a_term_that_answers_made_is_reported_until_it_is_corrected(
     assert "choose another name, or use the action merge" in warning
     (story,) = terms.explain(course.campaign, "Q1")
     assert "another term already" in story["edits"][0]["not_applied"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_terms_that_swap_their_texts_keep_their_ids(tmp_path: Path) -> None:
+    course = Course(tmp_path / "c")
+    course.bring("aktris")
+    before = {term.text: term.id for term in read_terms(course.campaign).values()}
+    course.edit("aktris,rename,guru")
+    course.edit("guru,rename,aktris")
+    for text in ("aktris", "guru"):
+        course.bring(text)
+        course.look()
+        after = {term.text: term.id for term in read_terms(course.campaign).values()}
+        assert after["aktris"] == before["guru"]
+        assert after["guru"] == before["aktris"]
