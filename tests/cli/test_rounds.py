@@ -279,7 +279,8 @@ def test_an_export_killed_between_its_tables_and_given_again(
         shown = {name: text for name, text in tables(to).items() if not name.startswith(".")}
         assert shown.items() <= tables(whole).items()
         done = desk.run(*words, "--to", to)
-        assert done.code == 0, done.err
+        # If it was killed at its very end, the tables are out already.
+        assert done.code == 0 or "waits for no answer that is not out already" in done.err
         assert tables(to) == tables(whole)
     assert tables(whole) == tables(Path(usual))
 

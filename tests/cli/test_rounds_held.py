@@ -163,6 +163,41 @@ def test_tables_of_an_earlier_version_are_not_overwritten(desk: Held) -> None:
     assert len(read_csv(desk.out / "v-001.csv")) == 2
 
 
+def test_many_holders_are_named_once_and_in_full_only_for_one_round(desk: Held) -> None:
+    tables = desk.deal(*(f"val-{n}" for n in range(10)))
+    said = desk.refused("rounds", "export", "v")
+    assert "v-005.csv" in said
+    assert "v-006.csv" not in said
+    assert " and 5 more\n" in said
+    assert "«curation rounds status v» lists all tables that are out" in said
+    assert desk.run("rounds", "status").out.count("v-0") < 8
+    one = desk.run("rounds", "status", "v").out
+    assert one.count("  out: v-0") == 10
+    (first, *_, last) = desk.status("v")["tables"]
+    assert (first["table"], first["answers"]) == ("v-001.csv", 1)
+    assert first["person"].startswith("p-")
+    assert last["since"] >= first["since"]
+    done = desk.run("rounds", "export", "v", "--recall", "val-3", "--to", desk.out)
+    assert "taken back: 1 answer\n" in done.out
+    assert len(tables) == 10
+
+
+def test_a_table_for_one_person_is_numbered(desk: Held) -> None:
+    path = desk.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").replace("of = 5", "of = 1").replace(
+        "needed = 3", "needed = 1"), "utf-8")  # fmt: skip
+    assert len(desk.deal("val-0")["val-0"]) == 2
+    assert [line.table for line in desk.records("v/dealt.jsonl", Dealing)] == ["v-001.csv"]
+
+
+def test_void_tasks_are_not_out(desk: Held) -> None:
+    desk.deal(*PEOPLE)
+    desk.say("rounds", "exclude", "ann", "--reason", "x")  # a writer
+    status = desk.status("v")
+    assert (status["void"], status["out"]) == (1, 5)
+    assert sum(table["answers"] for table in status["tables"]) == 5
+
+
 @pytest.mark.parametrize("dealt", [True, False])
 @pytest.mark.parametrize(
     "how", [("exclude", "--reason", "x"), ("withdraw",), ("withdraw", "--erase")]

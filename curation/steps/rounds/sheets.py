@@ -83,14 +83,15 @@ def export_round(
     taken = ledger.recalls(campaign, status.tables, recall, named)
     if taken:
         lines += taken
-        tables = ledger.read_holdings(campaign, lines, status.answers)
+        tables = ledger.read_holdings(campaign, lines, status.answers, status.void)
         status = status._replace(tables=tables)
     waiting = round_status.to_deal(status)
     if not waiting:
         if out := ledger.describe(status.tables, named):
             raise CurationError(
                 f"round {round.name} waits for no answer that is not out already: {out}",
-                "import what came back, or use --recall NAME to deal out a holder's tasks again",
+                "import what came back, or use --recall NAME to deal out a holder's tasks again; "
+                f"«curation rounds status {round.name}» lists all tables that are out",
             )
         raise CurationError(
             f"round {round.name} waits for no answer", "«curation rounds top-up» asks for more"
@@ -268,7 +269,8 @@ def _write(
     texts = [
         _table([{**data[task.id], "answers": n} for task, n in share]) for share in shares.values()
     ]
-    names, start = _names(round.name, {line.table for line in lines}, texts, to, reporter)
+    known, whole = {line.table for line in lines}, not named
+    names, start = _names(round.name, known, texts, to, reporter, whole=whole)
     exported = Exported(to / f"{round.name}-instructions.html", [], None, 0)
     with writing(exported.instructions) as file:
         language = campaign.settings.campaign.language
@@ -304,16 +306,23 @@ def _write(
 
 
 def _names(
-    round: str, dealt: Collection[str], texts: Sequence[str], to: Path, reporter: Reporter
+    round: str,
+    dealt: Collection[str],
+    texts: Sequence[str],
+    to: Path,
+    reporter: Reporter,
+    *,
+    whole: bool,
 ) -> tuple[list[str], int]:
     """File names for new tables, and the number of the first; no name that is taken.
 
+    If a first table is ``whole``, that is for anybody, its name has no number.
     A person's id is not used as a file name: it may contain anything, and files get around.
     """
     pattern = re.compile(re.escape(round) + r"(?:-(\d{3,}))?\.csv")
     numbers = [int(match[1] or 1) for name in dealt if (match := pattern.fullmatch(name))]
     first = start = max(numbers, default=0) + 1
-    names = [f"{round}.csv"] if first == 1 and len(texts) == 1 else _numbered(round, first, texts)
+    names = [f"{round}.csv"] if first == 1 and whole else _numbered(round, first, texts)
     strange = []
     while taken := [n for n, text in zip(names, texts, strict=True) if not _free(to / n, text)]:
         strange += taken
