@@ -190,6 +190,13 @@ def test_a_table_for_one_person_is_numbered(desk: Held) -> None:
     assert [line.table for line in desk.records("v/dealt.jsonl", Dealing)] == ["v-001.csv"]
 
 
+def test_one_address_in_capitals_and_in_small_letters_is_one_person(desk: Held) -> None:
+    said = desk.refused(
+        "rounds", "export", "v", "--people", desk.file("ann@x.invalid", "ben", "Ann@X.invalid")
+    )
+    assert "'Ann@X.invalid' is in it twice, as 'ann@x.invalid' and 'Ann@X.invalid'" in said
+
+
 def test_void_tasks_are_not_out(desk: Held) -> None:
     desk.deal(*PEOPLE)
     desk.say("rounds", "exclude", "ann", "--reason", "x")  # a writer

@@ -4,7 +4,7 @@ Call these functions only under the campaign's lock.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -78,7 +78,7 @@ def export_round(
     _check_open(campaign, round, "be exported")
     fold_answers(campaign, reporter=reporter)
     status = round_status.read_status(campaign, round)
-    named = _pseudonyms(campaign, _read_people(people)) if people else {}
+    named = _read_people(campaign, people) if people else {}
     lines = ledger.read_ledger(campaign, round.name)
     taken = ledger.recalls(campaign, status.tables, recall, named)
     if taken:
@@ -195,21 +195,21 @@ def _check_open(campaign: Campaign, round: Round, verb: str) -> None:
         )
 
 
-def _read_people(path: Path) -> list[str]:
-    lines = [line.strip() for line in read_text(path).splitlines()]
-    people = [line for line in lines if line and not line.startswith("#")]
-    twice = [person for person, times in Counter(people).items() if times > 1]
-    if twice:
-        raise CurationError(f"{path}: {twice[0]!r} is in it twice", "name each person once")
-    return people
-
-
-def _pseudonyms(campaign: Campaign, ids: Sequence[str]) -> dict[str, str]:
-    """The ids of people by pseudonym."""
+def _read_people(campaign: Campaign, path: Path) -> dict[str, str]:
+    """The ids of people by pseudonym, from a file with one id per line."""
     from curation.rounds import people
 
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
-    return {pseudonym(person): person for person in ids}
+    named: dict[str, str] = {}
+    for line in map(str.strip, read_text(path).splitlines()):
+        if not line or line.startswith("#"):
+            continue
+        person = pseudonym(line)
+        if person in named:
+            same = "" if named[person] == line else f", as {named[person]!r} and {line!r}"
+            raise CurationError(f"{path}: {line!r} is in it twice{same}", "name each person once")
+        named[person] = line
+    return named
 
 
 def _dealt(
