@@ -11,7 +11,7 @@ import pytest
 
 from curation.files import shipped
 from curation.records import Answer, Dealing
-from support.desk import Desk, Row, label_row, read_csv, told
+from support.desk import Desk, Row, label_row, read_csv, told, write_csv
 from support.strike import strike, times
 
 pytestmark = pytest.mark.long
@@ -188,6 +188,17 @@ def test_a_table_for_one_person_is_numbered(desk: Held) -> None:
         "needed = 3", "needed = 1"), "utf-8")  # fmt: skip
     assert len(desk.deal("val-0")["val-0"]) == 2
     assert [line.table for line in desk.records("v/dealt.jsonl", Dealing)] == ["v-001.csv"]
+
+
+def test_a_table_for_a_closed_round_is_told_how_to_open_it(desk: Held) -> None:
+    rows = desk.deal(*PEOPLE)["val-0"]
+    desk.say("rounds", "close", "v")
+    table = write_csv(desk.out / "late.csv", [label_row(r, "val-0", desk.golds(), 1) for r in rows])
+    command = ("rounds", "open", "validation", "--name", "v", "--platform", "files")
+    said = desk.refused("rounds", "import", "v", table)
+    assert f"round v is closed\nfix:   «curation {' '.join(command)}» opens it again" in said
+    desk.say(*command)
+    assert desk.say("rounds", "import", "v", table)["new"] == 2
 
 
 def test_one_address_in_capitals_and_in_small_letters_is_one_person(desk: Held) -> None:

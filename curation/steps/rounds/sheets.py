@@ -23,7 +23,7 @@ from curation.steps.rounds import ledger, round_files, round_status, shown
 from curation.steps.rounds.caps import caps_of
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.round_status import RoundStatus
-from curation.steps.rounds.running import NewAnswers, new_answers
+from curation.steps.rounds.running import NewAnswers, command_to_open, new_answers
 from curation.times import Order, now
 
 Share = list[tuple[Task, int]]
@@ -188,7 +188,12 @@ def read_answers(file: Path) -> list[dict[str, Any]]:
 
 
 def _check_open(campaign: Campaign, round: Round, verb: str) -> None:
-    if not open_platform(campaign, round).exchanges_tables or round.state != "open":
+    exchanges_tables = open_platform(campaign, round).exchanges_tables
+    if exchanges_tables and round.state == "closed":
+        raise CurationError(
+            f"round {round.name} is closed", f"«{command_to_open(round)}» opens it again"
+        )
+    if not exchanges_tables or round.state != "open":
         raise CurationError(
             f"round {round.name} runs on {round.platform} and is {round.state}",
             f"only an open round of platform files can {verb}",
