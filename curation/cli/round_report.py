@@ -1,6 +1,7 @@
 """What commands show of rounds: the table of their progress, and what came in."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from curation.campaign import Campaign
 from curation.cli import console
@@ -9,6 +10,7 @@ from curation.records import Round
 from curation.steps.rounds import ledger, round_status
 from curation.steps.rounds.check import describe_pitfalls
 from curation.steps.rounds.platform import open_platform
+from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.rounds.running import NewAnswers
 from curation.wording import amount
 
@@ -19,8 +21,14 @@ HEADS = (
 )
 
 
-def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
-    """Print the progress of rounds, and what each of them waits for."""
+def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool = False) -> None:
+    """Print the progress of rounds, and what each of them waits for.
+
+    Args:
+        campaign: the campaign.
+        rounds: the rounds.
+        tables: print all tables that are out, not only the oldest.
+    """
     currency = campaign.settings.rounds.currency
     statuses = [round_status.read_status(campaign, round) for round in rounds]
     progress = [round_status.progress_of(campaign, status) for status in statuses]
@@ -37,13 +45,27 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round]) -> None:
     for status, p in zip(statuses, progress, strict=True):
         console.say(f"{p.round}: {round_status.advice(status, p)}")
         if status.tables and status.round.state == "open":
-            more = f" and {len(status.tables) - SHOWN} more" if len(status.tables) > SHOWN else ""
-            console.say(f"  out: {ledger.describe(status.tables[:SHOWN])}{more}")
+            for shown in [[each] for each in status.tables] if tables else [status.tables]:
+                console.say(f"  out: {ledger.describe(shown)}")
         for flag, items in round_status.flagged(campaign, status.round).items():
             more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
             console.say(f"  flagged {flag} by two or more: {', '.join(items[:SHOWN])}{more}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when}")
+
+
+def as_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
+    """A round's progress, and the tables that are out, as plain data."""
+    tables = [
+        {
+            "table": each.table,
+            "person": None if each.is_for_anybody else each.holder,
+            "answers": each.answers,
+            "since": each.since,
+        }
+        for each in status.tables
+    ]
+    return {**round_status.progress_of(campaign, status)._asdict(), "tables": tables}
 
 
 def show_new_answers(

@@ -133,10 +133,10 @@ def status(
     running.refresh_status(opened, reporter=console)
     if as_json:
         statuses = [round_status.read_status(opened, each) for each in rounds]
-        console.say_json([round_status.progress_of(opened, each)._asdict() for each in statuses])
+        console.say_json([round_report.as_json(opened, each) for each in statuses])
         return
     if not watch:
-        round_report.show_progress(opened, rounds)
+        round_report.show_progress(opened, rounds, tables=round is not None)
         return
     while True:
         for name in names:

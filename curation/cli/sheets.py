@@ -9,6 +9,7 @@ from curation.campaign import open_campaign
 from curation.cli import console, round_report
 from curation.cli.options import FILE, Dates, Json, RoundArgument, Where
 from curation.steps.rounds import round_files, sheets
+from curation.wording import amount
 
 
 def export(
@@ -58,6 +59,8 @@ def export(
         summary = {"round": chosen.name, "files": list(map(str, files)), "who_gets_which": index}
         console.say_json({**summary, "recalled": exported.recalled})
         return
+    if exported.recalled:
+        console.say(f"taken back: {amount(exported.recalled, 'answer')}")
     rows = [[str(path), tasks] for path, tasks in exported.tables]
     console.table("Tables", ["file", "tasks"], rows)
     if exported.who_gets_which:

@@ -12,7 +12,7 @@ from curation.cli.options import Json, Where
 from curation.files import CurationError
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
 from curation.steps.pipeline import Step, bring_up_to_date, current, last_run
-from curation.steps.status import read_status
+from curation.steps.status import SHOWN, read_status
 from curation.words import AFFIXING, base
 
 if TYPE_CHECKING:
@@ -108,9 +108,11 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
     if state.scores:
         heads = ["model", "rule", "scores", "refused", "results"]
         console.table("Models", heads, [run[:-1] for run in state.scores])
-        for run in state.scores:
-            if run.again:
-                console.say(f"{run.model}/{run.rule} is {run.state}: {run.again}")
+        again = [run for run in state.scores if run.again]
+        for run in again[:SHOWN]:
+            console.say(f"{run.model}/{run.rule} is {run.state}: {run.again}")
+        if len(again) > SHOWN:
+            console.say(f"and {len(again) - SHOWN} more: see the column results")
     for warning in state.warnings:
         console.warn(warning)
     console.say(f"next: {state.next}")

@@ -123,7 +123,7 @@ def again(about: Mapping[str, Any]) -> str:
 
     Args:
         about: the content of its ``run.json``. It does not have the folder of a model, so the
-            command has the model's name.
+            command has the model's name, and FOLDER if the model was in one.
 
     >>> again({"model": "small", "family": "causal", "rules": {"intersentence": "nsp"}})
     'curation scores models small --rule nsp'
@@ -135,7 +135,8 @@ def again(about: Mapping[str, Any]) -> str:
         for option in ("objective", "ties", "seed"):
             words += [f"--{option}", str(about[option])] if option in about else []
         return shlex.join(words)
-    words += ["models", model]
+    local = str(about.get("revision") or "").startswith("sha256:")
+    words += ["models", f"{model}=FOLDER" if local else model]
     rules = dict(about.get("rules") or {})
     profiles = profiles_of(str(about.get("family", "")), rules)
     if len(set(rules.values())) == 1 and "default" not in profiles:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from curation.steps.rounds.round_status import RoundStatus
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
+SHOWN = 5  # lines of edits.csv, and runs to score again, that are named
 OLDER = "of older data"
 OLDER_CATS, OLDER_SCORES, UNFINISHED = "of older CATs", "of older scores", "not finished"
 NOT_RECORDED = "CATs not recorded"
@@ -117,7 +118,11 @@ def _term_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[
         read_edits(campaign)
         if steps["select"].state != UP_TO_DATE:
             return []
-        return [*edit_problems(campaign), *map(no_terms, domains_without_terms(campaign))]
+        problems = edit_problems(campaign)
+        if (more := len(problems) - SHOWN) > 0:
+            lines = amount(more, "more line")
+            problems[SHOWN:] = [f"{lines} of 1-terms/edits.csv not applied: curation terms select"]
+        return [*problems, *map(no_terms, domains_without_terms(campaign))]
     except CurationError as error:
         return [f"{error.what}; {error.fix}"]
 
@@ -278,7 +283,8 @@ def _next(
     if fold.state == UP_TO_DATE and fold.counts and not fold.counts["items"]:
         return f"there are no items yet; 2-rounds/*/rejected.jsonl says why. {IMPORTS}"
     missing = decided.counts.get("too_few_labels", 0)
-    if decided.state == UP_TO_DATE and not decided.counts["items_kept"]:
+    changed = any(step.state == OUT_OF_DATE for step in steps.values())
+    if decided.state == UP_TO_DATE and not decided.counts["items_kept"] and not changed:
         if not missing:
             return "no item was kept; curation decisions filter says why"
     elif any(step.state not in (UP_TO_DATE, OLDER) for step in steps.values()):

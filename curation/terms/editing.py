@@ -102,9 +102,11 @@ class Editor:
                 self._refuse(edit, "edit_conflict", problem)
             else:
                 self._act(edit, candidate, goal)
-        for edit, candidate, _ in fitting:
-            if edit.action == "rename":
-                self._make_one(edit, candidate)
+        renamed = [(edit, candidate) for edit, candidate, _ in fitting if edit.action == "rename"]
+        for edit, candidate in renamed:  # when all have ids, which are made of their texts before
+            self._rename(edit, candidate)
+        for edit, candidate in renamed:
+            self._make_one(edit, candidate)
 
     def _forget(self, edit: Edit) -> None:
         """Forget a line that is not applied: it contradicts no other line."""
@@ -234,15 +236,14 @@ class Editor:
             candidate.drop("edited", edit.note or "dropped")
             candidate.fixed = True
         elif edit.action == "rename":
-            self._rename(edit, candidate, nameless=nameless)
+            # Without a label, its text is only a placeholder.
+            text = edit.into if nameless else candidate.text
+            self.pool.keep(candidate, "edited")
+            candidate.id = candidate.id or self.pool.fresh_id(candidate, text)
         elif goal is not None:
             self._merge(edit, candidate, goal, nameless=nameless)
 
-    def _rename(self, edit: Edit, candidate: Candidate, *, nameless: bool) -> None:
-        # Without a label, its text is only a placeholder.
-        text = edit.into if nameless else candidate.text
-        self.pool.keep(candidate, "edited")
-        candidate.id = candidate.id or self.pool.fresh_id(candidate, text)
+    def _rename(self, edit: Edit, candidate: Candidate) -> None:
         if candidate.text != candidate.item:
             candidate.names.append(candidate.text)
         candidate.text = edit.into

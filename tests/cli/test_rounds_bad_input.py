@@ -50,7 +50,7 @@ OPEN = ("rounds", "open", "intrasentence", "--platform", "files")
         ),
         (("rounds", "export", "zz"), "no round 'zz' was opened here"),
         (("rounds", "export", "../w"), "no round '../w' was opened here"),
-        (("rounds", "export", "shut"), "round shut runs on files and is closed"),
+        (("rounds", "export", "shut"), "round shut is closed"),
         (("rounds", "top-up", "shut"), "round shut is closed"),
         (("rounds", "pull", "w"), "round w does not run on Label Studio"),
         (("rounds", "status", "zz"), "no round 'zz' was opened here"),

@@ -11,7 +11,7 @@ import pytest
 
 from curation.files import shipped
 from curation.records import Answer, Dealing
-from support.desk import Desk, Row, label_row, read_csv, told
+from support.desk import Desk, Row, label_row, read_csv, told, write_csv
 from support.strike import strike, times
 
 pytestmark = pytest.mark.long
@@ -174,6 +174,59 @@ def test_tables_of_an_earlier_version_are_not_overwritten(desk: Held) -> None:
     assert "v.csv: this file is there already" in done.err
     assert (desk.out / "v.csv").read_text("utf-8") == "somebody's answers\n"
     assert len(read_csv(desk.out / "v-001.csv")) == 2
+
+
+def test_many_holders_are_named_once_and_in_full_only_for_one_round(desk: Held) -> None:
+    tables = desk.deal(*(f"val-{n}" for n in range(10)))
+    said = desk.refused("rounds", "export", "v")
+    assert "v-005.csv" in said
+    assert "v-006.csv" not in said
+    assert " and 5 more\n" in said
+    assert "«curation rounds status v» lists all tables that are out" in said
+    assert desk.run("rounds", "status").out.count("v-0") < 8
+    one = desk.run("rounds", "status", "v").out
+    assert one.count("  out: v-0") == 10
+    (first, *_, last) = desk.status("v")["tables"]
+    assert (first["table"], first["answers"]) == ("v-001.csv", 1)
+    assert first["person"].startswith("p-")
+    assert last["since"] >= first["since"]
+    done = desk.run("rounds", "export", "v", "--recall", "val-3", "--to", desk.out)
+    assert "taken back: 1 answer\n" in done.out
+    assert len(tables) == 10
+
+
+def test_a_table_for_one_person_is_numbered(desk: Held) -> None:
+    path = desk.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").replace("of = 5", "of = 1").replace(
+        "needed = 3", "needed = 1"), "utf-8")  # fmt: skip
+    assert len(desk.deal("val-0")["val-0"]) == 2
+    assert [line.table for line in desk.records("v/dealt.jsonl", Dealing)] == ["v-001.csv"]
+
+
+def test_a_table_for_a_closed_round_is_told_how_to_open_it(desk: Held) -> None:
+    rows = desk.deal(*PEOPLE)["val-0"]
+    desk.say("rounds", "close", "v")
+    table = write_csv(desk.out / "late.csv", [label_row(r, "val-0", desk.golds(), 1) for r in rows])
+    command = ("rounds", "open", "validation", "--name", "v", "--platform", "files")
+    said = desk.refused("rounds", "import", "v", table)
+    assert f"round v is closed\nfix:   «curation {' '.join(command)}» opens it again" in said
+    desk.say(*command)
+    assert desk.say("rounds", "import", "v", table)["new"] == 2
+
+
+def test_one_address_in_capitals_and_in_small_letters_is_one_person(desk: Held) -> None:
+    said = desk.refused(
+        "rounds", "export", "v", "--people", desk.file("ann@x.invalid", "ben", "Ann@X.invalid")
+    )
+    assert "'Ann@X.invalid' is in it twice, as 'ann@x.invalid' and 'Ann@X.invalid'" in said
+
+
+def test_void_tasks_are_not_out(desk: Held) -> None:
+    desk.deal(*PEOPLE)
+    desk.say("rounds", "exclude", "ann", "--reason", "x")  # a writer
+    status = desk.status("v")
+    assert (status["void"], status["out"]) == (1, 5)
+    assert sum(table["answers"] for table in status["tables"]) == 5
 
 
 @pytest.mark.parametrize("dealt", [True, False])

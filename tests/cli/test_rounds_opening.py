@@ -54,8 +54,6 @@ def test_an_opening_with_options_killed_and_repeated(
         assert own.run(*command, before=strike(own.root, at=moment)).code == -signal.SIGKILL
         (plan,) = [p for p in own.rounds.glob("*/round.json") if p.parent.name != "w"] or [None]
         states.add(read_round(plan).state if plan else "nothing")
-        if plan and read_round(plan).state == "open" and "--name" not in command:
-            continue  # it was open already: the same command opens another
         again = own.run(*command)
         assert again.code == 0, again.err
         assert told(content, own.root) == wanted, moment
@@ -68,6 +66,20 @@ def half_open(desk: Desk, *command: str) -> None:
     path = desk.rounds / command[2] / "round.json"
     plan = read_round(path).model_copy(update={"state": "planned", "opened_at": None})
     path.write_text(plan.model_dump_json(), "utf-8")
+
+
+def test_the_same_opening_again_opens_no_second_round_before_work_has_begun(desk: Desk) -> None:
+    command = ("rounds", "open", "intrasentence", *FILES)
+    assert "round intrasentence-1 is open" in desk.run(*command).out
+    again = desk.run(*command)
+    assert again.out.startswith("round intrasentence-1 is open: 2 tasks")
+    assert "intrasentence-1 is open already with the same tasks, and has no answers" in again.err
+    assert "round intrasentence-2 is open" in desk.run(*command, "--term", "baker").out
+    desk.export("intrasentence-1")
+    assert "round intrasentence-3 is open" in desk.run(*command).out
+    assert "round validation-1 is open" in desk.run("rounds", "open", "validation", *FILES).out
+    said = desk.refused("rounds", "open", "validation", *FILES)
+    assert "every item has its labels or is in an open round (validation-1)" in said
 
 
 def test_another_command_is_given_the_one_that_goes_on(desk: Desk) -> None:

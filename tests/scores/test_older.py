@@ -95,6 +95,8 @@ def test_a_run_whose_scoring_has_hardly_begun_is_left_out() -> None:
         ({"family": "ensemble", "members": ["a b/r", "c/r"], "objective": "icat", "ties": "half",
           "seed": 2, "rules": {}},
          "ensemble 'a b/r' c/r --name m --objective icat --ties half --seed 2"),
+        ({"family": "causal", "revision": "sha256:1", "rules": {"intrasentence": "ll-acl"}},
+         "models m=FOLDER --rule ll-acl"),
         ({}, "models m"),
     ],
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Renames, merges and imports in any order: every later command works, and no answer is lost."""
 
+import contextlib
 import random
 import warnings
 from collections import Counter
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from curation.campaign import Campaign, create_campaign, open_campaign
-from curation.files import dump_line
+from curation.files import CurationError, dump_line
 from curation.records import Count, Entity
 from curation.settings import (
     CampaignSettings,
@@ -20,6 +21,7 @@ from curation.settings import (
 )
 from curation.steps import terms
 from curation.steps.importing import import_answers
+from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_items, read_terms, selection
 from curation.steps.status import read_status
 
@@ -166,3 +168,37 @@ def test_a_rename_to_a_term_that_answers_made_is_reported_until_it_is_corrected(
     assert "choose another name, or use the action merge" in warning
     (story,) = terms.explain(course.campaign, "Q1")
     assert "another term already" in story["edits"][0]["not_applied"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_terms_that_swap_their_texts_keep_their_ids(tmp_path: Path) -> None:
+    course = Course(tmp_path / "c")
+    course.bring("aktris")
+    before = {term.text: term.id for term in read_terms(course.campaign).values()}
+    course.edit("aktris,rename,guru")
+    course.edit("guru,rename,aktris")
+    for text in ("aktris", "guru"):
+        course.bring(text)
+        course.look()
+        after = {term.text: term.id for term in read_terms(course.campaign).values()}
+        assert after["aktris"] == before["guru"]
+        assert after["guru"] == before["aktris"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_status_names_the_first_lines_that_are_not_applied_and_asks_for_a_run_after_an_edit(
+    tmp_path: Path,
+) -> None:
+    course = Course(tmp_path / "c")
+    for n in range(8):
+        course.edit(f"nobody {n},drop,")
+    course.bring("guru")
+    with contextlib.suppress(CurationError), course.campaign.lock():
+        bring_up_to_date(course.campaign)  # no item is kept, so nothing can be released
+    status = read_status(course.campaign)
+    assert status.next.startswith("more labels for 1 item")
+    *shown, more = status.warnings
+    assert [f"line {n}: " in warning for n, warning in enumerate(shown, 2)] == [True] * 5
+    assert more == "3 more lines of 1-terms/edits.csv not applied: curation terms select"
+    course.edit("guru,rename,dosen")
+    assert read_status(open_campaign(course.campaign.root)).next == "curation run"

@@ -14,6 +14,8 @@ from curation.steps.rounds import round_files
 from curation.times import now
 from curation.wording import amount
 
+SHOWN = 5  # tables named in a line
+
 
 def ledger_file(campaign: Campaign, name: str) -> Path:
     """The file that lists the tables of a round."""
@@ -33,15 +35,29 @@ def write_ledger(campaign: Campaign, name: str, lines: Iterable[Dealing]) -> Non
 
 
 def read_holdings(
-    campaign: Campaign, lines: Sequence[Dealing], answers: Sequence[Answer]
+    campaign: Campaign,
+    lines: Sequence[Dealing],
+    answers: Sequence[Answer],
+    void: Collection[str] = (),
 ) -> list[Holding]:
-    """The tables that are out, by the ledger and the answers that are here."""
+    """The tables that are out, by the ledger and the answers that are here.
+
+    Args:
+        campaign: the campaign.
+        lines: the round's ledger.
+        answers: what became of each answer to the round's tasks.
+        void: ids of tasks that no answer can serve any more; they are left out.
+    """
     from curation.rounds import standing
 
     if not lines:
         return []
     out = standing.out(round_files.read_standing(campaign))
-    return [each for each in holdings(lines, answers, out=out) if each.tasks]
+    live = (
+        each._replace(tasks={task: n for task, n in each.tasks.items() if task not in void})
+        for each in holdings(lines, answers, out=out)
+    )
+    return [each for each in live if each.tasks]
 
 
 def recalls(
@@ -82,15 +98,14 @@ def recalls(
     return list(lines.values())
 
 
-def describe(out: Iterable[Holding], named: Mapping[str, str] | None = None) -> str:
-    """Which tables are out, to whom, since when, in one line; empty if there are none."""
+def describe(out: Sequence[Holding], named: Mapping[str, str] | None = None) -> str:
+    """Which tables are out, to whom, since when: the oldest in one line; empty if none is."""
     parts = []
-    for each in out:
+    for each in out[:SHOWN]:
         who = "" if each.is_for_anybody else f"{(named or {}).get(each.holder, each.holder)}, "
-        parts.append(
-            f"{each.table} ({who}{amount(each.answers, 'answer')}, since {each.since[:10]})"
-        )
-    return ", ".join(parts)
+        answers = amount(each.answers, "answer")
+        parts.append(f"{each.table} ({who}{answers}, since {each.since[:10]})")
+    return ", ".join(parts) + (f" and {len(out) - SHOWN} more" if len(out) > SHOWN else "")
 
 
 def forget(campaign: Campaign, person: str, erased: Collection[str]) -> None:

@@ -214,8 +214,11 @@ def _validation(
         and _is_undecided(votes[item.id], decisions)
     ]
     if not chosen:
+        rounds = round_files.map_rounds(campaign)
+        running = [r.name for r in rounds if r.kind == "validation" and r.state != "closed"]
         raise CurationError(
-            "every item has its labels or is in an open round",
+            "every item has its labels or is in an open round"
+            + (f" ({', '.join(running)})" if running else ""),
             "open a round of writing first; use --name ROUND to open a closed round again",
         )
     if decisions.rounds and name not in decisions.rounds:

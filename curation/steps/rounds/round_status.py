@@ -30,7 +30,7 @@ class RoundStatus(NamedTuple):
             than validation.
         void: the tasks that no answer can serve any more.
         lack: by task id, how many valid answers it still lacks.
-        tables: the tables that are out, oldest first.
+        tables: the tables that are out, oldest first; without void tasks.
         exchanges_tables: whether tasks are exported and answers imported as tables.
     """
 
@@ -72,7 +72,7 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
         round, tasks, answers, votes=votes, needed=settings.needed, of=settings.of, void=void
     )
     asked = round_files.read_asked(campaign, round.name, tasks)
-    out = ledger.read_holdings(campaign, ledger.read_ledger(campaign, round.name), answers)
+    out = ledger.read_holdings(campaign, ledger.read_ledger(campaign, round.name), answers, void)
     exchanges = open_platform(campaign, round).exchanges_tables
     return RoundStatus(round, tasks, answers, asked, votes, void, lack, out, exchanges)
 
@@ -153,8 +153,8 @@ def advice(status: RoundStatus, progress: "Progress") -> str:
 
 
 def _tables(status: RoundStatus) -> str:
-    """How many tables are out, and since when; only those with tasks that are not void."""
-    tables = [each for each in status.tables if each.tasks.keys() - status.void]
+    """How many tables are out, and since when."""
+    tables = status.tables
     since = f"since {tables[0].since[:10]}"
     if len(tables) == 1:
         return f"{tables[0].table}, {since}"

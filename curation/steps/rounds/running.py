@@ -85,8 +85,14 @@ def open_round(
         check_address(url)
     warn_of_earlier_names(campaign, reporter=reporter)
     taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
-    is_named = bool(name)
-    name = name or fresh_name(campaign, kind, taken)
+    is_named, chosen = bool(name), {"domains": domains, "terms": terms, "of": of}
+    begun = None if is_named else _begun(campaign, known, on, url, chosen)
+    if begun:
+        reporter.note(
+            f"round {begun} is open already with the same tasks, and has no answers; to open "
+            "another round beside it, give a new --name"
+        )
+    name = name or begun or fresh_name(campaign, kind, taken)
     round_files.check_name(name)
     if (campaign.rounds / name / "round.json").exists():
         round = round_files.read_round(campaign, name)
@@ -95,7 +101,6 @@ def open_round(
                 f"round {name} is of kind {round.kind} on {round.platform}",
                 f"«{command_to_open(round)}» goes on with it; or choose another --name",
             )
-        chosen = {"domains": domains, "terms": terms, "of": of}
         # With its name alone, a round goes on as it was planned.
         if not is_planned_so(round, chosen) and (any(chosen.values()) or not is_named):
             raise CurationError(
@@ -118,6 +123,28 @@ def open_round(
         round = round.model_copy(update=opened)
         round_files.write_round(campaign, round)
     return OpenedRound(round, len(status.tasks), sum(status.asked.values()), address)
+
+
+def _begun(
+    campaign: Campaign, kind: str, platform: str, url: str, chosen: Mapping[str, Sequence[str]]
+) -> str | None:
+    """The open round that the same command has opened, as long as nothing came of it.
+
+    A command that was stopped at its very end can so be repeated. A round of validation takes only
+    items that are in no open round, so it is never opened twice.
+    """
+    for round in round_files.map_rounds(campaign):
+        place = campaign.rounds / round.name
+        untouched = not (place / "raw").exists() and not (place / "dealt.jsonl").exists()
+        same = (round.kind, round.platform, round.state) == (kind, platform, "open")
+        same = (
+            same
+            and url.rstrip("/") in ("", (round.server or "").rstrip("/"))
+            and is_planned_so(round, chosen)
+        )
+        if same and untouched and kind != "validation":
+            return round.name
+    return None
 
 
 def is_planned_so(round: Round, chosen: Mapping[str, Sequence[str]]) -> bool:

@@ -4,7 +4,7 @@ Call these functions only under the campaign's lock.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -23,7 +23,7 @@ from curation.steps.rounds import ledger, round_files, round_status, shown
 from curation.steps.rounds.caps import caps_of
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.round_status import RoundStatus
-from curation.steps.rounds.running import NewAnswers, new_answers
+from curation.steps.rounds.running import NewAnswers, command_to_open, new_answers
 from curation.times import Order, now
 
 Share = list[tuple[Task, int]]
@@ -78,21 +78,22 @@ def export_round(
     _check_open(campaign, round, "be exported")
     fold_answers(campaign, reporter=reporter)
     status = round_status.read_status(campaign, round)
-    named = _pseudonyms(campaign, _read_people(people)) if people else {}
+    named = _read_people(campaign, people) if people else {}
     fix = f"use one id for both in {people}, and export again"
     warn_of_people(campaign, named.values(), reporter, fix=fix)
     lines = ledger.read_ledger(campaign, round.name)
     taken = ledger.recalls(campaign, status.tables, recall, named)
     if taken:
         lines += taken
-        tables = ledger.read_holdings(campaign, lines, status.answers)
+        tables = ledger.read_holdings(campaign, lines, status.answers, status.void)
         status = status._replace(tables=tables)
     waiting = round_status.to_deal(status)
     if not waiting:
         if out := ledger.describe(status.tables, named):
             raise CurationError(
                 f"round {round.name} waits for no answer that is not out already: {out}",
-                "import what came back, or use --recall NAME to deal out a holder's tasks again",
+                "import what came back, or use --recall NAME to deal out a holder's tasks again; "
+                f"«curation rounds status {round.name}» lists all tables that are out",
             )
         raise CurationError(
             f"round {round.name} waits for no answer", "«curation rounds top-up» asks for more"
@@ -189,28 +190,33 @@ def read_answers(file: Path) -> list[dict[str, Any]]:
 
 
 def _check_open(campaign: Campaign, round: Round, verb: str) -> None:
-    if not open_platform(campaign, round).exchanges_tables or round.state != "open":
+    exchanges_tables = open_platform(campaign, round).exchanges_tables
+    if exchanges_tables and round.state == "closed":
+        raise CurationError(
+            f"round {round.name} is closed", f"«{command_to_open(round)}» opens it again"
+        )
+    if not exchanges_tables or round.state != "open":
         raise CurationError(
             f"round {round.name} runs on {round.platform} and is {round.state}",
             f"only an open round of platform files can {verb}",
         )
 
 
-def _read_people(path: Path) -> list[str]:
-    lines = [line.strip() for line in read_text(path).splitlines()]
-    people = [line for line in lines if line and not line.startswith("#")]
-    twice = [person for person, times in Counter(people).items() if times > 1]
-    if twice:
-        raise CurationError(f"{path}: {twice[0]!r} is in it twice", "name each person once")
-    return people
-
-
-def _pseudonyms(campaign: Campaign, ids: Sequence[str]) -> dict[str, str]:
-    """The ids of people by pseudonym."""
+def _read_people(campaign: Campaign, path: Path) -> dict[str, str]:
+    """The ids of people by pseudonym, from a file with one id per line."""
     from curation.rounds import people
 
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
-    return {pseudonym(person): person for person in ids}
+    named: dict[str, str] = {}
+    for line in map(str.strip, read_text(path).splitlines()):
+        if not line or line.startswith("#"):
+            continue
+        person = pseudonym(line)
+        if person in named:
+            same = "" if named[person] == line else f", as {named[person]!r} and {line!r}"
+            raise CurationError(f"{path}: {line!r} is in it twice{same}", "name each person once")
+        named[person] = line
+    return named
 
 
 def _dealt(
@@ -270,7 +276,8 @@ def _write(
     texts = [
         _table([{**data[task.id], "answers": n} for task, n in share]) for share in shares.values()
     ]
-    names, start = _names(round.name, {line.table for line in lines}, texts, to, reporter)
+    known, whole = {line.table for line in lines}, not named
+    names, start = _names(round.name, known, texts, to, reporter, whole=whole)
     exported = Exported(to / f"{round.name}-instructions.html", [], None, 0)
     with writing(exported.instructions) as file:
         language = campaign.settings.campaign.language
@@ -306,16 +313,23 @@ def _write(
 
 
 def _names(
-    round: str, dealt: Collection[str], texts: Sequence[str], to: Path, reporter: Reporter
+    round: str,
+    dealt: Collection[str],
+    texts: Sequence[str],
+    to: Path,
+    reporter: Reporter,
+    *,
+    whole: bool,
 ) -> tuple[list[str], int]:
     """File names for new tables, and the number of the first; no name that is taken.
 
+    If a first table is ``whole``, that is for anybody, its name has no number.
     A person's id is not used as a file name: it may contain anything, and files get around.
     """
     pattern = re.compile(re.escape(round) + r"(?:-(\d{3,}))?\.csv")
     numbers = [int(match[1] or 1) for name in dealt if (match := pattern.fullmatch(name))]
     first = start = max(numbers, default=0) + 1
-    names = [f"{round}.csv"] if first == 1 and len(texts) == 1 else _numbered(round, first, texts)
+    names = [f"{round}.csv"] if first == 1 and whole else _numbered(round, first, texts)
     strange = []
     while taken := [n for n, text in zip(names, texts, strict=True) if not _free(to / n, text)]:
         strange += taken
