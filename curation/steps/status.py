@@ -164,12 +164,15 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
     if not paths:
         return []
     from curation.scores.older import again, cats_digest
+    from curation.scores.run_folder import check_about
 
     try:
         sha = cats_digest(read_records(cats, Cat)) if cats.exists() else ""
     except CurationError:  # it is damaged, and the step split will write it again
         sha = ""
     abouts = {path: _object(path.with_name("run.json")) for path in paths}
+    for path, about in abouts.items():
+        check_about(path.with_name("run.json"), about)
     models = {path: str(abouts[path].get("model") or path.parents[1].name) for path in paths}
     by_name = {f"{models[path]}/{path.parent.name}": path for path in paths}
     runs = []
