@@ -85,6 +85,8 @@ def check_about(path: Path, about: Any) -> None:
             fits = all(isinstance(count, int | None) for count in (value or {}).values())
         elif fits and form is list:
             fits = all(isinstance(each, str) for each in value or ())
+        elif fits and name == "rules":
+            fits = all(isinstance(rule, str) for rule in (value or {}).values())
         elif fits and name == "member_runs":
             fits = all(isinstance(each, dict) for each in (value or {}).values())
         if not fits:

@@ -149,7 +149,7 @@ def test_what_a_kill_left_is_asked_again_and_harms_no_line(
     found = asked(monkeypatch)
     assert values(case(folder)) == first
     assert len(found) == 3
-    assert len(classifying._read(store)) == 3  # also the first line behind what was left
+    assert len(classifying.read_cache(store)) == 3  # also the first line behind what was left
     assert [orjson.loads(line) for line in store.read_bytes().splitlines()[-3:]]
 
 
