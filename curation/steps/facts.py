@@ -247,7 +247,7 @@ def tally_facts(
 
 
 class _Origin(BaseModel):
-    """Where a domain's facts are from, as far as it is read."""
+    """The origin of a domain's facts: the fields that are read."""
 
     properties: list[str]
     population: dict[str, list[str]]
@@ -271,9 +271,10 @@ def facts_origins(campaign: Campaign) -> dict[str, Any]:
         first = error.errors()[0]
         domain, *field = (str(part)[:40] for part in first["loc"] or ("",))
         where = f", domain {domain!r}" if domain else ""
+        problem = first["msg"] if domain else "not a JSON object"
         where += f", field {'.'.join(field)!r}" if field else ""
         raise CurationError(
-            f"{path}{where}: {first['msg']}",
+            f"{path}{where}: {problem}",
             "restore the file from a backup, or delete it and fetch the facts again",
         ) from None
     return origins

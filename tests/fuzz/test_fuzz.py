@@ -27,7 +27,7 @@ from support.readers import FUNCTIONS
 
 SECONDS = 5  # an input hangs if it computes for longer,
 WAIT = 60  # or if it waits for longer
-OFTEN = 10  # functions get more inputs than commands: they are quick
+OFTEN = 15  # functions get more inputs than commands: they are quick
 
 ROUND = ("status", "rounds status", "rounds export v --to out --recall v.csv")
 FOLD = ("status", "decisions split")

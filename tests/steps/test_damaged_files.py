@@ -26,7 +26,7 @@ def write(path: Path, content: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "where"),
     [
-        ([], ": Input"),
+        ([], ": not a JSON object"),
         ({"jobs": 1}, ", domain 'jobs': "),
         ({"jobs": {**ORIGIN, "population": "x"}}, ", domain 'jobs', field 'population': "),
         ({"jobs": {**ORIGIN, "population": {"P2": 1}}}, ", domain 'jobs', field 'population.P2': "),

@@ -4,7 +4,7 @@ Call these functions only under the campaign's lock.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -195,12 +195,17 @@ def _check_open(campaign: Campaign, round: Round, verb: str) -> None:
 
 
 def _read_people(path: Path) -> list[str]:
-    lines = [line.strip() for line in read_text(path).splitlines()]
-    people = [line for line in lines if line and not line.startswith("#")]
-    twice = [person for person, times in Counter(people).items() if times > 1]
-    if twice:
-        raise CurationError(f"{path}: {twice[0]!r} is in it twice", "name each person once")
-    return people
+    people: dict[str, int] = {}
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        person = line.strip()
+        if not person or person.startswith("#"):
+            continue
+        if (first := people.setdefault(person, number)) != number:
+            raise CurationError(
+                f"{path} line {number}: {person!r} is already in line {first}",
+                "name each person once",
+            )
+    return list(people)
 
 
 def _pseudonyms(campaign: Campaign, ids: Sequence[str]) -> dict[str, str]:
