@@ -32,6 +32,7 @@ RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "
 _FORMS: dict[str, type] = {
     **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
     **dict.fromkeys(("opened", "weights"), dict),
+    **dict.fromkeys(("model", "family", "variant"), str),
     **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
 }
 _FREE = {"started_at", "opened", "tokens", "own_head"}  # fields that do not identify the run

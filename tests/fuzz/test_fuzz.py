@@ -249,7 +249,8 @@ SERVICE = re.compile(r"^(http://)?127\.0\.0\.1:\d+")
 """How a refusal names a service whose answer cannot be read."""
 STATE = re.compile(
     r"too few people|is built already|these raw answers|waits for no answer|(item|term) has its|"
-    r"different reviews? of"
+    r"no prediction for id|different reviews? of|there are no scores of|"
+    r"does not say how many answers it was asked for"
 )
 """Refusals that are not about a file: what was read does not suffice for the command."""
 
@@ -284,7 +285,7 @@ def _large(path: Path) -> object:
 
 
 def _crash(path: Path) -> object:
-    os.kill(os.getpid(), signal.SIGSEGV)
+    os.kill(os.getpid(), signal.SIGKILL)
     return None
 
 
@@ -302,7 +303,7 @@ def _refuse(what: str, fix: str) -> Callable[[Path], object]:
         (_busy, "more than 0.2 s"),
         (_asleep, "more than 0.2 s"),
         (_large, "MemoryError"),
-        (_crash, "ended with -11"),
+        (_crash, "ended with -9"),
         (_refuse("line 3: is bad", "write another"), "lacks the file:"),
         (_refuse("a.json: is bad", "write another"), "lacks the place:"),
         (_refuse("a.json line 3: is bad", ""), "lacks a fix:"),

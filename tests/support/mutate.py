@@ -215,6 +215,6 @@ STRUCTURES: dict[str, Callable[[Random, bytes], bytes]] = {
 }
 PLACE = re.compile(
     r"(line|lines|row|rows|byte|column|field|position|item|record|cell|task|step|domain) \S|"
-    r"\[\d+\]|, \w+[.:]"
+    r"\[[\w.]+\]|, \w+[.:]"
 )
 """How a refusal names a place inside a file."""
