@@ -4,6 +4,7 @@ Errors of reading name the file, the line and the field. A file that is being wr
 visible half done.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -250,12 +251,16 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
 
 
 def digest(path: Path) -> str | None:
-    """The sha256 of a file in hex, or None if there is no file."""
+    """The sha256 of a file in hex, or None if there is no file, or the path cannot be one."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
+    except ValueError:  # a NUL in the path
         return None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG):
+            return None
+        raise
 
 
 def refuse_links(path: Path, *, below: Path) -> None:

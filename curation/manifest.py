@@ -8,7 +8,7 @@ and runs again.
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pydantic import ValidationError
@@ -135,7 +135,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not path.exists():
         return Manifest(steps={})
     try:
-        return Manifest.model_validate_json(read_bytes(path))
+        manifest = Manifest.model_validate_json(read_bytes(path))
     except ValidationError as error:
         first = error.errors()[0]
         _, step, *field = map(str, (*first["loc"], "", "")[: max(len(first["loc"]), 2)])
@@ -144,6 +144,26 @@ def read_manifest(folder: Path) -> Manifest:
         raise CurationError(
             f"{path}{where}: not a valid manifest: {first['msg']}", _fix(folder)
         ) from None
+    for step, run in manifest.steps.items():
+        for name in run.outputs:
+            if not is_inside(name):  # an erasure deletes results: never other files
+                raise CurationError(
+                    f"{path}, step {step!r}, field 'outputs': {name[:40]!r} is not the name of a "
+                    "file in this folder",
+                    _fix(folder),
+                )
+    return manifest
+
+
+def is_inside(name: str) -> bool:
+    """Whether a name that was read from a file is that of a file below a folder.
+
+    >>> [is_inside(name) for name in ("a.json", "v1/a.json", "../a.json", "/a.json", "")]
+    [True, True, False, False, False]
+    """
+    parts = PurePosixPath(name).parts
+    usable = all(len(part.encode("utf-8", "replace")) < 256 for part in parts)
+    return bool(parts) and parts[0] != "/" and ".." not in parts and "\0" not in name and usable
 
 
 def _fix(folder: Path) -> str:

@@ -32,11 +32,10 @@ def read_lines(path: Path, *, longest: int = LONGEST, packing: str = "") -> Iter
         CurationError: the file is missing, may not be read or cannot be decompressed; a line is too
             long, or far more is unpacked than text would give.
     """
-    size = 0
+    size = number = 0
     try:
         most = FREE + RATIO * path.stat().st_size
         with _OPEN[packing](path, "rb") as file:
-            number = 0
             while line := file.readline(longest + 1):
                 number += 1
                 if len(line) > longest:
@@ -50,7 +49,7 @@ def read_lines(path: Path, *, longest: int = LONGEST, packing: str = "") -> Iter
             read_bytes(path)  # raises a CurationError that explains the problem
             raise
         raise CurationError(
-            f"{path}: cannot be decompressed: {error}", "download the file again"
+            f"{path} line {number + 1}: cannot be decompressed: {error}", "download the file again"
         ) from None
 
 

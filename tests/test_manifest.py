@@ -150,6 +150,29 @@ def test_a_damaged_manifest_names_the_step_and_the_field(tmp_path: Path) -> None
     assert named(lambda c: c["steps"]["one"]["inputs"].update(a=5)).startswith(
         ", step 'one', field 'inputs.a': not a valid manifest: Input should be a valid string"
     )
+    assert named(lambda c: c["steps"]["one"]["outputs"].update({"../mine.txt": ""})).startswith(
+        ", step 'one', field 'outputs': '../mine.txt' is not the name of a file in this folder"
+    )
+
+
+@pytest.mark.parametrize("name", ["", "/etc/x", "..", "a/../../x", "x" * 300, "a\0b"])
+def test_results_are_files_of_the_folder(tmp_path: Path, name: str) -> None:
+    """Otherwise an erasure could delete any file."""
+    run_step(tmp_path, "one", work, **STATE)
+    path = tmp_path / "manifest.json"
+    content = json.loads(path.read_bytes())
+    content["steps"]["one"]["outputs"][name] = ""
+    path.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(CurationError, match="step 'one', field 'outputs'"):
+        read_manifest(tmp_path)
+
+
+def test_a_result_that_is_a_folder_is_not_current(tmp_path: Path) -> None:
+    run_step(tmp_path, "one", work, **STATE)
+    for name in list(read_manifest(tmp_path).steps["one"].outputs):
+        (tmp_path / name).unlink()
+        (tmp_path / name).mkdir()
+    assert not is_current(tmp_path, "one", **STATE)
 
 
 def test_digests_are_by_name_and_empty_for_what_is_missing(tmp_path: Path) -> None:

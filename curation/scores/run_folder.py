@@ -32,6 +32,7 @@ RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "
 _FORMS: dict[str, type] = {
     **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
     **dict.fromkeys(("opened", "weights"), dict),
+    **dict.fromkeys(("model", "family", "variant"), str),
     **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
 }
 _FREE = {"started_at", "opened", "tokens", "own_head"}  # fields that do not identify the run
@@ -85,6 +86,8 @@ def check_about(path: Path, about: Any) -> None:
             fits = all(isinstance(count, int | None) for count in (value or {}).values())
         elif fits and form is list:
             fits = all(isinstance(each, str) for each in value or ())
+        elif fits and name == "rules":
+            fits = all(isinstance(rule, str) for rule in (value or {}).values())
         elif fits and name == "member_runs":
             fits = all(isinstance(each, dict) for each in (value or {}).values())
         if not fits:

@@ -58,7 +58,7 @@ def classify(
     if blank := next((name for name, text in texts.items() if not text.strip()), None):
         raise CurationError(f"association «{blank}»: has no sentence", "leave out its CAT")
     path = _cache_file(model.about)
-    known = _read(path)
+    known = read_cache(path)
     missing = {text for text in texts.values() if _key(text) not in known}
     queue = sorted(missing, key=lambda text: (len(text), text))  # so batches are always the same
     try:
@@ -103,7 +103,7 @@ def _key(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def _read(path: Path) -> dict[str, tuple[float, ...]]:
+def read_cache(path: Path) -> dict[str, tuple[float, ...]]:
     """Cached results; damaged lines are skipped, so that their texts are classified again."""
     results: dict[str, tuple[float, ...]] = {}
     for line in path.read_bytes().splitlines() if path.exists() else ():
@@ -111,6 +111,6 @@ def _read(path: Path) -> dict[str, tuple[float, ...]]:
             key, *shares = orjson.loads(line or b"[null]")
         except (ValueError, TypeError):
             continue
-        if len(shares) == 3:
+        if isinstance(key, str) and len(shares) == 3 and all(type(x) is float for x in shares):
             results[key] = tuple(shares)
     return results

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
+
 from curation.campaign import SETTINGS, Campaign
 from curation.engine import Engine
-from curation.files import CurationError
+from curation.files import CurationError, read_json
 from curation.manifest import Results
 from curation.records import Rejection
 from curation.steps import read
@@ -185,7 +187,7 @@ def _keep(
     from curation.terms.facts import in_order
 
     before, asked = read.read_facts(campaign), {ask.domain for ask in asks}
-    origins = {n: o for n, o in read.facts_origins(campaign).items() if n not in asked}
+    origins = {n: o for n, o in facts_origins(campaign).items() if n not in asked}
     of_others = [count for count in before.counts if count.domain in origins]
     known = {e.id: e for e in (before.entities if of_others else ())}
     known |= {e.id: e for e in facts.entities if e.labels or e.id not in known}
@@ -244,13 +246,47 @@ def tally_facts(
     ]
 
 
+class _Origin(BaseModel):
+    """The origin of a domain's facts: the fields that are read."""
+
+    properties: list[str]
+    population: dict[str, list[str]]
+    languages: list[str]
+    least: StrictInt
+
+
+def facts_origins(campaign: Campaign) -> dict[str, Any]:
+    """The origin of each domain's facts: the source, what was asked, and when.
+
+    Raises:
+        CurationError: ``facts.json`` is damaged; the message names the domain and the field.
+    """
+    path = campaign.terms / "facts.json"
+    if not all(p.exists() for p in (path, *read.facts_files(campaign))):
+        return {}
+    origins: dict[str, Any] = read_json(path)
+    try:
+        TypeAdapter(dict[str, _Origin]).validate_python(origins)
+    except ValidationError as error:
+        first = error.errors()[0]
+        domain, *field = (str(part)[:40] for part in first["loc"] or ("",))
+        where = f", domain {domain!r}" if domain else ""
+        problem = first["msg"] if domain else "not a JSON object"
+        where += f", field {'.'.join(field)!r}" if field else ""
+        raise CurationError(
+            f"{path}{where}: {problem}",
+            "restore the file from a backup, or delete it and fetch the facts again",
+        ) from None
+    return origins
+
+
 def outdated_facts(campaign: Campaign) -> dict[str, list[str]]:
     """The domains whose facts are missing or were asked for under other settings.
 
     Returns:
         The settings that differ, by domain; an empty list if there are no facts yet.
     """
-    origins, codes = read.facts_origins(campaign), languages(campaign)["languages"]
+    origins, codes = facts_origins(campaign), languages(campaign)["languages"]
     outdated: dict[str, list[str]] = {}
     for name, domain in campaign.settings.domains.items():
         if not domain.properties:

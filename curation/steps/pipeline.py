@@ -15,7 +15,7 @@ import orjson
 
 from curation.campaign import Campaign
 from curation.extras import removed
-from curation.files import CurationError
+from curation.files import CurationError, refuse_links
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
 from curation.records import StepRun
 from curation.steps import decisions, measures, read, release, terms, versions
@@ -29,6 +29,7 @@ Settings = dict[str, Any]
 def delete_files(campaign: Campaign, files: Iterable[Path]) -> None:
     """Delete a step's results; files that are already gone are skipped."""
     for file in files:
+        refuse_links(file.parent, below=campaign.root)
         file.unlink(missing_ok=True)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from curation.campaign import Campaign
 from curation.files import (
@@ -15,7 +15,7 @@ from curation.files import (
     read_text,
     shipped,
 )
-from curation.manifest import SEGMENTS, read_manifest
+from curation.manifest import SEGMENTS, is_inside, read_manifest
 from curation.records import VALUES, Count, Entity, Item, Label, Term
 from curation.steps.rounds import round_files
 
@@ -118,7 +118,9 @@ def known_segments(campaign: Campaign) -> dict[str, str]:
         kept = read_json(path) if path.exists() else {}
     except CurationError:
         kept = None
-    if isinstance(kept, dict) and all(isinstance(sha, str) for sha in kept.values()):
+    if isinstance(kept, dict) and all(
+        isinstance(sha, str) and "/raw/" in name and is_inside(name) for name, sha in kept.items()
+    ):
         return known | kept
     if run is None:  # otherwise the step fold writes the file again
         raise CurationError(
@@ -261,13 +263,6 @@ def read_facts(campaign: Campaign) -> "Facts":
     if not counts.exists() or not entities.exists():
         return Facts([], [])
     return Facts(read_records(counts, Count), read_records(entities, Entity))
-
-
-def facts_origins(campaign: Campaign) -> dict[str, Any]:
-    """The origin of each domain's facts: the source, what was asked, and when."""
-    path = campaign.terms / "facts.json"
-    there = all(p.exists() for p in (path, *facts_files(campaign)))
-    return read_json(path) if there else {}
 
 
 def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_bytes, refuse_links
 from curation.leftovers import beside
-from curation.manifest import file_names, read_manifest
+from curation.manifest import file_names, is_inside, read_manifest
 from curation.steps.rounds.round_files import read_standing
 
 SUMS = "SHA256SUMS"
@@ -132,16 +132,12 @@ def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
     path = place / SUMS
     lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
     pairs = (line.partition("  ") for line in lines)
-    sums = {name: sha for sha, _, name in pairs if name and _is_inside(name)}
+    sums = {name: sha for sha, _, name in pairs if is_inside(name)}
     run = read_manifest(campaign.releases).steps.get("release")
     outputs = run.outputs if run else {}
     own = f"{place.name}/"
     made = {name.removeprefix(own): sha for name, sha in outputs.items() if name.startswith(own)}
     return sums | made
-
-
-def _is_inside(name: str) -> bool:
-    return not Path(name).is_absolute() and ".." not in Path(name).parts
 
 
 def _digest(path: Path) -> str | None:

@@ -201,6 +201,6 @@ def test_too_few_people_are_told_so(forked: Any, tmp_path: Path) -> None:
     said = desk.refused("rounds", "export", "v", "--people", file)
     assert "too few people" in said
     file.write_text("ann\nben\nv-1\nann\n", "utf-8")
-    assert "'ann' is in it twice" in desk.refused("rounds", "export", "v", "--people", file)
+    assert "'ann' is already in line 1" in desk.refused("rounds", "export", "v", "--people", file)
     file.write_text("ann\nben\nv-1\nv-2\nv-3\nv-4\n", "utf-8")
     desk.export("v", "--people", file)

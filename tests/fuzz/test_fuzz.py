@@ -4,61 +4,61 @@ Every input is made by a seed from a valid file of a small campaign. ``--fuzz N`
 inputs in all; a failure names the file that shows it.
 """
 
-import json
+import functools
 import os
 import re
-import resource
 import shutil
 import signal
-import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import time
+from collections.abc import Callable, Sequence
+from importlib import metadata
 from pathlib import Path
 from random import Random
-from threading import Thread
-from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from curation.files import LONGEST, CurationError, read_json
-from curation.measures.counting import read_counts
-from curation.models.endpoint.echoes import read_echoes
-from curation.models.train.corpus import read_corpus
-from curation.models.train.reviews import read_reviews
+from curation.files import LONGEST, CurationError
 from curation.records import Event
-from curation.terms.facts import FactRequest
-from curation.terms.query import query
-from curation.terms.wikidata import Service
 from support import arena, commands
+from support.child import Flaw, Tell, in_a_child, timed
 from support.mutate import PLACE, mutate
+from support.readers import FUNCTIONS
 
 SECONDS = 5  # an input hangs if it computes for longer,
 WAIT = 60  # or if it waits for longer
-MEMORY = 1 << 30  # bytes that reading an input may take
-OFTEN = 3  # functions get more inputs than commands: they are quick
+OFTEN = 15  # functions get more inputs than commands: they are quick
 
-ROUND = ("status", "rounds status", "rounds export v --to out")
+ROUND = ("status", "rounds status", "rounds export v --to out --recall v.csv")
 FOLD = ("status", "decisions split")
 COMMANDS: dict[str, Sequence[str]] = {
     "c/campaign.toml": ("status",),
+    "c/.gitignore": ("terms select",),
     "c/1-terms/jobs.txt": ("terms select", "status"),
     "c/1-terms/hobbies.csv": ("terms select", "status"),
     "c/1-terms/edits.csv": ("terms select", "status"),
     "c/1-terms/targets.jsonl": ("terms explain baker", "status"),
+    "c/1-terms/rejected.jsonl": ("terms explain baker", "status"),
+    "c/1-terms/imported.jsonl": ("terms select",),
+    "c/1-terms/counts.jsonl": ("terms select", "terms scan dump.json"),
+    "c/1-terms/entities.jsonl": ("terms select",),
+    "c/1-terms/facts.json": ("terms select", "terms scan dump.json"),
     "c/1-terms/manifest.json": ("terms select", "status"),
     "c/2-rounds/text.toml": ("rounds open validation --name v2 --platform files",),
     "c/2-rounds/*/round.json": ROUND,
     "c/2-rounds/*/tasks.jsonl": ROUND,
     "c/2-rounds/*/asked.json": (*ROUND, "rounds top-up v"),
+    "c/2-rounds/*/dealt.jsonl": ROUND,
     "c/2-rounds/*/texts.json": ROUND,
     "c/2-rounds/*/answers.jsonl": ROUND,
     "c/2-rounds/*/items.jsonl": FOLD,
     "c/2-rounds/*/labels.jsonl": FOLD,
+    "c/2-rounds/*/rejected.jsonl": FOLD,
+    "c/2-rounds/*/pitfalls.jsonl": ("rounds status",),
     "c/2-rounds/*/flags.jsonl": ("rounds status v",),
     "c/2-rounds/standing.jsonl": ("rounds status", "rounds exclude emma --reason x"),
     "c/2-rounds/people.jsonl": ("status", "rounds status"),
+    "c/2-rounds/segments.json": ("status", "decisions split"),
     "c/2-rounds/manifest.json": ("status", "rounds status"),
     "c/2-rounds/*/raw/*.jsonl": ("status", "rounds status"),
     "c/3-decisions/decisions.jsonl": ("status", "decisions agreement"),
@@ -66,11 +66,22 @@ COMMANDS: dict[str, Sequence[str]] = {
     "c/3-decisions/agreement.json": ("scores compare", "decisions agreement"),
     "c/3-decisions/split.json": ("status", "decisions split"),
     "c/3-decisions/manifest.json": ("status",),
+    "c/4-measures/words.csv": ("measures pitfalls",),
+    "c/4-measures/statistics.json": ("measures statistics",),
+    "c/4-measures/pitfalls.json": ("measures pitfalls", "release build"),
     "c/4-measures/pitfalls.jsonl": ("measures pitfalls", "release build"),
     "c/4-measures/manifest.json": ("status",),
-    "c/5-scores/tiny/default/run.json": ("scores compare", "status"),
-    "c/5-scores/tiny/default/scores.jsonl": ("scores compare",),
+    "c/5-scores/*/*/run.json": (
+        "status",
+        "scores compare",
+        "scores ensemble tiny/default other/default --name both",
+    ),
+    "c/5-scores/*/*/scores.jsonl": ("scores compare", "status"),
+    "c/5-scores/*/*/results.json": ("status", "scores compare"),
     "c/7-release/manifest.json": ("status", "release build"),
+    "c/7-release/*/dev.json": ("status", "release build"),
+    "c/7-release/*/annotations.csv": ("release build", "rounds exclude emma --reason x"),
+    "c/7-release/*/SHA256SUMS": ("status", "release build"),
     "labels.csv": ("rounds import v {}", "status"),
     "labels.jsonl": ("rounds import v {}", "status"),
     "reviews.csv": ("rounds import r {}", "status", "rounds close r"),
@@ -79,6 +90,10 @@ COMMANDS: dict[str, Sequence[str]] = {
     "published.json": ("import stereoset {}", "status"),
     "people.txt": ("rounds export r --to out --people {}",),
     "dump.json": ("terms scan {}",),
+    "dump.json.gz": ("terms scan {}",),
+    "dump.json.bz2": ("terms scan {}",),
+    "sizes.csv": ("scores compare --about {}",),
+    "sentiment.json": ("scores baselines --sentiment {}",),
     "gold.json": ("scores predictions --gold {} --predictions predictions.json",),
     "predictions.json": (
         "scores predictions --gold gold.json --predictions {}",
@@ -88,87 +103,6 @@ COMMANDS: dict[str, Sequence[str]] = {
 """Files below the arena, and the commands that read them."""
 UNLOCKED = ("labels", "writers", "validators", "published", "reviews.csv")
 """Files of answers: whatever is in them, later commands must work."""
-
-
-def _reviews(path: Path) -> object:
-    return read_reviews([path])
-
-
-def _corpus(path: Path) -> object:
-    return read_corpus([path])
-
-
-class _Replying(ThreadingHTTPServer):
-    """A server that answers every request with the same bytes."""
-
-    def __init__(self, content: bytes) -> None:
-        super().__init__(("127.0.0.1", 0), _Reply)
-        self.content = content
-
-
-class _Reply(BaseHTTPRequestHandler):
-    server: _Replying
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(self.server.content)))
-        self.end_headers()
-        self.wfile.write(self.server.content)
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.do_GET()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Print nothing."""
-
-
-@contextmanager
-def _served(path: Path) -> Iterator[str]:
-    """The address of a server that says what is in a file."""
-    with _Replying(path.read_bytes()) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def _facts(path: Path) -> object:
-    asks = [FactRequest("religion", ("P140",))]
-    with _served(path) as url:
-        how: dict[str, Any] = {"contact": "a@example.invalid", "pause": lambda seconds: None}
-        with Service(url, cache=path.with_name("cache"), **how) as service:
-            return query(service, asks, languages=["en"], own=["en"])
-
-
-def _echo(path: Path) -> object:
-    answer = read_json(path)
-    if not isinstance(answer, dict):
-        return None  # the connection refuses it
-    echoes = read_echoes(answer, count=1, max_tokens=1) or []
-    return [echo.spans("The cat sat", 0) for echo in echoes]
-
-
-FUNCTIONS: dict[str, Callable[[Path], object]] = {
-    "counts.tsv.gz": read_counts,
-    "counts.tsv": read_counts,
-    "reviews.jsonl": _reviews,
-    "reviews-2.csv": _reviews,
-    "articles.txt": _corpus,
-    "articles.jsonl": _corpus,
-    "answer.json": _facts,
-    "echo.json": _echo,
-}
-
-
-class Flaw(NamedTuple):
-    """What is wrong with how an input was treated."""
-
-    input: str
-    what: str
 
 
 @pytest.fixture(scope="module")
@@ -186,102 +120,86 @@ def each(request: pytest.FixtureRequest) -> int:
 
 @pytest.mark.parametrize("name", [*COMMANDS, *FUNCTIONS])
 def test_a_damaged_file_is_refused_or_read(
-    ring: Path, each: int, tmp_path: Path, name: str
+    ring: Path, each: int, tmp_path: Path, name: str, untouched: Any
 ) -> None:
+    before = untouched(ring)
     each *= OFTEN if name in FUNCTIONS else 1
-    flaws = _in_a_child(lambda tell: _try_all(ring, name, each, tmp_path, tell), each)
+    flaws = in_a_child(
+        lambda tell: try_all(ring, name, each, tmp_path, tell), seconds=WAIT + each * SECONDS
+    )
     assert not flaws, "\n\n".join(f"{flaw.input}\n{flaw.what}" for flaw in flaws[:10])
+    assert untouched(ring) == before, "a command writes into files that are there"
 
 
-def _in_a_child(work: Callable[[Callable[[Flaw], None]], None], each: int) -> list[Flaw]:
-    """Do work in a fork that has little memory, and is killed if it hangs."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.close(reader)
-            limit = int(Path("/proc/self/statm").read_text().split()[0]) * 4096 + MEMORY
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-            with os.fdopen(writer, "w") as out:
-                work(lambda flaw: print(json.dumps(flaw), file=out, flush=True))
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    os.close(writer)
-    signal.signal(signal.SIGALRM, _stop(child))
-    signal.alarm(WAIT + each * SECONDS)
-    with os.fdopen(reader) as lines:
-        flaws = [Flaw(*json.loads(line)) for line in lines]
-    signal.alarm(0)
-    _, status = os.waitpid(child, 0)
-    if status and not flaws:
-        flaws.append(Flaw("", f"the process ended with {os.waitstatus_to_exitcode(status)}"))
-    return flaws
-
-
-def _stop(child: int) -> Callable[[int, FrameType | None], None]:
-    return lambda *_: os.kill(child, signal.SIGKILL)
-
-
-class HangError(BaseException):
-    """An input took too long; not an Exception, so that nothing handles it."""
-
-
-def _hang(*_: object) -> None:
-    raise HangError
-
-
-def _try_all(
-    ring: Path, name: str, each: int, tmp_path: Path, tell: Callable[[Flaw], None]
+def try_all(
+    ring: Path,
+    name: str,
+    each: int,
+    folder: Path,
+    tell: Tell,
+    *,
+    read: Callable[[Path], object] | None = None,
+    seconds: float = SECONDS,
+    wait: float = WAIT,
 ) -> None:
-    for end in (signal.SIGALRM, signal.SIGPROF):
-        signal.signal(end, _hang)
+    """Damage a file of the arena many times, and note what is wrong with how each is read.
+
+    Args:
+        ring: the arena.
+        name: the file; a pattern of which a file is drawn.
+        each: how many times.
+        folder: where the damaged files are kept that were not treated well.
+        tell: notes a flaw.
+        read: what reads it; by default what the tables above say.
+        seconds: how long an input may compute.
+        wait: how long it may take in all.
+    """
+    metadata.version = functools.cache(metadata.version)  # commands ask again and again
     for number in range(each):
         random = Random(f"{name} {number}")
-        copy = tmp_path / f"{number}"
-        if name in COMMANDS:
-            shutil.copytree(ring, copy)
-        else:
-            copy.mkdir()
-            shutil.copyfile(ring / name, copy / name)
+        copy = folder / f"{number}"
+        # Files are linked, because whatever is written replaces a file: the caller checks it.
+        shutil.copytree(ring, copy, copy_function=os.link, ignore=_needed(name, ring))
         os.chdir(copy)
         path = random.choice(sorted(Path().glob(name)))
         before = path.read_bytes()
         after = mutate(random, before, name)
+        path.unlink()
         path.write_bytes(after)
-        signal.setitimer(signal.ITIMER_PROF, SECONDS)
-        signal.setitimer(signal.ITIMER_REAL, WAIT)
-        try:
-            flaw = _read(name, path, before, after)
-        except HangError:
-            flaw = f"more than {SECONDS} s:\n{traceback.format_exc()[-3000:]}"
-        except Exception:
-            flaw = traceback.format_exc()[-3000:]
-        for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL):
-            signal.setitimer(timer, 0)
-        os.chdir(tmp_path)
+        act = functools.partial(_read, name, path, after, read or FUNCTIONS.get(name))
+        flaw = timed(act, seconds=seconds, wait=wait)
+        os.chdir(folder)
         if flaw:
             tell(Flaw(str(copy / path), flaw))
         else:
             shutil.rmtree(copy)
 
 
-def _read(name: str, path: Path, before: bytes, after: bytes) -> str:
+def _needed(name: str, ring: Path) -> Callable[[str, list[str]], set[str]]:
+    """What ``copytree`` leaves out: locks, and for functions what they do not read."""
+    needed = {Path(name).parts[0], *(("c",) if name == "page.json" else ("answer.json",))}
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        kept = set(names) if name in COMMANDS or Path(folder) != ring else needed
+        return {name for name in names if name.startswith(".lock") or name not in kept}
+
+    return left_out
+
+
+def _read(name: str, path: Path, after: bytes, read: Callable[[Path], object] | None) -> str:
     """What is wrong with how a file is read; empty if nothing."""
-    if name in FUNCTIONS:
+    if read:
         try:
-            FUNCTIONS[name](path)
+            read(path)
         except CurationError as error:
             return _unclear(path, error.what, error.fix)
         return ""
     if "/raw/" in name:
         Path("c/2-rounds/manifest.json").unlink()
+        Path("c/2-rounds/segments.json").unlink()
     for number, command in enumerate(COMMANDS[name]):
         words = [word.replace("{}", str(path)) for word in command.split()]
-        own = [] if command.startswith("scores predictions") or "--gold" in words else ["-c", "c"]
+        own = [] if "--gold" in words else ["-c", "c"]
         ran = commands.run(*words, *own)
         if flaw := _flawed(path, ran):
             return f"$ curation {' '.join(words)}\n{flaw}"
@@ -322,12 +240,18 @@ WHOLE = re.compile(
     r"is empty|ends in the middle|cut off|UTF-16|at end of document|another version|"
     r"no such file|not a StereoSet file|not predictions|not a table of|not a JSON object|"
     r"no (column|header|words|prediction|answers)|has (no|none)|(for|of) id \S|is not a list|"
-    r"there is no|contains no items"
+    r"there is no|contains no items|missing column|is damaged|is not \.\w+ data|"
+    r"cannot be read as Parquet|changed after it was built|not a valid manifest: Input|"
+    r"does not hold the owner's account"
 )
 """How a refusal says that it concerns the whole file, or a record by its id."""
 SERVICE = re.compile(r"^(http://)?127\.0\.0\.1:\d+")
 """How a refusal names a service whose answer cannot be read."""
-STATE = re.compile(r"too few people|waits for no answer|(item|term) has its|different reviews? of")
+STATE = re.compile(
+    r"too few people|is built already|these raw answers|waits for no answer|(item|term) has its|"
+    r"no prediction for id|different reviews? of|there are no scores of|nothing is out under|"
+    r"does not say how many answers it was asked for"
+)
 """Refusals that are not about a file: what was read does not suffice for the command."""
 
 
@@ -338,3 +262,80 @@ def _are_events(data: bytes) -> bool:
     except ValueError:
         return False
     return len(set(ids)) == len(ids)
+
+
+# --- the fuzz test finds what it looks for --------------------------------------------------------
+
+
+def _missing_key(path: Path) -> object:
+    return {}["x"]
+
+
+def _busy(path: Path) -> object:
+    while True:
+        pass
+
+
+def _asleep(path: Path) -> object:
+    return time.sleep(60)
+
+
+def _large(path: Path) -> object:
+    return len(bytearray(2 << 30))
+
+
+def _crash(path: Path) -> object:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return None
+
+
+def _refuse(what: str, fix: str) -> Callable[[Path], object]:
+    def read(path: Path) -> object:
+        raise CurationError(what, fix)
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("read", "shown"),
+    [
+        (_missing_key, "KeyError: 'x'"),
+        (_busy, "more than 0.2 s"),
+        (_asleep, "more than 0.2 s"),
+        (_large, "MemoryError"),
+        (_crash, "ended with -9"),
+        (_refuse("line 3: is bad", "write another"), "lacks the file:"),
+        (_refuse("a.json: is bad", "write another"), "lacks the place:"),
+        (_refuse("a.json line 3: is bad", ""), "lacks a fix:"),
+        (_refuse("a.json line 3: is bad", "write another"), ""),
+        (Path.read_bytes, ""),
+    ],
+)
+def test_a_fault_is_found(tmp_path: Path, read: Callable[[Path], object], shown: str) -> None:
+    ring, folder = tmp_path / "ring", tmp_path / "inputs"
+    ring.mkdir()
+    folder.mkdir()
+    (ring / "a.json").write_text("{}", "utf-8")
+    flaws = in_a_child(
+        lambda tell: try_all(ring, "a.json", 1, folder, tell, read=read, seconds=0.2, wait=0.5),
+        seconds=10,
+    )
+    assert bool(flaws) == bool(shown)
+    assert all(shown in flaw.what for flaw in flaws), flaws
+
+
+def test_what_does_not_end_is_killed() -> None:
+    def work(tell: Tell) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGPROF})
+        time.sleep(60)
+
+    assert in_a_child(work, seconds=1) == [Flaw("", "the process ended with -9")]
+
+
+def test_the_same_seed_gives_the_same_input() -> None:
+    data = b'{"a": [1, {"b": "c"}]}'
+    first, second = (
+        [mutate(Random(f"x {n}"), data, "a.json") for n in range(50)] for _ in range(2)
+    )
+    assert first == second
+    assert len(set(first)) > 25

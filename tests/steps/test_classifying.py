@@ -139,7 +139,13 @@ def test_dtype_device_and_revision_are_kept_apart(folder: Path, told: dict[str, 
     assert classifying._cache_file(about) != classifying._cache_file({**about, **told})
 
 
-@pytest.mark.parametrize("left", [b'["abc",0.1,0.', b"\0\0\0", b"{}\n5\nnull\n", b"\n\n"])
+@pytest.mark.parametrize(
+    "left",
+    [
+        *(b'["abc",0.1,0.', b"\0\0\0", b"{}\n5\nnull\n", b"\n\n"),
+        *(b'[["a"],0.5,0.5,0.0]\n', b'["a","b","c","d"]\n', b"[null,0.5,0.5,0.0]\n"),
+    ],
+)
 def test_what_a_kill_left_is_asked_again_and_harms_no_line(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, left: bytes
 ) -> None:
@@ -149,7 +155,7 @@ def test_what_a_kill_left_is_asked_again_and_harms_no_line(
     found = asked(monkeypatch)
     assert values(case(folder)) == first
     assert len(found) == 3
-    assert len(classifying._read(store)) == 3  # also the first line behind what was left
+    assert len(classifying.read_cache(store)) == 3  # also the first line behind what was left
     assert [orjson.loads(line) for line in store.read_bytes().splitlines()[-3:]]
 
 

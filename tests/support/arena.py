@@ -1,14 +1,19 @@
 """A small finished campaign, and a valid file of every kind that is read: fuzzing damages them."""
 
+import bz2
+import gzip
 import json
 import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
+
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
 from curation.stereoset import read_cats
-from support import desk, scored
+from support import desk, readers, scored
 from support.desk import Desk
 
 JOBS = ("baker", "court jester", "lamplighter", "wheelwright")
@@ -21,6 +26,7 @@ properties = ["P140"]
 """
 HOBBIES = "term,also,language,domain,family,note\nkite flyer,kiter;kite pilot,en,hobby,kites,\n"
 EDITS = "domain,term,action,into,family,note\nprofession,wheelwright,rename,wheel maker,,\n"
+WORDS = "language,list,word\nen,negation,hardly\n*,violence,smash*\n"
 REVIEWS = ("a fine plot", "a dull plot", "a warm end", "a cold end", "neither good nor bad")
 
 
@@ -31,7 +37,12 @@ def build(forked: Any, root: Path) -> Path:
         file.write(DOMAIN)
     (made.root / "1-terms" / "hobbies.csv").write_text(HOBBIES, "utf-8")
     (made.root / "1-terms" / "edits.csv").write_text(EDITS, "utf-8")
-    made.open("intrasentence", "w")
+    made.root.joinpath("4-measures").mkdir()
+    (made.root / "4-measures" / "words.csv").write_text(WORDS, "utf-8")
+    example = Path(__file__).parents[2] / "data" / "example"
+    shutil.copyfile(example / "dump.json", root / "dump.json")
+    made.say("terms", "scan", root / "dump.json")
+    made.open("intrasentence", "w", "--domain", "profession")
     written = made.written("w", ["ann", "bob"])
     made.say("rounds", "close", "w")
     made.open("validation", "v")
@@ -71,7 +82,6 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
     (root / "predictions.json").write_text(json.dumps(scores), "utf-8")
     (root / "published.json").write_text((example / "published.json").read_text("utf-8"), "utf-8")
     (root / "people.txt").write_text("cora\ndirk\n# absent\ngwen\n", "utf-8")
-    (root / "dump.json").write_text((example / "dump.json").read_text("utf-8"), "utf-8")
     _lines(root / "reviews.jsonl", [{"text": t, "label": n % 2} for n, t in enumerate(REVIEWS)])
     desk.write_csv(
         root / "reviews-2.csv", [{"text": t, "stars": n + 1} for n, t in enumerate(REVIEWS)]
@@ -82,11 +92,60 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
     articles = "One day it rained.\nThen it was dry.\n\nA tram came.\nIt was late.\n"
     (root / "articles.txt").write_text(articles * 3, "utf-8")
     _lines(root / "articles.jsonl", [{"text": articles}, {"text": articles.upper()}])
-    cats = read_cats(root / "gold.json")
-    scored.put(made.root / "5-scores", "tiny", "default", lambda cat, gold: -len(gold), cats)
+    _models(made, root)
+    _packed(root, articles)
     (root / "answer.json").write_text(json.dumps(_sparql()), "utf-8")
     (root / "page.json").write_text(json.dumps(_page(rows)), "utf-8")
+    _saved(root, rows)
     (root / "echo.json").write_text(json.dumps(_echo()), "utf-8")
+
+
+def _saved(root: Path, rows: list[desk.Row]) -> None:
+    """Files that the tool itself keeps beside campaigns, or in a campaign for itself."""
+    readers.facts(root / "answer.json")
+    lines = [["aa", 0.25, 0.25, 0.5], ["bb", 1.0, 0.0, 0.0]]
+    _lines(root / "classified.jsonl", lines)
+    known = {row["task_id"]: {"1": "2026-03-02T09:00:00Z"} for row in rows[:3]}
+    index = {"segments": [], "since": None, "accounts": [7], "known": known}
+    (root / "pulled.json").write_text(json.dumps(index), "utf-8")
+    place = root / "servers" / "x" / "validators"
+    place.mkdir(parents=True)
+    owner = {"email": "a@example.invalid", "password": "made up", "key": "made up"}
+    (place / "owner.json").write_text(json.dumps(owner), "utf-8")
+    (place / "address").write_text("http://127.0.0.1:8091", "utf-8")
+
+
+def _models(made: Desk, root: Path) -> None:
+    """Two models and their ensemble, and files that are read with them."""
+    scores, golds = made.root / "5-scores", (root / "gold.json", made.root / "dev.json")
+    shutil.copyfile(next((made.root / "7-release").glob("*/dev.json")), golds[1])
+    cats = [cat for path in golds for cat in read_cats(path)]
+    golds[1].unlink()
+    scored.put(scores, "tiny", "default", lambda cat, gold: -len(gold), cats)
+    scored.put(scores, "other", "default", lambda cat, gold: len(cat.id + gold) % 7, cats)
+    fitted = made.run("scores", "ensemble", "tiny/default", "other/default", "--name", "both")
+    assert fitted.code == 0, fitted.err
+    sizes = "model,parameters,corpus_gb\ntiny,1000,2.5\nother,20_000,\n"
+    (root / "sizes.csv").write_text(sizes, "utf-8")
+    sentences = [{"id": a.id, "score": 0.5} for cat in cats for a in cat.associations]
+    (root / "sentiment.json").write_text(json.dumps({"intrasentence": sentences}), "utf-8")
+
+
+def _packed(root: Path, articles: str) -> None:
+    """Compressed files, and tables of texts."""
+    content = (articles * 30).encode()
+    (root / "articles.txt.gz").write_bytes(gzip.compress(content, mtime=0))
+    (root / "articles.txt.bz2").write_bytes(bz2.compress(content))
+    (root / "reviews.jsonl.gz").write_bytes(
+        gzip.compress((root / "reviews.jsonl").read_bytes(), mtime=0)
+    )
+    dump = (root / "dump.json").read_bytes()
+    (root / "dump.json.gz").write_bytes(gzip.compress(dump, mtime=0))
+    (root / "dump.json.bz2").write_bytes(bz2.compress(dump))
+    texts = {"text": [articles, *REVIEWS], "label": [0, 1, 0, 1, 0, 1]}
+    pyarrow.parquet.write_table(pyarrow.table(texts), root / "texts.parquet")
+    page = f'<doc id="1" url="x" title="Rain">\nRain\n\n{articles}</doc>\n'
+    (root / "wiki_00").write_text(page * 2, "utf-8")
 
 
 def _lines(path: Path, rows: list[Any]) -> None:

@@ -154,7 +154,10 @@ def _as_lines(random: Random, data: bytes) -> bytes:
 
 
 def _as_table(random: Random, data: bytes) -> bytes:
-    rows = list(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
+    try:
+        rows = list(csv.reader(io.StringIO(data.decode("utf-8", "replace"), newline="")))
+    except csv.Error:  # a cell is huge
+        return _as_bytes(random, data)
     rows = [row for row in rows if row] or [[""]]
     row = random.choice(rows)
     cell, way = random.randrange(len(row)), random.randrange(12)
@@ -211,6 +214,7 @@ STRUCTURES: dict[str, Callable[[Random, bytes], bytes]] = {
     ".toml": _as_settings,
 }
 PLACE = re.compile(
-    r"(line|lines|row|rows|byte|column|field|position|item|record|cell) \S|\[\d+\]|, \w+[.:]"
+    r"(line|lines|row|rows|byte|column|field|position|item|record|cell|task|step|domain) \S|"
+    r"\[[\w.]+\]|, \w+[.:]"
 )
 """How a refusal names a place inside a file."""

@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
+import orjson
 from pydantic import ValidationError
 
 from curation.records import Flag, Item, Person, Rejection, Review
@@ -134,6 +135,15 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
+def _keepable(record: dict[str, Any]) -> dict[str, Any]:
+    """A record, or nothing of it if it is nested too deeply to be written."""
+    try:
+        orjson.dumps({"record": record})
+    except orjson.JSONEncodeError:
+        return {}
+    return record
+
+
 def _fold(
     parsed: Iterable[tuple[str, ParsedAnswer]],
     checks: Checks,
@@ -149,7 +159,7 @@ def _fold(
         if isinstance(answer, Consented | Deleted):
             return
         refused = Rejection(
-            code=code, detail=detail, where=answer.where, record=_shown(answer, name)
+            code=code, detail=detail, where=answer.where, record=_keepable(_shown(answer, name))
         )
         rejections[round].append(refused)
         reasons.setdefault(answer.where, code)

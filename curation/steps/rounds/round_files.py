@@ -171,12 +171,15 @@ def read_asked(campaign: Campaign, name: str, tasks: Sequence[Task]) -> dict[str
     if not path.exists():
         return asked
     written = read_json(path)
-    whole = isinstance(written, dict) and asked.keys() <= written.keys()
-    if not whole or not all(type(n) is int and n >= 0 for n in written.values()):
-        raise CurationError(
-            f"{path}: does not say how many answers each task was asked for",
-            "delete it: tasks.jsonl is then used instead, and top-up asks for the rest",
-        )
+    fix = "delete it: tasks.jsonl is then used instead, and top-up asks for the rest"
+    if not isinstance(written, dict):
+        raise CurationError(f"{path}: not a JSON object", fix)
+    for task in dict.fromkeys([*asked, *written]):
+        answers = written.get(task)
+        if type(answers) is not int or answers < 0:
+            raise CurationError(
+                f"{path}, task {task[:40]!r}: does not say how many answers it was asked for", fix
+            )
     return dict(written)
 
 

@@ -208,14 +208,18 @@ def _read_people(campaign: Campaign, path: Path) -> dict[str, str]:
 
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     named: dict[str, str] = {}
-    for line in map(str.strip, read_text(path).splitlines()):
+    lines: dict[str, int] = {}
+    for number, line in enumerate(map(str.strip, read_text(path).splitlines()), 1):
         if not line or line.startswith("#"):
             continue
         person = pseudonym(line)
         if person in named:
-            same = "" if named[person] == line else f", as {named[person]!r} and {line!r}"
-            raise CurationError(f"{path}: {line!r} is in it twice{same}", "name each person once")
-        named[person] = line
+            same = "" if named[person] == line else f", as {named[person]!r}"
+            raise CurationError(
+                f"{path} line {number}: {line!r} is already in line {lines[person]}{same}",
+                "name each person once",
+            )
+        named[person], lines[person] = line, number
     return named
 
 

@@ -156,7 +156,7 @@ HEAD = "text,label\n"
         ("a.csv", f"{HEAD}bread,0\n".encode("utf-16"), r"a\.csv: is UTF-16"),
         ("a.csv", "\nText,label,text\na,0,b\n", r"line 2: has 2 columns «text»"),
         ("a.csv", HEAD + "bread,0.5\n", r"line 2, label: unknown label '0\.5'"),
-        ("a.csv.gz", None, r"a\.csv\.gz: cannot be decompressed"),
+        ("a.csv.gz", None, r"a\.csv\.gz line 1: cannot be decompressed"),
         (
             "a.jsonl",
             '{"text": "a", "label": 1}\n{"text": "b", "la',

@@ -98,6 +98,18 @@ def test_a_field_that_is_too_long_is_refused(field: str) -> None:
     assert codes(result) == ["bad_value"]
 
 
+def test_an_archived_answer_that_is_nested_deeply_is_refused() -> None:
+    deep: Any = []
+    for _ in range(500):
+        deep = [deep]
+    sent = Sent(id="e0", source="answers", position=0, payload={**ITEM, "domain": deep})
+    answers = [("r", answer) for answer in interpret(sent, round="r", where="line 1")]
+    result = fold(answers, domains=("profession",), terms=TERMS, label_seconds=1, pseudonym=str)
+    (rejection,) = result.rejections["r"]
+    assert dump_line(rejection)
+    assert (rejection.code, rejection.where) == ("bad_value", "line 1")
+
+
 UNFORESEEN = [
     ValueError, KeyError, TypeError, OverflowError, RecursionError, AttributeError,
     UnicodeEncodeError("utf-8", "\ud800", 0, 1, "odd"),

@@ -19,8 +19,8 @@ import orjson
 from filelock import FileLock
 
 from curation.addresses import hide_secrets
-from curation.files import CurationError, open_plain, read_json, writing
-from curation.rounds.platforms.label_studio import connection
+from curation.files import CurationError, open_plain, writing
+from curation.rounds.platforms.label_studio import connection, servers
 
 VERSION = "1.23.2"
 EXECUTABLE = "CURATION_LABEL_STUDIO"  # if it is set, nothing is installed
@@ -210,13 +210,7 @@ def _owner(place: Place) -> dict[str, str]:
     """The owner's account: made at the first start, known only to the user of this machine."""
     path = place.folder / "owner.json"
     if path.exists():
-        kept = read_json(path)
-        wanted = ("email", "password", "key")
-        if isinstance(kept, dict) and all(isinstance(kept.get(name), str) for name in wanted):
-            return {name: kept[name] for name in wanted}
-        raise CurationError(
-            f"{path}: does not hold the owner's account", "restore it from a backup"
-        )
+        return servers.read_owner(path)
     owner = {"email": OWNER, "password": secrets.token_urlsafe(18), "key": secrets.token_hex(20)}
     with writing(path, private=True) as file:
         file.write(orjson.dumps(owner, option=orjson.OPT_INDENT_2))

@@ -42,13 +42,26 @@ def role_of(kind: RoundKind) -> str:
 def own_address(campaign_id: str, kind: RoundKind) -> str:
     """Where the campaign's own server for a kind of round was last started; empty if never."""
     path = folder(campaign_id, role_of(kind)) / "address"
-    return path.read_text("utf-8").strip() if path.exists() else ""
+    return path.read_text("utf-8", "replace").strip() if path.exists() else ""
 
 
 def own_key(campaign_id: str, kind: RoundKind) -> str:
     """The owner's key of the campaign's own server for a kind of round; empty if there is none."""
     owner = folder(campaign_id, role_of(kind)) / "owner.json"
-    return str(read_json(owner)["key"]) if owner.exists() else ""
+    return read_owner(owner)["key"] if owner.exists() else ""
+
+
+def read_owner(path: Path) -> dict[str, str]:
+    """The account of the owner of a campaign's own server: email, password and key.
+
+    Raises:
+        CurationError: the file is damaged.
+    """
+    kept = read_json(path)
+    fields = ("email", "password", "key")
+    if isinstance(kept, dict) and all(isinstance(kept.get(name), str) for name in fields):
+        return {name: kept[name] for name in fields}
+    raise CurationError(f"{path}: does not hold the owner's account", "restore it from a backup")
 
 
 def open_server(

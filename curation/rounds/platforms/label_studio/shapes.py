@@ -89,7 +89,7 @@ def is_anonymous(annotation: Mapping[str, Any]) -> bool:
 def keepable(annotation: Any) -> Any:
     """An annotation as it came, or what identifies it if it is nested too deeply to be kept."""
     try:
-        orjson.dumps(annotation)
+        orjson.dumps([{"payload": annotation}])  # as deep as in the archive
     except orjson.JSONEncodeError:
         names = ("id", "completed_by", "created_at", "updated_at")
         plain = {name: annotation.get(name) for name in names if isinstance(annotation, dict)}

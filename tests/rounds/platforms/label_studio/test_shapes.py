@@ -112,6 +112,15 @@ def test_an_annotation_of_another_form_is_refused_with_a_reason(
     assert len(codes(tmp_path)) == 1
 
 
+@pytest.mark.parametrize("depth", range(245, 258))
+def test_how_deep_an_annotation_can_be_does_not_stop_a_pull(tmp_path: Path, depth: int) -> None:
+    deep: Any = []
+    for _ in range(depth):
+        deep = [deep]
+    fetched, added = pulled(tmp_path, Server([task({**SOUND, "result": deep})]))
+    assert (fetched.new, added, codes(tmp_path)) == (1, 1, ["bad_value"])
+
+
 @pytest.mark.parametrize(
     ("server", "message"),
     [

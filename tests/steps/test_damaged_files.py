@@ -1,0 +1,91 @@
+"""Damaged files of a campaign are refused with their place, or never lead outside its folder."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import Campaign
+from curation.files import CurationError
+from curation.records import Task
+from curation.rounds.platforms.label_studio import servers
+from curation.steps import facts, read
+from curation.steps.pipeline import delete_files
+from curation.steps.rounds import round_files
+from curation.steps.status import score_runs
+
+ORIGIN = {"properties": ["P1"], "population": {"P2": ["Q3"]}, "languages": ["en"], "least": 2}
+
+
+def write(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        ([], ": not a JSON object"),
+        ({"jobs": 1}, ", domain 'jobs': "),
+        ({"jobs": {**ORIGIN, "population": "x"}}, ", domain 'jobs', field 'population': "),
+        ({"jobs": {**ORIGIN, "population": {"P2": 1}}}, ", domain 'jobs', field 'population.P2': "),
+        ({"jobs": {**ORIGIN, "least": "2"}}, ", domain 'jobs', field 'least': "),
+    ],
+)
+def test_where_facts_are_from(campaign: Campaign, content: Any, where: str) -> None:
+    for path in read.facts_files(campaign):
+        write(path, "")
+    write(campaign.terms / "facts.json", {"jobs": ORIGIN})
+    assert facts.facts_origins(campaign) == {"jobs": ORIGIN}
+    write(campaign.terms / "facts.json", content)
+    with pytest.raises(CurationError) as caught:
+        facts.facts_origins(campaign)
+    assert f"facts.json{where}" in caught.value.what
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("rules", ["ll-acl", {"intrasentence": {}}])
+def test_a_run_with_odd_rules(campaign: Campaign, rules: Any) -> None:
+    run = campaign.scores / "m" / "default"
+    write(run / "run.json", {"model": "m", "rules": rules})
+    (run / "scores.jsonl").touch()
+    with pytest.raises(CurationError, match=r"run\.json, field 'rules'"):
+        score_runs(campaign)
+
+
+@pytest.mark.parametrize("answers", [-1, 2.0, "2", None, True])
+def test_answers_that_were_asked_for(campaign: Campaign, answers: Any) -> None:
+    tasks = [Task(id=f"t-{n}", term="x", domain="d", target="t", wanted=1) for n in range(2)]
+    write(campaign.rounds / "r" / "asked.json", {"t-0": 1, "t-1": answers})
+    with pytest.raises(CurationError, match=r"asked\.json, task 't-1': "):
+        round_files.read_asked(campaign, "r", tasks)
+
+
+@pytest.mark.parametrize("name", ["", "x", "../raw/x", "/raw/x"])
+def test_a_record_of_other_files_than_raw_answers(campaign: Campaign, name: str) -> None:
+    write(campaign.rounds / "segments.json", {name: "0" * 64})
+    with pytest.raises(CurationError, match=r"segments\.json: is damaged"):
+        read.known_segments(campaign)
+
+
+@pytest.mark.parametrize("content", [[], {}, {"key": "x"}, {"key": 5}])
+def test_the_account_of_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: Any
+) -> None:
+    monkeypatch.setenv(servers.SERVERS, str(tmp_path))
+    folder = servers.folder("x", "validators")
+    write(folder / "owner.json", content)
+    (folder / "address").write_bytes(b"\xff")
+    assert servers.own_address("x", "validation")
+    with pytest.raises(CurationError, match=r"owner\.json: does not hold the owner's account"):
+        servers.own_key("x", "validation")
+
+
+def test_results_are_not_deleted_through_a_link(campaign: Campaign, tmp_path: Path) -> None:
+    mine = tmp_path / "mine" / "notes.txt"
+    write(mine, "mine")
+    (campaign.root / "4-measures").symlink_to(mine.parent)
+    with pytest.raises(CurationError, match="is a link"):
+        delete_files(campaign, [campaign.measures / "notes.txt"])
+    assert mine.exists()

@@ -1,0 +1,191 @@
+"""Readers of single files and of replies, for the fuzz test: each is called below the arena."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from curation.files import read_json, read_records
+from curation.measures.counting import read_counts
+from curation.models.endpoint.echoes import read_echoes
+from curation.models.train.corpus import read_corpus
+from curation.models.train.reviews import read_reviews
+from curation.records import Task
+from curation.rounds.answers import archive
+from curation.rounds.answers.interpret import interpret
+from curation.rounds.platforms.label_studio import seen, servers
+from curation.rounds.platforms.label_studio.connection import Connection
+from curation.rounds.platforms.label_studio.pull import pull
+from curation.steps.classifying import read_cache
+from curation.terms.facts import FactRequest
+from curation.terms.query import query
+from curation.terms.wikidata import Service
+from support import commands
+
+RAW = Path("c/2-rounds/v/raw")
+
+
+def _reviews(path: Path) -> object:
+    return read_reviews([path])
+
+
+def _corpus(path: Path) -> object:
+    return read_corpus([path])
+
+
+# --- a query service ------------------------------------------------------------------------
+
+
+class _Replying(ThreadingHTTPServer):
+    """A server that answers every request with the same bytes."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(("127.0.0.1", 0), _Reply)
+        self.content = content
+
+
+class _Reply(BaseHTTPRequestHandler):
+    server: _Replying
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.server.content)))
+        self.end_headers()
+        self.wfile.write(self.server.content)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def _served(content: bytes) -> Iterator[str]:
+    """The address of a server that says this."""
+    with _Replying(content) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Portless(Service):
+    """A service whose saved answers do not depend on its address."""
+
+    def _path(self, query: str) -> Path:
+        return self._cache / f"{sha256(query.encode()).hexdigest()[:16]}.json"
+
+
+def _asked(content: bytes, cache: Path) -> object:
+    asks = [FactRequest("religion", ("P140",))]
+    how: dict[str, Any] = {"contact": "a@example.invalid", "pause": lambda seconds: None}
+    with _served(content) as url, _Portless(url, cache=cache, **how) as service:
+        return query(service, asks, languages=["en"], own=["en"])
+
+
+def facts(path: Path) -> object:
+    """What a query service says that answers with this file; its answers are saved beside it."""
+    return _asked(path.read_bytes(), path.with_name("answers"))
+
+
+def _saved(path: Path) -> object:
+    """What is said with one saved answer; the service would give the right one."""
+    return _asked(Path("answer.json").read_bytes(), path.parent)
+
+
+# --- models ---------------------------------------------------------------------------------
+
+
+def _echo(path: Path) -> object:
+    answer = read_json(path)
+    if not isinstance(answer, dict):
+        return None  # the connection refuses it
+    echoes = read_echoes(answer, count=1, max_tokens=1) or []
+    return [echo.spans("The cat sat", 0) for echo in echoes]
+
+
+def _classified(path: Path) -> object:
+    return [shares[2] - shares[0] for shares in read_cache(path).values()]
+
+
+# --- Label Studio ---------------------------------------------------------------------------
+
+
+class _Server(Connection):
+    """A server whose first page of tasks is a file; it has no other page."""
+
+    url = "http://127.0.0.1:8080"
+
+    def __init__(self, path: Path) -> None:
+        self.reply = read_json(path)
+
+    def ask(self, method: str, path: str, **_: Any) -> Any:
+        return self.reply
+
+    def pages(self, *args: Any, **how: Any) -> Iterator[list[dict[str, Any]]]:
+        yield self.page(*args, **{"after": 0, **how})["tasks"]
+
+
+def _pulled(path: Path) -> object:
+    """Pull a page into the archive; whatever is in it, the campaign goes on."""
+    server = _Server(path)
+    known: seen.Known = {}
+    fetched = pull(server, 1, since=None, known={}, people=lambda: {7: "a@example.invalid"})
+    for batch in fetched.batches:
+        archive.deliver(RAW, "label_studio", batch)
+        for payload in batch:
+            seen.note(known, payload)
+    index = path.with_name("pulled.json")
+    seen.keep(RAW, index, seen.Seen(fetched.since, known))
+    assert seen.read(RAW, index).known == known
+    tasks = {task.id: task for task in read_records(RAW.with_name("tasks.jsonl"), Task)}
+    for where, event in archive.read(RAW):
+        list(interpret(event, round="v", where=where, tasks=tasks, kind="validation"))
+    ran = commands.run("rounds", "status", "-c", "c")
+    assert ran.code == 0, ran.err
+    return None
+
+
+def _index(path: Path) -> object:
+    return seen.read(RAW, path)
+
+
+def _owner(path: Path) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(servers.SERVERS, "servers")
+        address = servers.own_address("x", "validation")
+        return address, servers.own_key("x", "validation")
+
+
+FUNCTIONS: dict[str, Callable[[Path], object]] = {
+    "counts.tsv.gz": read_counts,
+    "counts.tsv": read_counts,
+    "reviews.jsonl": _reviews,
+    "reviews.jsonl.gz": _reviews,
+    "reviews-2.csv": _reviews,
+    "articles.txt": _corpus,
+    "articles.txt.gz": _corpus,
+    "articles.txt.bz2": _corpus,
+    "articles.jsonl": _corpus,
+    "texts.parquet": _corpus,
+    "wiki_00": _corpus,
+    "answer.json": facts,
+    "answers/*.json": _saved,
+    "echo.json": _echo,
+    "classified.jsonl": _classified,
+    "page.json": _pulled,
+    "pulled.json": _index,
+    "servers/x/validators/owner.json": _owner,
+    "servers/x/validators/address": _owner,
+}
+"""Files below the arena, and what reads them."""
