@@ -218,7 +218,7 @@ def test_one_address_in_capitals_and_in_small_letters_is_one_person(desk: Held) 
     said = desk.refused(
         "rounds", "export", "v", "--people", desk.file("ann@x.invalid", "ben", "Ann@X.invalid")
     )
-    assert "line 2: 'Ann@X.invalid' is already in line 1, as 'ann@x.invalid'" in said
+    assert "line 3: 'Ann@X.invalid' is already in line 1, as 'ann@x.invalid'" in said
 
 
 def test_void_tasks_are_not_out(desk: Held) -> None:
