@@ -10,10 +10,11 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import Task
 from curation.rounds.platforms.label_studio import servers
+from curation.scores.runs import read_runs
 from curation.steps import facts, read
 from curation.steps.pipeline import delete_files
 from curation.steps.rounds import round_files
-from curation.steps.status import score_runs
+from curation.steps.status import UNFINISHED, score_runs
 
 ORIGIN = {"properties": ["P1"], "population": {"P2": ["Q3"]}, "languages": ["en"], "least": 2}
 
@@ -50,8 +51,9 @@ def test_a_run_with_odd_rules(campaign: Campaign, rules: Any) -> None:
     run = campaign.scores / "m" / "default"
     write(run / "run.json", {"model": "m", "rules": rules})
     (run / "scores.jsonl").touch()
+    assert [(score.model, score.state) for score in score_runs(campaign)] == [("m", UNFINISHED)]
     with pytest.raises(CurationError, match=r"run\.json, field 'rules'"):
-        score_runs(campaign)
+        read_runs(campaign.scores)
 
 
 @pytest.mark.parametrize("answers", [-1, 2.0, "2", None, True])

@@ -327,8 +327,9 @@ def test_a_training_that_an_earlier_version_began_goes_on(
 def test_another_corpus_or_model_is_an_error(
     bert: Path, still: Path, small: Corpus, tmp_path: Path
 ) -> None:
+    wanted = Settings(model=str(bert), checkpoint_every=1, **SHORT)
     with pytest.raises(KilledError):
-        train(Settings(model=str(bert), **SHORT), small, tmp_path / "out", tell=kill_at(1))
+        train(wanted, small, tmp_path / "out", tell=kill_at(2))
     longer = read_corpus([write_corpus(tmp_path / "b.txt", 11, 6)])
     with pytest.raises(CurationError, match=r"other settings \(the corpus\)"):
         train(Settings(model=str(bert), **SHORT), longer, tmp_path / "out")

@@ -307,8 +307,9 @@ def test_other_settings_are_an_error_that_says_which(
     bert: Path, small: Reviews, tmp_path: Path, change: dict[str, Any], says: str
 ) -> None:
     wanted = {"model": str(bert), **SHORT}
+    often = SentimentSettings(checkpoint_every=1, **wanted)
     with pytest.raises(KilledError):
-        train(SentimentSettings(**wanted), small, tmp_path, tell=kill_at(1))
+        train(often, small, tmp_path, tell=kill_at(2))
     with pytest.raises(CurationError, match=says) as error:
         train(SentimentSettings(**{**wanted, **change}), small, tmp_path)
     assert "--restart" in error.value.fix

@@ -122,7 +122,7 @@ def test_how_deep_an_annotation_can_be_does_not_stop_a_pull(tmp_path: Path, dept
 
 
 @pytest.mark.parametrize(
-    ("server", "message"),
+    ("sends", "message"),
     [
         (Server([], total=None), "not a page of tasks"),
         (Server({"a": 1}), "not a page of tasks"),  # type: ignore[arg-type]
@@ -134,10 +134,10 @@ def test_how_deep_an_annotation_can_be_does_not_stop_a_pull(tmp_path: Path, dept
     ],
 )
 def test_a_page_of_another_form_is_an_error_and_nothing_of_it_is_kept(
-    tmp_path: Path, server: Server, message: str
+    tmp_path: Path, sends: Server, message: str
 ) -> None:
     with pytest.raises(CurationError) as caught:
-        pulled(tmp_path, server)
+        pulled(tmp_path, sends)
     assert "http://example.invalid, project 3" in caught.value.what
     assert message in caught.value.what
     assert caught.value.fix
