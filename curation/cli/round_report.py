@@ -76,6 +76,7 @@ def show_new_answers(
     if as_json:
         console.say_json({"round": round.name, **counts, "refused": dict(sorted(refused.items()))})
         return
+    status = round_status.read_status(campaign, round)
     parts = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
     console.say(f"{round.name}: {parts or 'nothing new'}")
     if counts.get("deleted"):
@@ -85,7 +86,11 @@ def show_new_answers(
         )
     if refused:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
+    if refused["no_consent"] and status.exchanges_tables:
+        console.warn(
+            "answers of people without consent are refused; if they all agreed on their platform, "
+            f"import the file again with --consent {round.consent}"
+        )
     if line := describe_pitfalls(answers.pitfalls, round.name, answers.items):
         console.say(line)
-    status = round_status.read_status(campaign, round)
     console.say(round_status.advice(status, round_status.progress_of(campaign, status)))

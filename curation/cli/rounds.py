@@ -10,7 +10,7 @@ from curation.campaign import open_campaign
 from curation.cli import console, people, round_report, serving, sheets
 from curation.cli.options import Json, RoundArgument, Where
 from curation.files import CurationError
-from curation.steps.rounds import round_files, round_status, running
+from curation.steps.rounds import ledger, round_files, round_status, running
 from curation.steps.rounds.caps import warn_of_earlier_names
 from curation.times import now
 from curation.wording import amount
@@ -233,6 +233,11 @@ def close(
         console.say_json({"round": closed.name, "state": "closed", "edits": added})
         return
     console.say(f"round {closed.name} is closed")
+    if out := round_status.read_status(opened, closed).tables:
+        console.warn(
+            f"{amount(len(out), 'table is', 'tables are')} still out: {ledger.describe(out)}. To "
+            f"import what comes back, open the round again: {running.command_to_open(closed)}"
+        )
     if added:
         rows = [list(line.values()) for line in added]
         console.table("Added to 1-terms/edits.csv", list(added[0]), rows)

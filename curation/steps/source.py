@@ -165,12 +165,12 @@ def gold_source(
             f"the gold files are in different languages: {named}",
             "name files in one language, or give --language",
         )
-    names = {
-        stable_id("term", domain, target): tuple(texts)
-        for file in settings.values()
-        for domain, targets in file.names.items()
-        for target, texts in targets.items()
-    }
+    names: dict[str, tuple[str, ...]] = {}
+    for file in settings.values():
+        for domain, targets in file.names.items():
+            for target, texts in targets.items():
+                term = stable_id("term", domain, target)
+                names[term] = tuple(dict.fromkeys((*names.get(term, ()), *texts)))
     return Source(
         cats,
         "+".join(path.stem for path in gold),

@@ -172,6 +172,11 @@ def test_without_consent_nothing_counts_until_it_is_there(desk: Desk) -> None:
     said = desk.bring("w", bare, "bare.csv")
     assert said["refused"] == {"no_consent": len(rows)}
     assert desk.records("w/items.jsonl", Item) == []
+    again = write_csv(desk.out / "bare-2.csv", [{**row, "annotator": "p-9"} for row in bare])
+    assert (
+        f"import the file again with --consent {version}"
+        in desk.run("rounds", "import", "w", again).err
+    )
     late = [{"task_id": "t-x", "annotator": "p-0", "consent": version}]
     desk.bring("w", late, "late.csv")
     assert len(desk.records("w/items.jsonl", Item)) == len(rows) / 2

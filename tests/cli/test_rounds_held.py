@@ -205,7 +205,9 @@ def test_a_table_for_one_person_is_numbered(desk: Held) -> None:
 
 def test_a_table_for_a_closed_round_is_told_how_to_open_it(desk: Held) -> None:
     rows = desk.deal(*PEOPLE)["val-0"]
-    desk.say("rounds", "close", "v")
+    closed = desk.run("rounds", "close", "v")
+    assert "5 tables are still out: v-001.csv (" in closed.err
+    assert "curation rounds open validation --name v" in closed.err
     table = write_csv(desk.out / "late.csv", [label_row(r, "val-0", desk.golds(), 1) for r in rows])
     command = ("rounds", "open", "validation", "--name", "v", "--platform", "files")
     said = desk.refused("rounds", "import", "v", table)
