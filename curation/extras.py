@@ -49,10 +49,14 @@ def removed(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]
     Returns:
         The version that was used, by package.
 
+    >>> removed({"versions": "damaged"}, {"versions": {"a": "1"}})
+    {}
     >>> removed({"versions": {"a": "1", "b": "2"}}, {"versions": {"a": "1", "b": None}})
     {'b': '2'}
     """
-    then, here = before.get("versions") or {}, now.get("versions") or {}
+    then, here = before.get("versions"), now.get("versions")
+    if not isinstance(then, Mapping) or not isinstance(here, Mapping):
+        return {}
     return {
         name: str(version)
         for name, version in then.items()

@@ -138,9 +138,9 @@ def read_manifest(folder: Path) -> Manifest:
         manifest = Manifest.model_validate_json(read_bytes(path))
     except ValidationError as error:
         first = error.errors()[0]
-        _, step, *field = map(str, (*first["loc"], "", "")[: max(len(first["loc"]), 2)])
-        where = f", step {step!r}" if step else ""
-        where += f", field {'.'.join(field)!r}" if field else ""
+        top, *inner = map(str, first["loc"] or ("",))
+        where = f", step {inner[0]!r}" if inner else f", field {top!r}" if top else ""
+        where += f", field {'.'.join(inner[1:])!r}" if inner[1:] else ""
         raise CurationError(
             f"{path}{where}: not a valid manifest: {first['msg']}", _fix(folder)
         ) from None

@@ -129,6 +129,13 @@ def test_a_damaged_manifest_is_an_error_with_a_fix(tmp_path: Path, data: bytes) 
     assert caught.value.fix == "delete the file; the steps will run again"
 
 
+@pytest.mark.parametrize("data", [b"{}", b'{"steps": 1}', b'{"Steps": {}}'])
+def test_a_damaged_manifest_without_steps_names_their_field(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "manifest.json").write_bytes(data)
+    with pytest.raises(CurationError, match=r"manifest\.json, field '[Ss]teps': not a valid"):
+        read_manifest(tmp_path)
+
+
 def test_a_damaged_manifest_names_the_step_and_the_field(tmp_path: Path) -> None:
     run_step(tmp_path, "one", work, **STATE)
     path = tmp_path / "manifest.json"
