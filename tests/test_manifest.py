@@ -149,7 +149,7 @@ def test_a_damaged_manifest_names_the_step_and_the_field(tmp_path: Path) -> None
             read_manifest(tmp_path)
         return caught.value.what.removeprefix(str(path))
 
-    assert named(lambda c: c.update(steps=[])).startswith(": not a valid manifest: Input should")
+    assert named(lambda c: c.update(steps=[])).startswith(", field 'steps': not a valid")
     assert named(lambda c: c["steps"].update(one=1)).startswith(", step 'one': not a valid")
     assert named(lambda c: c["steps"]["one"].pop("counts")).startswith(
         ", step 'one', field 'counts': not a valid manifest: Field required"
