@@ -188,7 +188,7 @@ def test_from_sign_up_to_decisions(
     assert (status["people"], status["decided"], status["remaining"]) == (3, 1, 3)
 
     topped = say("rounds", "top-up", "v")
-    assert topped == {"round": "v", "tasks": 1, "answers": 1}
+    assert topped == {"round": "v", "tasks": 1, "answers": 1, "to_export": 0}
     assert say("rounds", "top-up", "v")["answers"] == 0
     for person in (sign_up(), sign_up()):
         while task := person.next(project):

@@ -84,7 +84,12 @@ def test_an_answer_that_does_not_count_is_asked_for_again(
     people[1].edit(mine["id"], mine["result"])
     assert here.say("rounds", "pull", "v")["refused"] == {"edited_by_other": 1}
     assert here.say("rounds", "status", "v")[0]["remaining"] == 1
-    assert here.say("rounds", "top-up", "v") == {"round": "v", "tasks": 1, "answers": 1}
+    assert here.say("rounds", "top-up", "v") == {
+        "round": "v",
+        "tasks": 1,
+        "answers": 1,
+        "to_export": 0,
+    }
     assert here.say("rounds", "top-up", "v")["answers"] == 0
     assert here.answer(sign_up(), choices) == [task]
     here.say("rounds", "pull", "v")
