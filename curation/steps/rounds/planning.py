@@ -68,8 +68,9 @@ def plan_round(
     first = "fold" if kind == "validation" and has_answers else "select"
     bring_up_to_date(campaign, first, reporter=reporter)
     chosen = _terms(campaign, domains, terms)
-    for domain in domains_without_terms(campaign):
-        if domain in (domains or settings.domains) and not terms:
+    empty = [] if kind == "validation" or terms else domains_without_terms(campaign)
+    for domain in empty:
+        if domain in (domains or settings.domains):
             reporter.warn(no_terms(domain))
     pay = {"review": settings.rounds.pay_review, "validation": settings.rounds.pay_label}
     if kind == "review":
