@@ -17,6 +17,8 @@ import pytest
 from curation.interrupts import Stopped, stoppable
 from curation.models.endpoint.client import Endpoint
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[1]
 BOTH = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 

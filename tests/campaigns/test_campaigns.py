@@ -19,6 +19,8 @@ from curation.records import Cat
 from curation.words import NotCheckedError, words
 from support.team import LATER, Team, read_jsonl
 
+pytestmark = pytest.mark.long
+
 NAMES = {"id": "indonesian", "ar": "arabic", "ja": "japanese"}
 INTRA, INTER = "intrasentence", "intersentence"
 

@@ -25,6 +25,7 @@ from support.child import Flaw, Tell, in_a_child, timed
 from support.mutate import PLACE, mutate
 from support.readers import FUNCTIONS
 
+pytestmark = pytest.mark.long
 SECONDS = 5  # an input hangs if it computes for longer,
 WAIT = 60  # or if it waits for longer
 OFTEN = 15  # functions get more inputs than commands: they are quick
