@@ -86,10 +86,11 @@ def show_new_answers(
         )
     if refused:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
-    if refused["no_consent"] and status.exchanges_tables:
+    # Only if nobody's answer has a consent: a person who alone lacks it may have refused.
+    if refused["no_consent"] >= counts.get("new", 0) > 0 and status.exchanges_tables:
         console.warn(
-            "answers of people without consent are refused; if they all agreed on their platform, "
-            f"import the file again with --consent {round.consent}"
+            "nobody in the file has consented, so all answers are refused; if all people agreed on "
+            f"their platform, import the file again with --consent {round.consent}"
         )
     if line := describe_pitfalls(answers.pitfalls, round.name, answers.items):
         console.say(line)

@@ -184,6 +184,9 @@ def test_without_consent_nothing_counts_until_it_is_there(desk: Desk) -> None:
     assert len(desk.records("w/items.jsonl", Item)) == len(rows)
     desk.bring("w", bare, "bare.csv", "--consent", version)  # again: the same
     assert len(desk.records("w/items.jsonl", Item)) == len(rows)
+    mixed = [{**bare[0], "annotator": "p-7"}, {**rows[0], "annotator": "p-8"}]
+    mixed_file = write_csv(desk.out / "mixed.csv", mixed)
+    assert "--consent" not in desk.run("rounds", "import", "w", mixed_file).err
 
 
 def test_a_results_file_of_mturk_as_it_is(desk: Desk) -> None:
