@@ -107,11 +107,7 @@ class Term(Record):
 
 
 class Association(Record):
-    """One of an item's three options.
-
-    It has the whole sentence, the writer's intent, and the gold label of an item that was published
-    before.
-    """
+    """One of an item's three options: the whole sentence, the intent, the published gold label."""
 
     id: Id
     sentence: Text
@@ -120,7 +116,10 @@ class Association(Record):
 
 
 class Item(Record):
-    """One writer's answer: a context about a target with three associations."""
+    """One writer's answer: a context about a target with three associations.
+
+    ``target_original`` is the target of the dataset from which a published item was translated.
+    """
 
     id: Id
     kind: Kind
@@ -131,6 +130,7 @@ class Item(Record):
     writer: str | None = None
     submitted_at: Timestamp | None = None
     seconds: float | None = None
+    target_original: Text | None = None
 
 
 class Shown(Record):
@@ -147,8 +147,7 @@ class Task(Record):
     ``item`` and ``shown`` are for validation; ``shown`` has the associations in the order that
     people see. ``choices`` has the terms into which a review may merge the term. ``wanted`` is the
     number of answers that are requested first. A ``full`` task always gets all answers that count;
-    agreement is computed from these tasks. ``barred`` is the pseudonym of the person who must not
-    get the task: the item's writer.
+    agreement is computed from these tasks. ``barred`` is the pseudonym of the item's writer.
     """
 
     id: Id
@@ -169,8 +168,7 @@ class Round(Record):
 
     ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
     requested first, and more only if the decision is still open. ``server`` and ``project`` say
-    where the round runs. ``domains``, ``terms`` and ``of`` are the options with which it was
-    planned; null if an earlier version planned it.
+    where it runs. ``domains``, ``terms`` and ``of`` are its options; null in earlier versions.
     """
 
     name: Id
@@ -308,6 +306,7 @@ class Cat(Record):
 
     ``tier`` is the smallest number of votes of its gold labels (``rules.tier``): 3, 4 or 5; None if
     an association does not have five counted labels, and in files of versions without tiers.
+    ``target_original`` is as in ``Item``.
     """
 
     id: Id
@@ -320,6 +319,7 @@ class Cat(Record):
     context: Text
     associations: tuple[CatAssociation, CatAssociation, CatAssociation]
     tier: int | None = None
+    target_original: Text | None = None
 
 
 class Annotation(Record):
@@ -351,8 +351,8 @@ class Score(Record):
 class Pitfall(Record):
     """One place where a dataset has a known pitfall of such data.
 
-    ``code`` is one of ``checks.codes.PITFALLS``. Without an ``item`` it concerns the whole dataset
-    or the term ``target``; without an ``association``, the whole item. ``where`` is the place as a
+    ``code`` is in ``checks.codes.PITFALLS``. Without an ``item`` it concerns the whole dataset or
+    the term ``target``; without an ``association``, the whole item. ``where`` is the place as a
     person finds it, ``detail`` says what is wrong there, and ``fix`` what to do.
     """
 
