@@ -2,12 +2,10 @@
 
 A dataset is ``{"version", "data": {"intrasentence": [...], "intersentence": [...]}}``, each item
 ``{id, target, bias_type, context, sentences: [{id, sentence, gold_label, labels: [{label,
-human_id}]}]}``. A release also has ``curation``: how its CATs were checked. Predictions are
-``{"intrasentence": [{id, score}], "intersentence": [...]}``.
+human_id}]}]}``. A release also has ``curation``: how its CATs were checked.
 """
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -148,6 +146,7 @@ def read_cats(path: Path) -> list[Cat]:
                     "context": item["context"],
                     "associations": options,
                     "tier": _tier(item, options),
+                    "target_original": item.get("target_original") or None,
                 }
             )
         except KeyError as error:
@@ -251,58 +250,3 @@ def dataset(
         )
     checked = {"curation": settings.model_dump()} if settings else {}
     return {"version": version, **checked, "data": data}
-
-
-def read_predictions(path: Path) -> Iterator[tuple[str, Any]]:
-    """The (id, score) pairs of a predictions file, unchecked.
-
-    Raises:
-        CurationError: the file is not JSON or not in this format; the message names the place.
-    """
-    content = read_json(path)
-    if not isinstance(content, dict) or not set(KINDS) & set(content):
-        raise CurationError(
-            f"{path}: not predictions: no «intrasentence» or «intersentence» list",
-            "see docs/formats.md for the format",
-        )
-    for kind in KINDS:
-        rows = content.get(kind) or []
-        if not isinstance(rows, list):
-            raise CurationError(f"{path}: {kind} is not a list", "see docs/formats.md")
-        for index, row in enumerate(rows):
-            if not isinstance(row, dict) or "id" not in row or "score" not in row:
-                raise CurationError(
-                    f"{path} {kind}[{index}]: no «id» and «score»", "see docs/formats.md"
-                )
-            yield str(row["id"]), row["score"]
-
-
-def finite(score: Any) -> float | None:
-    """A score of a predictions file as a number; None if it is not a finite number.
-
-    >>> finite(2), finite("2"), finite(float("nan")), finite(10**400)
-    (2.0, None, None, None)
-    """
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        return None
-    try:
-        value = float(score)
-    except OverflowError:  # an integer above 1.8e308
-        return None
-    return value if math.isfinite(value) else None
-
-
-def not_a_score(where: str, name: str, score: Any) -> CurationError:
-    """The error of a prediction that is not a finite number.
-
-    Args:
-        where: the file.
-        name: the id of the sentence.
-        score: as it is in the file; only its beginning is shown.
-    """
-    shown = repr(score) if not isinstance(score, int) or abs(score) < 10**40 else "a huge number"
-    shown = f"{shown[:40]}…" if len(shown) > 40 else shown
-    return CurationError(
-        f"{where}: the prediction for id {name} is {shown}, not a finite number",
-        "score this sentence again",
-    )

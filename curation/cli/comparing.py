@@ -11,7 +11,10 @@ from curation.cli.score_options import (
     GoldFiles,
     Intervals,
     JsonFile,
+    KindOption,
+    LowerIsLikelier,
     OfCampaign,
+    OriginalTargets,
     Scores,
     Tier,
     TieRule,
@@ -34,7 +37,18 @@ def compare(
             "was scored by. Repeatable.",
         ),
     ] = None,
+    lower_is_likelier: LowerIsLikelier = None,
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial",
+            help="Accept predictions without scores for some CATs; all models are then compared "
+            "on the CATs that all of them have.",
+        ),
+    ] = False,
     split: OfCampaign = None,
+    kind: KindOption = None,
+    original_targets: OriginalTargets = False,
     profile: Annotated[
         str, typer.Option(help="Only the models scored under this profile.")
     ] = "",
@@ -100,9 +114,13 @@ def compare(
     from curation.steps.source import open_source
 
     source = open_source(campaign, gold=gold, scores=scores)
+    source = source.by_original(console) if original_targets else source
+    source = source.in_split(split.value if split else None).of_kind(kind.value if kind else None)
     report = compute(
-        source.in_split(split.value if split else None).in_tier(tier, console),
+        source.in_tier(tier, console),
         predictions=predictions or [],
+        lower_is_likelier=lower_is_likelier or [],
+        partial=partial,
         profile=profile,
         rule=rule,
         tier=tier,
@@ -114,7 +132,12 @@ def compare(
         reporter=console,
     )
     if csv_file:
-        rows = tables.tidy(report["runs"], split=report["split"], tier=tier)
+        rows = tables.tidy(
+            report["runs"],
+            split=report["split"],
+            tier=tier,
+            original_targets=original_targets,
+        )
         write_csv(csv_file, [tables.COLUMNS, *rows])
     if latex:
         write_text(latex, latex_report(report, intervals=intervals))

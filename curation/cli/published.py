@@ -14,6 +14,7 @@ from curation.cli.score_options import (
     Intervals,
     JsonFile,
     LatexFile,
+    LowerIsLikelier,
     Tier,
     TieRule,
     write_csv,
@@ -56,6 +57,7 @@ def published(
             "was scored by. Repeatable.",
         ),
     ] = None,
+    lower_is_likelier: LowerIsLikelier = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
@@ -108,6 +110,7 @@ def published(
             gold_source(gold),
             scores=scores,
             predictions=predictions or [],
+            lower_is_likelier=lower_is_likelier or [],
             split=split.value if split else "",
             tier=tier,
             ties=ties.value,

@@ -5,6 +5,7 @@ from typing import Any
 
 from curation.cli import console
 from curation.records import KINDS
+from curation.wording import amount
 
 HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
 
@@ -49,41 +50,70 @@ def show_marks(flagged: Iterable[Sequence[str]]) -> None:
 
 
 def show_results(
-    result: dict[str, Any], *, run: Mapping[str, Any] | None = None, tier: int | None = None
+    result: Mapping[str, Any], *, run: Mapping[str, Any] | None = None, tier: int | None = None
 ) -> None:
     """Print a model's results by kind and domain.
 
     Args:
-        result: of ``metrics.results``.
+        result: of ``metrics.results``; also the fields of ``predictions.score_predictions``.
         run: the run's ``run.json``, for the model's flags.
         tier: the lowest tier of the CATs.
     """
     from curation.scores.flags import flags_of, marked
+    from curation.scores.titles import suffix
 
-    flags = flags_of(result, run)
-    name, suffix = marked(result["model"], flags), _tier_suffix(tier)
+    left_out = result.get("left_out") or {"cats": 0, "kinds": {}, "terms": {}}
+    about = {"tier": tier, **result}
+    flags = flags_of(result, run, older=left_out["cats"] > 0)
+    name = marked(result["model"], flags)
     for kind, part in result["kinds"].items():
-        rows = [[domain, *cells(cell)] for domain, cell in part["domains"].items()]
+        missing = left_out["kinds"].get(kind, {"domains": {}})["domains"]
+        rows = []
+        for domain in sorted({*part["domains"], *missing}):
+            row = (
+                cells(part["domains"][domain]) if domain in part["domains"] else [0, 0, *"–––––––"]
+            )
+            rows.append([domain, *row])
+            if missing.get(domain, {"cats": 0})["cats"]:
+                rows[-1][1] = f"{rows[-1][1]} of {missing[domain]['of']}"
         rows.append(["all", *cells(part["overall"])])
-        console.table(f"{name}, {kind}{suffix}", ["domain", *HEADS], rows)
+        console.table(f"{name}, {kind}{suffix(about, kind)}", ["domain", *HEADS], rows)
     if len(result["kinds"]) > 1:
         rows = [["all", *cells(result["overall"])]]
-        console.table(f"{name}, both kinds{suffix}", ["domain", *HEADS], rows)
+        console.table(f"{name}, both kinds{suffix(about)}", ["domain", *HEADS], rows)
     parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
-    show_notes([*parts, *(part["overall"] for part in result["kinds"].values()), result["overall"]])
+    overall = [part["overall"] for part in (*result["kinds"].values(), result) if part["overall"]]
+    show_notes([*parts, *overall])
     show_marks([flags])
+    if result.get("lower_is_likelier"):
+        console.say("lower scores are likelier, so their sign was changed")
+    if left_out["cats"]:
+        _show_left_out(left_out)
 
 
-def show_baselines(results: Sequence[dict[str, Any]], *, tier: int | None = None) -> None:
+def _show_left_out(left_out: Mapping[str, Any]) -> None:
+    """Print why CATs of partial predictions are left out, and how many terms lose CATs."""
+    without = sum(term["cats"] == term["of"] for term in left_out["terms"].values())
+    bad = (
+        f" ({left_out['bad']} have a score that is not a finite number)" if left_out["bad"] else ""
+    )
+    console.say(
+        f"{amount(left_out['cats'], 'CAT')} of {left_out['of']:,} left out, because a sentence has "
+        f"no score{bad}. {amount(len(left_out['terms']) - without, 'term')} with fewer CATs, "
+        f"{without} without any"
+    )
+
+
+def show_baselines(results: Sequence[dict[str, Any]]) -> None:
     """Print baselines by kind and which were not checked, and warn of those beyond chance.
 
     Args:
         results: of ``steps.scores.baselines.baselines``.
-        tier: the lowest tier of the CATs.
     """
     from curation.scores.flags import marked
+    from curation.scores.titles import suffix as conditions
 
-    suffix = _tier_suffix(tier)
+    suffix = conditions(results[0])
     named = [(marked(result["model"], result["flags"]), result) for result in results]
     for kind in KINDS:
         rows = [
@@ -114,9 +144,3 @@ def show_baselines(results: Sequence[dict[str, Any]], *, tier: int | None = None
         console.note(
             "A release should report this. One in twenty intervals of ss excludes 50 by chance."
         )
-
-
-def _tier_suffix(tier: int | None) -> str:
-    from curation.scores.tiers import tier_text
-
-    return f", {tier_text(tier)}" if tier else ""

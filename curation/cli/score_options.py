@@ -40,6 +40,13 @@ class TieRule(StrEnum):
     official = "official"
 
 
+class KindName(StrEnum):
+    """A kind of CAT."""
+
+    intrasentence = "intrasentence"
+    intersentence = "intersentence"
+
+
 class Split(StrEnum):
     """Which CATs of a campaign."""
 
@@ -76,6 +83,27 @@ Tier = Annotated[
         min=1,
         help="Only CATs on whose labels N or more annotators agree; 4 is the paper's stricter set.",
         show_default=False,
+    ),
+]
+KindOption = Annotated[
+    KindName | None,
+    typer.Option("--kind", help="Only CATs of this kind.", show_default=False),
+]
+LowerIsLikelier = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lower-is-likelier",
+        metavar="NAME",
+        help="The --predictions of this NAME are perplexities or losses: change their sign. "
+        "Repeatable.",
+        show_default=False,
+    ),
+]
+OriginalTargets = Annotated[
+    bool,
+    typer.Option(
+        "--original-targets",
+        help="Group translated CATs by the target of the dataset that they were translated from.",
     ),
 ]
 

@@ -12,8 +12,10 @@ from curation.cli.score_options import (
     GoldFiles,
     Intervals,
     JsonFile,
+    KindOption,
     LatexFile,
     OfCampaign,
+    OriginalTargets,
     Tier,
     TieRule,
     Ties,
@@ -40,6 +42,21 @@ def predictions(
     predictions: Annotated[
         Path, typer.Option("--predictions", help="A model's score of each sentence, by id.", **FILE)
     ],
+    kind: KindOption = None,
+    lower_is_likelier: Annotated[
+        bool,
+        typer.Option(
+            "--lower-is-likelier", help="The scores are perplexities or losses: change their sign."
+        ),
+    ] = False,
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial",
+            help="Leave out CATs if a sentence has no score, or one that is not a finite number.",
+        ),
+    ] = False,
+    original_targets: OriginalTargets = False,
     tier: Tier = None,
     ties: Ties = TieRule.half,
     model: Annotated[
@@ -49,24 +66,27 @@ def predictions(
 ) -> None:
     """Score a file of predictions: lms, ss, icat by kind, domain, term and overall.
 
-    The file is {"intrasentence": [{"id", "score"}], "intersentence": [...]}. A higher score means
-    likelier. Intervals are 95 % intervals over target terms.
+    The file is {"intrasentence": [{"id", "score"}], "intersentence": [...]}, JSON Lines with id and
+    score, or a CSV table with these columns. A higher score means likelier. Intervals are 95 %
+    intervals over target terms.
     """
-    from curation.steps.scores.baselines import score_predictions
+    from curation.steps.scores.predictions import score_predictions
     from curation.steps.source import gold_source
 
     source = gold_source(gold)
     result = score_predictions(
         predictions,
-        source.cats,
-        cats=source.in_tier(tier, console).cats,
+        source.by_original(console) if original_targets else source,
+        kind=kind.value if kind else None,
         tier=tier,
         ties=ties.value,
+        lower_is_likelier=lower_is_likelier,
+        partial=partial,
         model=model,
         reporter=console,
     )
     write_json(json_file, result)
-    show_results(result, tier=tier)
+    show_results(result)
 
 
 @app.command("baselines")
@@ -81,6 +101,7 @@ def baselines(
             show_default=False,
         ),
     ] = "",
+    original_targets: OriginalTargets = False,
     tier: Tier = None,
     ties: Ties = TieRule.half,
     sentiment: Annotated[
@@ -109,11 +130,17 @@ def baselines(
     from curation.steps.source import open_source
 
     source = open_source(campaign, gold=gold, language=language)
+    source = source.by_original(console) if original_targets else source
     source = source.in_split(split.value if split else None).in_tier(tier, console)
     results = compute(source, tier=tier, ties=ties.value, sentiment=sentiment, reporter=console)
     if latex:
         text, left_out = latex_baselines(
-            results, split=source.split, tier=tier, ties=ties.value, intervals=intervals
+            results,
+            split=source.split,
+            tier=tier,
+            ties=ties.value,
+            intervals=intervals,
+            original_targets=original_targets,
         )
         write_text(latex, text)
         if left_out:
@@ -122,7 +149,7 @@ def baselines(
                 f"{', '.join(left_out)}"
             )
     write_json(json_file, results)
-    show_baselines(results, tier=tier)
+    show_baselines(results)
 
 
 app.command("models")(scoring.models)

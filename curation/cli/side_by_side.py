@@ -26,16 +26,17 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
         terms: how many most and least stereotyped terms of each domain to show.
         all_tables: show all tables also for groups of one model. The only group always has all.
     """
-    from curation.scores.tiers import tier_text
+    from curation.scores.titles import suffix as conditions
     from curation.stats.metrics import BOTH
 
     runs = {result["run"]: result for result in report["runs"]}
-    tier = f", {tier_text(report['tier'])}" if report["tier"] else ""
+    tier = conditions(report)
     all_tables = all_tables or len(report["groups"]) == 1
     for group in report["groups"]:
         _show_models(group, runs, tier)
         if all_tables or len(group["models"]) > 1:
-            suffix = f", {group['title']}{tier}"
+            kind = f", {group['kinds'][0]}" if len(group["kinds"]) == 1 else ""
+            suffix = f", {group['title']}{kind}{tier}"
             _show_differences(group, runs, suffix)
             _show_kinds(group, runs, suffix)
             _show_correlations(group, suffix)
@@ -47,9 +48,13 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
     for part in report["model_terms"]:
         _show_model_terms(part, runs, tier)
     shown = [runs[run] for group in report["groups"] for run in group["models"]]
-    show_notes(_cell(result, kind) for result in shown for kind in (BOTH, *result["kinds"]))
+    cells = (_cell(result, kind) for result in shown for kind in (BOTH, *result["kinds"]))
+    show_notes(cell for cell in cells if cell)
     others = [runs[row[side]] for row in report["shifts"] for side in "ab"]
     show_marks(result["flags"] for result in (*shown, *others))
+    lower = [result["run"] for result in shown if result["lower_is_likelier"]]
+    if lower:
+        console.say(f"lower scores are likelier, so their sign was changed: {', '.join(lower)}")
 
 
 def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:
@@ -85,7 +90,8 @@ def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:
             for result in own
         ]
         title = f"Models, {group['title']}, {'both kinds' if kind == BOTH else kind}{tier}"
-        console.table(title, ["model", "rules", *heads, *HEADS], rows)
+        if rows:
+            console.table(title, ["model", "rules", *heads, *HEADS], rows)
 
 
 def _cell(result: Result, kind: str) -> Any:
@@ -127,7 +133,8 @@ def _by_pair(rows: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]
 def _show_differences(group: Mapping[str, Any], runs: Runs, suffix: str) -> None:
     from curation.stats.metrics import BOTH
 
-    pairs = _by_pair([row for row in group["differences"] if row["kind"] == BOTH])
+    kind = BOTH if len(group["kinds"]) > 1 else group["kinds"][0]
+    pairs = _by_pair([row for row in group["differences"] if row["kind"] == kind])
     if not pairs:
         return
     shown = pairs
@@ -233,7 +240,8 @@ def _show_model_terms(part: Mapping[str, Any], runs: Runs, tier: str) -> None:
     ]
     heads = ["domain", "", "term", "lms", "95 %", "ss", "95 %", "icat", "95 %", "CATs"]
     result = runs[part["run"]]
-    title = f"Terms of {_named(result)}, {rule_text(result)}{tier}"
+    kind = f", {next(iter(result['kinds']))}" if len(result["kinds"]) == 1 else ""
+    title = f"Terms of {_named(result)}, {rule_text(result)}{kind}{tier}"
     console.table(title, [*heads, "mean ss", "agreement"], rows)
     show_notes(part["rows"])
     console.say(_ABOUT_TERMS)
@@ -276,12 +284,12 @@ def _show_shifts(shifts: Sequence[Mapping[str, Any]], runs: Runs, tier: str) -> 
         other, base = runs[first["a"]], runs[first["b"]]
         ways = [result["run"].removeprefix(f"{result['model']}/") for result in (other, base)]
         name = marked(other["model"], [*dict.fromkeys([*other["flags"], *base["flags"]])])
-        row = [name, *ways, first["cats"], _terms(first)]
+        row = [name, *ways, first["kind"], first["cats"], _terms(first)]
         for test in three:
             row += [f"{test['difference']:+.2f}", _span(test["ci"])]
         rows.append(row)
     if rows:
-        heads = ["model", "other", "minus", "CATs", "terms"]
+        heads = ["model", "other", "minus", "kind", "CATs", "terms"]
         for metric in ("lms", "ss", "icat"):
             heads += [f"Δ {metric}", "95 %"]
         console.table(f"The same model under another rule or variant{tier}", heads, rows)

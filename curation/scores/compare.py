@@ -23,7 +23,7 @@ def run_results(
     *,
     profiles: Sequence[str] = (),
     sizes: Mapping[str, Sizes] | None = None,
-    older: bool = False,
+    missing: int = 0,
 ) -> dict[str, Any]:
     """A run's ``metrics.results``, with everything that tables show about the run.
 
@@ -32,18 +32,21 @@ def run_results(
         number: of the run.
         profiles: the profiles that it fits, from ``groups.profiles_in``.
         sizes: of ``sizes.read_sizes``, by model.
-        older: whether the run lacks CATs, as in ``older.missing_cats``.
+        missing: how many CATs the run lacks, as in ``older.missing_cats``.
 
     Returns:
         ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",
-        "declared", "profiles", "flags", "parameters", "corpus_gb", "left_out"}``:
+        "declared", "lower_is_likelier", "profiles", "flags", "parameters", "corpus_gb",
+        "left_out", "missing"}``:
 
         - run: its name, MODEL/RULE.
         - rules: by kind, for the kinds that it has CATs of; empty if they are not known.
         - own_head: whether nsp was computed with the model's own head.
         - declared: the profile that a file of predictions was declared to be under.
+        - lower_is_likelier: whether the sign of a predictions file's scores was changed.
         - flags: of ``flags.flags_of``.
         - left_out: how many CATs of the run's kinds lack a score.
+        - missing: how many CATs the run lacks; they are left out for all runs.
     """
     run, (lacks, left_out) = board.runs[number], board.lacking(number)
     own = results(board.table(number), model=run.model)
@@ -56,10 +59,12 @@ def run_results(
         "rules": {kind: rule for kind, rule in run.rules.items() if kind not in lacks},
         "own_head": bool(run.about.get("own_head")),
         "declared": run.profile,
+        "lower_is_likelier": run.lower_is_likelier,
         "profiles": list(profiles),
-        "flags": flags_of(own, run.about, older=older),
+        "flags": flags_of(own, run.about, older=missing > 0),
         **sizes_of(run.model, run.about, sizes or {}),
         "left_out": left_out,
+        "missing": missing,
         **own,
     }
 
@@ -82,8 +87,9 @@ def compare_group(
         power: a difference in points, for ``power.power_report``.
 
     Returns:
-        ``{"group", "sort", "title", "models", "one_kind_only", "differences", "correlations",
-        "terms", "power"}``. ``models`` are names of runs, the highest icat first.
+        ``{"group", "sort", "title", "kinds", "models", "one_kind_only", "differences",
+        "correlations", "terms", "power"}``. ``kinds`` are those of the CATs that the models which
+        are compared have scored. ``models`` are names of runs, the highest icat first.
         ``one_kind_only`` are those that lack a kind of CAT which others have; they are in no result
         of both kinds. Holm's correction is over the pairs of this group. Correlations and terms are
         over the models that are not ensembles.
@@ -96,6 +102,7 @@ def compare_group(
         "group": group.name,
         "sort": group.sort,
         "title": group.title,
+        "kinds": [k for k in KINDS if any(k in every[n]["kinds"] for n in whole or chosen)],
         "models": [board.runs[number].name for number in chosen],
         "one_kind_only": [board.runs[n].name for n in chosen if n not in whole],
         "differences": differences(board, chosen),

@@ -22,7 +22,8 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dic
     Args:
         board: what the runs won.
         pairs: numbers of runs.
-        kind: of CATs, or "both".
+        kind: of CATs, or "both". If the common CATs of a pair are of one kind only, its rows have
+            that kind.
 
     Returns:
         One row for each pair and metric: ``{"a", "b", "kind", "figure", "a_value", "b_value",
@@ -41,25 +42,31 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dic
         _, terms = np.unique(codes[common], return_inverse=True)
         won = [50 * board.meaningful[:, common], 100 * board.stereotype[:, common]]
         means = term_means(terms, np.stack([metric[run] for run in (a, b) for metric in won]))
-        names = {"a": board.runs[a].name, "b": board.runs[b].name, "kind": kind}
+        kinds = np.unique(np.asarray(board.cats["kind"], str)[common])
+        names = {"a": board.runs[a].name, "b": board.runs[b].name}
+        names["kind"] = str(kinds[0]) if len(kinds) == 1 else kind
         sizes = {"cats": int(common.sum()), "terms": len(means), "few_terms": len(means) < FEW}
         rows += [names | row | sizes for row in paired_tests(means, cats=int(common.sum()))]
     return rows
 
 
 def differences(board: Board, chosen: Sequence[int]) -> list[dict[str, Any]]:
-    """Every pair of runs: the rows of ``paired``, overall and by kind, with ``p_holm``.
+    """Every pair of runs: the rows of ``paired``, of both kinds and by kind, with ``p_holm``.
 
     Holm's correction is over all pairs of one metric and one kind. If a run lacks a kind of CAT
-    that another run has, it is in no pair of both kinds.
+    that another run has, it is in no pair of both kinds. If no run has CATs of both kinds, there
+    are no such pairs.
 
     Args:
         board: what the runs won.
         chosen: numbers of the runs; the runs of each pair are in this order.
     """
     rows = []
-    for kind in (BOTH, *(k for k in KINDS if (board.cats["kind"] == k).any())):
-        tests = paired(board, _pairs(board.whole(chosen) if kind == BOTH else chosen), kind=kind)
+    whole = board.whole(chosen)
+    scored = ~np.isnan(board.stereotype[list(whole)]).all(axis=0)
+    both = board.cats["kind"][scored].nunique() > 1
+    for kind in (*([BOTH] if both else []), *(k for k in KINDS if (board.cats["kind"] == k).any())):
+        tests = paired(board, _pairs(whole if kind == BOTH else chosen), kind=kind)
         for metric in METRICS:
             own = [row for row in tests if row["figure"] == metric]
             for row, p in zip(own, holm([row["p"] for row in own]), strict=True):

@@ -8,7 +8,8 @@ FLAGS = {
     "ties": "more than half of the model's comparisons are ties",
     "unknown_tokens": "more than half of the tokens that the model read are unknown tokens",
     "own_head": "nsp uses the model's own head; ACL §6.1 trains one for every model",
-    "older_cats": "lacks CATs that were added or changed later, or whose scoring has not ended",
+    "older_cats": "lacks CATs: they were added or changed later, scoring has not ended, or the "
+    "predictions are partial",
 }
 MARKS = {"ties": "†", "unknown_tokens": "‡", "own_head": "§", "older_cats": "¶"}
 LATEX = {
@@ -27,7 +28,7 @@ def flags_of(
     ``ties``: more than half of the comparisons (three per CAT) are ties, of all or of one kind.
     ``unknown_tokens``: more than half of the tokens of the scored texts are the tokenizer's unknown
     token. ``own_head``: the profile needs a trained next-sentence head, and the model's own was
-    accepted. ``older_cats``: the run lacks CATs that were added or changed after it was scored.
+    accepted. ``older_cats``: the run lacks CATs.
 
     Args:
         result: of ``metrics.results``.

@@ -32,6 +32,7 @@ def latex_report(report: Mapping[str, Any], *, intervals: bool) -> str:
     """
     runs = {result["run"]: result for result in report["runs"]}
     conditions = ties_and_tier(report["ties"], report["tier"])
+    conditions += "; by original target" if report.get("original_targets") else ""
     if left_out := report.get("left_out"):
         conditions += f"; {report['cats']} CATs, without {left_out} that a run lacks"
     texts = []
@@ -39,14 +40,19 @@ def latex_report(report: Mapping[str, Any], *, intervals: bool) -> str:
         name = group["models"][0] if group["sort"] == "alone" else group["title"]
         only = len(report["groups"]) == 1
         label = "tab:models" + ("" if only else f"-{_slug(name)}")
-        caption = f"lms, ss and icat by domain and overall ({report['split']}; "
-        caption += f"{group['title']}; {conditions})."
         models = [runs[run] for run in group["models"] if run not in group["one_kind_only"]]
+        kind = ""
+        if len(group["kinds"]) == 1:
+            kind = f"{group['kinds'][0]} CATs; "
+            models = [{**run, **run["kinds"][group["kinds"][0]]} for run in models]
+        caption = f"lms, ss and icat by domain and overall ({report['split']}; {kind}"
+        caption += f"{group['title']}; {conditions})."
         texts.append(latex(models, caption=caption, label=label, intervals=intervals))
     for part in report["model_terms"]:
         result = runs[part["run"]]
         caption = f"{result['model']} by domain, with its most and least stereotyped terms "
-        caption += f"({report['split']}; {rule_text(result)}; {conditions})."
+        kind = f"{next(iter(result['kinds']))} CATs; " if len(result["kinds"]) == 1 else ""
+        caption += f"({report['split']}; {kind}{rule_text(result)}; {conditions})."
         label = f"tab:terms-{_slug(part['run'])}"
         texts.append(latex_terms(result, part["rows"], caption=caption, label=label))
     return "\n".join(texts)
@@ -59,6 +65,7 @@ def latex_baselines(
     tier: int | None,
     ties: str,
     intervals: bool,
+    original_targets: bool = False,
 ) -> tuple[str, list[str]]:
     """A LaTeX table of the baselines that score both kinds, with the columns of ``latex``.
 
@@ -68,6 +75,7 @@ def latex_baselines(
         tier: the lowest tier of the CATs, for the caption.
         ties: how ties count, for the caption.
         intervals: whether each value's interval is printed below it.
+        original_targets: whether terms are original targets, for the caption.
 
     Returns:
         The table, and the names of the baselines that it leaves out because they score one kind
@@ -75,7 +83,8 @@ def latex_baselines(
     """
     both_kinds = [result for result in results if result["overall"]]
     caption = "Baselines: lms, ss and icat by domain and overall "
-    caption += f"({split}; {ties_and_tier(ties, tier)})."
+    targets = "; by original target" if original_targets else ""
+    caption += f"({split}; {ties_and_tier(ties, tier)}{targets})."
     text = latex(
         both_kinds, caption=caption, label="tab:baselines", intervals=intervals, bold=False
     )

@@ -1,4 +1,4 @@
-"""Runs that are of older CATs: they lack CATs that were added or changed later."""
+"""Runs that lack CATs: CATs that were added or changed later, or that predictions leave out."""
 
 import hashlib
 import shlex
@@ -51,17 +51,17 @@ class Missing(NamedTuple):
 def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
     """The CATs that a run was not scored on, although it has others of the same kind.
 
-    Of predictions it is not known what was asked, so they miss none. The same holds for an
-    ensemble that was made by an earlier version and left CATs out.
+    An ensemble that was made by an earlier version does not say which CATs it left out, so it
+    lacks none.
 
     Args:
         run: from ``runs.current``.
         cats: the CATs.
     """
     left_out = run.about.get("left_out_cats")
-    if run.refused is None or (left_out is None and run.about.get("left_out")):
+    if left_out is None and run.about.get("left_out"):
         return Missing(frozenset(), 0)
-    known, excused = {*run.scores, *run.refused}, set(left_out or ())
+    known, excused = {*run.scores, *(run.refused or ())}, set(left_out or ())
     kinds = {cat.kind for cat in cats if any(a.id in run.scores for a in cat.associations)}
     own = [cat for cat in cats if cat.kind in kinds]
     none = (
@@ -89,10 +89,11 @@ class Common(NamedTuple):
 
 
 def common(cats: Sequence[Cat], runs: Sequence[Run]) -> Common:
-    """The CATs on which runs can be compared, if some of the runs are of older CATs.
+    """The CATs on which runs can be compared, if some of the runs lack CATs.
 
     A run that lacks more than half of the CATs is left out, unless all do: its scoring has probably
-    not ended. CATs that another run lacks are left out for all runs.
+    not ended. Predictions are never left out. CATs that another run lacks are left out for all
+    runs.
 
     Args:
         cats: the CATs.
@@ -102,7 +103,8 @@ def common(cats: Sequence[Cat], runs: Sequence[Run]) -> Common:
         CurationError: no CAT is left.
     """
     found = {run.name: missing_cats(run, cats) for run in runs}
-    most = {name for name, lacks in found.items() if len(lacks.cats) > lacks.of / 2}
+    lacking = (run for run in runs if len(found[run.name].cats) > found[run.name].of / 2)
+    most = {run.name for run in lacking if run.refused is not None}
     ids = {a.id for cat in cats for a in cat.associations}
     if not any(run.name not in most and not ids.isdisjoint(run.scores) for run in runs):
         most = set()

@@ -1,6 +1,6 @@
 """Models' scores of associations, read from folders and files, and laid out beside the CATs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,12 +10,12 @@ import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_table
 from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
+from curation.predictions import read_predictions, scores_of
 from curation.records import GOLDS, KINDS, Cat, Rejection, Score
 from curation.scores.asking import VARIANTS, questions
 from curation.scores.run_folder import REJECTED, check_about, read
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, judge
-from curation.stereoset import finite, not_a_score, read_predictions
 from curation.wording import amount
 
 PREDICTIONS = "predictions"  # the rule of a predictions file for which none is declared
@@ -34,9 +34,11 @@ class Run:
         where: folder or file, for errors.
         asked: digests of the scored texts by association, if they are known.
         refused: digests of the texts of associations that were refused, by association; None for
-            predictions, which do not say what was scored.
+            predictions, which do not say what was refused.
         profile: the profile that a predictions file was declared to be scored by. The profiles of
             other runs follow from their family and rules.
+        lower_is_likelier: whether the sign of a predictions file's scores was changed.
+        bad: associations of a predictions file whose score is not a finite number.
     """
 
     model: str
@@ -48,6 +50,8 @@ class Run:
     asked: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
     refused: Mapping[str, str] | None = None
+    lower_is_likelier: bool = False
+    bad: frozenset[str] = frozenset()
 
     @property
     def way(self) -> str:
@@ -225,12 +229,16 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
     return current_runs, lost
 
 
-def read_predictions_run(named: str) -> Run:
-    """Read a predictions file in StereoSet's format as a run.
+def read_predictions_run(
+    named: str, *, lower_is_likelier: Collection[str] = (), partial: bool = False
+) -> Run:
+    """Read a predictions file as a run.
 
     Args:
         named: ``NAME=FILE``, or ``NAME@RULES=FILE`` to declare how it was scored: by a profile, a
             rule, or the rules of both kinds (``INTRA_INTER``).
+        lower_is_likelier: the NAMEs of files whose scores are perplexities or losses.
+        partial: leave out scores that are not finite numbers.
 
     Raises:
         CurationError: ``named`` has another form, or its profile or rule is unknown; the file is
@@ -249,15 +257,15 @@ def read_predictions_run(named: str) -> Run:
             f"use a profile ({', '.join(PROFILES)}), a rule that «curation scores rules» lists, or "
             "one for each kind, such as ll-acl_nsp",
         )
-    scores: dict[str, float] = {}
-    for association, score in read_predictions(Path(file)):
-        if (value := finite(score)) is None:
-            raise not_a_score(file, association, score)
-        if association in scores:
-            raise CurationError(f"{file}: two predictions for id {association}", "keep one of them")
-        scores[association] = value
-    profile = declared if declared in PROFILES else ""
-    return Run(name, declared or PREDICTIONS, "", scores, {}, file, profile=profile)
+    lower = name in lower_is_likelier
+    pairs = read_predictions(Path(file))
+    scores = scores_of(pairs, where=file, lower_is_likelier=lower, partial=partial)
+    return Run(
+        *(name, declared or PREDICTIONS, "", scores.values, {}, file),
+        profile=declared if declared in PROFILES else "",
+        lower_is_likelier=lower,
+        bad=scores.bad,
+    )
 
 
 class Board(NamedTuple):

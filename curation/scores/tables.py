@@ -7,14 +7,18 @@ from curation.scores.terms import domain_and_target
 from curation.stats.metrics import ALL, BOTH, METRICS
 
 COLUMNS = (
-    *("run", "model", "rule", "variant", "profiles", "own_head", "flags"),
-    *("parameters", "corpus_gb", "split", "tier", "kind", "domain", "term"),
+    *("run", "model", "rule", "variant", "profiles", "own_head", "lower_is_likelier", "flags"),
+    *("parameters", "corpus_gb", "split", "tier", "targets", "missing", "kind", "domain", "term"),
     *("figure", "value", "low", "high", "too_wide", "cats", "terms", "few_terms"),
 )
 
 
 def tidy(
-    results: Sequence[Mapping[str, Any]], *, split: str, tier: int | None = None
+    results: Sequence[Mapping[str, Any]],
+    *,
+    split: str,
+    tier: int | None = None,
+    original_targets: bool = False,
 ) -> Iterator[list[Any]]:
     """One row for each of lms, ss and icat of each cell of ``compare.run_results``.
 
@@ -22,23 +26,25 @@ def tidy(
         results: the results of the runs.
         split: the split of the CATs, which each row repeats.
         tier: the lowest tier of the CATs, or None.
+        original_targets: whether terms are original targets, as in ``Source.by_original``.
 
     Yields:
         Rows with the columns ``COLUMNS``. ``figure`` names the metric. Kind is «both» if a term's
-        CATs of both kinds are pooled, domain «all» if all domains are taken together, and term is
-        "" for more than one term. The rule is that of the row's kind. Values are in points and
-        unrounded; low and high are None if there is no interval.
+        CATs of both kinds are pooled; a run of one kind has no such rows. Domain is «all» if all
+        domains are taken together, and term is "" for more than one term. The rule is that of the
+        row's kind. Values are in points and unrounded; low and high are None if there is no
+        interval.
     """
     for result in results:
         of_run = [result["variant"], " ".join(result["profiles"]), result["own_head"]]
-        of_run += [" ".join(result["flags"]), result["parameters"], result["corpus_gb"]]
-        of_run += [split, tier]
-        for kind, part in {BOTH: result, **result["kinds"]}.items():
+        of_run += [result["lower_is_likelier"], " ".join(result["flags"])]
+        of_run += [result["parameters"], result["corpus_gb"]]
+        of_run += [split, tier, "original" if original_targets else "own", result["missing"]]
+        both = {BOTH: result} if len(result["kinds"]) > 1 else {}
+        for kind, part in {**both, **result["kinds"]}.items():
             cells = [(ALL, "", part["overall"])]
             cells += [(domain, "", cell) for domain, cell in part["domains"].items()]
-            cells += [
-                (*domain_and_target(key, result), cell) for key, cell in part["terms"].items()
-            ]
+            cells += [(*domain_and_target(key, part), cell) for key, cell in part["terms"].items()]
             for domain, term, cell in cells:
                 for metric in METRICS:
                     low, high = cell[f"{metric}_ci"] or (None, None)

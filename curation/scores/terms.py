@@ -145,11 +145,17 @@ def domain_and_target(key: str, result: Mapping[str, Any]) -> tuple[str, str]:
     return domain, key[len(domain) + 1 :]
 
 
-def published_agreement(entries: Sequence[Entry]) -> dict[str, Agreement]:
+def published_agreement(
+    entries: Sequence[Entry], *, original: bool = False
+) -> dict[str, Agreement]:
     """Agreement on each term, computed from the labels in a gold file (ACL §4.3, Table 10).
 
     Values are means over the stereotypes of the term's CATs, both kinds pooled. Terms without
     labels are left out.
+
+    Args:
+        entries: the items of the gold files.
+        original: group by the original target of items that have one.
 
     Returns:
         By term (``domain/target``).
@@ -161,7 +167,8 @@ def published_agreement(entries: Sequence[Entry]) -> dict[str, Agreement]:
             total = sum(counted)
             if total and read_label(str(sentence["gold_label"])) == "stereotype":
                 share = counted[VALUES.index("stereotype")] / total
-                name = f"{entry.item['bias_type']}/{entry.item['target']}"
+                target = (original and entry.item.get("target_original")) or entry.item["target"]
+                name = f"{entry.item['bias_type']}/{target}"
                 by_term.setdefault(name, []).append((chance_of_agreement(counted), share))
     means = {term: 100 * np.mean(pairs, axis=0) for term, pairs in by_term.items()}
     return {term: Agreement(*mean.tolist()) for term, mean in means.items()}

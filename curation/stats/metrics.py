@@ -7,10 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat
 from curation.stats.intervals import FEW, FEW_CATS, Floats, Interval, share_interval
-from curation.stereoset import finite, not_a_score
 
 Ties = Literal["half", "official"]
 METRICS = ("lms", "ss", "icat")
@@ -232,6 +230,18 @@ def results(table: pd.DataFrame, *, model: str) -> dict[str, Any]:
     return {"model": model, "kinds": kinds, **_cells(table)}
 
 
+def of_one_kind(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result without the values of both kinds, for a model that has scored one kind only.
+
+    Args:
+        result: of ``results``.
+
+    Returns:
+        The same with ``overall`` None, and with ``domains`` and ``terms`` empty; ``kinds`` stays.
+    """
+    return {**result, "overall": None, "domains": {}, "terms": {}}
+
+
 def _cells(part: pd.DataFrame) -> dict[str, Any]:
     """The cells of these CATs: overall, of each domain, and of each term."""
     return {
@@ -239,42 +249,3 @@ def _cells(part: pd.DataFrame) -> dict[str, Any]:
         "domains": {str(name): over_terms(rows) for name, rows in part.groupby("domain")},
         "terms": {str(name): _of_term(rows) for name, rows in part.groupby("term")},
     }
-
-
-def check_predictions(
-    cats: Sequence[Cat], predictions: Sequence[tuple[str, Any]], *, where: str
-) -> tuple[dict[str, float], int]:
-    """The score of every association of the CATs.
-
-    Args:
-        cats: the gold CATs.
-        predictions: (id, score) as they are in the file.
-        where: the file, for errors.
-
-    Returns:
-        The scores by id, and how many predictions are for unknown ids.
-
-    Raises:
-        CurationError: a prediction is missing, repeated or not a finite number; names the id.
-    """
-    wanted = {a.id for cat in cats for a in cat.associations}
-    scores: dict[str, float] = {}
-    unknown = 0
-    for name, score in predictions:
-        if name not in wanted:
-            unknown += 1
-            continue
-        if name in scores:
-            raise CurationError(f"{where}: two predictions for id {name}", "keep one of them")
-        value = finite(score)
-        if value is None:
-            raise not_a_score(where, name, score)
-        scores[name] = value
-    missing = [a.id for cat in cats for a in cat.associations if a.id not in scores]
-    if missing:
-        raise CurationError(
-            f"{where}: no prediction for id {missing[0]} ({len(missing)} of {len(wanted)} missing)",
-            "score every sentence of the gold file, or give the gold file that these predictions "
-            "are for; «curation scores compare» accepts predictions that lack CATs",
-        )
-    return scores, unknown

@@ -3,7 +3,7 @@
 Commands that take ``--campaign`` or ``--gold`` read their CATs like this::
 
     source = open_source(campaign, gold=gold, scores=scores)
-    source = source.in_split(split).in_tier(tier, reporter)
+    source = source.in_split(split).of_kind(kind).in_tier(tier, reporter)
 
 ``source.cats`` are then the CATs to work on, ``source.split`` names them in titles, and
 ``source.scores`` is the folder of their models' runs. ``open_source`` only reads: if the CATs must
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_records
-from curation.records import Cat
+from curation.records import KINDS, Cat, Kind
 from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
 from curation.wording import amount
@@ -45,6 +45,9 @@ class Source:
         campaign: the campaign they were read from; None for gold files.
         off: pitfalls that the gold files' settings allow, each with the setting.
         names: by term id, older texts and spellings of targets that the gold files use.
+        kind: the kind that ``of_kind`` chose; None if the CATs of all kinds are there.
+        original_targets: of ``by_original``, how many CATs have an original target (``cats``), and
+            how many have none and keep their own (``own``); None for the CATs' own targets.
     """
 
     cats: list[Cat]
@@ -55,6 +58,8 @@ class Source:
     campaign: Campaign | None = None
     off: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kind: Kind | None = None
+    original_targets: Mapping[str, int] | None = None
 
     def in_split(self, split: str | None) -> "Source":
         """The CATs of one split.
@@ -97,6 +102,63 @@ class Source:
                 "not known"
             )
         return replace(self, cats=cats)
+
+    def of_kind(self, kind: Kind | None) -> "Source":
+        """The CATs of one kind.
+
+        Args:
+            kind: intrasentence or intersentence; None keeps all CATs.
+
+        Raises:
+            CurationError: there is no CAT of this kind.
+        """
+        if kind is None:
+            return self
+        cats = [cat for cat in self.cats if cat.kind == kind]
+        if not cats:
+            there = " and ".join(k for k in KINDS if any(cat.kind == k for cat in self.cats))
+            raise CurationError(
+                f"there is no {kind} CAT, only {there} CATs", "give another --kind, or leave it out"
+            )
+        return replace(self, cats=cats, kind=kind)
+
+    def by_original(self, reporter: Reporter = QUIET) -> "Source":
+        """The CATs grouped by the target of the dataset that theirs was translated from.
+
+        The original target replaces a CAT's target, term and family, so that results by term, and
+        means over terms, are over original targets. A CAT without one keeps its own target.
+
+        Args:
+            reporter: receives a note of how many CATs keep their own target.
+
+        Raises:
+            CurationError: no CAT has an original target.
+        """
+        own = sum(cat.target_original is None for cat in self.cats)
+        if own == len(self.cats):
+            raise CurationError(
+                "--original-targets: no CAT has an original target",
+                "leave the option out, or give data with the field «target_original»",
+            )
+        if own:
+            reporter.note(
+                f"--original-targets: {amount(own, 'CAT has', 'CATs have')} no original target and "
+                f"{'keeps its' if own == 1 else 'keep their'} own"
+            )
+        cats = [
+            cat.model_copy(
+                update={
+                    "target": cat.target_original,
+                    "term": stable_id("term", cat.domain, cat.target_original),
+                    "family": cat.target_original,
+                }
+            )
+            if cat.target_original is not None
+            else cat
+            for cat in self.cats
+        ]
+        counts = {"cats": len(cats) - own, "own": own}
+        return replace(self, cats=cats, original_targets=counts)
 
 
 def open_source(

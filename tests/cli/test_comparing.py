@@ -111,7 +111,7 @@ def test_rules_variants_and_missing_scores(scored: Path) -> None:
     assert "score it again: curation scores models late --rule ll-bos" in err
     assert "the models are compared on 11 of 12 CATs" in err
     assert "late¶" in stdout
-    assert "¶ lacks CATs that were added or changed later" in stdout
+    assert "¶ lacks CATs: they were added or changed later" in stdout
     # Each is ranked under its own rules: the profile's three, two by ll-bos, one by conditional.
     for text in (
         "Models, profile default, both kinds", "Models, rules ll-bos, both kinds",

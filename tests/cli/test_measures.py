@@ -11,7 +11,8 @@ import pytest
 
 from curation.files import dump_json
 from curation.models import tiny
-from curation.stereoset import read_cats, read_predictions
+from curation.predictions import read_predictions
+from curation.stereoset import read_cats
 
 
 def said(done: Any) -> Any:

@@ -10,7 +10,8 @@ import pytest
 
 from curation.files import dump_json
 from curation.models.tiny import make
-from curation.stereoset import dataset, read_predictions
+from curation.predictions import read_predictions
+from curation.stereoset import dataset
 from support.cats import cat
 from support.reviews import ALL, BAD, GOOD, sentence, write_folder, write_reviews
 from support.strike import kill_once_there

@@ -120,7 +120,7 @@ def test_icat_is_marked_if_ss_may_be_50() -> None:
 
 def test_holm_is_over_the_pairs_of_one_metric_and_kind() -> None:
     laid = noise(5, 6, 2, 1)
-    found = [r for r in differences(laid, range(5)) if r["kind"] == "both"]
+    found = [r for r in differences(laid, range(5)) if r["kind"] == "intrasentence"]
     assert len(found) == 30
     for figure in ("lms", "ss", "icat"):
         of = [r for r in found if r["figure"] == figure]

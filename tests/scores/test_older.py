@@ -48,7 +48,7 @@ def test_a_run_lacks_cats_of_its_kinds_that_it_neither_scored_nor_refused() -> N
     some = of("m", P, Q, R)
     assert missing_cats(replace(some, refused={"ts": ""}), CATS).cats == {"t"}
     assert not missing_cats(replace(some, refused={"ts": "", "ta": "", "tu": ""}), CATS).cats
-    assert missing_cats(of("m", P, refused=None), CATS) == (frozenset(), 0)  # predictions
+    assert missing_cats(of("m", P, refused=None), CATS).cats == {"r", "t"}  # predictions
 
 
 def test_an_ensemble_does_not_lack_what_its_members_lacked() -> None:
@@ -71,6 +71,7 @@ def test_a_run_whose_scoring_has_hardly_begun_is_left_out() -> None:
     found = common(CATS, [whole, begun])
     assert (found.cats, found.left_out) == (CATS, ["begun/r"])
     assert [each.name for each in found.runs] == ["whole/r"]
+    assert common(CATS, [whole, of("asked", P, refused=None)]).cats == [P, Q]  # predictions
     alone = common(CATS, [begun])  # there is nothing else to show
     assert (alone.cats, alone.left_out) == ([P, Q], [])
     with pytest.raises(CurationError, match="have none of the benchmark"):

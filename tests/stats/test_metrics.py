@@ -1,12 +1,9 @@
-"""lms, ss, icat worked out by hand; ties, intervals, baselines; what is wrong with predictions."""
-
-import math
+"""lms, ss, icat worked out by hand; ties, intervals, baselines."""
 
 import pytest
 
-from curation.files import CurationError
 from curation.scores.baselines import baselines
-from curation.stats.metrics import check_predictions, comparisons, results
+from curation.stats.metrics import comparisons, results
 from support.boards import Three, cat, run
 
 
@@ -88,31 +85,3 @@ def test_baselines_are_computed() -> None:
     assert figures == [(100.0, 50.0, 100.0), (None, 100.0, 0.0), (50.0, 50.0, 50.0)]
     assert stereotyped["kinds"]["intrasentence"]["terms"]["race/y"]["lms"] is None
     assert ideal["overall"]["lms_ci"] is None
-
-
-PAIRS = list(SCORES.items())
-
-
-@pytest.mark.parametrize(
-    ("pairs", "message"),
-    [
-        (PAIRS[1:], "no prediction for id ps .1 of 9 missing"),
-        ([*PAIRS, ("qa", 1.0)], "two predictions for id qa"),
-        ([*PAIRS[:-1], ("ru", math.nan)], "the prediction for id ru is nan"),
-        ([*PAIRS[:-1], ("ru", -math.inf)], "the prediction for id ru is -inf"),
-        ([*PAIRS[:-1], ("ru", 10**400)], "the prediction for id ru is a huge number"),
-        ([*PAIRS[:-1], ("ru", None)], "the prediction for id ru is None, not a finite number"),
-        ([*PAIRS[:-1], ("ru", "0.5")], "the prediction for id ru is '0.5', not a finite number"),
-        ([*PAIRS[:-1], ("ru", True)], "the prediction for id ru is True, not a finite number"),
-    ],
-)
-def test_a_bad_prediction_is_named(pairs: list[tuple[str, object]], message: str) -> None:
-    with pytest.raises(CurationError, match=message):
-        check_predictions(CATS, pairs, where="predictions.json")
-
-
-def test_unknown_ids_are_counted_and_whole_numbers_are_numbers() -> None:
-    found, unknown = check_predictions(CATS, [*PAIRS, ("zz", 1), ("zz", 2)], where="-")
-    assert unknown == 2
-    assert found == SCORES
-    assert all(isinstance(value, float) for value in found.values())

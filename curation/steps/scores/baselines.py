@@ -1,20 +1,18 @@
-"""Baselines of a source, and the results of a file of predictions."""
+"""Baselines of a source."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError
-from curation.records import Cat
+from curation.predictions import check_complete, read_predictions, scores_of
 from curation.scores import baselines as stage
 from curation.scores.flags import flags_of
 from curation.stats.artefacts import artefacts
-from curation.stats.metrics import Ties, check_predictions, comparisons, results
+from curation.stats.metrics import Ties
 from curation.steps.measures import VADER
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.outdated import is_up_to_date, warn_if_outdated
 from curation.steps.source import Source
-from curation.stereoset import read_predictions
 from curation.wording import amount
 
 
@@ -38,8 +36,9 @@ def baselines(
         reporter: receives warnings.
 
     Returns:
-        One per baseline: ``metrics.results``, ``flags`` and ``tier``. Baselines that use the
-        surface also have ``says``, ``why`` and ``beyond_chance``, as in ``baselines.measured``.
+        One per baseline: ``metrics.results``, ``flags``, ``tier`` and ``original_targets`` (of the
+        source). Baselines that use the surface also have ``says``, ``why`` and ``beyond_chance``,
+        as in ``baselines.measured``.
 
     Raises:
         CurationError: the file does not give the sentiment of each sentence, or the sentiment that
@@ -56,12 +55,14 @@ def baselines(
             )
     values = None
     if sentiment:
-        values, unknown = check_predictions(
-            source.cats, list(read_predictions(sentiment)), where=str(sentiment)
-        )
-        if unknown:
+        wanted = {a.id for cat in source.cats for a in cat.associations}
+        scores = scores_of(read_predictions(sentiment), where=str(sentiment), wanted=wanted)
+        check_complete(source.cats, scores, where=str(sentiment))
+        values = scores.values
+        if scores.unknown:
             reporter.warn(
-                f"{sentiment}: {amount(unknown, 'score')} with ids that are not in these CATs"
+                f"{sentiment}: {amount(scores.unknown, 'score')} with ids that are not in these "
+                "CATs"
             )
     measured = stage.measured(
         source.cats,
@@ -69,42 +70,11 @@ def baselines(
         ties=ties,
     )
     return [
-        {**result, "flags": flags_of(result), "tier": tier}
+        {
+            **result,
+            "flags": flags_of(result),
+            "tier": tier,
+            "original_targets": source.original_targets,
+        }
         for result in (*stage.baselines(source.cats), *measured)
     ]
-
-
-def score_predictions(
-    path: Path,
-    every: Sequence[Cat],
-    *,
-    cats: Sequence[Cat] | None = None,
-    tier: int | None = None,
-    ties: Ties = "half",
-    model: str = "",
-    reporter: Reporter = QUIET,
-) -> dict[str, Any]:
-    """lms, ss and icat of a file of predictions.
-
-    Args:
-        path: the predictions; a higher score means likelier.
-        every: the CATs that the predictions are for.
-        cats: compute the results on these CATs only; by default on all.
-        tier: the lowest tier of the CATs, which is copied to the results.
-        ties: how ties count, as in ``metrics.comparisons``.
-        model: the model's name; by default the file's name without «predictions_».
-        reporter: receives warnings.
-
-    Returns:
-        ``metrics.results``, with ``flags`` and ``tier``.
-
-    Raises:
-        CurationError: a prediction is missing, repeated or not a finite number.
-    """
-    scores, unknown = check_predictions(every, list(read_predictions(path)), where=str(path))
-    if unknown:
-        found = amount(unknown, "prediction has an id that is", "predictions have ids that are")
-        reporter.warn(f"{path}: {found} not in the gold file")
-    table = comparisons(every if cats is None else cats, scores, ties=ties)
-    result = results(table, model=model or path.stem.removeprefix("predictions_"))
-    return {**result, "flags": flags_of(result), "tier": tier}

@@ -15,11 +15,12 @@ from curation.scores.mechanisms import mechanisms
 from curation.scores.runs import Board, Run, board
 from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
-from curation.stats.metrics import Ties
+from curation.stats.metrics import Ties, of_one_kind
 from curation.steps.decisions import agreement_report
 from curation.steps.pipeline import BY_NAME, current
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.outdated import warn_if_outdated
+from curation.steps.scores.predictions import warn_of_turned
 from curation.steps.scores.runs import common_runs, current_runs, read_runs
 from curation.steps.source import Source
 from curation.wording import amount
@@ -29,6 +30,8 @@ def compare(
     source: Source,
     *,
     predictions: Sequence[str] = (),
+    lower_is_likelier: Sequence[str] = (),
+    partial: bool = False,
     profile: str = "",
     rule: str = "",
     tier: int | None = None,
@@ -47,6 +50,9 @@ def compare(
     Args:
         source: the CATs to compare on, and the folder of scores.
         predictions: files of predictions to compare, too: ``NAME=FILE`` or ``NAME@RULES=FILE``.
+        lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
+        partial: accept predictions without scores for some of the CATs of their kinds. These CATs
+            are left out for all models.
         profile: only the models scored under this profile.
         rule: only the models scored by this rule, or by INTRA_INTER.
         tier: the lowest tier of the CATs, which is copied to the report.
@@ -58,11 +64,13 @@ def compare(
         reporter: receives progress and warnings.
 
     Returns:
-        ``{"split", "tier", "ties", "cats", "left_out", "runs", "groups", "mechanisms", "shifts",
-        "model_terms"}``, which is what ``curation scores compare --json`` writes. ``left_out``
-        counts the CATs that a run of older CATs lacks and that no value includes. ``runs`` are
-        those of ``compare.run_results``, ``groups`` of ``compare.compare_group``; the last three
-        are described in ``scores.mechanisms``, ``compare.shifts`` and ``compare.terms_of``.
+        ``{"split", "kind", "tier", "original_targets", "ties", "cats", "left_out", "runs",
+        "groups", "mechanisms", "shifts", "model_terms"}``, which is what ``curation scores compare
+        --json`` writes. ``kind`` and ``original_targets`` are the source's. ``left_out`` counts the
+        CATs that a run lacks and that no value includes. ``runs`` are those of
+        ``compare.run_results``; ``overall`` is None for a run that lacks a kind, and with
+        ``kind``. ``groups`` are those of ``compare.compare_group``; the last three are described
+        in ``scores.mechanisms``, ``compare.shifts`` and ``compare.terms_of``.
 
     Raises:
         CurationError: there are no runs of these CATs, a file is not valid, or an argument names
@@ -77,14 +85,23 @@ def compare(
     scores = source.scores if source.scores.exists() or not predictions else None
     if scores and source.gold and not scores.exists():
         raise CurationError(f"{scores}: no such folder", "name the folder of scores with --scores")
-    every = read_runs(scores, predictions, reporter=reporter)
+    every = read_runs(
+        scores,
+        predictions,
+        lower_is_likelier=lower_is_likelier,
+        partial=partial,
+        reporter=reporter,
+    )
     runs = current_runs(every, source.cats, reporter=reporter)
     warn_if_outdated(source, reporter)
     shown: Sequence[int] = range(len(runs))
     if profile or rule:  # a run that is not shown does not decide on which CATs others are compared
         shown = groups(runs, profile=profile, rule=rule)[0].runs
-    common = common_runs([runs[number] for number in shown], source.cats, reporter=reporter)
+    common = common_runs(
+        [runs[number] for number in shown], source.cats, partial=partial, reporter=reporter
+    )
     left_out = len(source.cats) - len(common.cats)
+    kinds = {cat.kind for cat in source.cats}
     source = replace(source, cats=common.cats)
     runs = [run for run in runs if run.name not in common.left_out]
     run_board = board(source.cats, runs, ties=ties, skipped=reporter.warn)
@@ -92,15 +109,16 @@ def compare(
     chosen = groups(run_board.runs, profile=profile, rule=rule, every=runs, skipped=reporter.warn)
     results = []
     with reporter.tracked("models", len(run_board.runs)) as advance:
-        for number in range(len(run_board.runs)):
+        for number, run in enumerate(run_board.runs):
             profiles = profiles_in(all_groups, number)
+            lacks = common.missing.get(run.name)
             results.append(
                 stage.run_results(
                     run_board,
                     number,
                     profiles=profiles,
                     sizes=known_sizes,
-                    older=run_board.runs[number].name in common.missing,
+                    missing=len(lacks.cats) if lacks else 0,
                 )
             )
             advance()
@@ -111,14 +129,23 @@ def compare(
     if others := sorted(set(known_sizes) - {result["model"] for result in results}):
         reporter.warn(f"{sizes}: these are not among the compared models: {', '.join(others)}")
     _warn(run_board, source.cats, runs, reports, reporter)
+    for run, result in zip(run_board.runs, results, strict=True):
+        if run.refused is None:
+            lower = run.lower_is_likelier
+            warn_of_turned(run.name, result, lower_is_likelier=lower, reporter=reporter)
     names = {group.name for group in chosen}
     return {
         "split": source.split,
+        "kind": source.kind,
         "tier": tier,
+        "original_targets": source.original_targets,
         "ties": ties,
         "cats": len(source.cats),
         "left_out": left_out,
-        "runs": results,
+        "runs": [
+            of_one_kind(result) if source.kind or len(result["kinds"]) < len(kinds) else result
+            for result in results
+        ],
         "groups": reports,
         "mechanisms": [
             row for row in mechanisms(results, all_groups) if names & {row["a"], row["b"]}
@@ -133,12 +160,15 @@ def read_agreement(source: Source) -> dict[str, Agreement]:
 
     A campaign has it in 3-decisions/agreement.json; if that file is missing or older than the
     decisions, it is computed from the campaign's labels. For gold files it is computed from the
-    labels that they hold.
+    labels that they hold. By original targets it is known for gold files only.
     """
     from curation.stereoset import read_entries
 
     if source.campaign is None:
-        return published_agreement([e for path in source.gold for e in read_entries(path)])
+        entries = [e for path in source.gold for e in read_entries(path)]
+        return published_agreement(entries, original=source.original_targets is not None)
+    if source.original_targets:
+        return {}
     return {
         # Without «agreement» the report is of an earlier version, which had another formula.
         f"{row['domain']}/{row['term']}": Agreement(row.get("agreement"), row["stereotype"])
@@ -168,7 +198,8 @@ def _warn(
         if report["one_kind_only"]:
             reporter.warn(
                 f"{report['title']}: these runs have CATs of one kind only, and are in no table of "
-                f"both kinds: {', '.join(report['one_kind_only'])}"
+                f"both kinds: {', '.join(report['one_kind_only'])}; to compare all runs on one "
+                "kind, give --kind"
             )
     lacking = [f"{run.name} {count}" for n, run in shown if (count := run_board.lacking(n)[1])]
     if lacking:

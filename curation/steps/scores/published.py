@@ -19,6 +19,7 @@ def beside_printed(
     *,
     scores: Path | None = None,
     predictions: Sequence[str] = (),
+    lower_is_likelier: Sequence[str] = (),
     split: str = "",
     tier: int | None = None,
     ties: Ties = "official",
@@ -31,6 +32,7 @@ def beside_printed(
         source: StereoSet's CATs.
         scores: the folder of your runs.
         predictions: files of predictions, ``NAME=FILE`` or ``NAME@RULES=FILE``.
+        lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
         split: dev or test; by default it is found from the target terms.
         tier: only CATs of this tier or above.
         ties: how ties count; StereoSet's evaluator counts ``official``.
@@ -43,7 +45,7 @@ def beside_printed(
     Raises:
         CurationError: there are no runs, or a target is not one of StereoSet's terms.
     """
-    runs = read_runs(scores, predictions, reporter=reporter)
+    runs = read_runs(scores, predictions, lower_is_likelier=lower_is_likelier, reporter=reporter)
     runs = current_runs(runs, source.cats, reporter=reporter)
     older = {
         run.name: lacks

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from curation.files import CurationError
 from curation.records import Cat
 from curation.scores import older
 from curation.scores import runs as stage
@@ -13,19 +14,38 @@ from curation.wording import amount
 
 
 def read_runs(
-    scores: Path | None, predictions: Sequence[str] = (), *, reporter: Reporter = QUIET
+    scores: Path | None,
+    predictions: Sequence[str] = (),
+    *,
+    lower_is_likelier: Sequence[str] = (),
+    partial: bool = False,
+    reporter: Reporter = QUIET,
 ) -> list[Run]:
     """Read all runs of a folder, and files of predictions as runs.
 
     Args:
         scores: the folder of MODEL/RULE/scores.jsonl; None reads the predictions only.
         predictions: ``NAME=FILE`` or ``NAME@RULES=FILE``, as in ``runs.read_predictions_run``.
+        lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
+        partial: leave out predictions that are not finite numbers.
         reporter: receives a warning for each run that is left out.
 
     Raises:
-        CurationError: the folder has no runs, or a file is not valid.
+        CurationError: the folder has no runs, a file is not valid, or ``lower_is_likelier`` has a
+            name that no predictions have.
     """
-    declared = [stage.read_predictions_run(named) for named in predictions]
+    declared = [
+        stage.read_predictions_run(named, lower_is_likelier=lower_is_likelier, partial=partial)
+        for named in predictions
+    ]
+    names = dict.fromkeys(run.model for run in declared)
+    if others := [name for name in lower_is_likelier if name not in names]:
+        raise CurationError(
+            f"--lower-is-likelier {others[0]}: no predictions have this name",
+            f"use one of: {', '.join(names)}"
+            if names
+            else "name a file with --predictions NAME=FILE",
+        )
     runs = stage.read_runs(scores, skipped=reporter.warn) if scores else []
     return [*runs, *declared]
 
@@ -50,19 +70,36 @@ def current_runs(
     return kept
 
 
-def common_runs(runs: Sequence[Run], cats: Sequence[Cat], *, reporter: Reporter = QUIET) -> Common:
+def common_runs(
+    runs: Sequence[Run],
+    cats: Sequence[Cat],
+    *,
+    partial: bool = False,
+    reporter: Reporter = QUIET,
+) -> Common:
     """The runs to compare, and the CATs on which they can be compared.
 
     Args:
         runs: from ``current_runs``.
         cats: the CATs as they are now.
+        partial: accept predictions that lack CATs of a kind that they have.
         reporter: receives a warning for each run that lacks CATs, and one that counts the CATs
             that are left out.
 
     Raises:
-        CurationError: the runs have no CAT in common.
+        CurationError: the runs have no CAT in common; or predictions lack CATs, and ``partial`` is
+            not set.
     """
     common = older.common(cats, runs)
+    for run in () if partial else common.runs:
+        lacks = common.missing.get(run.name)
+        if lacks and run.refused is None:
+            raise CurationError(
+                f"{run.where}: {len(lacks.cats)} of {amount(lacks.of, 'CAT')} have a sentence "
+                "without a prediction",
+                "score every sentence, or give --partial to compare all models on the CATs that "
+                "all of them have",
+            )
     warn_of_older(common.runs, common.missing, reporter=reporter)
     by_name = {run.name: run for run in runs}
     for name in common.left_out:
@@ -90,7 +127,14 @@ def warn_of_older(
         reporter: receives the warnings.
     """
     for run in runs:
-        if lacks := missing.get(run.name):
+        lacks = missing.get(run.name)
+        if lacks and run.refused is None:
+            bad = amount(len(run.bad), "score is not a number", "scores are not numbers")
+            reporter.warn(
+                f"{run.name} has no complete scores of {len(lacks.cats)} of {lacks.of} CATs"
+                + (f"; {bad}" if run.bad else "")
+            )
+        elif lacks:
             reporter.warn(
                 f"{run.name} has no scores of {len(lacks.cats)} of {lacks.of} CATs: they were "
                 "added or changed after it was scored, or scoring has not ended; "

@@ -1,0 +1,145 @@
+"""The results of a file of predictions."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from curation.files import CurationError
+from curation.predictions import Scores, check_complete, read_predictions, scores_of
+from curation.records import KINDS, Kind
+from curation.scores.flags import flags_of
+from curation.scores.partial import left_out
+from curation.scores.runs import scored
+from curation.stats.metrics import Ties, comparisons, of_one_kind, results
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.source import Source
+from curation.wording import amount
+
+HINT_BELOW = 45.0
+"""Scores may be turned around if the interval of lms of every kind is below this.
+
+Of 54 public files of predictions none is, as published. With the opposite sign 39 are. Below 50
+these would be 1 and 44.
+"""
+
+
+def score_predictions(
+    path: Path,
+    source: Source,
+    *,
+    kind: Kind | None = None,
+    tier: int | None = None,
+    ties: Ties = "half",
+    lower_is_likelier: bool = False,
+    partial: bool = False,
+    model: str = "",
+    reporter: Reporter = QUIET,
+) -> dict[str, Any]:
+    """lms, ss and icat of a file of predictions.
+
+    Args:
+        path: the predictions.
+        source: the CATs that the predictions are for.
+        kind: only the CATs of this kind; needed if the file has scores of one kind only.
+        tier: only CATs of this tier or above. All CATs need a score, also those of lower tiers.
+        ties: how ties count, as in ``metrics.comparisons``.
+        lower_is_likelier: the scores are perplexities or losses.
+        partial: leave out CATs if a sentence has no score, or one that is not a finite number.
+        model: the model's name; by default the file's name without «predictions_».
+        reporter: receives warnings.
+
+    Returns:
+        ``metrics.results`` (with ``kind``, ``overall`` is None, and ``domains`` and ``terms`` are
+        empty) with ``flags``, ``tier``, ``kind``, ``lower_is_likelier``,
+        ``left_out`` (of ``partial.left_out``; None without ``partial``) and ``original_targets``
+        (of the source).
+
+    Raises:
+        CurationError: a prediction is repeated, missing or not a finite number; the file has no
+            score of a kind; no CAT is of the tier. The message names the id or the kind.
+    """
+    pairs = list(read_predictions(path))
+    asked = source.of_kind(kind)
+    known = {a.id for cat in source.cats for a in cat.associations}
+    wanted = {a.id for cat in asked.cats for a in cat.associations}
+    unknown = sum(name not in known for name, _ in pairs)
+    if unknown:
+        number = amount(unknown, "prediction has an id that is", "predictions have ids that are")
+        reporter.warn(f"{path}: {number} not in the gold file")
+    scores = scores_of(
+        pairs,
+        where=str(path),
+        wanted=wanted,
+        lower_is_likelier=lower_is_likelier,
+        partial=partial,
+    )
+    _check_kinds(path, asked, scores)
+    has_all = scored(asked.cats, scores.values)
+    whole = [cat for cat, has in zip(asked.cats, has_all, strict=True) if has]
+    if not partial:
+        fix = (
+            "score every sentence of the gold file, give the gold file that these predictions are "
+            f"for, or give --partial to use the {len(whole)} of {amount(len(asked.cats), 'CAT')} "
+            "that have all their scores"
+        )
+        check_complete(asked.cats, scores, where=str(path), fix=fix)
+    shown = asked.in_tier(tier, reporter)
+    there = {cat.id for cat in whole}
+    cats = [cat for cat in shown.cats if cat.id in there]
+    if not cats:
+        raise CurationError(
+            f"{path}: none of the {amount(len(shown.cats), 'CAT')} has a score of each sentence",
+            "give the gold file that these predictions are for",
+        )
+    result = results(
+        comparisons(cats, scores.values, ties=ties),
+        model=model or path.stem.removeprefix("predictions_"),
+    )
+    if kind:
+        result = of_one_kind(result)
+    gone = left_out(shown.cats, cats, bad=scores.bad) if partial else None
+    warn_of_turned(str(path), result, lower_is_likelier=lower_is_likelier, reporter=reporter)
+    return {
+        **result,
+        "flags": flags_of(result, older=bool(gone and gone["cats"])),
+        "tier": tier,
+        "kind": kind,
+        "lower_is_likelier": lower_is_likelier,
+        "left_out": gone,
+        "original_targets": shown.original_targets,
+    }
+
+
+def _check_kinds(path: Path, source: Source, scores: Scores) -> None:
+    """Raise if a file has scores of one kind of CAT only, and the source has both."""
+    ids = {*scores.values, *scores.bad}
+    has = {k: [c for c in source.cats if c.kind == k] for k in KINDS}
+    there = {k: any(a.id in ids for c in own for a in c.associations) for k, own in has.items()}
+    for kind, own in has.items():
+        other = next(k for k in KINDS if k != kind)
+        if own and not there[kind] and there[other]:
+            raise CurationError(
+                f"{path}: has no score of the {amount(len(own), f'{kind} CAT')}",
+                f"give --kind {other} to show the results of {other} CATs alone",
+            )
+
+
+def warn_of_turned(
+    name: str, result: Mapping[str, Any], *, lower_is_likelier: bool, reporter: Reporter
+) -> None:
+    """Warn if the scores of predictions seem to have the opposite sign.
+
+    Args:
+        name: the file or the run.
+        result: of ``metrics.results``.
+        lower_is_likelier: whether the sign was changed.
+        reporter: receives the warning.
+    """
+    cells = {kind: part["overall"] for kind, part in result["kinds"].items()}
+    if not all(cell["lms_ci"] and cell["lms_ci"][1] < HINT_BELOW for cell in cells.values()):
+        return
+    shown = " and ".join(f"{cell['lms']:.1f} ({kind})" for kind, cell in cells.items())
+    question = "lower scores likelier? Then give --lower-is-likelier"
+    if lower_is_likelier:
+        question = "higher scores likelier? Then leave --lower-is-likelier out"
+    reporter.warn(f"{name}: lms is {shown}, far below the 50 of chance. Are {question}")
