@@ -62,19 +62,19 @@ def show_results(
     from curation.scores.flags import flags_of, marked
     from curation.scores.titles import suffix
 
-    left_out = result.get("left_out") or {"cats": 0, "kinds": {}, "terms": {}}
+    partial = result.get("partial") or {"left_out": 0, "kinds": {}}
     about = {"tier": tier, **result}
-    flags = flags_of(result, run, older=left_out["cats"] > 0)
+    flags = flags_of(result, run, older=partial["left_out"] > 0)
     name = marked(result["model"], flags)
     for kind, part in result["kinds"].items():
-        missing = left_out["kinds"].get(kind, {"domains": {}})["domains"]
+        missing = partial["kinds"].get(kind, {"domains": {}})["domains"]
         rows = []
         for domain in sorted({*part["domains"], *missing}):
             row = (
                 cells(part["domains"][domain]) if domain in part["domains"] else [0, 0, *"–––––––"]
             )
             rows.append([domain, *row])
-            if missing.get(domain, {"cats": 0})["cats"]:
+            if missing.get(domain, {"left_out": 0})["left_out"]:
                 rows[-1][1] = f"{rows[-1][1]} of {missing[domain]['of']}"
         rows.append(["all", *cells(part["overall"])])
         console.table(f"{name}, {kind}{suffix(about, kind)}", ["domain", *HEADS], rows)
@@ -87,21 +87,20 @@ def show_results(
     show_marks([flags])
     if result.get("lower_is_likelier"):
         console.say("lower scores are likelier, so their sign was changed")
-    if left_out["cats"]:
-        _show_left_out(left_out)
+    if partial["left_out"]:
+        _show_left_out(partial)
 
 
-def _show_left_out(left_out: Mapping[str, Any]) -> None:
+def _show_left_out(partial: Mapping[str, Any]) -> None:
     """Print why CATs of partial predictions are left out, and how many terms lose CATs."""
-    without = sum(term["cats"] == term["of"] for term in left_out["terms"].values())
-    bad = (
-        f" ({left_out['bad']} have a score that is not a finite number)" if left_out["bad"] else ""
-    )
-    console.say(
-        f"{amount(left_out['cats'], 'CAT')} of {left_out['of']:,} left out, because a sentence has "
-        f"no score{bad}. {amount(len(left_out['terms']) - without, 'term')} with fewer CATs, "
-        f"{without} without any"
-    )
+    without = sum(term["left_out"] == term["of"] for term in partial["terms"].values())
+    number = f"{partial['left_out']:,} of {amount(partial['of'], 'CAT')}"
+    texts = [f"left out because a sentence has no score: {number}"]
+    if partial["bad"]:
+        texts.append(f"with a score that is not a finite number: {partial['bad']:,}")
+    texts.append(f"terms with fewer CATs: {len(partial['terms']) - without:,}")
+    texts.append(f"terms without CATs: {without:,}")
+    console.say("; ".join(texts))
 
 
 def show_baselines(results: Sequence[dict[str, Any]]) -> None:

@@ -64,7 +64,7 @@ def differences(board: Board, chosen: Sequence[int]) -> list[dict[str, Any]]:
     rows = []
     whole = board.whole(chosen)
     scored = ~np.isnan(board.stereotype[list(whole)]).all(axis=0)
-    both = board.cats["kind"][scored].nunique() > 1
+    both = len(np.unique(np.asarray(board.cats["kind"], str)[scored])) > 1
     for kind in (*([BOTH] if both else []), *(k for k in KINDS if (board.cats["kind"] == k).any())):
         tests = paired(board, _pairs(whole if kind == BOTH else chosen), kind=kind)
         for metric in METRICS:

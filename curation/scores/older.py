@@ -51,8 +51,8 @@ class Missing(NamedTuple):
 def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
     """The CATs that a run was not scored on, although it has others of the same kind.
 
-    An ensemble that was made by an earlier version does not say which CATs it left out, so it
-    lacks none.
+    An ensemble that was made by an earlier version does not say which CATs it left out, so no CAT
+    counts as missing.
 
     Args:
         run: from ``runs.current``.

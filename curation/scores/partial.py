@@ -18,9 +18,9 @@ def left_out(
         bad: the ids of sentences whose score is not a finite number.
 
     Returns:
-        ``{"cats", "of", "bad", "kinds": {kind: {"cats", "of", "domains": {domain: {"cats",
-        "of"}}}}, "terms": {"domain/target": {"cats", "of"}}}``: ``cats`` is how many CATs are left
-        out, and ``of`` how many there are. ``bad`` is how many of those that are left out have a
+        ``{"left_out", "of", "bad", "kinds": {kind: {"left_out", "of", "domains": {domain:
+        {"left_out", "of"}}}}, "terms": {"domain/target": {"left_out", "of"}}}``: how many CATs are
+        left out, and how many there are. ``bad`` is how many of those that are left out have a
         score that is not a finite number. ``terms`` has only terms that lose a CAT.
     """
     there = {cat.id for cat in kept}
@@ -29,14 +29,14 @@ def left_out(
     for kind in KINDS:
         lost, own = ([c.domain for c in part if c.kind == kind] for part in (gone, cats))
         if own:
-            kinds[kind] = {"cats": len(lost), "of": len(own), "domains": _counts(lost, own)}
+            kinds[kind] = {"left_out": len(lost), "of": len(own), "domains": _counts(lost, own)}
     terms = _counts(map(_term, gone), map(_term, cats))
     return {
-        "cats": len(gone),
+        "left_out": len(gone),
         "of": len(cats),
         "bad": sum(any(a.id in bad for a in cat.associations) for cat in gone),
         "kinds": kinds,
-        "terms": {name: counts for name, counts in terms.items() if counts["cats"]},
+        "terms": {name: counts for name, counts in terms.items() if counts["left_out"]},
     }
 
 
@@ -46,4 +46,4 @@ def _term(cat: Cat) -> str:
 
 def _counts(gone: Iterable[str], every: Iterable[str]) -> dict[str, dict[str, int]]:
     lost, of = Counter(gone), Counter(every)
-    return {name: {"cats": lost[name], "of": of[name]} for name in sorted(of)}
+    return {name: {"left_out": lost[name], "of": of[name]} for name in sorted(of)}

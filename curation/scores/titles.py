@@ -13,22 +13,23 @@ def conditions(report: Mapping[str, Any], kind: str = BOTH) -> list[str]:
 
     Args:
         report: what a command of scores writes to the file of ``--json``: ``tier``,
-            ``original_targets`` and ``left_out`` are read.
+            ``original_targets`` and ``partial``, or ``cats`` and ``left_out``, are read.
         kind: of the table's CATs.
 
-    >>> conditions({"tier": 4, "original_targets": {"cats": 9, "own": 0}, "left_out": None})
+    >>> conditions({"tier": 4, "original_targets": {"cats": 9, "own": 0}, "partial": None})
     ['CATs of tier 4 or more', 'by original target']
     >>> conditions({"cats": 1199, "left_out": 1})
     ['1,199 of 1,200 CATs']
     """
     texts = [tier_text(report.get("tier"))]
     texts.append("by original target" if report.get("original_targets") else "")
-    left_out = report.get("left_out")
-    if isinstance(left_out, Mapping):  # of predictions, by kind
-        counts = left_out if kind == BOTH else left_out["kinds"][kind]
-        texts.append(_some(counts["of"] - counts["cats"], counts["of"]) if counts["cats"] else "")
-    elif left_out:  # of a comparison
-        texts.append(_some(report["cats"], report["cats"] + left_out))
+    partial = report.get("partial")
+    if partial:  # of predictions
+        counts = partial if kind == BOTH else partial["kinds"][kind]
+        left_out, of = counts["left_out"], counts["of"]
+        texts.append(_some(of - left_out, of) if left_out else "")
+    elif "cats" in report and report["left_out"]:  # of a comparison
+        texts.append(_some(report["cats"], report["cats"] + report["left_out"]))
     return [text for text in texts if text]
 
 

@@ -1,4 +1,4 @@
-"""``scores predictions`` and the options of predictions in ``scores compare``, with made-up files."""
+"""Predictions in the commands of scores: one kind, perplexities, gaps, original targets."""
 
 import csv
 import json
@@ -171,14 +171,14 @@ def test_a_partial_file_is_scored_on_what_it_holds_if_asked(gold: Path, tmp_path
     content[INTRA] += [{"id": f"c2-{g}", "score": "n/a"} for g in ("stereotype", "unrelated")]
     file.write_text(json.dumps(content), "utf-8")
     result, stdout, _ = predictions(gold, file, "--partial")
-    left_out = result["left_out"]
-    assert (left_out["cats"], left_out["of"], left_out["bad"]) == (4, 20, 1)
-    assert left_out["kinds"][INTRA]["cats"] == 2
-    assert left_out["kinds"][INTER]["domains"] == {
-        "craft": {"cats": 2, "of": 6}, "sport": {"cats": 0, "of": 4}
+    partial = result["partial"]
+    assert (partial["left_out"], partial["of"], partial["bad"]) == (4, 20, 1)
+    assert partial["kinds"][INTRA]["left_out"] == 2
+    assert partial["kinds"][INTER]["domains"] == {
+        "craft": {"left_out": 2, "of": 6}, "sport": {"left_out": 0, "of": 4}
     }  # fmt: skip
-    assert left_out["terms"] == {"craft/term 0": {"cats": 3, "of": 4},
-                                 "craft/term 4": {"cats": 1, "of": 4}}  # fmt: skip
+    assert partial["terms"] == {"craft/term 0": {"left_out": 3, "of": 4},
+                                 "craft/term 4": {"left_out": 1, "of": 4}}  # fmt: skip
     assert result["flags"] == ["older_cats"]
     assert result["overall"]["cats"] == 16
     shown = " ".join(stdout.split())
@@ -186,8 +186,8 @@ def test_a_partial_file_is_scored_on_what_it_holds_if_asked(gold: Path, tmp_path
     assert "p¶, both kinds, 16 of 20 CATs" in shown
     assert "craft 4 of 6 " in shown
     assert (
-        "4 CATs of 20 left out, because a sentence has no score (1 has a score that is not a "
-        "finite number). 2 terms with fewer CATs, 0 without any"
+        "left out because a sentence has no score: 4 of 20 CATs; with a score that is not a finite "
+        "number: 1; terms with fewer CATs: 2; terms without CATs: 0"
     ) in shown
 
 
@@ -195,7 +195,7 @@ def test_a_complete_file_has_no_mark_and_a_foreign_one_is_refused(
     gold: Path, tmp_path: Path
 ) -> None:
     result, stdout, _ = predictions(gold, write(tmp_path / "p.json", likes), "--partial")
-    assert (result["left_out"]["cats"], result["flags"]) == (0, [])
+    assert (result["partial"]["left_out"], result["flags"]) == (0, [])
     assert "¶" not in stdout
     (tmp_path / "p.json").write_text('{"intrasentence": [{"id": "no", "score": 1}]}', "utf-8")
     error = refused("predictions", "--gold", gold, "--predictions", tmp_path / "p.json",
@@ -217,7 +217,10 @@ def test_partial_predictions_are_compared_on_the_cats_that_all_have(
         whole=write(tmp_path / "b.json", mixed),
     )
     error = refused("compare", "--gold", gold, *files)
-    assert "a.json: 14 of 20 CATs have a sentence without a prediction" in error.what
+    assert (
+        "a.json: no prediction for id c0-stereotype (14 of 20 CATs have a sentence without one)"
+        in error.what
+    )
     assert "--partial" in error.fix
     report, stdout, err = compare(gold, tmp_path, *files, "--partial", "--csv", tmp_path / "o.csv")
     assert (report["cats"], report["left_out"]) == (6, 14)

@@ -99,6 +99,8 @@ COMMANDS: dict[str, Sequence[str]] = {
     "predictions.json": (
         "scores predictions --gold gold.json --predictions {}",
         "scores compare --gold gold.json --predictions x={}",
+        "scores predictions --gold gold.json --predictions {} --partial --lower-is-likelier",
+        "scores compare --gold gold.json --predictions x={} --partial",
     ),
 }
 """Files below the arena, and the commands that read them."""

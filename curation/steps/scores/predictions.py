@@ -49,10 +49,10 @@ def score_predictions(
         reporter: receives warnings.
 
     Returns:
-        ``metrics.results`` (with ``kind``, ``overall`` is None, and ``domains`` and ``terms`` are
-        empty) with ``flags``, ``tier``, ``kind``, ``lower_is_likelier``,
-        ``left_out`` (of ``partial.left_out``; None without ``partial``) and ``original_targets``
-        (of the source).
+        ``metrics.results`` with ``flags``, ``tier``, ``kind``, ``lower_is_likelier``, ``partial``
+        (of ``partial.left_out``; None without the argument ``partial``) and ``original_targets``
+        (of the source). With ``kind``, ``overall`` is None, and ``domains`` and ``terms`` are
+        empty.
 
     Raises:
         CurationError: a prediction is repeated, missing or not a finite number; the file has no
@@ -101,11 +101,11 @@ def score_predictions(
     warn_of_turned(str(path), result, lower_is_likelier=lower_is_likelier, reporter=reporter)
     return {
         **result,
-        "flags": flags_of(result, older=bool(gone and gone["cats"])),
+        "flags": flags_of(result, older=bool(gone and gone["left_out"])),
         "tier": tier,
         "kind": kind,
         "lower_is_likelier": lower_is_likelier,
-        "left_out": gone,
+        "partial": gone,
         "original_targets": shown.original_targets,
     }
 

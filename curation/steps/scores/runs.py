@@ -94,9 +94,15 @@ def common_runs(
     for run in () if partial else common.runs:
         lacks = common.missing.get(run.name)
         if lacks and run.refused is None:
+            first = next(
+                a.id
+                for cat in cats
+                for a in cat.associations
+                if cat.id in lacks.cats and a.id not in run.scores
+            )
             raise CurationError(
-                f"{run.where}: {len(lacks.cats)} of {amount(lacks.of, 'CAT')} have a sentence "
-                "without a prediction",
+                f"{run.where}: no prediction for id {first} ({len(lacks.cats)} of "
+                f"{amount(lacks.of, 'CAT')} have a sentence without one)",
                 "score every sentence, or give --partial to compare all models on the CATs that "
                 "all of them have",
             )
