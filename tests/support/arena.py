@@ -80,6 +80,9 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
         for kind, items in data.items()
     }
     (root / "predictions.json").write_text(json.dumps(scores), "utf-8")
+    predicted = [row for part in scores.values() for row in part]
+    _lines(root / "predictions.jsonl", predicted)
+    desk.write_csv(root / "predictions.csv", predicted)
     (root / "published.json").write_text((example / "published.json").read_text("utf-8"), "utf-8")
     (root / "people.txt").write_text("cora\ndirk\n# absent\ngwen\n", "utf-8")
     _lines(root / "reviews.jsonl", [{"text": t, "label": n % 2} for n, t in enumerate(REVIEWS)])

@@ -15,6 +15,7 @@ from curation.measures.counting import read_counts
 from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
+from curation.predictions import read_predictions, scores_of
 from curation.records import Task
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
@@ -32,6 +33,10 @@ RAW = Path("c/2-rounds/v/raw")
 
 def _reviews(path: Path) -> object:
     return read_reviews([path])
+
+
+def _predictions(path: Path) -> object:
+    return scores_of(read_predictions(path), where=str(path))
 
 
 def _corpus(path: Path) -> object:
@@ -179,6 +184,8 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "articles.jsonl": _corpus,
     "texts.parquet": _corpus,
     "wiki_00": _corpus,
+    "predictions.jsonl": _predictions,
+    "predictions.csv": _predictions,
     "answer.json": facts,
     "answers/*.json": _saved,
     "echo.json": _echo,
