@@ -49,6 +49,12 @@ def show_marks(flagged: Iterable[Sequence[str]]) -> None:
         console.say(f"{MARKS[flag]} {text}")
 
 
+def show_turned(names: Iterable[str]) -> None:
+    """Print the names of predictions whose sign was changed."""
+    if turned := ", ".join(dict.fromkeys(names)):
+        console.say(f"lower scores are likelier, so their sign was changed: {turned}")
+
+
 def show_results(
     result: Mapping[str, Any], *, run: Mapping[str, Any] | None = None, tier: int | None = None
 ) -> None:
@@ -85,8 +91,7 @@ def show_results(
     overall = [part["overall"] for part in (*result["kinds"].values(), result) if part["overall"]]
     show_notes([*parts, *overall])
     show_marks([flags])
-    if result.get("lower_is_likelier"):
-        console.say("lower scores are likelier, so their sign was changed")
+    show_turned([result["model"]] if result.get("lower_is_likelier") else [])
     if partial["left_out"]:
         _show_left_out(partial)
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from curation.cli import console
-from curation.cli.results import HEADS, cells, show_marks, show_notes, values
+from curation.cli.results import HEADS, cells, show_marks, show_notes, show_turned, values
 from curation.wording import amount
 
 _ABOUT_TERMS = (
@@ -52,9 +52,7 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
     show_notes(cell for cell in cells if cell)
     others = [runs[row[side]] for row in report["shifts"] for side in "ab"]
     show_marks(result["flags"] for result in (*shown, *others))
-    lower = [result["run"] for result in shown if result["lower_is_likelier"]]
-    if lower:
-        console.say(f"lower scores are likelier, so their sign was changed: {', '.join(lower)}")
+    show_turned(result["run"] for result in shown if result["lower_is_likelier"])
 
 
 def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:

@@ -41,11 +41,13 @@ def scored_cats(cats: Sequence[Cat]) -> dict[str, Any]:
 class Missing(NamedTuple):
     """The CATs that a run has no score and no refusal of, and the number of CATs of its kinds.
 
-    Kinds of which it has no score at all do not count.
+    Kinds of which it has no score at all do not count. ``bad`` is how many of ``cats`` have a
+    prediction that is not a finite number.
     """
 
     cats: frozenset[str]
     of: int
+    bad: int = 0
 
 
 def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
@@ -64,12 +66,13 @@ def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
     known, excused = {*run.scores, *(run.refused or ())}, set(left_out or ())
     kinds = {cat.kind for cat in cats if any(a.id in run.scores for a in cat.associations)}
     own = [cat for cat in cats if cat.kind in kinds]
-    none = (
-        cat.id
+    lacks = [
+        cat
         for cat in own
         if cat.id not in excused and any(a.id not in known for a in cat.associations)
-    )
-    return Missing(frozenset(none), len(own))
+    ]
+    bad = sum(any(a.id in run.bad for a in cat.associations) for cat in lacks)
+    return Missing(frozenset(cat.id for cat in lacks), len(own), bad)
 
 
 class Common(NamedTuple):

@@ -118,7 +118,7 @@ def beside(
     Returns:
         One dict for each pair of a printed row and a run, in the order of ``rows``:
 
-        - the printed row's fields, and ``run``.
+        - the printed row's fields, ``run``, and ``lower_is_likelier`` of the run.
         - ``rule``, ``table_rule``, ``same_rule``: None if either rule is not known; False also if
           the rule is nsp with another kind of head than the table's.
         - ``figures``: ``{metric: {"printed", "value", "ci", "difference", "inside"}}``, in points;
@@ -216,6 +216,7 @@ def _pair(
     return {
         **row._asdict(),
         "run": run.name,
+        "lower_is_likelier": run.lower_is_likelier,
         "rule": _rule_text(own, run.variant, head) or run.profile or run.way,
         "table_rule": _rule_text(table),
         "same_rule": False if head else same,
@@ -301,7 +302,8 @@ def long_rows(rows: Sequence[Mapping[str, Any]], *, tier: int | None = None) -> 
         The column names, then the rows. Values are in points and unrounded; an empty cell means
         that there is no such value. ``figure`` names the row's metric; ``too_wide`` is of it.
     """
-    run = ("run", "rule", "table_rule", "same_rule", "cats", "terms", "few_terms")
+    run = ["run", "lower_is_likelier", "rule", "table_rule", "same_rule"]
+    run += ["cats", "terms", "few_terms"]
     names = ["flags", "tier", "figure", "printed", "value", "low", "high", "too_wide"]
     yield [*_PLACE, *run, *names, "difference", "why", "note"]
     for row in rows:

@@ -151,6 +151,21 @@ def test_perplexities_are_turned_around_in_a_comparison(gold: Path, tmp_path: Pa
     assert error.fix == "use one of: loss, other"
 
 
+def test_perplexities_are_turned_around_beside_the_printed_tables(tmp_path: Path) -> None:
+    cats = [cat.model_copy(update={"domain": "religion", "target": "Bible"}) for cat in CATS]
+    gold, file = write_gold(tmp_path / "g.json", cats), write(tmp_path / "p.json", perplexity)
+    words = ("--gold", gold, "--predictions", f"gpt2={file}", "--lower-is-likelier", "gpt2")
+    out = tmp_path / "out.json"
+    code, stdout, err = command("scores", "published", *words, "--json", out)
+    assert code == 0, err
+    rows = json.loads(out.read_text("utf-8"))["rows"]
+    assert rows
+    assert {(row["lower_is_likelier"], row["figures"]["lms"]["value"]) for row in rows} == {
+        (True, 100.0)
+    }
+    assert "so their sign was changed: gpt2/predictions" in stdout
+
+
 # --- partial files ---------------------------------------------------------------------------
 
 
@@ -227,7 +242,7 @@ def test_partial_predictions_are_compared_on_the_cats_that_all_have(
     assert {run["model"]: (run["missing"], run["overall"]["cats"]) for run in report["runs"]} == {
         "some": (14, 6), "whole": (0, 6)
     }  # fmt: skip
-    assert "some/default has no complete scores of 14 of 20 CATs" in err
+    assert "some/default has no complete scores of 14 of 20 CATs\n" in err
     assert "compared on 6 of 20 CATs" in err
     assert "some¶" in stdout
     assert "Models, profile default, both kinds, 6 of 20 CATs" in " ".join(stdout.split())

@@ -43,12 +43,13 @@ def test_the_digest_is_of_all_that_results_depend_on_and_not_of_the_order() -> N
 
 
 def test_a_run_lacks_cats_of_its_kinds_that_it_neither_scored_nor_refused() -> None:
-    assert missing_cats(of("m", *CATS), CATS) == (frozenset(), 4)
-    assert missing_cats(of("m", P, R), CATS) == ({"t"}, 3)  # q is of another kind
+    assert missing_cats(of("m", *CATS), CATS) == (frozenset(), 4, 0)
+    assert missing_cats(of("m", P, R), CATS) == ({"t"}, 3, 0)  # q is of another kind
     some = of("m", P, Q, R)
     assert missing_cats(replace(some, refused={"ts": ""}), CATS).cats == {"t"}
     assert not missing_cats(replace(some, refused={"ts": "", "ta": "", "tu": ""}), CATS).cats
-    assert missing_cats(of("m", P, refused=None), CATS).cats == {"r", "t"}  # predictions
+    predictions = replace(of("m", P, refused=None), bad=frozenset({"ts", "tu", "qs"}))
+    assert missing_cats(predictions, CATS) == ({"r", "t"}, 3, 1)
 
 
 def test_an_ensemble_does_not_lack_what_its_members_lacked() -> None:

@@ -135,10 +135,10 @@ def warn_of_older(
     for run in runs:
         lacks = missing.get(run.name)
         if lacks and run.refused is None:
-            bad = amount(len(run.bad), "score is not a number", "scores are not numbers")
+            numbers = f", {lacks.bad} of them because a score is not a finite number"
             reporter.warn(
                 f"{run.name} has no complete scores of {len(lacks.cats)} of {lacks.of} CATs"
-                + (f"; {bad}" if run.bad else "")
+                + (numbers if lacks.bad else "")
             )
         elif lacks:
             reporter.warn(
