@@ -58,14 +58,17 @@ def _json(path: Path) -> Iterator[tuple[str, Any]]:
 
 def _json_lines(path: Path) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(read_text(path).split("\n"), 1):
-        if line.strip():
-            try:
-                yield f"{path} line {number}", json.loads(line)
-            except (ValueError, RecursionError):
-                raise CurationError(
-                    f"{path} line {number}: not JSON",
-                    'write {"id": …, "score": …} on each line; the file may be cut off',
-                ) from None
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            json.dumps(row, ensure_ascii=False).encode()  # refuses lone surrogates
+        except (ValueError, RecursionError):
+            raise CurationError(
+                f"{path} line {number}: not JSON",
+                'write {"id": …, "score": …} on each line; the file may be cut off',
+            ) from None
+        yield f"{path} line {number}", row
 
 
 def _csv(path: Path) -> Iterator[tuple[str, Any]]:

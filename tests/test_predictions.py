@@ -39,6 +39,7 @@ def test_every_form_is_read(tmp_path: Path, name: str, text: str) -> None:
         ("p.json", '{"intrasentence": [[]]}', r"intrasentence\[0\]: no «id» and «score»"),
         ("p.jsonl", '{"id": "x", "score": 1}\n{"id": "y", "sc', "line 2: not JSON"),
         ("p.jsonl", "3\n", "line 1: no «id» and «score»"),
+        ("p.jsonl", '{"id": "\\ud800", "score": null}', "line 1: not JSON"),
         ("p.csv", "id,value\nx,1\n", "no column «score»"),
         ("p.csv", "id,score\nx\n", "line 2: no «id» and «score»"),
         ("p.csv", "", "is empty"),
