@@ -186,6 +186,6 @@ def check_complete(
     if missing:
         raise CurationError(
             f"{where}: no prediction for id {missing[0]} "
-            f"({len(missing)} of {amount(len(ids), 'sentence')} missing)",
+            f"({len(missing):,} of {amount(len(ids), 'sentence')} missing)",
             fix,
         )

@@ -41,6 +41,8 @@ def latex_report(report: Mapping[str, Any], *, intervals: bool) -> str:
         only = len(report["groups"]) == 1
         label = "tab:models" + ("" if only else f"-{_slug(name)}")
         models = [runs[run] for run in group["models"] if run not in group["one_kind_only"]]
+        if not models:
+            continue
         kind = ""
         if len(group["kinds"]) == 1:
             kind = f"{group['kinds'][0]} CATs; "

@@ -64,6 +64,8 @@ def test_a_file_of_one_kind_needs_the_option_and_is_never_shown_as_both(
     assert "--kind intersentence" in error.fix
     error = refused("predictions", "--gold", gold, "--predictions", file, "--partial")
     assert "--kind intersentence" in error.fix
+    error = refused("predictions", "--gold", gold, "--predictions", file, "--kind", INTRA)
+    assert "--kind intersentence" in error.fix
     result, stdout, err = predictions(gold, file, "--kind", INTER)
     assert (result["kind"], list(result["kinds"])) == (INTER, [INTER])
     assert (result["overall"], result["domains"], result["terms"]) == (None, {}, {})
@@ -99,6 +101,9 @@ def test_runs_of_one_kind_are_compared_on_this_kind(gold: Path, tmp_path: Path) 
     assert {row["kind"] for row in rows} == {INTER}
     tex = (tmp_path / "o.tex").read_text("utf-8")
     assert tex.count("intersentence CATs; ") == 2
+    alone = named(one=tmp_path / "a.json", three=write(tmp_path / "d.json", mixed, of_kind(INTRA)))
+    compare(gold, tmp_path, *alone, "--latex", tmp_path / "o.tex")  # nothing in common
+    assert (tmp_path / "o.tex").read_text("utf-8") == ""
     # Beside a run of both kinds: in no table of both, and the message names the option.
     files += named(whole=write(tmp_path / "c.json", mixed))
     report, stdout, err = compare(gold, tmp_path, *files)

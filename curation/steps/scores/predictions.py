@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError
-from curation.predictions import Scores, check_complete, read_predictions, scores_of
+from curation.predictions import check_complete, read_predictions, scores_of
 from curation.records import KINDS, Kind
 from curation.scores.flags import flags_of
 from curation.scores.partial import left_out
@@ -73,7 +73,7 @@ def score_predictions(
         lower_is_likelier=lower_is_likelier,
         partial=partial,
     )
-    _check_kinds(path, asked, scores)
+    _check_kinds(path, asked, source, {name for name, _ in pairs})
     has_all = scored(asked.cats, scores.values)
     whole = [cat for cat, has in zip(asked.cats, has_all, strict=True) if has]
     if not partial:
@@ -110,17 +110,17 @@ def score_predictions(
     }
 
 
-def _check_kinds(path: Path, source: Source, scores: Scores) -> None:
-    """Raise if a file has scores of one kind of CAT only, and the source has both."""
-    ids = {*scores.values, *scores.bad}
-    has = {k: [c for c in source.cats if c.kind == k] for k in KINDS}
-    there = {k: any(a.id in ids for c in own for a in c.associations) for k, own in has.items()}
-    for kind, own in has.items():
-        other = next(k for k in KINDS if k != kind)
-        if own and not there[kind] and there[other]:
+def _check_kinds(path: Path, asked: Source, source: Source, ids: set[str]) -> None:
+    """Raise if a file has no score of a kind that was asked for, and has scores of the other."""
+    of_kind = {kind: [cat for cat in source.cats if cat.kind == kind] for kind in KINDS}
+    there = [
+        k for k, own in of_kind.items() if any(a.id in ids for c in own for a in c.associations)
+    ]
+    for kind in dict.fromkeys(cat.kind for cat in asked.cats):
+        if kind not in there and there:
             raise CurationError(
-                f"{path}: has no score of the {amount(len(own), f'{kind} CAT')}",
-                f"give --kind {other} to show the results of {other} CATs alone",
+                f"{path}: has no score of the {amount(len(of_kind[kind]), f'{kind} CAT')}",
+                f"give --kind {there[0]} to show the results of {there[0]} CATs alone",
             )
 
 
