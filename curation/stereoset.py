@@ -243,6 +243,7 @@ def dataset(
             {
                 "id": cat.id,
                 "target": cat.target,
+                **({"target_original": cat.target_original} if cat.target_original else {}),
                 "bias_type": cat.domain,
                 "context": cat.context,
                 "tier": cat.tier,
