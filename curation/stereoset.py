@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from curation.files import CurationError, read_json
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
@@ -29,6 +29,8 @@ class FileSettings(BaseModel):
         blank_alone: whether BLANK must not touch a letter.
         name_target: whether a context must name its target.
         names: by domain and target, older texts and spellings that contexts use instead.
+        without_votes: number of the file's CATs whose gold labels nobody's votes stand behind; they
+            are as in the data that the CATs were published in before.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
@@ -37,6 +39,7 @@ class FileSettings(BaseModel):
     blank_alone: bool = True
     name_target: bool = True
     names: dict[str, dict[str, list[str]]] = {}
+    without_votes: Annotated[int, Field(ge=0)] = 0
 
 
 def read_settings(path: Path) -> FileSettings:

@@ -126,13 +126,15 @@ def agreement(
             f"Without the labels of {', '.join(report['excluded'])}. Decisions, retention and "
             "repeats are unchanged, and no later labels replace theirs."
         )
-    if not latex:
-        for line in steps.about_agreement(report):
+    for line in steps.about_agreement(report):
+        if latex:
+            sys.stdout.write(f"% {line}\n")
+        else:
             console.say(line)
     for title, columns, rows in _tables(report, measures, groups):
         if latex:
             sys.stdout.write(tables.latex(title, columns, rows, show=console.show))
-        else:
+        elif rows:
             console.table(title, columns, rows)
 
 

@@ -43,7 +43,7 @@ def filter_inputs(campaign: Campaign) -> list[Path]:
 
 def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Count labels and decide items."""
-    from curation.decisions.filter import judge, golds_without_votes, tiers
+    from curation.decisions.filter import golds_without_votes, judge, tiers
 
     settings = campaign.settings.decisions
     unknown = set(settings.rounds) - set(campaign.round_names())
@@ -132,6 +132,14 @@ def about_published_golds(counts: Mapping[str, int]) -> str:
             "labels as they were published (trust_gold = true in [decisions])"
         )
     return ""
+
+
+def kept_without_votes(campaign: Campaign) -> set[str]:
+    """The ids of the CATs that have no votes: published gold labels alone decided them."""
+    from curation.decisions.filter import without_votes
+
+    path = campaign.decisions / "decisions.jsonl"
+    return without_votes(read_records(path, Decision)) if path.exists() else set()
 
 
 # --- agreement ----------------------------------------------------------------------------------

@@ -179,7 +179,7 @@ STEPS: tuple[Step, ...] = (
         measures.pitfall_settings,
         measures.pitfall_inputs,
         measures.pitfalls,
-        needs=("select", "split"),
+        needs=("select", "filter", "split"),
     ),
     Step(
         "release",
@@ -189,7 +189,7 @@ STEPS: tuple[Step, ...] = (
         release.settings,
         release.inputs,
         release.release,
-        needs=("select", "fold", "split", "pitfalls"),
+        needs=("select", "fold", "filter", "split", "pitfalls"),
         blocked=versions.linked,
         delete=None,
         fixed=versions.taken,

@@ -281,10 +281,8 @@ def read_words(
 ) -> "dict[str, list[Word]]":
     """The words of all lists by domain.
 
-    Args:
-        campaign: the campaign.
-        lacking: if given, a list that comes with the tool may lack the campaign's language: the
-            domain has no words then, and the error is added here, by domain.
+    With ``lacking``, a list that comes with the tool may lack the campaign's language. Its domain
+    has no words then, and the error is added to ``lacking``, by domain.
 
     Raises:
         CurationError: a list is missing or has no words in the campaign's language.
@@ -349,12 +347,8 @@ def read_edits(campaign: Campaign) -> "list[Edit]":
 def selection(campaign: Campaign, *, named: bool = False) -> "Selection":
     """Select the terms, from all sources that the campaign has now.
 
-    A word list that comes with the tool may lack the campaign's language if there are answers:
-    published data and other tables name their own terms.
-
-    Args:
-        campaign: the campaign.
-        named: whether answers that name terms are being imported.
+    A word list that comes with the tool may lack the campaign's language if there are answers, or
+    if answers that name terms are being imported (``named``): they name their own terms.
 
     Raises:
         CurationError: a word list is missing or has no words in the language, or a file is damaged.
