@@ -29,8 +29,8 @@ class FileSettings(BaseModel):
         blank_alone: whether BLANK must not touch a letter.
         name_target: whether a context must name its target.
         names: by domain and target, older texts and spellings that contexts use instead.
-        without_votes: number of the file's CATs whose gold labels nobody's votes stand behind; they
-            are as in the data that the CATs were published in before.
+        without_votes: number of the file's CATs whose gold labels nobody's votes confirm: they are
+            those of the data that the CATs were published in before.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)

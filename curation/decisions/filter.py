@@ -147,7 +147,7 @@ def judge(
         if key not in known:
             known[key] = decide(three, needed=needed, of=of, intents=intents)
         outcome = known[key]
-        if item.id in trusted:
+        if item.id in trusted and item.id not in leave_out:
             outcome = Outcome(True, None, trusted[item.id])
         a, b, c = (
             Verdict(id=association.id, gold=gold, votes=v)

@@ -112,7 +112,7 @@ def _decided(decisions: str, without_votes: Collection[str], cats: Sequence[Cat]
     )
     trusted = (
         f"**{which} {amount(len(cats), 'CAT')} {have}.** Nobody labelled them for this release, and "
-        "nobody's votes stand behind their gold labels: these are the gold labels of the data that "
+        "nobody's votes confirm their gold labels: these are the gold labels of the data that "
         "the CATs were published in before. They have no rows in `annotations.csv`, " + agreement
     )
     return [trusted, ""] if count == len(cats) else [decisions, "", trusted, ""]

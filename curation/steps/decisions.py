@@ -68,6 +68,7 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         leave_out=frozenset(settings.leave_out),
         trusted=published if settings.trust_gold else {},
     )
+    without = [decision for decision in decisions if decision.item in published]
     refused = counted.labels[counted.labels["code"] != ""]
     rejections = [
         Rejection(
@@ -103,8 +104,8 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         "items_kept": sum(d.kept for d in decisions),
         "items_dropped": sum(not d.kept for d in decisions),
         **tiers(items, decisions),
-        "gold_without_votes": len(published),
-        "kept_without_votes": sum(d.kept for d in decisions if d.item in published),
+        "gold_without_votes": sum(d.reason == "too_few_labels" for d in without),
+        "kept_without_votes": sum(d.kept for d in without),
         **dict(sorted(reasons.items())),
     }
 
@@ -122,8 +123,8 @@ def about_published_golds(counts: Mapping[str, int]) -> str:
     if kept:
         return (
             f"{amount(kept, 'CAT has', 'CATs have')} no votes: their gold labels are those that "
-            "were published (trust_gold in [decisions]), and nobody's votes in this campaign stand "
-            "behind them"
+            "were published (trust_gold in [decisions]), and nobody's votes in this campaign "
+            "confirm them"
         )
     if waiting := counts.get("gold_without_votes", 0):
         return (
