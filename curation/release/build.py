@@ -111,8 +111,8 @@ def _decided(decisions: str, without_votes: Collection[str], cats: Sequence[Cat]
         else "and agreement between annotators is about the other CATs only."
     )
     trusted = (
-        f"**{which} {amount(len(cats), 'CAT')} {have}.** Nobody labelled them for this release, and "
-        "nobody's votes confirm their gold labels: these are the gold labels of the data that "
+        f"**{which} {amount(len(cats), 'CAT')} {have}.** Nobody labelled them for this release, "
+        "and nobody's votes confirm their gold labels: these are the gold labels of the data that "
         "the CATs were published in before. They have no rows in `annotations.csv`, " + agreement
     )
     return [trusted, ""] if count == len(cats) else [decisions, "", trusted, ""]

@@ -140,7 +140,9 @@ def kept_without_votes(campaign: Campaign) -> set[str]:
     from curation.decisions.filter import without_votes
 
     path = campaign.decisions / "decisions.jsonl"
-    return without_votes(read_records(path, Decision)) if path.exists() else set()
+    if not campaign.settings.decisions.trust_gold or not path.exists():
+        return set()
+    return without_votes(read_records(path, Decision))
 
 
 # --- agreement ----------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def _import(
                 "import on the machine that has them, or copy every round's folder «raw» from it",
             )
         # A mistake in edits.csv or in a word list is reported before anything is kept.
-        selection = read.selection(campaign, named=not known_only)
+        selection = read.selection(campaign, published=source == "stereoset")
         before = round_files.refusals(campaign)
         named, known = [*_named(payloads, source)], read.term_ids(selection.terms)
         _warn_of_domains(campaign, named, reporter)

@@ -298,7 +298,10 @@ def pitfall_settings(campaign: Campaign) -> Settings:
 
 def pitfall_inputs(campaign: Campaign) -> list[Path]:
     """What pitfalls read."""
-    decided = [campaign.decisions / name for name in ("cats.jsonl", "decisions.jsonl")]
+    names = ["cats.jsonl"]
+    if campaign.settings.decisions.trust_gold:  # otherwise every CAT has votes
+        names += ["decisions.jsonl"]
+    decided = [campaign.decisions / name for name in names]
     return [campaign.terms / "targets.jsonl", *decided, own_words(campaign)]
 
 

@@ -344,11 +344,11 @@ def read_edits(campaign: Campaign) -> "list[Edit]":
     return edits.read_edits(read_rows(path), str(path))
 
 
-def selection(campaign: Campaign, *, named: bool = False) -> "Selection":
+def selection(campaign: Campaign, *, published: bool = False) -> "Selection":
     """Select the terms, from all sources that the campaign has now.
 
     A word list that comes with the tool may lack the campaign's language if there are answers, or
-    if answers that name terms are being imported (``named``): they name their own terms.
+    if published data is being imported: they name their own terms.
 
     Raises:
         CurationError: a word list is missing or has no words in the language, or a file is damaged.
@@ -359,7 +359,7 @@ def selection(campaign: Campaign, *, named: bool = False) -> "Selection":
     return select(
         settings.domains,
         facts=read_facts(campaign),
-        words=read_words(campaign, {} if named or campaign.round_names() else None),
+        words=read_words(campaign, {} if published or campaign.round_names() else None),
         met=read_met(campaign),
         edits=[e for e in read_edits(campaign) if e.domain in settings.domains],
         language=settings.campaign.language,

@@ -18,6 +18,7 @@ from curation.rounds.answers.parsed import (
     Written,
     need,
     need_id,
+    need_label,
     need_target,
     read_value,
 )
@@ -130,13 +131,9 @@ def _need_value(label: Mapping[str, Any]) -> Value:
     Raises:
         UnusableError: there is none, or it is not in the vocabulary; the message quotes it.
     """
-    given = label.get("label")
-    if given is None:
-        raise UnusableError("missing_field", "no 'label'")
-    value = _gold(given)
-    if value is None:
-        raise UnusableError("unknown_label", f"{_shown(given)} is not a label")
-    return value
+    if type(label.get("label")) in (int, float):
+        raise UnusableError("unknown_label", f"{_shown(label['label'])} is not a label")
+    return need_label(label, "label")
 
 
 def _original(item: Mapping[str, Any]) -> str | None:
