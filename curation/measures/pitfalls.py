@@ -110,9 +110,9 @@ def pitfalls(
     words = lists(language, own)
     targets = list(dict.fromkeys((cat.domain, cat.target) for cat in cats))
     lexicon, why = lexical.lexicon(words, targets)
-    why |= unchecked(words) | dict(off or {})
     if without_votes is None:
         why["no_votes"] = "only a campaign knows who labelled its CATs"
+    why |= unchecked(words) | dict(off or {})
     meta = meta_patterns(language)
     others = _names(targets)
     hits: list[Pitfall] = []

@@ -147,7 +147,7 @@ def _import(
         selection = read.selection(campaign, published=source == "stereoset")
         before = round_files.refusals(campaign)
         named, known = [*_named(payloads, source)], read.term_ids(selection.terms)
-        _warn_of_domains(campaign, named, reporter)
+        _warn_of_domains(campaign, named, source, reporter)
         if source == "answers":
             warn_of_people(campaign, _annotators(payloads), reporter)
         new = dict.fromkeys(pair for pair in named if pair not in known)
@@ -179,7 +179,7 @@ def _import(
 
 
 def _warn_of_domains(
-    campaign: Campaign, named: Sequence[tuple[str, str]], reporter: Reporter
+    campaign: Campaign, named: Sequence[tuple[str, str]], source: Format, reporter: Reporter
 ) -> None:
     """Warn of domains that campaign.toml does not have, with the lines to add."""
     counts = Counter(domain for domain, _ in named if domain not in campaign.settings.domains)
@@ -189,7 +189,9 @@ def _warn_of_domains(
     shown = ", ".join(f"{domain} ({amount(counts[domain], 'row')})" for domain in common)
     more = f" and {len(counts) - SHOWN} more" if len(counts) > SHOWN else ""
     lines = " ".join(f"[domains.{toml_key(domain)}]" for domain in common if is_name(domain))
-    fix = "give them the names of your domains in a mapping file (docs/formats.md)"
+    fix = "write the names of your domains into the table"
+    if source == "stereoset":
+        fix = "give them the names of your domains in a mapping file (docs/formats.md)"
     if lines:
         fix += f"; or add to campaign.toml, each on a line of its own, and «curation run»: {lines}"
     reporter.warn(

@@ -56,10 +56,10 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     """Select the target terms."""
     before = {*edit_problems(campaign)}
     if campaign.round_names():
-        for domain, error in domains_without_words(campaign).items():
+        for error in domains_without_words(campaign).values():
             reporter.warn(
-                f"domain {domain} has only terms that answers name: {error.what}. To choose terms "
-                f"before people write, {error.fix}"
+                f"{error.what}. The domain keeps the terms that answers name; if people are to "
+                f"write about others, {error.fix}"
             )
     selected, misspelt = selection(campaign), _misspelt_domains(campaign)
     rejections = sorted([*selected.rejections, *misspelt], key=lambda r: r.record["line"])

@@ -15,6 +15,7 @@ from curation.steps.importing import Import, import_stereoset
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_items
 from curation.steps.reporter import QUIET, Reporter
+from curation.steps.source import gold_source
 from curation.steps.status import read_status
 from curation.stereoset import read_cats, read_settings
 
@@ -105,7 +106,7 @@ def test_published_data_needs_no_word_list(tmp_path: Path, domain: str) -> None:
     file = write(tmp_path / "f.json", item("i1", domain=domain))
     assert import_stereoset(campaign, file, reporter=cast(Reporter, log)).items == 1
     (text,) = (text for text in log.warnings if "gender.csv" in text)
-    assert "has only terms that answers name: gender.csv: no words" in text
+    assert text.startswith("gender.csv: no words for the domain 'gender' in 'pt'; it has en. The ")
     assert "«# language: pt»" in text
     assert read_status(campaign).steps[0].state == "up to date"
     assert run(campaign, "filter")["items_in"] == 1
@@ -314,6 +315,8 @@ def test_the_release_says_that_nobody_voted(trusted: Campaign) -> None:
     files = [folder / "dev.json", folder / "test.json"]
     assert sum(read_settings(path).without_votes for path in files) == 2
     assert {cat.id for cat in read_cats(files[1])} == {"gold1", "gold2", "voted"}
+    reason = "in test.json, 2 CATs have no votes"
+    assert gold_source(files[1:]).off == {"no_votes": reason}
 
 
 def test_a_release_without_any_vote(tmp_path: Path, forked: Any) -> None:
