@@ -299,7 +299,7 @@ def pitfall_settings(campaign: Campaign) -> Settings:
 def pitfall_inputs(campaign: Campaign) -> list[Path]:
     """What pitfalls read."""
     names = ["cats.jsonl"]
-    if campaign.settings.decisions.trust_gold:  # otherwise every CAT has votes
+    if campaign.settings.decisions.trust_gold:  # otherwise every CAT has votes; split needs filter
         names += ["decisions.jsonl"]
     decided = [campaign.decisions / name for name in names]
     return [campaign.terms / "targets.jsonl", *decided, own_words(campaign)]

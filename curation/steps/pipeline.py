@@ -179,7 +179,7 @@ STEPS: tuple[Step, ...] = (
         measures.pitfall_settings,
         measures.pitfall_inputs,
         measures.pitfalls,
-        needs=("select", "filter", "split"),
+        needs=("select", "split"),
     ),
     Step(
         "release",
