@@ -47,7 +47,7 @@ def _cat(row: dict[str, Any], kind: Kind) -> Cat:
 def rates(path: Path, ordered: list[Path]) -> dict[str, Any]:
     """Compute the content of the file of rates."""
     every = cats(path)
-    found = counts(pitfalls(every, language="en"))
+    found = counts(pitfalls(every, language="en", without_votes=()))
     contexts = [cat.context for cat in every if cat.kind == "intrasentence"]
     hyphens = [sum(bool(is_hyphenated(context)) for context in contexts), len(contexts)]
     found["blank_hyphen"] = {"all": hyphens, "intrasentence": hyphens}

@@ -14,9 +14,8 @@ from curation.files import CurationError, read_text
 from curation.records import Property, Qid
 from curation.small_files import line_of, read_toml
 
-Name = Annotated[
-    str, StringConstraints(pattern=r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$", max_length=100)
-]
+NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
+Name = Annotated[str, StringConstraints(pattern=NAME, max_length=100)]
 RoundName = Annotated[str, StringConstraints(pattern=r"^\w[\w-]*$", max_length=100)]
 LanguageCode = Annotated[
     str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$", max_length=35)
@@ -221,6 +220,10 @@ class DecisionSettings(Section):
         bool,
         Field(description="count an annotator's second label on an association (as StereoSet did)"),
     ] = False
+    trust_gold: Annotated[
+        bool,
+        Field(description="published items that nobody labelled here keep their gold labels"),
+    ] = False
     rounds: Annotated[
         Many[Words], Field(description="rounds whose labels count; empty: all of them")
     ] = ()
@@ -373,7 +376,7 @@ def settings_text(settings: Settings) -> str:
         value = getattr(settings, name)
         tables = value if isinstance(value, dict) else {"": value}
         for part, section in tables.items():
-            head = name if not part else f"{name}.{_toml_key(part)}"
+            head = name if not part else f"{name}.{toml_key(part)}"
             new, kind = type(section) not in explained, type(section)
             explained.add(kind)
             lines += [f"[{head}]" + (f"  # {(kind.__doc__ or '').strip()}" if new else "")]
@@ -387,5 +390,11 @@ def settings_text(settings: Settings) -> str:
     return "\n".join(lines)
 
 
-def _toml_key(name: str) -> str:
+def is_name(text: str) -> bool:
+    """Whether a domain can have this name."""
+    return bool(re.fullmatch(NAME, text)) and len(text) <= 100
+
+
+def toml_key(name: str) -> str:
+    """A name as a key of a TOML file; quoted if it needs quotes."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)

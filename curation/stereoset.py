@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from curation.files import CurationError, read_json
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
@@ -27,6 +27,8 @@ class FileSettings(BaseModel):
         blank_alone: whether BLANK must not touch a letter.
         name_target: whether a context must name its target.
         names: by domain and target, older texts and spellings that contexts use instead.
+        without_votes: number of the file's CATs whose gold labels nobody's votes confirm: they are
+            those of the data that the CATs were published in before.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
@@ -35,6 +37,7 @@ class FileSettings(BaseModel):
     blank_alone: bool = True
     name_target: bool = True
     names: dict[str, dict[str, list[str]]] = {}
+    without_votes: Annotated[int, Field(ge=0)] = 0
 
 
 def read_settings(path: Path) -> FileSettings:
@@ -242,6 +245,7 @@ def dataset(
             {
                 "id": cat.id,
                 "target": cat.target,
+                **({"target_original": cat.target_original} if cat.target_original else {}),
                 "bias_type": cat.domain,
                 "context": cat.context,
                 "tier": cat.tier,

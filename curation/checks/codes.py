@@ -249,6 +249,13 @@ PITFALLS: dict[str, About] = {
         "use the common name: models know little about a rare one",
         FREQUENT,
     ),
+    "function_word": About(
+        "warn",
+        "target",
+        "the target is a function word, such as a pronoun or an article",
+        "name a group: such a word is in most texts, whatever they are about",
+        LISTED,
+    ),
     "other_language": About(
         "note",
         "cat",
@@ -344,6 +351,18 @@ PITFALLS: dict[str, About] = {
     ),
     "option_reused": About(
         "note", "option", "another CAT has the same association", "write a different association"
+    ),
+    "target_in_domains": About(
+        "warn",
+        "target",
+        "the target, in this or another spelling, is also in another domain",
+        "keep it in one domain: it counts as two terms, so overall scores weigh it twice",
+    ),
+    "no_votes": About(
+        "warn",
+        "cat",
+        "nobody labelled the CAT: its gold labels are those that were published",
+        "collect labels, or say that the gold labels are trusted where you report scores",
     ),
     "terms_uneven": About(
         "note",

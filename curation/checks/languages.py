@@ -53,5 +53,6 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "negation_one_sided": ("negation",),
     "pronouns_opposite": ("pronoun_female", "pronoun_male"),
     "word_doubled": ("doubled_right",),
+    "function_word": ("function_word",),
 }
 """The word lists that a check needs."""

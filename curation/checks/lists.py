@@ -15,6 +15,7 @@ from curation.words import UNSPACED, base
 COLUMNS = ("language", "list", "word")
 NAMES = {
     *("negation", "pronoun_female", "pronoun_male", "gender_domain", "doubled_right"),
+    "function_word",
     *("a_before", "an_before", "an_either", "violence", "public_figure"),
     *("profane_not", "name_not", "affix"),
 }

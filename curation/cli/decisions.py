@@ -31,7 +31,8 @@ def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
 
     The first «of» labels of an association count, one per annotator. Its gold label is the one with
     at least «needed» of these votes. Both numbers are settings in [decisions]. Labels that do not
-    count and items that are not kept are in 3-decisions/rejected.jsonl, each with its reason.
+    count and items that are not kept are in 3-decisions/rejected.jsonl, each with its reason. With
+    trust_gold in [decisions], published items without any label keep their published gold labels.
     """
     opened = open_campaign(campaign)
     with opened.lock():
@@ -51,6 +52,8 @@ def show_filter(counts: dict[str, int]) -> None:
     if counts["items_kept"]:
         by_kind = [(kind, *(counts[f"{kind}_tier_{tier}"] for tier in TIERS)) for kind in KINDS]
         console.table("CATs by tier", ["kind", *TIERS], by_kind)
+    if text := steps.about_published_golds(counts):
+        console.say(f"{text}.")
     rows = [(code, counts[code], meaning) for code, meaning in REASONS.items() if counts.get(code)]
     if rows:
         title = "Not kept, in 3-decisions/rejected.jsonl"
@@ -123,10 +126,15 @@ def agreement(
             f"Without the labels of {', '.join(report['excluded'])}. Decisions, retention and "
             "repeats are unchanged, and no later labels replace theirs."
         )
+    for line in steps.about_agreement(report):
+        if latex:
+            sys.stdout.write(f"% {line}\n")
+        else:
+            console.say(line)
     for title, columns, rows in _tables(report, measures, groups):
         if latex:
             sys.stdout.write(tables.latex(title, columns, rows, show=console.show))
-        else:
+        elif rows:
             console.table(title, columns, rows)
 
 

@@ -33,3 +33,7 @@ def build(campaign: Where = Path(), as_json: Json = False) -> None:
         f"{amount(counts['cats'], 'CAT')}, {amount(counts['annotations'], 'annotation')} in "
         f"{folder}"
     )
+    if kept := counts.get("without_votes"):
+        console.say(
+            f"{amount(kept, 'CAT has', 'CATs have')} no votes; README.md and the JSON files say so."
+        )

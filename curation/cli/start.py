@@ -77,8 +77,9 @@ def init(
     for name, domain in settings.domains.items():
         if domain.words and settings.campaign.language.split("-")[0] != "en":
             console.warn(
-                f"domain {name} needs a word list in {settings.campaign.language!r}: "
-                f"{folder / '1-terms' / domain.words[0]}; docs/terms.md describes its format"
+                f"domain {name} needs a word list in {settings.campaign.language!r} before people "
+                f"write: {folder / '1-terms' / domain.words[0]}; docs/terms.md describes its "
+                "format. An import of published data does not need it"
             )
     console.say(f"next: cd {folder}; {read_status(campaign).next}")
 

@@ -138,6 +138,7 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
         outcome = steps.outcome(opened)
         problems = [problem for problem in steps.edit_problems(opened) if problem in before]
         problems += [] if notes_come else outcome.notes
+        steps.check_words(opened)
     for problem in problems:  # the step itself reports only what is new
         console.warn(problem)
     old = outcome.old_texts

@@ -1,16 +1,17 @@
 """The filter: count labels, and decide which items become CATs (StereoSet, ACL §4.3: 3 of 5)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from curation.records import KINDS, VALUES, Decision, Item, Verdict
+from curation.records import GOLDS, KINDS, VALUES, Decision, Gold, Item, Verdict
 from curation.rules import TIERS, Outcome, Votes, decide, tier
 
 ALGORITHM = 2
+NOTHING: Mapping[str, tuple[Gold, ...]] = {}
 
 
 class Counted(NamedTuple):
@@ -92,6 +93,27 @@ def count(
     return Counted(labels.assign(code=pd.Categorical(code), row=rows), votes)
 
 
+def golds_without_votes(items: Iterable[Item], labels: pd.DataFrame) -> dict[str, tuple[Gold, ...]]:
+    """The published gold labels of items that nobody labelled, if they are one of each.
+
+    An item with any label, also one that does not count, is not among them: its labels decide.
+
+    Args:
+        items: the items.
+        labels: rows of ``records.Label``.
+
+    Returns:
+        The gold labels of each item's associations, by the item's id.
+    """
+    labelled = set(labels["item"].unique())
+    golds = {
+        item.id: tuple(a.published_gold for a in item.associations)
+        for item in items
+        if item.id not in labelled and all(a.intent is None for a in item.associations)
+    }
+    return {id: three for id, three in golds.items() if set(three) == set(GOLDS)}  # type: ignore[misc]
+
+
 def judge(
     items: Sequence[Item],
     votes: NDArray[np.int64],
@@ -100,6 +122,7 @@ def judge(
     of: int = 5,
     match_intent: bool = False,
     leave_out: Collection[str] = (),
+    trusted: Mapping[str, tuple[Gold, ...]] = NOTHING,
 ) -> list[Decision]:
     """Decide every item by its votes.
 
@@ -110,6 +133,7 @@ def judge(
         of: the number of labels that an association can get.
         match_intent: whether each gold label must equal the writer's intent, if it is known.
         leave_out: ids of items that are not kept, whatever their labels are.
+        trusted: by id of items without votes, their gold labels; as from ``golds_without_votes``.
 
     Returns:
         One decision per item, in the order of the items.
@@ -123,6 +147,8 @@ def judge(
         if key not in known:
             known[key] = decide(three, needed=needed, of=of, intents=intents)
         outcome = known[key]
+        if item.id in trusted and item.id not in leave_out:
+            outcome = Outcome(True, None, trusted[item.id])
         a, b, c = (
             Verdict(id=association.id, gold=gold, votes=v)
             for association, gold, v in zip(item.associations, outcome.golds, three, strict=True)
@@ -151,6 +177,11 @@ def tiers(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, int
             number = tier([v.votes for v in decision.verdicts], golds)
             counts[f"{item.kind}_tier_{number or 'unknown'}"] += 1
     return counts
+
+
+def without_votes(decisions: Iterable[Decision]) -> set[str]:
+    """The ids of the kept items that have no votes: published gold labels alone decided them."""
+    return {d.item for d in decisions if d.kept and not any(any(v.votes) for v in d.verdicts)}
 
 
 class Repeats(NamedTuple):

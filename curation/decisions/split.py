@@ -9,7 +9,7 @@ from typing import Any
 from curation.records import Cat, CatAssociation, Decision, Item, SplitName, Term
 from curation.rules import tier
 
-ALGORITHM = 3
+ALGORITHM = 4
 
 
 def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[str, SplitName]:
@@ -127,6 +127,7 @@ def cats(
                 context=item.context,
                 associations=(a, b, c),
                 tier=tier([v.votes for v in verdicts], golds),
+                target_original=item.target_original,
             )
         )
     return made

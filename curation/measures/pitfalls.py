@@ -6,7 +6,7 @@ row says why.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,9 +21,10 @@ from curation.checks.lists import lists
 from curation.checks.surface import Finding, ItemTexts, check, read
 from curation.files import read_json, shipped
 from curation.measures import repeats
+from curation.measures.targets import function_words, in_several_domains
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity
 
-ALGORITHM = 5
+ALGORITHM = 6
 DATASET = "the dataset"
 
 Tell = Callable[[str, int, int], None]
@@ -86,6 +87,7 @@ def pitfalls(
     own: Path | None = None,
     names: Mapping[str, tuple[str, ...]] | None = None,
     off: Mapping[str, str] | None = None,
+    without_votes: Collection[str] | None = None,
     tell: Tell = lambda stage, done, total: None,
 ) -> Report:
     """Check a dataset for every pitfall of ``codes.PITFALLS``.
@@ -97,6 +99,8 @@ def pitfalls(
         own: the team's own word lists, with the columns of ``data/words/pitfalls.csv``.
         names: other names of a target, by its term's id; a context may use them.
         off: pitfalls that are not checked, with the reason.
+        without_votes: ids of CATs whose gold labels are published ones that nobody's votes
+            confirm; None if the votes are not known.
         tell: called with stage, done and total to report progress.
 
     Raises:
@@ -106,6 +110,8 @@ def pitfalls(
     words = lists(language, own)
     targets = list(dict.fromkeys((cat.domain, cat.target) for cat in cats))
     lexicon, why = lexical.lexicon(words, targets)
+    if without_votes is None:
+        why["no_votes"] = "only a campaign knows who labelled its CATs"
     why |= unchecked(words) | dict(off or {})
     meta = meta_patterns(language)
     others = _names(targets)
@@ -119,6 +125,8 @@ def pitfalls(
         findings += lexical.check(parsed, lexicon)
         if "other_target" not in why:
             findings += _other_targets(cat, parsed.tokens, others)
+        if without_votes and cat.id in without_votes:
+            findings.append(Finding("no_votes", None, "no label of this campaign counts for it"))
         hits += (_of_cat(cat, hit, place(cat)) for hit in findings if hit.code not in why)
     tell("texts", len(cats), len(cats))
     for n, check_whole in enumerate(repeats.CHECKS):
@@ -128,6 +136,8 @@ def pitfalls(
     for domain, target, code, detail in [
         *repeats.uneven_terms(cats),
         *lexical.check_targets(targets, lexicon),
+        *in_several_domains(cats, language),
+        *function_words(cats, words),
     ]:
         hits.append(pitfall(code, f"target {target} of {domain}", detail, target=target))
     for code, detail in [*repeats.uneven_domains(cats), *repeats.leaks(cats)]:

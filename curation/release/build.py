@@ -1,7 +1,7 @@
 """A release: dev and test in StereoSet's format, the annotations, a README and checksums."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,12 +11,17 @@ from curation.release.markdown import inline
 from curation.stereoset import FileSettings, dataset
 from curation.wording import amount
 
-ALGORITHM = 4
+ALGORITHM = 5
 SPLITS: tuple[SplitName, ...] = ("dev", "test")
 
 
 def split_files(
-    cats: Sequence[Cat], annotations: pd.DataFrame, *, version: str, settings: FileSettings
+    cats: Sequence[Cat],
+    annotations: pd.DataFrame,
+    *,
+    version: str,
+    settings: FileSettings,
+    without_votes: Collection[str] = (),
 ) -> dict[str, dict[str, Any]]:
     """The content of ``dev.json`` and ``test.json``.
 
@@ -25,6 +30,7 @@ def split_files(
         annotations: rows of ``records.Annotation``; only the counted ones are included.
         version: the release's version.
         settings: how the CATs were checked; a reader checks them in the same way.
+        without_votes: ids of the CATs that have no votes; each file gets the number of its own.
     """
     labels: dict[str, list[tuple[str, str]]] = defaultdict(list)
     counted = annotations[annotations["counted"]]
@@ -32,15 +38,13 @@ def split_files(
         counted["association_id"], counted["annotator"], counted["label"], strict=True
     ):
         labels[association].append((annotator, label))
-    return {
-        f"{split}.json": dataset(
-            [cat for cat in cats if cat.split == split],
-            labels,
-            version=version,
-            settings=settings,
-        )
-        for split in SPLITS
-    }
+    files = {}
+    for split in SPLITS:
+        part = [cat for cat in cats if cat.split == split]
+        number = sum(cat.id in without_votes for cat in part)
+        own = settings.model_copy(update={"without_votes": number})
+        files[f"{split}.json"] = dataset(part, labels, version=version, settings=own)
+    return files
 
 
 def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
@@ -94,6 +98,26 @@ def how_decided(settings: Mapping[str, Any]) -> str:
     return " ".join([*sentences, f"An item is a CAT if {condition}."])
 
 
+def _decided(decisions: str, without_votes: Collection[str], cats: Sequence[Cat]) -> list[str]:
+    """How gold labels were decided; CATs that have no votes are named with their number."""
+    count = sum(cat.id in without_votes for cat in cats)
+    if not count:
+        return [decisions, ""]
+    have = "has no votes" if count == 1 else "have no votes"
+    which = "All" if count == len(cats) else f"{count:,} of"
+    agreement = (
+        "so there is no agreement between annotators to report."
+        if count == len(cats)
+        else "and agreement between annotators is about the other CATs only."
+    )
+    trusted = (
+        f"**{which} {amount(len(cats), 'CAT')} {have}.** Nobody labelled them for this release, "
+        "and nobody's votes confirm their gold labels: these are the gold labels of the data that "
+        "the CATs were published in before. They have no rows in `annotations.csv`, " + agreement
+    )
+    return [trusted, ""] if count == len(cats) else [decisions, "", trusted, ""]
+
+
 def _known(accepted: Mapping[str, int]) -> list[str]:
     if not accepted:
         return []
@@ -113,6 +137,7 @@ def readme(
     decisions: str,
     accepted: Mapping[str, int],
     other_licences: Mapping[str, int],
+    without_votes: Collection[str] = (),
 ) -> str:
     """The release's README: what the release is, what it contains and how it was made.
 
@@ -127,6 +152,7 @@ def readme(
         decisions: how labels were counted, as from ``how_decided``.
         accepted: accepted pitfalls that would have blocked the release, and how often they occur.
         other_licences: other licences, and how many annotators agreed to each.
+        without_votes: ids of the CATs that have no votes.
     """
     tally = Counter((cat.domain, cat.kind, cat.split) for cat in cats)
     terms = Counter(
@@ -166,8 +192,7 @@ def readme(
         "",
         "## How it was made",
         "",
-        decisions,
-        "",
+        *_decided(decisions, without_votes, cats),
         "`tier` is the smallest number of votes of a CAT's three gold labels. It is unknown if an",
         f"association does not have exactly five counted labels. {', '.join(strict)}.",
         "",

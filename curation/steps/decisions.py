@@ -1,7 +1,7 @@
 """The steps ``filter``, ``agreement`` and ``split``."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from curation.steps.read import (
 )
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
+from curation.wording import amount
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,7 @@ def filter_inputs(campaign: Campaign) -> list[Path]:
 
 def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Count labels and decide items."""
-    from curation.decisions.filter import judge, tiers
+    from curation.decisions.filter import golds_without_votes, judge, tiers
 
     settings = campaign.settings.decisions
     unknown = set(settings.rounds) - set(campaign.round_names())
@@ -57,6 +58,7 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
             f"[decisions] leave_out names {name!r}, which is not an item of this campaign"
         )
     counted = read_counted(campaign, items)
+    published = golds_without_votes(items, counted.labels)
     decisions = judge(
         items,
         counted.votes,
@@ -64,7 +66,9 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         of=settings.of,
         match_intent=settings.match_intent,
         leave_out=frozenset(settings.leave_out),
+        trusted=published if settings.trust_gold else {},
     )
+    without = [decision for decision in decisions if decision.item in published]
     refused = counted.labels[counted.labels["code"] != ""]
     rejections = [
         Rejection(
@@ -100,8 +104,45 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         "items_kept": sum(d.kept for d in decisions),
         "items_dropped": sum(not d.kept for d in decisions),
         **tiers(items, decisions),
+        "gold_without_votes": sum(d.reason == "too_few_labels" for d in without),
+        "kept_without_votes": sum(d.kept for d in without),
         **dict(sorted(reasons.items())),
     }
+
+
+def about_published_golds(counts: Mapping[str, int]) -> str:
+    """What users must know of items that have published gold labels and no votes.
+
+    Args:
+        counts: the counts of the step filter.
+
+    Returns:
+        How many are CATs, or would be with ``trust_gold``; empty if there are no such items.
+    """
+    kept = counts.get("kept_without_votes", 0)
+    if kept:
+        return (
+            f"{amount(kept, 'CAT has', 'CATs have')} no votes: their gold labels are those that "
+            "were published (trust_gold in [decisions]), and nobody's votes in this campaign "
+            "confirm them"
+        )
+    if waiting := counts.get("gold_without_votes", 0):
+        return (
+            f"{amount(waiting, 'item has', 'items have')} published gold labels and no votes: "
+            "collect labels («curation rounds open validation --of ROUND»), or keep the gold "
+            "labels as they were published (trust_gold = true in [decisions])"
+        )
+    return ""
+
+
+def kept_without_votes(campaign: Campaign) -> set[str]:
+    """The ids of the CATs that have no votes: published gold labels alone decided them."""
+    from curation.decisions.filter import without_votes
+
+    path = campaign.decisions / "decisions.jsonl"
+    if not campaign.settings.decisions.trust_gold or not path.exists():
+        return set()
+    return without_votes(read_records(path, Decision))
 
 
 # --- agreement ----------------------------------------------------------------------------------
@@ -156,7 +197,7 @@ def agreement_report(
             of the items as they are now.
     """
     from curation.decisions import agreement
-    from curation.decisions.filter import repeats
+    from curation.decisions.filter import repeats, without_votes
 
     settings = campaign.settings
     items = read_items(campaign)
@@ -168,6 +209,9 @@ def agreement_report(
             "run «curation decisions filter»",
         )
     terms = terms_of(campaign, items)
+    trusted = without_votes(decisions)
+    by_votes = [(i, d) for i, d in zip(items, decisions, strict=True) if i.id not in trusted]
+    voted, votes = [item for item, _ in by_votes], [decision for _, decision in by_votes]
     # Items that got labels only until they were decided agree too well. A random sample of items
     # got all labels and represents the rest.
     early = stopped_early(campaign)
@@ -189,19 +233,43 @@ def agreement_report(
                 confidence=settings.agreement.confidence,
             )
             advance()
-    rules = settings.decisions.model_dump(exclude={"count_repeats", "leave_out"})
+    rules = settings.decisions.model_dump(exclude={"count_repeats", "leave_out", "trust_gold"})
     repeated = repeats(items, read_labels(campaign), **rules)
     return {
         "confidence": settings.agreement.confidence,
         "excluded": sorted(exclude),
-        "items": {"in": len(items), "stopped_early": len(items) - len(whole)},
+        "items": {
+            "in": len(items),
+            "stopped_early": len(items) - len(whole),
+            "kept_without_votes": len(trusted),
+            "labels": len(facts.labels),
+        },
         "measures": rows,
         "terms": agreement.by_term(facts),
         "annotators": agreement.by_annotator(facts),
-        "retention": agreement.retention(items, decisions, terms),
-        "gold": agreement.intent(items, decisions),
+        "retention": agreement.retention(voted, votes, terms),
+        "gold": agreement.intent(voted, votes),
         "repeats": repeated._asdict(),
     }
+
+
+def about_agreement(report: Mapping[str, Any]) -> list[str]:
+    """What the numbers of a report leave out, in sentences.
+
+    Args:
+        report: the report, as from ``agreement_report``.
+    """
+    items = report["items"]
+    lines = []
+    if not items["labels"]:
+        lines.append("No label counts here, so there is no agreement to compute.")
+    if kept := items["kept_without_votes"]:
+        lines.append(
+            f"{amount(kept, 'CAT has', 'CATs have')} no votes: nobody labelled them in this "
+            "campaign, and their gold labels are those that were published. They are in none of "
+            "the numbers."
+        )
+    return lines
 
 
 def _pseudonym(campaign: Campaign, name: str, labels: "pd.DataFrame") -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import Pitfall
+from curation.settings import is_name, toml_key
 from curation.steps import read
 from curation.steps.alike import warn_of_people, warn_of_targets
 from curation.steps.pipeline import fold_answers
@@ -16,8 +17,10 @@ from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, round_files
 from curation.times import Order
+from curation.wording import amount
 
 Format = Literal["stereoset", "answers"]
+SHOWN = 20  # domains in a warning
 
 
 @dataclass(frozen=True)
@@ -141,9 +144,10 @@ def _import(
                 "import on the machine that has them, or copy every round's folder «raw» from it",
             )
         # A mistake in edits.csv or in a word list is reported before anything is kept.
-        selection = read.selection(campaign)
+        selection = read.selection(campaign, published=source == "stereoset")
         before = round_files.refusals(campaign)
         named, known = [*_named(payloads, source)], read.term_ids(selection.terms)
+        _warn_of_domains(campaign, named, source, reporter)
         if source == "answers":
             warn_of_people(campaign, _annotators(payloads), reporter)
         new = dict.fromkeys(pair for pair in named if pair not in known)
@@ -171,6 +175,28 @@ def _import(
         all_items=len(all_items),
         all_labels=len(labels),
         new_terms=new_terms,
+    )
+
+
+def _warn_of_domains(
+    campaign: Campaign, named: Sequence[tuple[str, str]], source: Format, reporter: Reporter
+) -> None:
+    """Warn of domains that campaign.toml does not have, with the lines to add."""
+    counts = Counter(domain for domain, _ in named if domain not in campaign.settings.domains)
+    if not counts:
+        return
+    common = [domain for domain, _ in counts.most_common(SHOWN)]
+    shown = ", ".join(f"{domain} ({amount(counts[domain], 'row')})" for domain in common)
+    more = f" and {len(counts) - SHOWN} more" if len(counts) > SHOWN else ""
+    lines = " ".join(f"[domains.{toml_key(domain)}]" for domain in common if is_name(domain))
+    fix = "write the names of your domains into the table"
+    if source == "stereoset":
+        fix = "give them the names of your domains in a mapping file (docs/formats.md)"
+    if lines:
+        fix += f"; or add to campaign.toml, each on a line of its own, and «curation run»: {lines}"
+    reporter.warn(
+        f"domains that campaign.toml does not have: {shown}{more}; their items are refused. To use "
+        f"them, {fix}"
     )
 
 

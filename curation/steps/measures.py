@@ -17,6 +17,7 @@ from curation.manifest import Results
 from curation.records import KINDS, Pitfall, Severity
 from curation.settings import MeasureSettings
 from curation.steps.classifying import classify
+from curation.steps.decisions import kept_without_votes
 from curation.steps.read import item_files, read_items, read_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import FORM, Source, campaign_source
@@ -297,8 +298,11 @@ def pitfall_settings(campaign: Campaign) -> Settings:
 
 def pitfall_inputs(campaign: Campaign) -> list[Path]:
     """What pitfalls read."""
-    cats = campaign.decisions / "cats.jsonl"
-    return [campaign.terms / "targets.jsonl", cats, own_words(campaign)]
+    names = ["cats.jsonl"]
+    if campaign.settings.decisions.trust_gold:  # otherwise every CAT has votes; split needs filter
+        names += ["decisions.jsonl"]
+    decided = [campaign.decisions / name for name in names]
+    return [campaign.terms / "targets.jsonl", *decided, own_words(campaign)]
 
 
 def _off(campaign: Campaign) -> dict[str, str]:
@@ -339,6 +343,7 @@ def pitfalls_of(
             own=own,
             names=names,
             off=_off(campaign) if campaign else source.off,
+            without_votes=kept_without_votes(campaign) if campaign else None,
             tell=tell,
         )
 

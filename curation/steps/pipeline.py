@@ -189,7 +189,7 @@ STEPS: tuple[Step, ...] = (
         release.settings,
         release.inputs,
         release.release,
-        needs=("select", "fold", "split", "pitfalls"),
+        needs=("select", "fold", "filter", "split", "pitfalls"),
         blocked=versions.linked,
         delete=None,
         fixed=versions.taken,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from curation.terms.edits import Edit
     from curation.terms.facts import Facts
     from curation.terms.select import Selection
-    from curation.terms.words import Word
+    from curation.terms.words import NoWordsError, Word
 
 
 def _round_files(campaign: Campaign, name: str) -> list[Path]:
@@ -276,8 +276,13 @@ def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
     return files
 
 
-def read_words(campaign: Campaign) -> "dict[str, list[Word]]":
+def read_words(
+    campaign: Campaign, lacking: "dict[str, NoWordsError] | None" = None
+) -> "dict[str, list[Word]]":
     """The words of all lists by domain.
+
+    With ``lacking``, a list that comes with the tool may lack the campaign's language. Its domain
+    has no words then, and the error is added to ``lacking``, by domain.
 
     Raises:
         CurationError: a list is missing or has no words in the campaign's language.
@@ -300,14 +305,26 @@ def read_words(campaign: Campaign) -> "dict[str, list[Word]]":
             if path.suffix in (".txt", "")
             else list(read_rows(path))
         )
-        by_domain[domain] = by_domain.get(domain, []) + words.read_words(
-            rows,
-            path if path == own else Path(path.name),
-            domain=domain,
-            languages=languages(campaign.settings.campaign.language),
-            wanted=own,
-        )
+        try:
+            by_domain[domain] = by_domain.get(domain, []) + words.read_words(
+                rows,
+                path if path == own else Path(path.name),
+                domain=domain,
+                languages=languages(campaign.settings.campaign.language),
+                wanted=own,
+            )
+        except words.NoWordsError as error:
+            if lacking is None or path == own:
+                raise
+            lacking[domain] = error
     return by_domain
+
+
+def domains_without_words(campaign: Campaign) -> "dict[str, NoWordsError]":
+    """The domains whose list comes with the tool and lacks the campaign's language."""
+    lacking: dict[str, NoWordsError] = {}
+    read_words(campaign, lacking)
+    return lacking
 
 
 def read_met(campaign: Campaign) -> list[Term]:
@@ -327,15 +344,22 @@ def read_edits(campaign: Campaign) -> "list[Edit]":
     return edits.read_edits(read_rows(path), str(path))
 
 
-def selection(campaign: Campaign) -> "Selection":
-    """Select the terms, from all sources that the campaign has now."""
+def selection(campaign: Campaign, *, published: bool = False) -> "Selection":
+    """Select the terms, from all sources that the campaign has now.
+
+    A word list that comes with the tool may lack the campaign's language if there are answers, or
+    if published data is being imported: they name their own terms.
+
+    Raises:
+        CurationError: a word list is missing or has no words in the language, or a file is damaged.
+    """
     from curation.terms.select import select
 
     settings = campaign.settings
     return select(
         settings.domains,
         facts=read_facts(campaign),
-        words=read_words(campaign),
+        words=read_words(campaign, {} if published or campaign.round_names() else None),
         met=read_met(campaign),
         edits=[e for e in read_edits(campaign) if e.domain in settings.domains],
         language=settings.campaign.language,

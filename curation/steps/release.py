@@ -13,6 +13,7 @@ from curation.manifest import Results
 from curation.records import Cat, Item
 from curation.rules import names
 from curation.steps import licences, versions
+from curation.steps.decisions import kept_without_votes
 from curation.steps.read import item_files, label_files, read_counted, read_items, read_terms
 from curation.steps.reporter import Reporter
 from curation.steps.rounds.shown import own_texts
@@ -49,6 +50,7 @@ def inputs(campaign: Campaign) -> list[Path]:
         *label_files(campaign),
         campaign.terms / "targets.jsonl",
         campaign.decisions / "cats.jsonl",
+        campaign.decisions / "decisions.jsonl",
         campaign.measures / "pitfalls.json",
         *licences.inputs(campaign),
     ]
@@ -130,7 +132,8 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     table = build.annotations(cats, counted.labels)
     other_licences = licences.others(campaign, _answered(cats, items, table), reporter)
     checked = _file_settings(campaign, cats, reporter)
-    files = build.split_files(cats, table, version=version, settings=checked)
+    trusted = kept_without_votes(campaign)
+    files = build.split_files(cats, table, version=version, settings=checked, without_votes=trusted)
     content = {name: dump_json(data) for name, data in files.items()}
     content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
     content["README.md"] = build.readme(
@@ -144,6 +147,7 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         decisions=build.how_decided(settings.decisions.model_dump()),
         accepted=accepted,
         other_licences=other_licences,
+        without_votes=trusted,
     ).encode()
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
     lines = [f"{sha}  {name}\n" for name, sha in sums.items()]
@@ -158,4 +162,5 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         "labels_in": len(counted.labels),
         "labels_of_dropped_items": int((~counted.labels["item"].isin([c.id for c in cats])).sum()),
         "annotations": len(table),
+        "without_votes": len(trusted),
     }

@@ -43,7 +43,7 @@ class Source:
         scores: the folder of their models' runs, MODEL/RULE/scores.jsonl.
         gold: the gold files they were read from; empty for a campaign.
         campaign: the campaign they were read from; None for gold files.
-        off: pitfalls that the gold files' settings allow, each with the setting.
+        off: pitfalls that are not checked because of the gold files' settings, with the reason.
         names: by term id, older texts and spellings of targets that the gold files use.
         kind: the kind that ``of_kind`` chose; None if the CATs of all kinds are there.
         original_targets: of ``by_original``, how many CATs have an original target (``cats``), and
@@ -233,6 +233,11 @@ def gold_source(
             for target, texts in targets.items():
                 term = stable_id("term", domain, target)
                 names[term] = tuple(dict.fromkeys((*names.get(term, ()), *texts)))
+    without = [
+        f"in {path.name}, {amount(file.without_votes, 'CAT has', 'CATs have')} no votes"
+        for path, file in settings.items()
+        if file.without_votes
+    ]
     return Source(
         cats,
         "+".join(path.stem for path in gold),
@@ -244,7 +249,8 @@ def gold_source(
             for path, file in settings.items()
             for code, setting in FORM.items()
             if not getattr(file, setting)
-        },
+        }
+        | ({"no_votes": "; ".join(without)} if without else {}),
         names=names,
     )
 

@@ -9,6 +9,7 @@ from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, digest, read_json, read_records
 from curation.records import Cat, StepRun
 from curation.steps import versions
+from curation.steps.decisions import about_published_golds
 from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
 from curation.steps.read import facts_files, read_edits
 from curation.steps.rounds import round_files, round_status
@@ -107,7 +108,11 @@ def read_status(campaign: Campaign) -> Status:
         rounds=[round_counts(campaign, name) for name in names],
         work=[progress for _, progress in work],
         scores=scores,
-        warnings=[*_term_warnings(campaign, steps), *_release_warnings(campaign, steps)],
+        warnings=[
+            *_term_warnings(campaign, steps),
+            *_gold_warnings(steps["filter"]),
+            *_release_warnings(campaign, steps),
+        ],
         next=_next(campaign, steps, work, scores),
     )
 
@@ -234,6 +239,19 @@ def _object(
     return content if isinstance(content, dict) else None
 
 
+def _gold_warnings(decided: StepStatus) -> list[str]:
+    """What to know of items with published gold labels and no votes; the next step may say it."""
+    counts = decided.counts if decided.state == UP_TO_DATE else {}
+    text = about_published_golds(counts)
+    return [text] if text and not _all_are_published(counts) else []
+
+
+def _all_are_published(counts: Mapping[str, int]) -> bool:
+    """Whether all items that lack labels have published gold labels and no votes."""
+    missing = counts.get("too_few_labels", 0)
+    return bool(missing) and missing == counts.get("gold_without_votes")
+
+
 def _release_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
     """What to know before a release: an older version, and items that have an older text."""
     warnings = []
@@ -289,6 +307,8 @@ def _next(
             return "no item was kept; curation decisions filter says why"
     elif any(step.state not in (UP_TO_DATE, OLDER) for step in steps.values()):
         return "curation run"
+    if _all_are_published(decided.counts):
+        return about_published_golds(decided.counts)
     if missing:
         return (
             f"more labels for {amount(missing, 'item')}: curation rounds open validation, or "

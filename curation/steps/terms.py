@@ -14,6 +14,7 @@ from curation.records import Item, Rejection, Term
 from curation.rules import names
 from curation.steps import facts
 from curation.steps.read import (
+    domains_without_words,
     facts_files,
     read_edits,
     read_facts,
@@ -54,6 +55,12 @@ def inputs(campaign: Campaign) -> list[Path]:
 def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Select the target terms."""
     before = {*edit_problems(campaign)}
+    if campaign.round_names():
+        for error in domains_without_words(campaign).values():
+            reporter.warn(
+                f"{error.what}. The domain keeps the terms that answers name; if people are to "
+                f"write about others, {error.fix}"
+            )
     selected, misspelt = selection(campaign), _misspelt_domains(campaign)
     rejections = sorted([*selected.rejections, *misspelt], key=lambda r: r.record["line"])
     notes = selected.notes if edits_are_new(campaign) else []
@@ -129,6 +136,18 @@ def domains_without_terms(campaign: Campaign) -> list[str]:
         return []
     having = {term.domain for term in read_records(path, Term) if term.status == "kept"}
     return [domain for domain in campaign.settings.domains if domain not in having]
+
+
+def check_words(campaign: Campaign) -> None:
+    """Check that no domain lacks terms because its word list lacks the campaign's language.
+
+    Raises:
+        CurationError: a domain has no term and no words; the message names the file to supply.
+    """
+    lacking = domains_without_words(campaign)
+    for domain in domains_without_terms(campaign) if lacking else ():
+        if domain in lacking:
+            raise lacking[domain]
 
 
 def no_terms(domain: str) -> str:

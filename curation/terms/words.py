@@ -9,6 +9,10 @@ from curation.files import CurationError
 COLUMNS = ("term", "also", "language", "domain", "family", "note")
 
 
+class NoWordsError(CurationError):
+    """A word list has no words for a domain in the campaign's language."""
+
+
 class Word(NamedTuple):
     """One word of a list; ``also`` has other spellings that name the same term."""
 
@@ -38,8 +42,9 @@ def read_words(
         wanted: the path that the campaign's own list would have, for messages.
 
     Raises:
-        CurationError: a column is missing, a row has no word, a spelling names two words, or the
-            list lacks the language; the message names the line, or the file to supply.
+        NoWordsError: the list has no words in the language; the message names the file to supply.
+        CurationError: a column is missing, a row has no word, or a spelling names two words; the
+            message names the line.
     """
     by_language: dict[str, list[Word]] = {}
     for line, given in rows:
@@ -67,7 +72,7 @@ def read_words(
             if by_language
             else "it has none for this domain"
         )
-        raise CurationError(
+        raise NoWordsError(
             f"{path}: no words for the domain {domain!r} in {languages[0]!r}; {has}",
             f"supply {wanted} with the columns term, language, domain, or as a text file with "
             f"one word per line below «# language: {languages[0]}»; "

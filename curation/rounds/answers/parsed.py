@@ -47,7 +47,10 @@ class Mark(msgspec.Struct, gc=False):
 
 
 class Written(msgspec.Struct, gc=False, kw_only=True):
-    """An item that was written or published. ``earlier`` are its earlier versions."""
+    """An item that was written or published. ``earlier`` are its earlier versions.
+
+    ``original`` is the target of the dataset from which a published item was translated.
+    """
 
     place: Place
     where: str
@@ -64,6 +67,7 @@ class Written(msgspec.Struct, gc=False, kw_only=True):
     source: str
     task: Task | None = None
     earlier: tuple["Written", ...] = ()
+    original: str | None = None
 
 
 class Given(msgspec.Struct, gc=False, kw_only=True):

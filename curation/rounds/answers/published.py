@@ -1,11 +1,13 @@
 """Parses an item of a published StereoSet file, and its labels."""
 
-from collections.abc import Iterator
+import reprlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from curation.records import Event, Value
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
+    LONGEST_ID,
     Given,
     Mark,
     Option,
@@ -18,8 +20,9 @@ from curation.rounds.answers.parsed import (
     need_id,
     need_label,
     need_target,
+    read_value,
 )
-from curation.rules import read_label, stable_id
+from curation.rules import stable_id
 
 
 def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswer]:
@@ -36,14 +39,16 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
         raise UnusableError(
             "wrong_association_count", f"item {item_id} has {len(sentences)}, not 3"
         )
+    original = _original(item)
+    golds = [_gold(s.get("gold_label")) for s in sentences]
     options = tuple(
         Option(
             id=need_id(s, "id"),
             sentence=need(s, "sentence"),
             intent=None,
-            published_gold=_published(s.get("gold_label")),
+            published_gold=gold,
         )
-        for s in sentences
+        for s, gold in zip(sentences, golds, strict=True)
     )
     place = Place("", round, event.position, 0)
     yield Written(
@@ -56,35 +61,54 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
         target=need_target(item),
         context=need(item, "context"),
         options=options,
+        original=original,
         person=None,
         seconds=None,
         version="",
         source=event.source,
     )
+
+    def refused(code: str, detail: str, **part: Any) -> Refused:
+        record = {"item": item_id, **part}
+        return Refused(where=where, record=record, code=code, detail=detail, source=event.source)
+
+    if original is None and item.get("target_original") not in (None, ""):
+        yield refused(
+            "bad_value",
+            f"'target_original' of item {item_id} is not a text of at most {LONGEST_ID} "
+            "characters; it is left out",
+            target_original=item["target_original"],
+        )
+    for sentence, option, gold in zip(sentences, options, golds, strict=True):
+        value = sentence.get("gold_label")
+        if gold is None and value is not None:
+            yield refused(
+                "unknown_label",
+                f"gold_label {_shown(value)} of {option.id} is not a label; it is left out",
+                sentence=option.id,
+                gold_label=value,
+            )
     index = 0
     for sentence, option in zip(sentences, options, strict=True):
-        labels = sentence.get("labels") or []
+        labels = sentence.get("labels")
+        if labels is None:
+            continue
         if not isinstance(labels, list):
-            yield Refused(
-                where=where,
-                record={"item": item_id, "sentence": option.id},
-                code="bad_value",
-                detail=f"labels of {option.id} are no list",
-                source=event.source,
-            )
+            detail = f"labels of {option.id} are not a list"
+            yield refused("bad_value", detail, sentence=option.id)
             continue
         for number, label in enumerate(labels):
             index += 1
-            part = {"item": item_id, "sentence": option.id, "label": label}
+            part = {"sentence": option.id, "label": label}
             try:
                 if not isinstance(label, dict):
                     problem = f"label {number} of {option.id} is not an object"
                     raise UnusableError("bad_value", problem)
-                annotator, value = need_id(label, "human_id"), need_label(label, "label")
+                annotator, value = need_id(label, "human_id"), _need_value(label)
                 yield Given(
                     place=place._replace(part=index),
                     where=where,
-                    record=part,
+                    record={"item": item_id, **part},
                     id=stable_id("label", str(option.id), str(number), annotator, value),
                     item=item_id,
                     marks=(Mark(option.id or "", value),),
@@ -94,14 +118,32 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
                     source=event.source,
                 )
             except UnusableError as problem:
-                yield Refused(
-                    where=where,
-                    record=part,
-                    code=problem.code,
-                    detail=problem.detail,
-                    source=event.source,
-                )
+                yield refused(problem.code, problem.detail, **part)
 
 
-def _published(value: Any) -> Value | None:
-    return read_label(value) if isinstance(value, str) else None
+def _gold(value: Any) -> Value | None:
+    return read_value(value) if isinstance(value, str) else None
+
+
+def _need_value(label: Mapping[str, Any]) -> Value:
+    """The value of a label.
+
+    Raises:
+        UnusableError: there is none, or it is not in the vocabulary; the message quotes it.
+    """
+    if type(label.get("label")) in (int, float):
+        raise UnusableError("unknown_label", f"{_shown(label['label'])} is not a label")
+    return need_label(label, "label")
+
+
+def _original(item: Mapping[str, Any]) -> str | None:
+    """The target of the original dataset, with single spaces; None if it is not a usable text."""
+    given = item.get("target_original")
+    text = " ".join(given.split()) if isinstance(given, str) else ""
+    return text if 0 < len(text) <= LONGEST_ID else None
+
+
+def _shown(value: Any) -> str:
+    """A value as a message quotes it; only the beginning of a long one."""
+    shown = reprlib.repr(value)
+    return f"{shown} (a number)" if type(value) in (int, float) else shown

@@ -135,7 +135,8 @@ def _flaw(answer: Written, term: str, checks: Checks) -> tuple[str, str] | None:
     """What is wrong with a written item, or None; published items are not checked."""
     if answer.domain not in checks.domains:
         known = ", ".join(checks.domains)
-        return "unknown_domain", f"{answer.domain!r} is not among the domains: {known}"
+        add = "add it to campaign.toml as [domains.NAME] to use it"
+        return "unknown_domain", f"{answer.domain!r} is not among the domains: {known}; {add}"
     if not term:
         return "unknown_target", f"{answer.target!r} is not a term of {answer.domain!r}"
     if answer.source == "stereoset":
@@ -195,6 +196,7 @@ def _item(round: str, answer: Written, ids: tuple[str, ...], term: str, writer: 
         writer=writer,
         submitted_at=answer.place.submitted_at or None,
         seconds=answer.seconds,
+        target_original=answer.original,
     )
 
 

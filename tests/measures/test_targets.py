@@ -1,0 +1,107 @@
+"""Targets that are function words, or in several domains."""
+
+import pytest
+
+from curation.checks.lists import lists
+from curation.files import shipped
+from curation.measures.pitfalls import pitfalls
+from curation.measures.targets import function_words, in_several_domains
+from curation.records import Cat
+from curation.small_files import read_csv
+from support.cats import intra
+
+
+def on(target: str, *, domain: str = "gender", context: str = "", name: str = "c") -> Cat:
+    context = context or f"{target} is BLANK."
+    return intra(context, "a", "b", "c", name=name, domain=domain, target=target)
+
+
+def flagged(language: str, *targets: str) -> list[str]:
+    cats = [on(target, name=f"c{n}") for n, target in enumerate(targets)]
+    return [target for _, target, _, _ in function_words(cats, lists(language))]
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "groups"),
+    [
+        ("en", "he himself Herself the you someone they", "Arab men US IT male boy nurse Thai"),
+        ("de", "er sich selbst der Sie niemand", "Mann Frau Araber man Arzt Erna"),
+        ("id", "dia mereka kami yang para", "pria wanita bapak orang guru Jawa Arab"),
+        ("pt", "ele ela mesmo você a nós", "homem povo pessoas árabe português"),
+        ("ar", "هو هي هم الذي نحن", "رجل امرأة عربي العرب طبيب"),
+        ("ja", "彼 彼女 私 これ 誰か", "男 女 アラブ人 教師 日本人 母"),
+        ("tr", "o onlar kendisi", "kadın erkek Türk"),
+        ("fr", "lui-même elle quelqu’un", "fils femme Arabe"),
+        ("es-MX", "ella nosotros", "mujer árabe"),
+    ],
+)
+def test_function_words_and_groups(language: str, words: str, groups: str) -> None:
+    assert flagged(language, *groups.split()) == []
+    assert flagged(language, *words.split()) == words.split()
+
+
+def test_a_target_of_several_words_is_one_if_all_of_them_are() -> None:
+    assert flagged("en", "he himself", "they who", "the nurse", "self-made man") == [
+        "he himself", "they who",
+    ]  # fmt: skip
+
+
+def test_the_pronouns_among_the_papers_terms_are_the_only_function_words() -> None:
+    terms = [
+        row["term"] or ""
+        for name in ("gender", "profession", "race", "religion")
+        for _, row in read_csv(shipped("data", "words", f"{name}.csv"))[1]
+    ]
+    assert len(terms) > 300
+    pronouns = {"he", "him", "his", "himself", "she", "her", "hers", "herself"}
+    assert set(flagged("en", *terms)) == pronouns
+
+
+def test_english_words_count_if_the_targets_were_not_translated() -> None:
+    ours, other = "Ele chega BLANK.", "Ela chega himself BLANK."
+    cats = [on("himself", context=text, name=text) for text in (ours, ours + "!", other)]
+    assert [t for _, t, _, _ in function_words(cats, lists("pt"))] == ["himself"]
+    assert list(function_words(cats[2:], lists("pt"))) == []
+
+
+def test_a_language_without_a_list_is_not_checked() -> None:
+    report = pitfalls([on("on")], language="cs")
+    row = next(row for row in report.table if row.code == "function_word")
+    assert (row.count, row.of) == (None, None)
+    assert row.why == "no list 'function_word' for «cs»: add one to your own word lists"
+    row = next(row for row in report.table if row.code == "no_votes")
+    assert (row.count, row.why) == (None, "only a campaign knows who labelled its CATs")
+
+
+def test_a_target_in_two_domains_is_named_with_both() -> None:
+    cats = [
+        on("Film-Maker", domain="profession", name="a"),
+        on("filmmaker", domain="race", name="b"),
+        on("filmmaker", domain="race", name="c"),
+        on("baker", domain="profession", name="d"),
+        on("Baker", domain="profession", name="e"),
+    ]
+    assert list(in_several_domains(cats, "en")) == [
+        (
+            "profession",
+            "Film-Maker",
+            "target_in_domains",
+            "'Film-Maker' is in 'profession' (1 CAT) and 'race' as 'filmmaker' (2 CATs)",
+        ),
+        (
+            "race",
+            "filmmaker",
+            "target_in_domains",
+            "'filmmaker' is in 'profession' as 'Film-Maker' (1 CAT) and 'race' (2 CATs)",
+        ),
+    ]
+    report = pitfalls(cats, language="cs", without_votes={"b", "gone"})
+    rows = {row.code: row for row in report.table}
+    assert (rows["target_in_domains"].count, rows["target_in_domains"].of) == (2, 4)
+    assert (rows["no_votes"].count, rows["no_votes"].of) == (1, 5)
+
+
+def test_accents_make_another_word_outside_english() -> None:
+    cats = [on("romá", domain="a", name="a"), on("roma", domain="b", name="b")]
+    assert list(in_several_domains(cats, "es")) == []
+    assert len(list(in_several_domains(cats, "en"))) == 2
