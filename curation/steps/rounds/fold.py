@@ -1,10 +1,10 @@
 """The step ``fold``: items and labels from raw answers."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import count_lines
@@ -14,6 +14,9 @@ from curation.steps import read
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.caps import caps_of
+
+if TYPE_CHECKING:
+    from curation.rounds.folding.fold import Folded
 
 LETTING_IN = {
     *("consent", "write_seconds", "label_seconds", "near"),
@@ -27,8 +30,51 @@ The others plan rounds.
 
 def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
+    from curation.rounds import standing
+    from curation.rounds.folding import fold as stage
+
+    rounds = campaign.round_names()
+    planned = {r.name: r for r in round_files.map_rounds(campaign)}
+    out = standing.out(round_files.read_standing(campaign))
+    folded, read_answers = folded_answers(campaign, out, reporter)
+    for round in rounds:
+        items = (item for item in folded.items if item.round == round)
+        results.records(f"{round}/items.jsonl", items, private=True)
+        labels = (row for row in folded.labels if row.round == round)
+        results.lines(f"{round}/labels.jsonl", stage.lines(labels))
+        rejected = folded.rejections.get(round, [])
+        results.records(f"{round}/rejected.jsonl", rejected, private=True)
+        if round in planned:
+            results.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
+            results.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
+        if round in planned and planned[round].kind == "review":
+            reviews = (r for r in folded.reviews if r.round == round)
+            results.records(f"{round}/reviews.jsonl", reviews)
+    results.records("people.jsonl", folded.people, private=True)
+    raw = read.raw_files(campaign)
+    results.json(SEGMENTS, digests({campaign.relative(path): path for path in raw}))
+    return {
+        "answers": read_answers,
+        "items": len(folded.items),
+        "labels": len(folded.labels),
+        "reviews": len(folded.reviews),
+        "people": len(folded.people),
+        "rejected": sum(map(len, folded.rejections.values())),
+    }
+
+
+def folded_answers(
+    campaign: Campaign, out: Mapping[str, tuple[str, str]], reporter: Reporter
+) -> "tuple[Folded, int]":
+    """The raw answers of all rounds, folded; and how many they are. Nothing is written.
+
+    Args:
+        campaign: the campaign.
+        out: by pseudonym of people whose answers do not count, the reason code and the reason.
+        reporter: where progress goes.
+    """
     from curation.checks import content
-    from curation.rounds import people, standing
+    from curation.rounds import people
     from curation.rounds.answers import archive
     from curation.rounds.answers.interpret import interpret
     from curation.rounds.answers.parsed import Consented, ParsedAnswer
@@ -63,34 +109,11 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
             pseudonym=people.pseudonyms(people.read_key(settings.campaign.id)),
             near=partial(content.near, likeness=settings.rounds.near),
             meta=partial(content.meta_text, patterns=patterns),
-            standing=standing.out(round_files.read_standing(campaign)),
+            standing=out,
             caps=_caps(campaign),
             **rules,
         )
-    for round in rounds:
-        items = (item for item in folded.items if item.round == round)
-        results.records(f"{round}/items.jsonl", items, private=True)
-        labels = (row for row in folded.labels if row.round == round)
-        results.lines(f"{round}/labels.jsonl", stage.lines(labels))
-        rejected = folded.rejections.get(round, [])
-        results.records(f"{round}/rejected.jsonl", rejected, private=True)
-        if round in planned:
-            results.lines(f"{round}/answers.jsonl", stage.lines(folded.answers.get(round, [])))
-            results.records(f"{round}/flags.jsonl", (f for f in folded.flags if f.round == round))
-        if round in planned and planned[round].kind == "review":
-            reviews = (r for r in folded.reviews if r.round == round)
-            results.records(f"{round}/reviews.jsonl", reviews)
-    results.records("people.jsonl", folded.people, private=True)
-    raw = read.raw_files(campaign)
-    results.json(SEGMENTS, digests({campaign.relative(path): path for path in raw}))
-    return {
-        "answers": seen.total(),
-        "items": len(folded.items),
-        "labels": len(folded.labels),
-        "reviews": len(folded.reviews),
-        "people": len(folded.people),
-        "rejected": sum(map(len, folded.rejections.values())),
-    }
+    return folded, seen.total()
 
 
 def settings(campaign: Campaign) -> dict[str, Any]:
