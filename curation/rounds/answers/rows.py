@@ -69,7 +69,7 @@ COLUMNS = {
     "submitted_at",
     "updated_at",
     "seconds",
-    *("task_id", "consent", "template", "flags", "date_order"),
+    *("task_id", "consent", "template", "flags", "date_order", "as_sent"),
     *("decision", "merge_into", "merge_into_other", "reasons", "rename"),
 }
 """Every column that is read, in a table or in the answers of a form."""
