@@ -61,7 +61,7 @@ def test_the_spaces_have_the_names_that_records_have() -> None:
     assert names["decision"] == set(forms.ACTIONS)
     assert names["flag"] == set(FLAGS)
     assert names["column"] - rows.COLUMNS - set(rows.NAMES) == {
-        *("answers_needed", "info", "text_1", "text_2", "text_3"),
+        *("answers_needed", "what_to_change", "info", "text_1", "text_2", "text_3"),
         *(f"flags.{flag}" for flag in FLAGS),
         *(f"reasons.{reason}" for reason in names["reason"]),
     }
@@ -109,3 +109,9 @@ def test_texts_of_an_earlier_version_are_completed() -> None:
     assert whole["review"] == {"keep": "Hold"}
     assert whole["heading"] == shipped_texts("id")["heading"]
     assert table_words.round_words(whole).read("decision", "hold") == "keep"
+
+
+def test_the_version_that_a_table_shows_is_not_consent() -> None:
+    # Exported tables have this column filled in: people who send it back have not agreed to it.
+    for word in ("consent_version", "versi persetujuan", "نسخة الموافقة", "同意文の版"):
+        assert shipped_words().read("column", word) is None

@@ -33,7 +33,6 @@ class RefusedAnswer(NamedTuple):
         details: the sentence of each code.
         row: its values by column.
         sent: when it was sent, as a ``Timestamp``; empty if that is not known.
-        version: the time of this version of it; empty if that is not known.
         seconds: how long it took; None if that is not known.
         position: its position in the archive.
     """
@@ -44,7 +43,6 @@ class RefusedAnswer(NamedTuple):
     details: tuple[str, ...]
     row: Mapping[str, Any]
     sent: str
-    version: str
     seconds: float | None
     position: int
 
@@ -62,8 +60,8 @@ def to_correct(
 ) -> tuple[dict[str, list[RefusedAnswer]], Left]:
     """The answers that go back, by person; and how many do not, by why.
 
-    A person corrects a task once, even if several of their answers to it were refused: the last of
-    them. No more people are asked for a task than it needs answers; the first who answered go first.
+    If several answers of a person to a task were refused, the last one goes back. For each task, no
+    more people are asked than it needs answers; those who answered first go first.
 
     Args:
         refused: the refused answers of a round.
@@ -81,18 +79,18 @@ def to_correct(
     by_id = {task.id: task for task in tasks}
     admitted = {(answer.task, answer.annotator) for answer in answers if answer.code is None}
     given, on_term = Counter[str](), Counter[tuple[str, str]]()
-    for task, person in admitted:
+    for task_id, person in admitted:
         given[person] += 1
-        on_term[person, by_id[task].term] += task in by_id
+        if task_id in by_id:
+            on_term[person, by_id[task_id].term] += 1
     left: Left = Counter()
     last: dict[tuple[str, str], RefusedAnswer] = {}
     for answer in sorted(refused, key=lambda each: (each.sent, each.position)):
         pair = (answer.task, answer.person)
         task = by_id.get(answer.task)
         too_fast = answer.seconds is not None and answer.seconds < least
-        if task is None or not set(answer.codes) <= set(REPAIRABLE) or too_fast:
-            left[OTHER] += 1
-        elif answer.person in out or task.barred == answer.person:
+        can_correct = set(answer.codes) <= set(REPAIRABLE) and not too_fast
+        if not can_correct or answer.person in out or task is None or task.barred == answer.person:
             left[OTHER] += 1
         elif pair in complete:
             left[ACCEPTED] += 1

@@ -25,7 +25,7 @@ TASKS = [
 
 def refused(task: str, person: str, *codes: str, at: int = 0, **more: Any) -> RefusedAnswer:
     codes = codes or ("blank_missing",)
-    whole = {"row": {}, "sent": "", "version": "", "seconds": None, "position": at, **more}
+    whole = {"row": {}, "sent": "", "seconds": None, "position": at, **more}
     return RefusedAnswer(task, person, codes, codes, **whole)
 
 
@@ -54,9 +54,7 @@ def test_every_correctable_code_is_a_code() -> None:
 @pytest.mark.parametrize("code", REASONS)
 def test_only_what_a_person_can_change_goes_back(code: str) -> None:
     theirs, left = chosen(refused("t1", "p", code))
-    assert (theirs, left) == (
-        ({"p": ["t1"]}, {}) if code in REPAIRABLE else ({}, {OTHER: 1})
-    )
+    assert (theirs, left) == (({"p": ["t1"]}, {}) if code in REPAIRABLE else ({}, {OTHER: 1}))
 
 
 def test_one_code_that_cannot_be_corrected_is_enough() -> None:
@@ -112,13 +110,17 @@ def test_a_part_of_an_answer_goes_back_as_that_answer() -> None:
 
 
 def test_a_row_is_unchanged_however_a_program_writes_it() -> None:
-    row: dict[str, Any] = {"label_1": "related", "flags": "objective|ungrammatical", "seconds": "31"}
+    row: dict[str, Any] = {
+        "label_1": "related",
+        "flags": "objective|ungrammatical",
+        "seconds": "31",
+    }
     row |= {"submitted_at": "2026-05-01T00:01:00.000Z", "consent": "1-abc"}
     sent = {**row, AS_SENT: digest(row, "validation")}
     same = {"flags": "Ungrammatical, objective", "seconds": 31.0, "label_1": "related ",
             "submitted_at": "2026-05-01 00:01", "note": "x"}  # fmt: skip
     assert is_unchanged({**sent, **same}, "validation")
-    for name, value in (("label_1", "unrelated"), ("label_2", "related"), ("consent", ""),
-                        ("flags", ""), ("seconds", "32"), ("submitted_at", "2026-05-02")):  # fmt: skip
+    other = {"label_1": "unrelated", "label_2": "related", "consent": "", "flags": ""}
+    for name, value in {**other, "seconds": "32", "submitted_at": "2026-05-02"}.items():
         assert not is_unchanged({**sent, name: value}, "validation"), name
     assert not is_unchanged(row, "validation")

@@ -305,7 +305,7 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
         marks.append(Mark(shown.association, value, problem))
     flags: list[FlagName] = []
     if flags_text := row.get("flags"):
-        for word in dict.fromkeys(_flag_words(str(flags_text), words)):
+        for word in dict.fromkeys(flag_words(str(flags_text), words)):
             flag = next((name for name in FLAGS if name == words.read("flag", word)), None)
             if flag is None:
                 marks.append(Mark("", None, ("bad_value", f"{word!r} is not a flag")))
@@ -337,7 +337,7 @@ def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any])
     )
 
 
-def _flag_words(text: str, words: Words) -> Iterator[str]:
+def flag_words(text: str, words: Words) -> Iterator[str]:
     """The words for flags in a cell; a part of it that is not one is split at its spaces."""
     for part in filter(None, map(str.strip, re.split(r"[|,;،؛、\n]+", text.casefold()))):
         yield from [part] if words.read("flag", part) else part.split()

@@ -13,8 +13,9 @@ Refuse = Callable[[str, ParsedAnswer, str, str], None]
 def newest(replies: Iterable[tuple[str, Reply]], refuse: Refuse) -> list[tuple[str, Reply]]:
     """The last version of each answer, in order of submission; earlier versions are superseded.
 
-    The last version keeps the place of the first: it is a correction, not a second answer. An answer
-    to a task with ``updated_at`` alone is a version of the person's answers to it without a time.
+    The last version keeps the place of the first: it is a correction, not a second answer. If an
+    answer to a task has ``updated_at`` and no ``submitted_at``, it is a later version of the
+    person's answers to that task that have no time.
 
     Args:
         replies: pairs of round and version of an answer.

@@ -46,7 +46,7 @@ def import_round(
             date could be two days, or no round of the campaign has shown that version of the
             consent text.
     """
-    from curation.rounds.answers import archive, forms
+    from curation.rounds.answers import archive, corrections, forms
     from curation.rounds.answers.table_checks import check_answers, settle_dates
 
     check_takes_tables(campaign, round, "take tables")
@@ -71,9 +71,11 @@ def import_round(
         people = dict.fromkeys(str(file_row(row).get("annotator") or "") for row in rows)
         agreed = [{"annotator": p, "consent": consent} for p in people if p.strip()]
         archive.deliver(raw, "forms", agreed, gone=gone)
-    delivery = archive.deliver(raw, "forms", rows, gone=gone)
+    # A row of a sheet of refused answers that nobody changed is not another answer.
+    changed = [r for r in rows if not corrections.is_unchanged(file_row(r), round.kind, words)]
+    delivery = archive.deliver(raw, "forms", changed, gone=gone)
     fold_answers(campaign, reporter=reporter)
-    counts = {"new": delivery.added, "known": delivery.known}
+    counts = {"new": delivery.added, "known": delivery.known + len(rows) - len(changed)}
     return new_answers(campaign, round, counts, before)
 
 

@@ -216,9 +216,10 @@ def _ids(
     ids: dict[str, str] = {}
     erased = 0
     for name in names:
+        words = round_files.read_words(campaign, name)
         for _, sent in archive.read(campaign.rounds / name / "raw"):
             erased += sent.source == "erased"
-            if (id := person_of(sent)) is not None:
+            if (id := person_of(sent, words)) is not None:
                 who = pseudonym(id)
                 ids[who] = min(ids.get(who, id), id)
     return ids, erased

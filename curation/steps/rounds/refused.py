@@ -5,23 +5,22 @@ Call ``write_refused`` only under the campaign's lock.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.cells import csv_text
-from curation.files import CurationError, read_bytes, read_records, writing
+from curation.files import read_bytes, read_records, writing
 from curation.leftovers import sweep_beside
-from curation.records import Label, Person, Rejection, Round, Task
+from curation.records import Label, Person, Rejection, Round
 from curation.rules import WORK
-from curation.steps import read
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.caps import caps_of
-from curation.times import moment, timestamp
+from curation.steps.rounds.running import check_takes_tables
+from curation.table_words import Sections, round_words
 
 if TYPE_CHECKING:
     from curation.rounds.refused import RefusedAnswer
@@ -113,6 +112,7 @@ def _refused(
     from curation.rounds.answers import archive
     from curation.rounds.answers.forms import file_row
     from curation.rounds.answers.interpret import person_of
+    from curation.rounds.answers.rows import text_of
     from curation.rounds.refused import RefusedAnswer
 
     reasons: dict[str, list[Rejection]] = defaultdict(list)
@@ -120,16 +120,16 @@ def _refused(
     path = folder / "rejected.jsonl"
     for rejection in read_records(path, Rejection) if path.exists() else ():
         reasons[rejection.where].append(rejection)
-    answers, ids = [], {}
+    answers, ids = [], dict[str, str]()
+    words = round_files.read_words(campaign, round.name)
     for where, sent in archive.read(folder / "raw"):
         mine = reasons.get(f"{round.name}/raw/{where}")
-        person = person_of(sent)
+        person = person_of(sent, words)
         if not mine or person is None or sent.source != "forms":
             continue
-        row = file_row(sent.payload)
+        row = file_row(sent.payload, words)
         who = pseudonym(person)
         ids[who] = min(ids.get(who, person), person)
-        times = [_time(row, name) for name in ("submitted_at", "updated_at")]
         answers.append(
             RefusedAnswer(
                 task=text_of(row, "task_id"),
@@ -137,8 +137,7 @@ def _refused(
                 codes=tuple(rejection.code for rejection in mine),
                 details=tuple(rejection.detail for rejection in mine),
                 row=row,
-                sent=times[0],
-                version=times[1] or times[0],
+                sent=_time(row, "submitted_at"),
                 seconds=_seconds(row),
                 position=sent.position,
             )
@@ -183,8 +182,7 @@ def _complete(campaign: Campaign, status: round_status.RoundStatus) -> set[tuple
         (task, person)
         for task, person in accepted
         if task in shown_in
-        and {text.association for text in shown_in[task][1]}
-        <= labelled[shown_in[task][0], person]
+        and {text.association for text in shown_in[task][1]} <= labelled[shown_in[task][0], person]
     }
 
 
@@ -199,7 +197,7 @@ def _row(
     answer: "RefusedAnswer",
     data: Mapping[str, Any],
     round: Round,
-    texts: Mapping[str, Mapping[str, Any]],
+    texts: Sections,
     *,
     id: str,
     agreed: str,
@@ -221,31 +219,22 @@ def _row(
     from curation.rounds.answers.rows import text_of
 
     row: dict[str, Any] = {"task_id": answer.task, WHAT: _what(answer, round, texts, asks)}
-    row |= {name: value for name, value in data.items() if name not in row}
+    # Consent is given in one column only: this one would be read as consent.
+    row |= {name: v for name, v in data.items() if name not in (*row, "consent_version")}
     row |= {name: text_of(answer.row, name) for name in FIELDS[round.kind]}
     if round.kind == "intrasentence" and not row["template"]:
         row["template"] = text_of(answer.row, "context")
     row |= {"annotator": id, "consent": agreed}
     row |= {name: text_of(answer.row, name) for name in KEPT}
-    row["submitted_at"] = answer.sent or row["submitted_at"]
-    row["updated_at"] = _next(answer, row["submitted_at"], round)
-    return row | {corrections.AS_SENT: corrections.digest(row, round.kind)}
+    row |= {name: _time(answer.row, name) or row[name] for name in ("submitted_at", "updated_at")}
+    if not row["submitted_at"] and not row["updated_at"]:
+        # Any time makes it a later version of an answer that has none. This one does not depend on
+        # when the sheet is written.
+        row["updated_at"] = round.opened_at or ""
+    return row | {corrections.AS_SENT: corrections.digest(row, round.kind, round_words(texts))}
 
 
-def _next(answer: "RefusedAnswer", submitted_at: str, round: Round) -> str:
-    """A time that makes a corrected row the next version of the refused answer.
-
-    It does not depend on when the sheet is written. Empty if the time of the refused answer cannot
-    be read: it is then no version of anything, and the corrected row is an answer of its own.
-    """
-    if answer.version:
-        return timestamp(moment(answer.version) + timedelta(seconds=1))
-    return "" if submitted_at else round.opened_at or ""
-
-
-def _what(
-    answer: "RefusedAnswer", round: Round, texts: Mapping[str, Mapping[str, Any]], asks: str
-) -> str:
+def _what(answer: "RefusedAnswer", round: Round, texts: Sections, asks: str) -> str:
     """What to change in an answer, in the language of the round's texts."""
     columns: dict[str, list[str]] = {}
     for code, detail in zip(answer.codes, answer.details, strict=True):
@@ -261,11 +250,11 @@ def _what(
 
 
 def _columns(row: Mapping[str, Any], code: str, detail: str, round: Round) -> list[str]:
-    """The columns that a detail names, or whose cell it quotes."""
+    """The columns that a detail of the reason names, or whose cell it quotes."""
     from curation.rounds.answers.forms import FIELDS
 
     names = (*FIELDS[round.kind], "seconds", *KEPT)
-    named = [name for name in dict.fromkeys(names) if repr(name) in detail]
+    named = [n for n in dict.fromkeys(names) if repr(n) in detail or detail.startswith(f"{n} is ")]
     if named or code not in ("unknown_label", "bad_value"):
         return named
     quoted = detail.casefold()
