@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from curation.campaign import open_campaign
+from curation.rounds.answers import archive
 from curation.rounds.people import KEYS, key_path
 from support.desk import Desk, Row, item_row, label_row, read_csv, write_csv
 
@@ -35,7 +36,7 @@ def worked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     tasks = desk.export("v")
     labels = [label_row(row, who, golds, n) for n, row in enumerate(tasks) for who in VALIDATORS]
     labels[0]["seconds"] = 1
-    desk.bring("v", labels)
+    desk.bring("v", labels, "v.csv")
     item = {"domain": "profession", "target": "baker", "context": "The baker is BLANK today."}
     words = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "blue"}
     more = [{**item, **words, "writer": "dora", "item_id": "own-1", "seconds": 30}]
@@ -50,6 +51,7 @@ def worked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def desk(forked: Any, worked: Path, tmp_path: Path) -> Desk:
+    shutil.copy(worked.parent / "c-out" / "v.csv", tmp_path / "v.csv")
     return Desk(forked, Path(shutil.copytree(worked, tmp_path / "c")))
 
 
@@ -94,6 +96,18 @@ def test_the_amounts_are_those_of_the_rounds_cost(desk: Desk) -> None:
     assert sum(Decimal(row["amount"]) for row in people.values()) == Decimal(said["amount"])
     refused = sum(Decimal(row["amount_refused"]) for row in people.values())
     assert refused == Decimal(said["amount_refused"])
+
+
+def test_on_label_studio_people_are_known_by_their_address(desk: Desk) -> None:
+    task = read_csv(desk.root.parent / "v.csv")[0]["task_id"]
+    texts = {"label_1": "stereotype", "label_2": "anti-stereotype", "label_3": "unrelated"}
+    result = [{"from_name": name, "value": {"choices": [text]}} for name, text in texts.items()]
+    whole = {"id": 7, "lead_time": 33.5, "created_at": "2026-05-03T10:00:00Z", "result": result}
+    payload = {"task": task, "person": "p-017@study.invalid", "annotation": whole}
+    archive.deliver(desk.rounds / "v" / "raw", "label_studio", [payload])
+    _, people = paid(desk, "v")
+    row = people["p-017@study.invalid"]
+    assert (row["accepted"], row["minutes"], row["timed"]) == ("1", "0.6", "1")
 
 
 def test_some_rounds_and_unknown_ones(desk: Desk) -> None:

@@ -1,6 +1,7 @@
 """Refused answers go back as a sheet per person, and corrected ones are accepted."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -267,6 +268,23 @@ def test_rounds_that_cannot_take_sheets(desk: Tray, monkeypatch: Any, tmp_path: 
     (tmp_path / "keys").mkdir()
     monkeypatch.setenv(KEYS, str(tmp_path / "keys"))
     assert "the campaign's key is not here" in desk.refused("rounds", "refused", "w")
+
+
+def test_the_guide_says_of_every_code_whether_it_goes_back() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    guide = (docs / "rounds.md").read_text("utf-8").split("### Refused answers go back")[1]
+    back, stay = guide.split("| goes back |")[1].split("\n### ")[0].split("| does not go back |")
+    codes = [
+        re.findall(
+            r"`(\w+)`",
+            " ".join(line.split("|")[1] for line in part.split("\n") if line.startswith("| `")),
+        )
+        for part in (back, stay)
+    ]
+    assert set(codes[0]) == set(REPAIRABLE)
+    reasons = (docs / "reasons.md").read_text("utf-8").split("\n## ")
+    ours = next(part for part in reasons if part.startswith("Answers that do not become an item"))
+    assert sorted(codes[0] + codes[1]) == sorted(re.findall(r"^\| `(\w+)`", ours, re.MULTILINE))
 
 
 @pytest.mark.parametrize("language", languages())
