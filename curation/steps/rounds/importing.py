@@ -54,8 +54,7 @@ def import_round(
     if consent and consent not in versions:
         raise CurationError(
             f"no round here has shown a consent text of version {consent!r}",
-            f"versions: {', '.join(sorted(versions))}; the exported tables have it in the column "
-            "consent_version",
+            f"versions: {', '.join(sorted(versions))}; the instructions of an export name theirs",
         )
     where, words = str(file) if file else "the table", round_files.read_words(campaign, round.name)
     file_row = partial(forms.file_row, words=words)
@@ -97,6 +96,6 @@ def read_answers(file: Path) -> list[dict[str, Any]]:
         near = "".join(f". Probably {pair}" for pair in probable(missing, names))
         raise CurationError(
             f"{file}: no column {missing[0]}; it has {listed(names)}{near}",
-            "keep the columns of the exported table, and add annotator: the person who answered",
+            "keep the columns of the exported table; annotator names the person who answered",
         )
     return rows
