@@ -1,7 +1,7 @@
 """``curation rounds refused``: refused answers go back to people, with what to change."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,6 +22,13 @@ def refused(
             help="The folder to write to; default: tasks/ in the campaign.", metavar="DIR"
         ),
     ] = None,
+    format: Annotated[
+        Literal["xlsx", "csv"],
+        typer.Option(
+            help="xlsx: workbooks in the campaign's language, with lists to choose from. csv: "
+            "tables with canonical names, for programs."
+        ),
+    ] = "xlsx",
     as_json: Json = False,
 ) -> None:
     """Write a sheet per person with their refused answers, and what to change in each.
@@ -36,7 +43,7 @@ def refused(
     with opened.lock():
         chosen = round_files.the_round(opened, round)
         folder = to or opened.root / "tasks"
-        sheets = write_refused(opened, chosen, folder, reporter=console)
+        sheets = write_refused(opened, chosen, folder, format=format, reporter=console)
     if as_json:
         index = str(sheets.who_gets_which) if sheets.who_gets_which else None
         console.say_json(

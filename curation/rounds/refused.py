@@ -33,6 +33,7 @@ class RefusedAnswer(NamedTuple):
         details: the sentence of each code.
         row: its values by column.
         sent: when it was sent, as a ``Timestamp``; empty if that is not known.
+        updated: when it was changed, as a ``Timestamp``; empty if that is not known.
         seconds: how long it took; None if that is not known.
         position: its position in the archive.
     """
@@ -43,6 +44,7 @@ class RefusedAnswer(NamedTuple):
     details: tuple[str, ...]
     row: Mapping[str, Any]
     sent: str
+    updated: str
     seconds: float | None
     position: int
 

@@ -48,7 +48,7 @@ WRITERS, VALIDATORS = ["Ann W.", "ben@example.invalid", "Chlöe"], [f"val-{n}" f
 NAMES = (
     *("open-review", "import-review", "close-review", "select", "open", "export", "import"),
     *("top-up", "close", "open-v", "export-v", "import-v", "top-up-v", "import-v-2", "close-v"),
-    *("run", "exclude", "undo", "withdraw", "erase"),
+    *("run", "exclude", "undo", "withdraw", "pay", "erase"),
 )
 
 
@@ -113,6 +113,7 @@ def stages(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, S
     step("exclude", "rounds", "exclude", "val-3", "--reason", "asleep")
     step("undo", "rounds", "exclude", "val-3", "--undo")
     step("withdraw", "rounds", "withdraw", "val-4")
+    step("pay", "rounds", "pay")
     step("erase", "rounds", "withdraw", WRITERS[1], "--erase")
     assert tuple(found) == NAMES
     return found

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import load_workbook
 
-from curation.records import Answer, Event, Item, Label, Rejection
+from curation.records import Answer, Event, Flag, Item, Label, Rejection, Review
 from curation.rounds.people import KEYS
 from curation.rounds.refused import REPAIRABLE
 from curation.table_words import languages, shipped_texts
@@ -23,7 +24,7 @@ class Tray(Desk):
 
     def sheets(self, name: str, *more: Any) -> dict[str, list[Row]]:
         """The sheet of each person with refused answers."""
-        self.told = self.say("rounds", "refused", name, "--to", self.out, *more)
+        self.told = self.say("rounds", "refused", name, "--format", "csv", "--to", self.out, *more)
         if not self.told["files"]:
             return {}
         index = read_csv(Path(self.told["who_gets_which"]))
@@ -142,7 +143,7 @@ def test_the_same_state_gives_the_same_sheets_and_others_stay(desk: Tray) -> Non
     assert [path.read_bytes() for path in files] == before
     shown = desk.run("rounds", "refused", "w")
     assert not [id for id in PEOPLE if id in shown.out + shown.err + json.dumps(told)]
-    assert (desk.root / "tasks" / "w-refused-001.csv").exists()  # git leaves tasks/ out
+    assert (desk.root / "tasks" / "w-refused-001.xlsx").exists()  # git leaves tasks/ out
     assert "tasks/" in (desk.root / ".gitignore").read_text("utf-8").splitlines()
 
 
@@ -213,7 +214,7 @@ def test_one_label_of_three_can_be_corrected(desk: Tray) -> None:
 def test_reviews_and_pairs_of_sentences_go_back_too(desk: Tray) -> None:
     desk.open("review", "r")
     task, *_ = desk.export("r")
-    row = {"task_id": task["task_id"], "annotator": "eve", "consent": task["consent_version"]}
+    row = {"task_id": task["task_id"], "annotator": "eve", "consent": task["consent"]}
     desk.bring("r", [{**row, "decision": "perhaps"}])
     ((_, (back,)),) = desk.sheets("r").items()
     assert "(Decision)" in back["what_to_change"]
@@ -237,6 +238,60 @@ def test_reviews_and_pairs_of_sentences_go_back_too(desk: Tray) -> None:
     back["context"] = f"The {task['target']} is there."
     assert desk.bring("s", [back], "back.csv")["refused"] == {"superseded": 1}
     assert desk.sheets("s") == {}
+
+
+def test_a_workbook_comes_back_like_a_table(desk: Tray) -> None:
+    desk.bring("w", written(desk))
+    desk.open("validation", "v")
+    golds = desk.golds()
+    rows = [label_row(row, "val", golds, n) for n, row in enumerate(desk.export("v"))]
+    rows[0] |= {"label_1": "", "label_2": "Anti_Stereotype", "flags": "objective|ungrammatical"}
+    desk.bring("v", rows)
+    for _ in range(2):  # the same bytes
+        said = desk.say("rounds", "refused", "v", "--to", desk.out)
+        assert [Path(path).name for path in said["files"]] == ["v-refused-001.xlsx"]
+    path = Path(said["files"][0])
+    assert path.stat().st_mode & 0o777 == 0o600
+    sheet = load_workbook(path).worksheets[0]
+    heads, cells = sheet.iter_rows()
+    (columns, row) = [[cell.value for cell in line] for line in (heads, cells)]
+    back = dict(zip(columns, row, strict=True))
+    free = {head for head, cell in zip(columns, cells, strict=True) if not cell.protection.locked}
+    assert free == {"Label 1", "Label 2", "Label 3", "States a fact?", "Bad grammar?",
+                    "Group unknown to you?", "Consent"}  # fmt: skip
+    assert (back["What to change"], back["Label 1"]) == ("Fill in the empty cell. (Label 1)", None)
+    assert (back["Label 2"], back["Bad grammar?"]) == ("Anti-stereotype", "yes")
+    assert desk.bring("v", [back], "same.csv")["new"] == 0
+    desk.bring("v", [back | {"Label 1": "meaningless"}], "back.csv")
+    assert len(desk.records("v/labels.jsonl", Label)) == 3 * len(rows)
+    assert len(desk.records("v/flags.jsonl", Flag)) == 2
+    assert desk.sheets("v") == {}
+
+
+def test_a_review_keeps_its_reasons_and_its_choice(desk: Tray) -> None:
+    desk.open("review", "r")
+    first, second = desk.export("r")
+    row = {"annotator": "eve", "consent": first["consent"], "decision": "perhaps"}
+    into = second["merge_choices"].split(" | ")[0].split(": ")
+    desk.bring("r", [
+        {**row, "task_id": first["task_id"], "reasons": "insult|because I say so"},
+        {**row, "task_id": second["task_id"], "reasons": "insult", "merge_into": into[0]},
+    ])  # fmt: skip
+    ((_, (plain, _)),) = desk.sheets("r").items()
+    assert plain["reasons"] == "insult|because I say so"
+    assert "reasons.insult" not in plain
+    assert desk.bring("r", [plain], "same.csv")["new"] == 0
+    desk.bring("r", [{**plain, "decision": "drop"}], "back.csv")
+    (review,) = desk.records("r/reviews.jsonl", Review)
+    assert review.note == "insult, because I say so"
+    said = desk.say("rounds", "refused", "r", "--to", desk.out)
+    sheet = load_workbook(said["files"][0]).worksheets[0]
+    columns, values = [[cell.value for cell in line] for line in sheet.iter_rows()]
+    back = dict(zip(columns, values, strict=True))
+    assert (back["Merge into"], back["Dropped: an insult?"]) == (into[1], "yes")
+    assert desk.bring("r", [back], "same2.csv")["new"] == 0
+    desk.bring("r", [{**back, "Decision": "Merge it"}], "back2.csv")
+    assert desk.records("r/reviews.jsonl", Review)[1].into == into[0]
 
 
 def test_a_task_that_somebody_else_has_answered_or_holds_does_not_go_back(desk: Tray) -> None:

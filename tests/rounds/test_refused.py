@@ -25,7 +25,7 @@ TASKS = [
 
 def refused(task: str, person: str, *codes: str, at: int = 0, **more: Any) -> RefusedAnswer:
     codes = codes or ("blank_missing",)
-    whole = {"row": {}, "sent": "", "seconds": None, "position": at, **more}
+    whole = {"row": {}, "sent": "", "updated": "", "seconds": None, "position": at, **more}
     return RefusedAnswer(task, person, codes, codes, **whole)
 
 

@@ -19,15 +19,11 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.caps import caps_of
+from curation.steps.rounds.export_files import Format
 from curation.steps.rounds.running import check_takes_tables
-from curation.table_words import Sections, round_words
 
 if TYPE_CHECKING:
     from curation.rounds.refused import RefusedAnswer
-
-WHAT = "what_to_change"
-KEPT = ("answer_id", "submitted_at", "updated_at", "seconds")
-"""The columns by which a corrected answer is recognised as a version of the refused one."""
 
 
 class Sheets(NamedTuple):
@@ -45,7 +41,12 @@ class Sheets(NamedTuple):
 
 
 def write_refused(
-    campaign: Campaign, round: Round, to: Path, *, reporter: Reporter = QUIET
+    campaign: Campaign,
+    round: Round,
+    to: Path,
+    *,
+    format: Format = "xlsx",
+    reporter: Reporter = QUIET,
 ) -> Sheets:
     """Write a sheet for each person with refused answers that the person can correct.
 
@@ -58,13 +59,15 @@ def write_refused(
         campaign: the campaign.
         round: an open round on a platform that exchanges tables.
         to: the folder to write to.
+        format: workbooks with drop-down lists in the campaign's language, or CSV with canonical
+            names.
         reporter: where warnings and progress go.
 
     Raises:
         CurationError: the campaign's key is not on this machine, or the round is not of this kind
             or not open.
     """
-    from curation.rounds import people, refused, standing
+    from curation.rounds import people, refused, refused_sheet, standing, workbooks
 
     key = people.read_key(campaign.settings.campaign.id)  # the sheets have people's ids
     check_takes_tables(campaign, round, "be exported")
@@ -93,14 +96,24 @@ def write_refused(
     data = {row["task_id"]: row for row in shown.task_data(campaign, round, wanted)}
     contents = []
     for person, theirs in chosen.items():
-        agreed = consents.get(person, "")
-        asks = "" if agreed or not settings.consent else round.consent
-        rows = [
-            _row(answer, data[answer.task], round, texts, id=ids[person], agreed=agreed, asks=asks)
-            for answer in theirs
-        ]
-        contents.append(_table(rows))
-    tables, index = _write(round.name, to, contents, [ids[person] for person in chosen])
+        shown_columns, rows = refused_sheet.refused_sheet(
+            theirs,
+            data,
+            round,
+            texts,
+            id=ids[person],
+            agreed=consents.get(person, ""),
+            consent=settings.consent,
+            plain=format == "csv",
+        )
+        if format == "csv":
+            heads = [column.heading for column in shown_columns]
+            cells = ([row.cells.get(c.name, "") for c in shown_columns] for row in rows)
+            contents.append(csv_text([heads, *cells]).encode())
+        else:
+            contents.append(workbooks.round_workbook(round.kind, texts, shown_columns, rows))
+    names = [ids[person] for person in chosen]
+    tables, index = _write(round.name, to, contents, names, ending=format)
     sizes = [len(theirs) for theirs in chosen.values()]
     return Sheets(list(zip(tables, sizes, strict=True)), index, left)
 
@@ -138,6 +151,7 @@ def _refused(
                 details=tuple(rejection.detail for rejection in mine),
                 row=row,
                 sent=_time(row, "submitted_at"),
+                updated=_time(row, "updated_at"),
                 seconds=_seconds(row),
                 position=sent.position,
             )
@@ -193,104 +207,22 @@ def _consents(campaign: Campaign) -> dict[str, str]:
     return {person.id: person.consent for person in people if person.consent}
 
 
-def _row(
-    answer: "RefusedAnswer",
-    data: Mapping[str, Any],
-    round: Round,
-    texts: Sections,
-    *,
-    id: str,
-    agreed: str,
-    asks: str,
-) -> dict[str, Any]:
-    """A row of a sheet: the task, what to change, the answer as it was sent.
-
-    Args:
-        answer: the refused answer.
-        data: what people see of its task.
-        round: the round.
-        texts: the round's texts.
-        id: the person's id on the platform.
-        agreed: the version of the consent text to which the person agreed; empty if to none.
-        asks: the version to which they must agree before an answer counts; empty if none is needed.
-    """
-    from curation.rounds.answers import corrections
-    from curation.rounds.answers.forms import FIELDS
-    from curation.rounds.answers.rows import text_of
-
-    row: dict[str, Any] = {"task_id": answer.task, WHAT: _what(answer, round, texts, asks)}
-    # Consent is given in one column only: this one would be read as consent.
-    row |= {name: v for name, v in data.items() if name not in (*row, "consent_version")}
-    row |= {name: text_of(answer.row, name) for name in FIELDS[round.kind]}
-    if round.kind == "intrasentence" and not row["template"]:
-        row["template"] = text_of(answer.row, "context")
-    row |= {"annotator": id, "consent": agreed}
-    row |= {name: text_of(answer.row, name) for name in KEPT}
-    row |= {name: _time(answer.row, name) or row[name] for name in ("submitted_at", "updated_at")}
-    if not row["submitted_at"] and not row["updated_at"]:
-        # Any time makes it a later version of an answer that has none. This one does not depend on
-        # when the sheet is written.
-        row["updated_at"] = round.opened_at or ""
-    return row | {corrections.AS_SENT: corrections.digest(row, round.kind, round_words(texts))}
-
-
-def _what(answer: "RefusedAnswer", round: Round, texts: Sections, asks: str) -> str:
-    """What to change in an answer, in the language of the round's texts."""
-    columns: dict[str, list[str]] = {}
-    for code, detail in zip(answer.codes, answer.details, strict=True):
-        columns.setdefault(code, []).extend(_columns(answer.row, code, detail, round))
-    if asks:
-        columns["no_consent"] = [f"{texts['heading']['consent']}: {asks}"]
-    parts = []
-    for code, names in columns.items():
-        shown_names = (texts["heading"].get(name, name) for name in dict.fromkeys(names))
-        more = ", ".join(shown_names)
-        parts.append(texts["refused"][code] + (f" ({more})" if more else ""))
-    return " ".join(parts)
-
-
-def _columns(row: Mapping[str, Any], code: str, detail: str, round: Round) -> list[str]:
-    """The columns that a detail of the reason names, or whose cell it quotes."""
-    from curation.rounds.answers.forms import FIELDS
-
-    names = (*FIELDS[round.kind], "seconds", *KEPT)
-    named = [n for n in dict.fromkeys(names) if repr(n) in detail or detail.startswith(f"{n} is ")]
-    if named or code not in ("unknown_label", "bad_value"):
-        return named
-    quoted = detail.casefold()
-    return [
-        name
-        for name in dict.fromkeys(names)
-        if row.get(name) and repr(str(row[name]).strip()).casefold() in quoted
-    ]
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    flat = []
-    for row in rows:
-        plain = dict(row)
-        if "choices" in row:
-            plain["choices"] = " | ".join(f"{c['alias']}: {c['value']}" for c in row["choices"])
-        flat.append(plain)
-    heads = list(flat[0])
-    return csv_text([heads, *([row[head] for head in heads] for row in flat)])
-
-
 def _write(
-    round: str, to: Path, contents: Sequence[str], people: Sequence[str]
+    round: str, to: Path, contents: Sequence[bytes], people: Sequence[str], *, ending: str
 ) -> tuple[list[Path], Path]:
     """Write sheets and the list of who gets which; a file that has another content stays."""
     sweep_beside(to / round)
     for start in count(1):
-        paths = [to / f"{round}-refused-{n:03d}.csv" for n in range(start, start + len(contents))]
+        numbers = range(start, start + len(contents))
+        paths = [to / f"{round}-refused-{n:03d}.{ending}" for n in numbers]
         number = f"-{start:03d}" if start > 1 else ""
         index = to / f"{round}-refused-who-gets-which{number}.csv"
         lines = [[path.name, person] for path, person in zip(paths, people, strict=True)]
         files = dict(zip(paths, contents, strict=True))
-        files[index] = csv_text([["file", "person"], *lines])
-        if all(not p.exists() or read_bytes(p) == text.encode() for p, text in files.items()):
+        files[index] = csv_text([["file", "person"], *lines]).encode()
+        if all(not p.exists() or read_bytes(p) == content for p, content in files.items()):
             break
-    for path, text in files.items():
+    for path, content in files.items():
         with writing(path, private=True) as file:
-            file.write(text.encode())
+            file.write(content)
     return paths, index
