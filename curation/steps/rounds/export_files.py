@@ -74,7 +74,11 @@ def write_files(
     texts, plain = shown.texts(campaign, round), layout.format == "csv"
     consent = round.consent if campaign.settings.rounds.consent else ""
     chosen = columns(round.kind, texts, consent=consent, personal=bool(named), plain=plain)
-    table = partial(_csv_table, bom=layout.bom) if plain else partial(workbooks.round_workbook, round.kind, texts)
+    table = (
+        partial(_csv_table, bom=layout.bom)
+        if plain
+        else partial(workbooks.round_workbook, round.kind, texts)
+    )
     tasks = list({task.id: task for share in shares.values() for task, _ in share}.values())
     data = {row["task_id"]: row for row in shown.task_data(campaign, round, tasks)}
     sweep_beside(to / round.name)
