@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from curation.records import KINDS, Event, Gold
 from curation.rounds.answers.archive import Sent
@@ -106,17 +106,41 @@ def probable(missing: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def understood(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A row's values by column. If two headings mean the same column, the first is used."""
-    return {meaning: payload[name] for meaning, name in _layout(tuple(payload))}
+    """A row's values by column, as ``values`` gives them."""
+    return values(payload, _layout(tuple(payload)))
+
+
+class Headings(NamedTuple):
+    """Pairs of column and heading: the first heading of each column, and all others."""
+
+    first: tuple[tuple[str, str], ...]
+    others: tuple[tuple[str, str], ...]
+
+
+def values(payload: Mapping[str, Any], headings: Headings) -> dict[str, Any]:
+    """A row's values by column.
+
+    If two headings mean the same column, the first value that is not empty is used: a platform may
+    give back the empty column of an exported table, and add one of its own.
+    """
+    row = {meaning: payload[name] for meaning, name in headings.first}
+    for meaning, name in headings.others:
+        if row[meaning] is None or row[meaning] == "":
+            row[meaning] = payload[name]
+    return row
+
+
+def in_order(pairs: Iterable[tuple[str, str]]) -> Headings:
+    """Pairs of column and heading, in the order of the table."""
+    first: dict[str, str] = {}
+    others = [(mean, name) for mean, name in pairs if first.setdefault(mean, name) != name]
+    return Headings(tuple(first.items()), tuple(others))
 
 
 @lru_cache(maxsize=1000)
-def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _layout(names: tuple[str, ...]) -> Headings:
     """The column that each heading means, computed once for all rows of a table."""
-    headings: dict[str, str] = {}
-    for name in names:
-        headings.setdefault(column(name), name)
-    return tuple(headings.items())
+    return in_order((column(name), name) for name in names)
 
 
 def has_label_columns(columns: Mapping[str, Any]) -> bool:
