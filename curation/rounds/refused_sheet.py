@@ -6,6 +6,7 @@ from typing import Any
 from curation.records import Round
 from curation.rounds.answers import corrections
 from curation.rounds.answers.forms import FIELDS, LABELS, file_row, flag_words
+from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import MEANT, text_of
 from curation.rounds.refused import RefusedAnswer
 from curation.rounds.sheet_columns import Column, Row, columns, row
@@ -24,7 +25,6 @@ def refused_sheet(
     round: Round,
     texts: Sections,
     *,
-    id: str,
     agreed: str,
     consent: bool,
     plain: bool,
@@ -36,7 +36,6 @@ def refused_sheet(
         data: by task id, what people may see of the task, as ``pages.task_data`` gives it.
         round: the round.
         texts: the texts of the round, with those of tables.
-        id: the person's id on the platform.
         agreed: the version of the consent text to which the person agreed; empty if to none.
         consent: whether answers need consent.
         plain: canonical names and values instead of words, for a table that programs read.
@@ -58,9 +57,12 @@ def refused_sheet(
     shown.insert(1, Column(WHAT, heading, texts["hint"][WHAT], long=True))
     rows = []
     for each in answers:
+        # As it is in this answer: the same address in other letters would be another person's.
+        id = text_of(each.row, "annotator")
         task = row(data[each.task], needed=0, annotator=id, plain=plain)
         cells = {**task.cells, WHAT: _what(each, round, texts, asks), "consent": agreed}
-        cells |= _answer(each, round, texts, words, plain=plain) | _identity(each, round)
+        own = _answer(each, round, texts, words, plain=plain) | _identity(each, round)
+        cells |= {name: text[:LONGEST_TEXT] for name, text in own.items()}
         if listed := task.lists.get("merge_into"):
             cells["merge_into"] = _choice(cells["merge_into"], data[each.task], listed)
         read = file_row({c.heading: cells.get(c.name, "") for c in shown}, words)

@@ -268,6 +268,32 @@ def test_a_workbook_comes_back_like_a_table(desk: Tray) -> None:
     assert desk.sheets("v") == {}
 
 
+def test_answers_of_any_content_go_back(desk: Tray) -> None:
+    rows = written(desk)
+    rows[0] |= {"template": "x" * 40_000}  # more than a cell can hold
+    rows[1] |= {
+        "template": "The \x07 baker\uffff.\nAnd a potter?",
+        "annotator": "ann@example.invalid",
+    }
+    rows[2] |= {"unrelated": "", "stereotype": "=1+1", "annotator": "ANN@example.invalid"}
+    rows[3:] = []
+    path = desk.out / "any.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert desk.say("rounds", "import", "w", path)["refused"].keys() <= set(REPAIRABLE)
+    said = desk.say("rounds", "refused", "w", "--to", desk.out)
+    assert (said["answers"], len(said["files"])) == (3, 2)
+    back = []
+    for file in said["files"]:
+        heads, *lines = load_workbook(file).worksheets[0].iter_rows(values_only=True)
+        back += [dict(zip(heads, line, strict=True)) for line in lines]
+    path.write_text("".join(json.dumps(row) + "\n" for row in back), "utf-8")
+    assert desk.say("rounds", "import", "w", path)["known"] == 3
+    for row in back:
+        row |= {"Sentence with BLANK": f"The {row['Group']} is BLANK.", "Unrelated": "green"}
+    path.write_text("".join(json.dumps(row) + "\n" for row in back), "utf-8")
+    assert desk.say("rounds", "import", "w", path)["refused"] == {"superseded": 3}
+
+
 def test_a_review_keeps_its_reasons_and_its_choice(desk: Tray) -> None:
     desk.open("review", "r")
     first, second = desk.export("r")

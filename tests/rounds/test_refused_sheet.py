@@ -21,7 +21,7 @@ ANSWER = RefusedAnswer(
     person="p",
     codes=("unknown_label", "missing_field"),
     details=("'foo' is not a label", "no 'label_3'"),
-    row={"label_1": "unrelated", "label_2": "foo", "flags": "objective"},
+    row={"annotator": "Ann", "label_1": "unrelated", "label_2": "foo", "flags": "objective"},
     sent="",
     updated="",
     seconds=None,
@@ -36,7 +36,7 @@ DATA = {"t1": {"task_id": "t1", "target": "baker", "domain": "profession", "cont
 def test_every_language_is_shown_and_read_back(language: str, plain: bool) -> None:
     texts = {**pages.texts("en", Path("none")), **shipped_texts(language)}
     words = round_words(texts)
-    how = {"id": "Ann", "agreed": "", "consent": True, "plain": plain}
+    how = {"agreed": "", "consent": True, "plain": plain}
     columns, (row,) = refused_sheet([ANSWER], DATA, ROUND, texts, **how)  # type: ignore[arg-type]
     what = row.cells["what_to_change"]
     heads = texts["heading"]

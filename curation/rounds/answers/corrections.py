@@ -5,6 +5,7 @@ has this digest corrects nothing, so it is not imported.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from curation.times import read_time
 
 AS_SENT = "as_sent"
 _TIMES = ("submitted_at", "updated_at")
+# What a cell of a workbook cannot hold, and what is written in its place.
+_NO_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffd-\uffff]")
 _OTHERS = ("consent", "seconds", *_TIMES)
 
 
@@ -45,7 +48,7 @@ def is_unchanged(row: Mapping[str, Any], kind: RoundKind, words: Words | None = 
 
 
 def _plain(name: str, value: Any, words: Words) -> str:
-    text = " ".join(str("" if value is None else value).split())
+    text = " ".join(_NO_CELL.sub("", str("" if value is None else value)).split())
     if name in LABELS:
         return read_label(text, words) or text
     if name == "decision":
@@ -56,6 +59,6 @@ def _plain(name: str, value: Any, words: Words) -> str:
         parts = filter(None, map(str.strip, text.split("|")))
         return "|".join(sorted({words.read("reason", part) or part for part in parts}))
     try:
-        return read_time(text) if name in _TIMES and text else f"{float(text):g}"
+        return read_time(text) if name in _TIMES and text else repr(float(text))
     except ValueError:
         return text

@@ -101,7 +101,6 @@ def write_refused(
             data,
             round,
             texts,
-            id=ids[person],
             agreed=consents.get(person, ""),
             consent=settings.consent,
             plain=format == "csv",
