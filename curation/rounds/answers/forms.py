@@ -160,6 +160,16 @@ def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str
     return row
 
 
+def is_untouched(row: Mapping[str, Any], kind: RoundKind) -> bool:
+    """Whether nobody has written anything into a row, given by column.
+
+    >>> is_untouched({"task_id": "t-1", "context": "It rains.", "label_1": ""}, "validation")
+    True
+    """
+    names = ("annotator", "consent", *FIELDS[kind])
+    return not any(text_of(row, name) for name in names)
+
+
 def columns_of(names: Iterable[str], words: Words | None = None) -> set[str]:
     """The columns that the headings of a file mean."""
     layout = _layout(tuple(names), words)
