@@ -135,7 +135,7 @@ def _layout(names: tuple[str, ...], words: Words | None) -> _Layout:
             fields.append((meaning, name))
         elif pair := choice(name, words):
             choices.append((*pair, name))
-    return _Layout(in_order(fields), tuple(choices))
+    return _Layout(in_order(fields, words), tuple(choices))
 
 
 def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str, Any]:
