@@ -135,7 +135,7 @@ def _layout(names: tuple[str, ...], words: Words | None) -> _Layout:
             fields.append((meaning, name))
         elif pair := choice(name, words):
             choices.append((*pair, name))
-    return _Layout(in_order(fields), tuple(choices))
+    return _Layout(in_order(fields, words), tuple(choices))
 
 
 def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str, Any]:
@@ -158,6 +158,16 @@ def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str
         if not row.get(field):
             row[field] = "|".join(named)
     return row
+
+
+def is_untouched(row: Mapping[str, Any], kind: RoundKind) -> bool:
+    """Whether nobody has written anything into a row, given by column.
+
+    >>> is_untouched({"task_id": "t-1", "context": "It rains.", "label_1": ""}, "validation")
+    True
+    """
+    names = ("annotator", "consent", *FIELDS[kind])
+    return not any(text_of(row, name) for name in names)
 
 
 def columns_of(names: Iterable[str], words: Words | None = None) -> set[str]:

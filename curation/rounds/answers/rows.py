@@ -87,10 +87,14 @@ def column(name: str, words: Words | None = None) -> str:
     >>> column("ID Anda"), column("تصنيف النص 1"), column("文法が正しくない？")
     ('annotator', 'label_1', 'flags.ungrammatical')
     """
-    plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
-    known = _JOINED.get(plain.replace("_", "")) or _JOINED.get(key(name))
-    meaning = known or (words or shipped_words()).read("column", name) or plain
+    meaning = _canonical(name) or (words or shipped_words()).read("column", name)
+    meaning = meaning or re.sub(r"[\s\-]+", "_", name.strip().casefold())
     return NAMES.get(meaning, meaning)
+
+
+def _canonical(name: str) -> str | None:
+    """The column that a heading names by its own name or by one of ``NAMES``, or None."""
+    return _JOINED.get(key(name))
 
 
 def probable(missing: Iterable[str], names: Iterable[str]) -> list[str]:
@@ -130,10 +134,19 @@ def values(payload: Mapping[str, Any], headings: Headings) -> dict[str, Any]:
     return row
 
 
-def in_order(pairs: Iterable[tuple[str, str]]) -> Headings:
-    """Pairs of column and heading, in the order of the table."""
+def in_order(pairs: Iterable[tuple[str, str]], words: Words | None = None) -> Headings:
+    """Pairs of column and heading, in the order of the table.
+
+    Canonical headings go before words of a language, which a table may use for something else.
+    """
+    known = words or shipped_words()
+
+    def is_word(pair: tuple[str, str]) -> bool:
+        return _canonical(pair[1]) is None and known.read("column", pair[1]) is not None
+
     first: dict[str, str] = {}
-    others = [(mean, name) for mean, name in pairs if first.setdefault(mean, name) != name]
+    ordered = sorted(pairs, key=is_word)
+    others = [(mean, name) for mean, name in ordered if first.setdefault(mean, name) != name]
     return Headings(tuple(first.items()), tuple(others))
 
 

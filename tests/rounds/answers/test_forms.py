@@ -647,6 +647,9 @@ def test_the_empty_column_of_an_exported_table_does_not_hide_the_platforms_own()
     assert row == {"task_id": "t", "annotator": "p-1"}
     assert file_row({"annotator": "ann", "worker": "w"}) == {"annotator": "ann"}
     assert file_row({"annotator": None, "worker": ""}) == {"annotator": ""}
+    assert file_row({"peserta": "nomor 7", "worker": "w"}) == {"annotator": "w"}
+    turk = {"Task number": "7", "Input.task_id": "t", "Peserta": "7", "WorkerId": "w"}
+    assert file_row(turk) == {"task_id": "t", "annotator": "w"}
 
 
 @pytest.mark.parametrize("cell", ["It states a fact | unknown_target", "Ini fakta، 対象を知らない"])
