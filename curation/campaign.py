@@ -172,8 +172,10 @@ PRIVATE = (
     "2-rounds/*/dealt.jsonl",
     "2-rounds/people.jsonl",
     "2-rounds/standing.jsonl",
+    "2-rounds/pay*.csv",
 )
-"""Files that only their owner may read: what people sent, what writers meant, who is excluded."""
+"""Files that only their owner may read: what people sent, what writers meant, who is excluded, and
+what people have earned."""
 NOTE = "# raw answers, and what writers meant, stay on this machine (docs/campaign.md, Privacy)"
 IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".*.tmp")
 

@@ -154,7 +154,7 @@ def _show(change: Change) -> None:
             "if they exist:"
         )
         console.say("  - the account on the platform, and backups")
-        console.say("  - tables in tasks/, and copies that you sent out")
+        console.say("  - tables in tasks/, pay lists in 2-rounds/, and copies that you sent out")
         console.say("  - the person's words quoted in other people's answers")
         for version in change.theirs:
             here = "" if version in change.deleted else f"7-release/{version}, and "

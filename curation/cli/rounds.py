@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console, people, round_report, serving, sheets
+from curation.cli import console, pay, people, refused, round_report, serving, sheets
 from curation.cli.options import Json, RoundArgument, Where
 from curation.files import CurationError
 from curation.steps.rounds import ledger, round_files, round_status, running
@@ -246,6 +246,8 @@ def close(
 
 app.command("export")(sheets.export)
 app.command("import")(sheets.import_)
+app.command("refused")(refused.refused)
+app.command("pay")(pay.pay)
 app.command("serve")(serving.serve)
 app.command("exclude")(people.exclude)
 app.command("withdraw")(people.withdraw)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from curation.records import Answer, Item, Round, Task
 from curation.rounds.needed import further
+from curation.rounds.pay import NO_PAY, earned
 from curation.rules import Votes, decide
 from curation.times import moment, timestamp
 
@@ -19,8 +20,6 @@ NO_SLOT = ("skipped", "superseded", "deleted")
 """Reason codes of answers that do not count among those that a task was asked for."""
 NOT_SHOWN = (*NO_SLOT, "withdrawn")
 """Reason codes of answers that do not count among those that came in."""
-NO_PAY = ("skipped", "superseded")
-"""Reason codes of answers that nobody is paid for: no work, or paid as another version."""
 
 
 class Progress(NamedTuple):
@@ -242,7 +241,7 @@ def progress(
     undecided = sum(decide(v, needed=needed, of=of).reason == "too_few_labels" for v in three)
     is_validation = round.kind == "validation"
     done = sum(not n for id, n in lack.items() if id not in void)
-    cost = round.pay * sum(a.code not in NO_PAY for a in answers)
+    paid = sum(a.code not in NO_PAY for a in answers)
     return Progress(
         round=round.name,
         kind=round.kind,
@@ -261,8 +260,8 @@ def progress(
         missing=sum(max(n - out.get(id, 0), 0) for id, n in lack.items()),
         per_day=per_day,
         done_at=done_at,
-        cost=cost,
-        cost_in_all=cost + round.pay * remaining,
+        cost=float(earned(round.pay, paid)),
+        cost_in_all=float(earned(round.pay, paid + remaining)),
     )
 
 

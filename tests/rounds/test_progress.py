@@ -90,6 +90,13 @@ def test_figures_of_a_round() -> None:
     assert (p.cost, p.cost_in_all) == (3.0, 5.0)  # 6 × 0.5, and 4 more
 
 
+def test_the_cost_is_exact() -> None:
+    answers = [answer(1, f"p-{k}") for k in range(3)]
+    rules: dict[str, Any] = {"lack": {}, "asked": {}, "votes": {}, "needed": 3, "of": 5}
+    p = progress(round_of(pay=0.1), [task(1)], answers, **rules, now=NOW)
+    assert (p.cost, p.cost_in_all) == (0.3, 0.3)  # and not 0.30000000000000004
+
+
 def test_the_pace_is_that_of_the_last_seven_days() -> None:
     answers = [answer(1, f"p-{d}-{k}", day=d) for d in (1, 9) for k in range(7)]
     p = progress(

@@ -15,9 +15,10 @@ from curation.rounds.tables import read_rows
 from curation.steps.importing import import_answers, import_stereoset
 from curation.steps.read import read_edits, read_items, read_labels
 from curation.steps.rounds.erasure import _without_quotes
+from curation.steps.rounds.exporting import export_round
+from curation.steps.rounds.importing import import_round, read_answers
 from curation.steps.rounds.reviews import _append
 from curation.steps.rounds.running import open_round
-from curation.steps.rounds.sheets import export_round, import_round, read_answers
 
 HEAD = "domain,target,context,stereotype,anti_stereotype,unrelated,annotator,submitted_at\n"
 ITEM = "profession,baker,The baker is BLANK.,early,late,octal,w1,{}\n"
@@ -121,7 +122,7 @@ def test_a_text_that_a_spreadsheet_would_run_is_exported_safe_and_read_back(
     people = tmp_path / "people.txt"
     people.write_text("=v1\n+v2\nv3\nv4\nv5\n", "utf-8")
     with campaign.lock():
-        exported = export_round(campaign, validating, tmp_path / "out", people=people)
+        exported = export_round(campaign, validating, tmp_path / "out", people=people, format="csv")
     cells = [path.read_text("utf-8") for path in (tmp_path / "out").glob("*.csv")]
     assert not any(f",{q}{sign}" in text for text in cells for q in ("", '"') for sign in "=+-@\t")
     ((_, row),) = read_rows(exported.tables[0][0])

@@ -8,8 +8,9 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.rounds.tables import read_rows
 from curation.steps.rounds.exclusion import decide_on_person
+from curation.steps.rounds.exporting import export_round
+from curation.steps.rounds.importing import import_round
 from curation.steps.rounds.running import close_round, open_round, pull_round, top_up_round
-from curation.steps.rounds.sheets import export_round, import_round
 
 STUDY = '[study]\ninstitution = "A"\ncontact = "a@example.invalid"\nethics = "e"\npay = "p"\n'
 WORDS = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "octal"}
@@ -30,7 +31,7 @@ def test_a_round_is_opened_answered_topped_up_and_closed(
         items = campaign.settings.rounds.items
         assert (opened.tasks, opened.answers) == (items, items)
 
-        exported = export_round(campaign, round, tmp_path / "out")
+        exported = export_round(campaign, round, tmp_path / "out", format="csv")
         assert exported.tables == [(tmp_path / "out" / "intrasentence-1.csv", items)]
         tasks = [row for _, row in read_rows(exported.tables[0][0])]
         consent = {"consent": round.consent}

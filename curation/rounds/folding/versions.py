@@ -13,7 +13,9 @@ Refuse = Callable[[str, ParsedAnswer, str, str], None]
 def newest(replies: Iterable[tuple[str, Reply]], refuse: Refuse) -> list[tuple[str, Reply]]:
     """The last version of each answer, in order of submission; earlier versions are superseded.
 
-    The last version keeps the place of the first: it is a correction, not a second answer.
+    The last version keeps the place of the first: it is a correction, not a second answer. If an
+    answer to a task has ``updated_at`` and no ``submitted_at``, it is a later version of the
+    person's answers to that task that have no time.
 
     Args:
         replies: pairs of round and version of an answer.
@@ -21,10 +23,21 @@ def newest(replies: Iterable[tuple[str, Reply]], refuse: Refuse) -> list[tuple[s
     """
     newest_of: dict[tuple[object, ...], tuple[str, Reply]] = {}
     several: dict[tuple[object, ...], list[Reply]] = defaultdict(list)
-    for pair in replies:
+    pairs = list(replies)
+    updated = {
+        (round, answer.id, answer.person)
+        for round, answer in pairs
+        if answer.task is not None and answer.version and not answer.place.submitted_at
+    }
+    for pair in pairs:
         round, answer = pair
         # Without a time, or from somebody else, an answer with the same id is not a new version.
-        whose = answer.person if answer.version and answer.person else answer.place
+        timed = answer.version or (
+            bool(updated)
+            and answer.task is not None
+            and (round, answer.id, answer.person) in updated
+        )
+        whose = answer.person if timed and answer.person else answer.place
         kind = Written if type(answer) is Written else Given
         key: tuple[object, ...] = (round, answer.id, whose, answer.task is None and kind)
         first = newest_of.setdefault(key, pair)

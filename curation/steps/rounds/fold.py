@@ -1,10 +1,10 @@
 """The step ``fold``: items and labels from raw answers."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import count_lines
@@ -14,6 +14,9 @@ from curation.steps import read
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.caps import caps_of
+
+if TYPE_CHECKING:
+    from curation.rounds.folding.fold import Folded
 
 LETTING_IN = {
     *("consent", "write_seconds", "label_seconds", "near"),
@@ -27,46 +30,13 @@ The others plan rounds.
 
 def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
-    from curation.checks import content
-    from curation.rounds import people, standing
-    from curation.rounds.answers import archive
-    from curation.rounds.answers.interpret import interpret
-    from curation.rounds.answers.parsed import Consented, ParsedAnswer
+    from curation.rounds import standing
     from curation.rounds.folding import fold as stage
 
-    rounds, settings = campaign.round_names(), campaign.settings
-    total = sum(count_lines(path) for path in read.raw_files(campaign))
+    rounds = campaign.round_names()
     planned = {r.name: r for r in round_files.map_rounds(campaign)}
-    seen, versions = Counter[str](), round_files.consents(campaign)
-
-    def parsed_answers() -> Iterator[tuple[str, ParsedAnswer]]:
-        for round in rounds:
-            plan = planned.get(round)
-            tasks = {t.id: t for t in round_files.read_tasks(campaign, round)} if plan else {}
-            kind = plan.kind if plan else None
-            for where, event in archive.read(campaign.rounds / round / "raw"):
-                place = f"{round}/raw/{where}"
-                seen[event.source] += 1
-                for answer in interpret(event, round=round, where=place, tasks=tasks, kind=kind):
-                    # «no» in a column of that name is not consent; only a version of ours is.
-                    if not isinstance(answer, Consented) or answer.version in versions:
-                        yield round, answer
-                advance()
-
-    rules = settings.rounds.model_dump(include=LETTING_IN - {"near"})
-    patterns = content.meta_patterns(settings.campaign.language)
-    with reporter.tracked("reading answers", total) as advance:
-        folded = stage.fold(
-            parsed_answers(),
-            domains=tuple(settings.domains),
-            terms=read.term_ids(read.read_terms(campaign).values()),
-            pseudonym=people.pseudonyms(people.read_key(settings.campaign.id)),
-            near=partial(content.near, likeness=settings.rounds.near),
-            meta=partial(content.meta_text, patterns=patterns),
-            standing=standing.out(round_files.read_standing(campaign)),
-            caps=_caps(campaign),
-            **rules,
-        )
+    out = standing.out(round_files.read_standing(campaign))
+    folded, read_answers = folded_answers(campaign, out, reporter)
     for round in rounds:
         items = (item for item in folded.items if item.round == round)
         results.records(f"{round}/items.jsonl", items, private=True)
@@ -84,13 +54,73 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
     raw = read.raw_files(campaign)
     results.json(SEGMENTS, digests({campaign.relative(path): path for path in raw}))
     return {
-        "answers": seen.total(),
+        "answers": read_answers,
         "items": len(folded.items),
         "labels": len(folded.labels),
         "reviews": len(folded.reviews),
         "people": len(folded.people),
         "rejected": sum(map(len, folded.rejections.values())),
     }
+
+
+def folded_answers(
+    campaign: Campaign, out: Mapping[str, tuple[str, str]], reporter: Reporter
+) -> "tuple[Folded, int]":
+    """The raw answers of all rounds, folded; and how many they are. Nothing is written.
+
+    Args:
+        campaign: the campaign.
+        out: by pseudonym of people whose answers do not count, the reason code and the reason.
+        reporter: where progress goes.
+    """
+    from curation.checks import content
+    from curation.rounds import people
+    from curation.rounds.answers import archive
+    from curation.rounds.answers.interpret import interpret
+    from curation.rounds.answers.parsed import Consented, ParsedAnswer
+    from curation.rounds.folding import fold as stage
+
+    rounds, settings = campaign.round_names(), campaign.settings
+    total = sum(count_lines(path) for path in read.raw_files(campaign))
+    planned = {r.name: r for r in round_files.map_rounds(campaign)}
+    seen, versions = Counter[str](), round_files.consents(campaign)
+
+    def parsed_answers() -> Iterator[tuple[str, ParsedAnswer]]:
+        for round in rounds:
+            plan = planned.get(round)
+            tasks = {t.id: t for t in round_files.read_tasks(campaign, round)} if plan else {}
+            kind = plan.kind if plan else None
+            read_answer = partial(
+                interpret,
+                round=round,
+                tasks=tasks,
+                kind=kind,
+                words=round_files.read_words(campaign, round),
+            )
+            for where, event in archive.read(campaign.rounds / round / "raw"):
+                place = f"{round}/raw/{where}"
+                seen[event.source] += 1
+                for answer in read_answer(event, where=place):
+                    # «no» in a column of that name is not consent; only a version of ours is.
+                    if not isinstance(answer, Consented) or answer.version in versions:
+                        yield round, answer
+                advance()
+
+    rules = settings.rounds.model_dump(include=LETTING_IN - {"near"})
+    patterns = content.meta_patterns(settings.campaign.language)
+    with reporter.tracked("reading answers", total) as advance:
+        folded = stage.fold(
+            parsed_answers(),
+            domains=tuple(settings.domains),
+            terms=read.term_ids(read.read_terms(campaign).values()),
+            pseudonym=people.pseudonyms(people.read_key(settings.campaign.id)),
+            near=partial(content.near, likeness=settings.rounds.near),
+            meta=partial(content.meta_text, patterns=patterns),
+            standing=out,
+            caps=_caps(campaign),
+            **rules,
+        )
+    return folded, seen.total()
 
 
 def settings(campaign: Campaign) -> dict[str, Any]:
@@ -113,7 +143,8 @@ def _caps(campaign: Campaign) -> dict[Work, Caps]:
 def inputs(campaign: Campaign) -> list[Path]:
     """What items and labels are made from."""
     terms = campaign.terms / "targets.jsonl"
-    return [terms, *round_files.task_files(campaign), *read.raw_files(campaign)]
+    own = (*round_files.task_files(campaign), *round_files.texts_files(campaign))
+    return [terms, *own, *read.raw_files(campaign)]
 
 
 def _key_fingerprint(campaign: Campaign) -> str:

@@ -1,0 +1,103 @@
+"""``curation rounds pay``: the list of what each person has earned."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from curation.campaign import open_campaign
+from curation.cli import console
+from curation.cli.options import Json, Where
+from curation.rounds.pay import earned, money
+from curation.steps.rounds.pay import JobPay, PayList, write_pay
+from curation.wording import amount
+
+HEADS = ("round", "kind", "pay", "people", "accepted", "amount", "minutes", "refused")
+
+
+def pay(
+    rounds: Annotated[
+        list[str] | None,
+        typer.Argument(help="The rounds; default: all that have answers.", metavar="ROUND"),
+    ] = None,
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """Write a pay list: one row per person, by their id on the platform, with what they earned.
+
+    The amount is the number of accepted answers times the pay of the round. Refused answers are
+    counted beside. People who withdrew or are excluded are marked. Their answers count here as if
+    nobody were out.
+
+    The list is 2-rounds/pay.csv, or pay-ROUND.csv for some rounds. Only your account can read it,
+    .gitignore excludes it, and it needs the campaign's key. Ids of people are in no other output of
+    this command.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        made = write_pay(opened, rounds or (), reporter=console)
+    currency = opened.settings.rounds.currency
+    if as_json:
+        console.say_json(_as_json(made, currency))
+        return
+    rows = [
+        [
+            *(line.job.round, line.job.kind, money(earned(line.pay, 1)), line.people),
+            *(line.tally.accepted, money(earned(line.pay, line.tally.accepted)), _minutes(line)),
+            line.tally.refused,
+        ]
+        for line in made.jobs
+    ]
+    console.table(f"Pay in {currency}", HEADS, rows)
+    console.say(
+        f"{amount(made.people, 'person', 'people')}: {money(made.amount)} {currency} for accepted "
+        f"answers; refused answers would be {money(made.amount_refused)} {currency} more"
+    )
+    for code, (people, sum_) in made.standing.items():
+        console.say(
+            f"  of these, {code}: {amount(people, 'person', 'people')}, {money(sum_)} {currency}; "
+            "decide whether you pay them"
+        )
+    if made.erased:
+        console.warn(
+            f"{amount(made.erased, 'line')} of the archive {'is' if made.erased == 1 else 'are'} "
+            "erased, and with them whose they were: they are not in the list. If you still owe "
+            "these people, use a list from before"
+        )
+    console.say(f"who gets what: {made.file} (private: do not send or publish it)")
+
+
+def _minutes(line: JobPay) -> str:
+    """The time that is known, and for how many answers."""
+    tally = line.tally
+    return f"{tally.seconds / 60:.1f} ({tally.timed} timed)" if tally.timed else "-"
+
+
+def _as_json(made: PayList, currency: str) -> dict[str, object]:
+    return {
+        "file": str(made.file),
+        "currency": currency,
+        "people": made.people,
+        "amount": money(made.amount),
+        "amount_refused": money(made.amount_refused),
+        "rounds": [
+            {
+                "round": line.job.round,
+                "kind": line.job.kind,
+                "pay": money(earned(line.pay, 1)),
+                "people": line.people,
+                "accepted": line.tally.accepted,
+                "amount": money(earned(line.pay, line.tally.accepted)),
+                "minutes": line.tally.seconds / 60 if line.tally.timed else None,
+                "timed": line.tally.timed,
+                "refused": line.tally.refused,
+                "amount_refused": money(earned(line.pay, line.tally.refused)),
+            }
+            for line in made.jobs
+        ],
+        "standing": {
+            code: {"people": people, "amount": money(sum_)}
+            for code, (people, sum_) in made.standing.items()
+        },
+        "erased": made.erased,
+    }

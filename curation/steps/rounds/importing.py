@@ -1,0 +1,109 @@
+"""Answers of rounds on platforms that exchange tables: reads tables, and imports their answers.
+
+Call ``import_round`` only under the campaign's lock.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from curation.campaign import Campaign
+from curation.files import CurationError
+from curation.records import Round
+from curation.steps.alike import warn_of_people
+from curation.steps.pipeline import fold_answers
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds import round_files
+from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
+from curation.times import Order
+
+
+def import_round(
+    campaign: Campaign,
+    round: Round,
+    rows: Sequence[dict[str, Any]],
+    *,
+    consent: str = "",
+    dates: Order | None = None,
+    file: Path | None = None,
+    reporter: Reporter = QUIET,
+) -> NewAnswers:
+    """Add answers to a round's tasks to its archive, and fold them into items and labels.
+
+    A row of a table for anybody in which nobody wrote anything is not an answer, and is left out.
+
+    Args:
+        campaign: the campaign.
+        round: an open round on a platform that exchanges tables.
+        rows: the rows of a table, by column.
+        consent: the version of the consent text to which all people in the table agreed
+            elsewhere; empty if the rows say it, or nobody was asked.
+        dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
+        file: the table's file, for messages.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: the round is not of this kind or is not open, no row has an answer to it, a
+            date could be two days, or no round of the campaign has shown that version of the
+            consent text.
+    """
+    from curation.rounds.answers import archive, corrections, forms
+    from curation.rounds.answers.table_checks import check_answers, settle_dates
+
+    check_takes_tables(campaign, round, "take tables")
+    versions = round_files.consents(campaign)
+    if consent and consent not in versions:
+        raise CurationError(
+            f"no round here has shown a consent text of version {consent!r}",
+            f"versions: {', '.join(sorted(versions))}; the instructions of an export name theirs",
+        )
+    where, words = str(file) if file else "the table", round_files.read_words(campaign, round.name)
+    file_row = partial(forms.file_row, words=words)
+    warning = check_answers(rows, round.kind, where, words)
+    rows = settle_dates(rows, file_row, order=dates, where=where)
+    if warning:
+        reporter.warn(warning)
+    rows = [row for row in rows if not forms.is_untouched(file_row(row), round.kind)]
+    if not rows:
+        raise CurationError(
+            f"{where}: nobody has filled in a row",
+            "fill in annotator and the answer, as the instructions of the export say",
+        )
+    before = round_files.refusals(campaign)
+    raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)
+    ids = (str(file_row(row).get("annotator") or "").strip() for row in rows)
+    warn_of_people(campaign, ids, reporter)
+    if consent:
+        people = dict.fromkeys(str(file_row(row).get("annotator") or "") for row in rows)
+        agreed = [{"annotator": p, "consent": consent} for p in people if p.strip()]
+        archive.deliver(raw, "forms", agreed, gone=gone)
+    # A row of a sheet of refused answers that nobody changed is not another answer.
+    changed = [r for r in rows if not corrections.is_unchanged(file_row(r), round.kind, words)]
+    delivery = archive.deliver(raw, "forms", changed, gone=gone)
+    fold_answers(campaign, reporter=reporter)
+    counts = {"new": delivery.added, "known": delivery.known + len(rows) - len(changed)}
+    return new_answers(campaign, round, counts, before)
+
+
+def read_answers(file: Path) -> list[dict[str, Any]]:
+    """The rows of a table of answers to tasks, by column.
+
+    Raises:
+        CurationError: it cannot be read, or has no column task_id or annotator.
+    """
+    from curation.rounds.answers.forms import columns_of
+    from curation.rounds.answers.rows import probable
+    from curation.rounds.tables import listed, read_rows
+
+    rows = [row for _, row in read_rows(file)]
+    names = list({name: None for row in rows for name in row if name})
+    columns = columns_of(names)
+    missing = [name for name in ("task_id", "annotator") if name not in columns]
+    if missing:
+        near = "".join(f". Probably {pair}" for pair in probable(missing, names))
+        raise CurationError(
+            f"{file}: no column {missing[0]}; it has {listed(names)}{near}",
+            "keep the columns of the exported table; annotator names the person who answered",
+        )
+    return rows

@@ -1,0 +1,227 @@
+"""Sheets of refused answers: each person's own, with what to change in each.
+
+Call ``write_refused`` only under the campaign's lock.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from curation.campaign import Campaign
+from curation.cells import csv_text
+from curation.files import read_bytes, read_records, writing
+from curation.leftovers import sweep_beside
+from curation.records import Label, Person, Rejection, Round
+from curation.rules import WORK
+from curation.steps.pipeline import fold_answers
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds import round_files, round_status, shown
+from curation.steps.rounds.caps import caps_of
+from curation.steps.rounds.export_files import Format
+from curation.steps.rounds.running import check_takes_tables
+
+if TYPE_CHECKING:
+    from curation.rounds.refused import RefusedAnswer
+
+
+class Sheets(NamedTuple):
+    """What went back to people.
+
+    Attributes:
+        tables: each sheet with its number of answers.
+        who_gets_which: the list of who gets which sheet; None if there are no sheets.
+        left: how many refused answers do not go back, by why.
+    """
+
+    tables: list[tuple[Path, int]]
+    who_gets_which: Path | None
+    left: Counter[str]
+
+
+def write_refused(
+    campaign: Campaign,
+    round: Round,
+    to: Path,
+    *,
+    format: Format = "xlsx",
+    reporter: Reporter = QUIET,
+) -> Sheets:
+    """Write a sheet for each person with refused answers that the person can correct.
+
+    A sheet has the person's own answers, and what to change in each. If it comes back, import it
+    like any other table: a corrected row is a later version of the refused answer, and a row that
+    is unchanged is left out. Answers that were accepted meanwhile and tasks that need no more
+    answers are not in it. The same state gives the same sheets, under the same names.
+
+    Args:
+        campaign: the campaign.
+        round: an open round on a platform that exchanges tables.
+        to: the folder to write to.
+        format: workbooks with drop-down lists in the campaign's language, or CSV with canonical
+            names.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: the campaign's key is not on this machine, or the round is not of this kind
+            or not open.
+    """
+    from curation.rounds import people, refused, refused_sheet, standing, workbooks
+
+    key = people.read_key(campaign.settings.campaign.id)  # the sheets have people's ids
+    check_takes_tables(campaign, round, "be exported")
+    fold_answers(campaign, reporter=reporter)
+    status = round_status.read_status(campaign, round)
+    answers, ids = _refused(campaign, round, people.pseudonyms(key))
+    held = status.held or {}
+    settings, work = campaign.settings.rounds, WORK[round.kind]
+    least = {"write": settings.write_seconds, "label": settings.label_seconds}.get(work, 0.0)
+    chosen, left = refused.to_correct(
+        answers,
+        status.tasks,
+        status.answers,
+        complete=_complete(campaign, status),
+        needed={task: n - held.get(task, 0) for task, n in status.lack.items()},
+        caps=caps_of(settings, work),
+        least=least,
+        out=standing.out(round_files.read_standing(campaign)),
+    )
+    if not chosen:
+        return Sheets([], None, left)
+    texts = shown.texts(campaign, round)
+    consents = _consents(campaign)
+    by_id = {task.id: task for task in status.tasks}
+    wanted = [by_id[answer.task] for theirs in chosen.values() for answer in theirs]
+    data = {row["task_id"]: row for row in shown.task_data(campaign, round, wanted)}
+    contents = []
+    for person, theirs in chosen.items():
+        shown_columns, rows = refused_sheet.refused_sheet(
+            theirs,
+            data,
+            round,
+            texts,
+            agreed=consents.get(person, ""),
+            consent=settings.consent,
+            plain=format == "csv",
+        )
+        if format == "csv":
+            heads = [column.heading for column in shown_columns]
+            cells = ([row.cells.get(c.name, "") for c in shown_columns] for row in rows)
+            contents.append(csv_text([heads, *cells]).encode())
+        else:
+            contents.append(workbooks.round_workbook(round.kind, texts, shown_columns, rows))
+    names = [ids[person] for person in chosen]
+    tables, index = _write(round.name, to, contents, names, ending=format)
+    sizes = [len(theirs) for theirs in chosen.values()]
+    return Sheets(list(zip(tables, sizes, strict=True)), index, left)
+
+
+def _refused(
+    campaign: Campaign, round: Round, pseudonym: Callable[[str], str]
+) -> "tuple[list[RefusedAnswer], dict[str, str]]":
+    """The refused answers to a round's tasks, and ids of people by pseudonym."""
+    from curation.rounds.answers import archive
+    from curation.rounds.answers.forms import file_row
+    from curation.rounds.answers.interpret import person_of
+    from curation.rounds.answers.rows import text_of
+    from curation.rounds.refused import RefusedAnswer
+
+    reasons: dict[str, list[Rejection]] = defaultdict(list)
+    folder = campaign.rounds / round.name
+    path = folder / "rejected.jsonl"
+    for rejection in read_records(path, Rejection) if path.exists() else ():
+        reasons[rejection.where].append(rejection)
+    answers, ids = [], dict[str, str]()
+    words = round_files.read_words(campaign, round.name)
+    for where, sent in archive.read(folder / "raw"):
+        mine = reasons.get(f"{round.name}/raw/{where}")
+        person = person_of(sent, words)
+        if not mine or person is None or sent.source != "forms":
+            continue
+        row = file_row(sent.payload, words)
+        who = pseudonym(person)
+        ids[who] = min(ids.get(who, person), person)
+        answers.append(
+            RefusedAnswer(
+                task=text_of(row, "task_id"),
+                person=who,
+                codes=tuple(rejection.code for rejection in mine),
+                details=tuple(rejection.detail for rejection in mine),
+                row=row,
+                sent=_time(row, "submitted_at"),
+                updated=_time(row, "updated_at"),
+                seconds=_seconds(row),
+                position=sent.position,
+            )
+        )
+    return answers, ids
+
+
+def _time(row: Mapping[str, Any], name: str) -> str:
+    from curation.rounds.answers.parsed import UnusableError
+    from curation.rounds.answers.rows import time_of
+
+    try:
+        return time_of(row, name)
+    except UnusableError:
+        return ""
+
+
+def _seconds(row: Mapping[str, Any]) -> float | None:
+    from curation.rounds.answers.parsed import UnusableError
+    from curation.rounds.answers.rows import seconds_of
+
+    try:
+        return seconds_of(row)
+    except UnusableError:
+        return None
+
+
+def _complete(campaign: Campaign, status: round_status.RoundStatus) -> set[tuple[str, str]]:
+    """Pairs of task and pseudonym for which nothing is missing in what was accepted.
+
+    Of an answer of three labels, one alone may be refused.
+    """
+    accepted = {(a.task, a.annotator) for a in status.answers if a.code is None}
+    path = campaign.rounds / status.round.name / "labels.jsonl"
+    if status.round.kind != "validation" or not path.exists():
+        return accepted
+    labelled: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for label in read_records(path, Label):
+        labelled[label.item, label.annotator].add(label.association)
+    shown_in = {task.id: (task.item or "", task.shown) for task in status.tasks}
+    return {
+        (task, person)
+        for task, person in accepted
+        if task in shown_in
+        and {text.association for text in shown_in[task][1]} <= labelled[shown_in[task][0], person]
+    }
+
+
+def _consents(campaign: Campaign) -> dict[str, str]:
+    """The version of the consent text to which each person agreed, by pseudonym."""
+    path = campaign.rounds / "people.jsonl"
+    people = read_records(path, Person) if path.exists() else []
+    return {person.id: person.consent for person in people if person.consent}
+
+
+def _write(
+    round: str, to: Path, contents: Sequence[bytes], people: Sequence[str], *, ending: str
+) -> tuple[list[Path], Path]:
+    """Write sheets and the list of who gets which; a file that has another content stays."""
+    sweep_beside(to / round)
+    for start in count(1):
+        numbers = range(start, start + len(contents))
+        paths = [to / f"{round}-refused-{n:03d}.{ending}" for n in numbers]
+        number = f"-{start:03d}" if start > 1 else ""
+        index = to / f"{round}-refused-who-gets-which{number}.csv"
+        lines = [[path.name, person] for path, person in zip(paths, people, strict=True)]
+        files = dict(zip(paths, contents, strict=True))
+        files[index] = csv_text([["file", "person"], *lines]).encode()
+        if all(not p.exists() or read_bytes(p) == content for p, content in files.items()):
+            break
+    for path, content in files.items():
+        with writing(path, private=True) as file:
+            file.write(content)
+    return paths, index

@@ -1,0 +1,215 @@
+"""The pay list: one row per person by their id on the platform, exact, and private."""
+
+import shutil
+import subprocess
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import open_campaign
+from curation.rounds.answers import archive
+from curation.rounds.people import KEYS, key_path
+from curation.steps.pipeline import STEPS
+from support.desk import Desk, Row, item_row, label_row, read_csv, write_csv
+
+pytestmark = pytest.mark.long
+WRITERS = ["=Ann()", "Ben@example.invalid", "chris"]
+VALIDATORS = [f"val-{n}" for n in range(3)]
+
+
+@pytest.fixture(scope="module")
+def worked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two rounds with refused and skipped answers, and answers that came without tasks."""
+    desk = Desk.make(
+        forked, tmp_path_factory.mktemp("pay") / "c", ["baker", "potter", "tailor"],
+        items=3, consent=False, pay_write=0.1, pay_label=0.333, currency="EUR",
+    )  # fmt: skip
+    desk.open("intrasentence", "w")
+    rows = [item_row(row, WRITERS[n % 3], n) for n, row in enumerate(desk.export("w"))]
+    rows[0]["template"] = "There is no gap here."
+    rows[1] |= {"seconds": "", "annotator": WRITERS[1].lower()}  # the same person
+    rows[2] |= dict.fromkeys(("template", "stereotype", "anti_stereotype", "unrelated"), "")
+    desk.bring("w", rows)
+    desk.open("validation", "v")
+    golds = desk.golds()
+    tasks = desk.export("v")
+    labels = [label_row(row, who, golds, n) for n, row in enumerate(tasks) for who in VALIDATORS]
+    labels[0]["seconds"] = 1
+    desk.bring("v", labels, "v.csv")
+    item = {"domain": "profession", "target": "baker", "context": "The baker is BLANK today."}
+    words = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "blue"}
+    more = [{**item, **words, "writer": "dora", "item_id": "own-1", "seconds": 30}]
+    gapless = {"context": "No gap for a baker.", "kind": "intrasentence"}
+    more += [{**more[0], "item_id": "own-2", **gapless}, {**more[0], **gapless, "writer": " "}]
+    desk.say("import", "answers", write_csv(desk.out / "more.csv", more), "--round", "main")
+    given = [{"item_id": "own-1", "validator": "val-0", "association": word, "label": "unrelated",
+              "seconds": n} for n, word in enumerate(words.values(), 10)]  # fmt: skip
+    desk.say("import", "answers", write_csv(desk.out / "given.csv", given), "--round", "main")
+    return Path(desk.root)
+
+
+@pytest.fixture
+def desk(forked: Any, worked: Path, tmp_path: Path) -> Desk:
+    shutil.copy(worked.parent / "c-out" / "v.csv", tmp_path / "v.csv")
+    return Desk(forked, Path(shutil.copytree(worked, tmp_path / "c")))
+
+
+def paid(desk: Desk, *rounds: str) -> tuple[Any, dict[str, Row]]:
+    said = desk.say("rounds", "pay", *rounds)
+    return said, {row["person"]: row for row in read_csv(Path(said["file"]))}
+
+
+def test_everybody_has_one_row_by_their_id(desk: Desk) -> None:
+    said, people = paid(desk)
+    assert said["file"] == str(desk.rounds / "pay.csv")
+    # A spreadsheet would run the first id; an e-mail address has one spelling.
+    assert list(people) == ["'=Ann()", "Ben@example.invalid", "chris", "dora", *VALIDATORS]
+    ann, ben, chris = list(people.values())[:3]
+    assert ann["accepted in w (intrasentence)"] == "2"
+    assert (ann["accepted"], ann["refused"], ann["amount"]) == ("2", "1", "0.20")
+    assert (ann["minutes"], ann["timed"], ann["amount_refused"]) == ("2.0", "2", "0.10")
+    # 0.1 * 3 is not 0.3 in binary numbers.
+    assert (ben["accepted"], ben["amount"], ben["currency"]) == ("3", "0.30", "EUR")
+    assert (ben["minutes"], ben["timed"]) == ("2.0", "2")
+    assert (chris["accepted"], chris["refused"]) == ("2", "0")  # nobody is paid for skips
+    # Three labels of an item are one answer, in one row or in three.
+    val = people["val-0"]
+    assert (val["accepted in v (validation)"], val["accepted in main (labels)"]) == ("6", "1")
+    assert (val["refused"], val["amount"], val["amount_refused"]) == ("1", "2.331", "0.333")
+    dora = people["dora"]
+    assert (dora["accepted in main (items)"], dora["refused"], dora["amount"]) == ("1", "1", "0.10")
+    assert dora["minutes"] == "0.5"
+
+
+def test_the_amounts_are_those_of_the_rounds_cost(desk: Desk) -> None:
+    settings = desk.root / "campaign.toml"
+    text = settings.read_text("utf-8")
+    settings.write_text(text.replace("pay_write = 0.1\n", "pay_write = 7.0\n"), "utf-8")
+    said, people = paid(desk)
+    lines = {line["round"]: line for line in said["rounds"] if line["round"] != "main"}
+    for name, line in lines.items():
+        both = Decimal(line["amount"]) + Decimal(line["amount_refused"])
+        assert both == Decimal(str(desk.status(name)["cost"])), name
+    # Its own pay holds for a round, the settings for answers without one.
+    assert (lines["w"]["pay"], people["dora"]["amount"]) == ("0.10", "7.00")
+    assert sum(Decimal(row["amount"]) for row in people.values()) == Decimal(said["amount"])
+    refused = sum(Decimal(row["amount_refused"]) for row in people.values())
+    assert refused == Decimal(said["amount_refused"])
+
+
+def test_on_label_studio_people_are_known_by_their_address(desk: Desk) -> None:
+    task = read_csv(desk.root.parent / "v.csv")[0]["task_id"]
+    texts = {"label_1": "stereotype", "label_2": "anti-stereotype", "label_3": "unrelated"}
+    result = [{"from_name": name, "value": {"choices": [text]}} for name, text in texts.items()]
+    whole = {"id": 7, "lead_time": 33.5, "created_at": "2026-05-03T10:00:00Z", "result": result}
+    payload = {"task": task, "person": "p-017@study.invalid", "annotation": whole}
+    archive.deliver(desk.rounds / "v" / "raw", "label_studio", [payload])
+    _, people = paid(desk, "v")
+    row = people["p-017@study.invalid"]
+    assert (row["accepted"], row["minutes"], row["timed"]) == ("1", "0.6", "1")
+
+
+def test_some_rounds_and_unknown_ones(desk: Desk) -> None:
+    said, people = paid(desk, "v", "w")
+    assert said["file"] == str(desk.rounds / "pay-w+v.csv")
+    assert "dora" not in people
+    assert people["val-0"]["accepted"] == "6"
+    assert "'x' has no answers" in desk.refused("rounds", "pay", "w", "x")
+    assert not (desk.rounds / "pay.csv").exists()
+    long = [f"{n}" * 99 for n in "rst"]
+    for name in long:
+        row = {
+            "domain": "profession",
+            "target": name,
+            "context": f"A {name} is BLANK.",
+            "stereotype": "kind",
+            "anti_stereotype": "mean",
+            "unrelated": "flat",
+            "writer": "x",
+        }
+        desk.say("import", "answers", write_csv(desk.out / "x.csv", [row]), "--round", name)
+    said, people = paid(desk, *long)
+    assert Path(said["file"]).name.startswith("pay-3-rounds-")
+    assert people["x"]["accepted"] == "3"
+
+
+def test_those_who_are_out_are_marked_and_worked_all_the_same(desk: Desk) -> None:
+    _, before = paid(desk)
+    desk.say("rounds", "exclude", "chris", "--reason", "copied")
+    desk.say("rounds", "withdraw", "val-1")
+    said, after = paid(desk)
+    for person, code in (("chris", "excluded"), ("val-1", "withdrawn")):
+        assert after[person] == {**before[person], "standing": code}
+    amounts = {code: (n["people"], n["amount"]) for code, n in said["standing"].items()}
+    assert amounts == {
+        "excluded": (1, before["chris"]["amount"]),
+        "withdrawn": (1, before["val-1"]["amount"]),
+    }
+    for line in said["rounds"]:
+        if line["round"] != "main":
+            both = Decimal(line["amount"]) + Decimal(line["amount_refused"])
+            assert both == Decimal(str(desk.status(line["round"])["cost"])), line
+    done = desk.run("rounds", "pay")
+    assert "of these, excluded: 1 person, 0.20 EUR; decide whether you pay them" in done.out
+
+
+def test_erased_answers_cannot_be_paid_by_name(desk: Desk) -> None:
+    desk.say("rounds", "withdraw", "val-1", "--erase")
+    said, people = paid(desk)
+    assert "val-1" not in people
+    assert said["erased"] == 7
+    done = desk.run("rounds", "pay")
+    assert "7 lines of the archive are erased" in done.err
+    assert "use a list from before" in done.err
+
+
+def test_without_the_key_there_is_no_list(desk: Desk, monkeypatch: Any, tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    monkeypatch.setenv(KEYS, str(tmp_path / "keys"))
+    said = desk.refused("rounds", "pay")
+    assert str(key_path(open_campaign(desk.root).settings.campaign.id)) in said
+    assert f"set {KEYS} to its folder" in said
+    assert not list(desk.rounds.glob("pay*"))
+
+
+def test_without_answers_or_without_the_archive_there_is_no_list(desk: Desk, forked: Any) -> None:
+    bare = Desk.make(forked, desk.root.parent / "bare", ["baker"], items=1)
+    bare.open("intrasentence", "w")
+    assert "there are no answers yet" in bare.refused("rounds", "pay")
+    for raw in desk.rounds.glob("*/raw"):
+        shutil.rmtree(raw)
+    assert "the raw answers are not here" in desk.refused("rounds", "pay")
+
+
+def test_nothing_of_the_list_leaves_the_campaign(desk: Desk) -> None:
+    done = desk.run("rounds", "pay")
+    shown = done.out + done.err
+    said, people = paid(desk)
+    assert not [id for id in people if id.removeprefix("'") in shown + str(said)]
+    file = Path(said["file"])
+    assert file.stat().st_mode & 0o777 == 0o600
+    first = file.read_bytes()
+    file.chmod(0o644)
+    paid(desk, "w")
+    assert file.stat().st_mode & 0o777 == 0o600  # repaired by every command that writes
+    paid(desk)
+    assert file.read_bytes() == first
+    git = ["git", "-C", str(desk.root)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    listed = subprocess.run([*git, "ls-files"], check=True, capture_output=True, text=True).stdout
+    assert "2-rounds/manifest.json" in listed
+    assert "pay" not in listed
+    # The archive has the ids, too; no file that is shared has any.
+    for name in listed.splitlines():
+        text = (desk.root / name).read_text("utf-8")
+        assert not [id for id in people if id.removeprefix("'") in text], name
+
+
+def test_no_step_reads_it(desk: Desk) -> None:
+    said, _ = paid(desk)
+    campaign = open_campaign(desk.root)
+    for step in STEPS:
+        assert Path(said["file"]) not in step.inputs(campaign), step.name

@@ -1,0 +1,376 @@
+"""Refused answers go back as a sheet per person, and corrected ones are accepted."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openpyxl import load_workbook
+
+from curation.records import Answer, Event, Flag, Item, Label, Rejection, Review
+from curation.rounds.people import KEYS
+from curation.rounds.refused import REPAIRABLE
+from curation.table_words import languages, shipped_texts
+from support.desk import MEANT, Desk, Row, item_row, label_row, read_csv
+
+pytestmark = pytest.mark.long
+PEOPLE = ["Ann", "ben@example.invalid", "chris"]
+
+
+class Tray(Desk):
+    """A desk from which refused answers go back."""
+
+    def sheets(self, name: str, *more: Any) -> dict[str, list[Row]]:
+        """The sheet of each person with refused answers."""
+        self.told = self.say("rounds", "refused", name, "--format", "csv", "--to", self.out, *more)
+        if not self.told["files"]:
+            return {}
+        index = read_csv(Path(self.told["who_gets_which"]))
+        return {row["person"]: read_csv(self.out / row["file"]) for row in index}
+
+    def rejected(self, name: str) -> dict[str, int]:
+        """The counts of the reason codes of a round."""
+        codes = [rejection.code for rejection in self.records(f"{name}/rejected.jsonl", Rejection)]
+        return {code: codes.count(code) for code in sorted(set(codes))}
+
+    def archived(self, name: str) -> int:
+        return sum(
+            len(self.records(f"{name}/raw/{path.name}", Event))
+            for path in (self.rounds / name / "raw").glob("*.jsonl")
+        )
+
+
+@pytest.fixture(scope="module")
+def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A round of writing, opened."""
+    desk = Tray.make(forked, tmp_path_factory.mktemp("back") / "c", ["baker", "potter"], items=3)
+    desk.open("intrasentence", "w")
+    return Path(desk.root)
+
+
+@pytest.fixture
+def desk(forked: Any, opened: Path, tmp_path: Path) -> Tray:
+    return Tray(forked, Path(shutil.copytree(opened, tmp_path / "c")))
+
+
+def written(desk: Desk, **changes: Any) -> list[Row]:
+    """Rows of writers, three people in turn; ``changes`` hold for all of them."""
+    rows = desk.export("w")
+    return [{**item_row(row, PEOPLE[n % 3], n), **changes} for n, row in enumerate(rows)]
+
+
+BAD = {
+    "blank_missing": {"template": "There is no gap for a baker or a potter."},
+    "blank_twice": {"template": "BLANK and BLANK are a baker and a potter."},
+    "blank_glued": {"template": "The baker and the potter are unBLANK."},
+    "target_missing": {"template": "They are BLANK today."},
+    "same_text_twice": {"unrelated": "same", "stereotype": "same"},
+    "missing_field": {"unrelated": None},
+    "empty_text": {"unrelated": "  "},
+    "meta_text": {"unrelated": "asdf"},
+}
+TIMES = [{}, {"submitted_at": ""}, {"answer_id": "7"}, {"answer_id": "7", "submitted_at": ""}]
+
+
+@pytest.mark.parametrize("identity", TIMES, ids=["time", "no-time", "id", "id-no-time"])
+def test_a_corrected_answer_is_accepted_whatever_names_it(desk: Tray, identity: Row) -> None:
+    rows = written(desk, **identity)
+    right = [dict(row) for row in rows]
+    flaws = list(BAD.items())
+    for row, (_, change) in zip(rows, flaws, strict=False):
+        row |= change
+    desk.bring("w", rows)
+    assert desk.status("w")["refused"] == 6
+    sheets = desk.sheets("w")
+    assert list(sheets) == sorted(PEOPLE, key=list(sheets).index)
+    assert desk.told["answers"] == 6
+    said = desk.bring("w", [row for sheet in sheets.values() for row in sheet], "same.csv")
+    assert (said["new"], said["known"], said["refused"]) == (0, 6, {})
+    back = []
+    by_task = {row["task_id"]: row for row in right}
+    for sheet in sheets.values():
+        for row in sheet:
+            assert row["what_to_change"]
+            back.append(
+                row | {name: by_task[row["task_id"]][name] for name in ("template", *MEANT)}
+            )
+    said = desk.bring("w", back, "back.csv")
+    assert (said["new"], said["refused"]) == (6, {"superseded": 6})
+    status = desk.status("w")
+    assert (status["answers"], status["refused"], status["remaining"]) == (6, 0, 0)
+    items = desk.records("w/items.jsonl", Item)
+    assert {item.context for item in items} == {row["template"] for row in right}
+    assert desk.sheets("w") == {}
+    archived = desk.archived("w")
+    assert desk.bring("w", back, "again.csv")["new"] == 0
+    assert desk.archived("w") == archived
+
+
+def test_a_wrong_correction_goes_back_again(desk: Tray) -> None:
+    rows = written(desk, submitted_at="")
+    rows[0]["template"] = "No gap for the baker."
+    desk.bring("w", rows)
+    for n in range(2):
+        ((person, (row,)),) = desk.sheets("w").items()
+        assert person == "Ann"
+        desk.bring("w", [{**row, "template": f"BLANK, no, BLANK: the baker, {n}."}], f"{n}.csv")
+    ((_, (row,)),) = desk.sheets("w").items()
+    assert row["what_to_change"] == "Write BLANK only once."
+    desk.bring("w", [{**row, "template": "At last the baker is BLANK."}], "last.csv")
+    assert desk.rejected("w") == {"superseded": 3}
+    assert desk.status("w")["refused"] == 0
+
+
+def test_the_same_state_gives_the_same_sheets_and_others_stay(desk: Tray) -> None:
+    rows = written(desk)
+    rows[0]["template"], rows[1]["template"] = "A baker.", "A potter."
+    desk.bring("w", rows)
+    first = desk.sheets("w")
+    told = desk.told
+    names = [Path(path).name for path in told["files"]]
+    assert names == ["w-refused-001.csv", "w-refused-002.csv"]
+    files = [*map(Path, told["files"]), Path(told["who_gets_which"])]
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    before = [path.read_bytes() for path in files]
+    assert (desk.sheets("w"), desk.told) == (first, told)
+    person, (row,) = next(iter(first.items()))
+    desk.bring("w", [{**row, "template": "The baker is BLANK, and a potter."}], "one.csv")
+    assert person not in desk.sheets("w")
+    assert [Path(path).name for path in desk.told["files"]] == ["w-refused-002.csv"]
+    assert Path(desk.told["who_gets_which"]).name == "w-refused-who-gets-which-002.csv"
+    assert [path.read_bytes() for path in files] == before
+    shown = desk.run("rounds", "refused", "w")
+    assert not [id for id in PEOPLE if id in shown.out + shown.err + json.dumps(told)]
+    assert (desk.root / "tasks" / "w-refused-001.xlsx").exists()  # git leaves tasks/ out
+    assert "tasks/" in (desk.root / ".gitignore").read_text("utf-8").splitlines()
+
+
+def test_people_are_asked_for_consent_where_it_is_missing(desk: Tray) -> None:
+    rows = written(desk, submitted_at="")
+    version = rows[0]["consent"]
+    for row in rows:
+        if row["annotator"] == "Ann":
+            row["consent"] = ""
+    desk.bring("w", rows)
+    ((person, sheet),) = desk.sheets("w").items()
+    assert (person, len(sheet), {row["consent"] for row in sheet}) == ("Ann", 2, {""})
+    assert sheet[0]["what_to_change"].endswith(f"(Consent: {version})")
+    sheet[1]["consent"] = version  # one row is enough
+    said = desk.bring("w", sheet, "agreed.csv")
+    assert (said["new"], said["known"]) == (1, 1)
+    assert (desk.status("w")["refused"], desk.status("w")["remaining"]) == (0, 0)
+
+
+def test_the_sheet_names_the_cells(desk: Tray) -> None:
+    rows = written(desk)
+    rows[0] |= {"stereotype": "", "unrelated": " "}
+    rows[1]["seconds"] = "soon"
+    rows[2] |= {"submitted_at": "9999-12-31T23:59:59Z", "updated_at": "then"}
+    desk.bring("w", rows)
+    what = {person: row["what_to_change"] for person, (row,) in desk.sheets("w").items()}
+    assert what["Ann"] == "A text is empty. Write it. (Stereotype)"
+    assert "(seconds)" in what["ben@example.invalid"]
+    assert "(updated_at)" in what["chris"]
+    rows = [row for sheet in desk.sheets("w").values() for row in sheet]
+    changes = ({"stereotype": "a", "unrelated": "b"}, {"seconds": "60"}, {"updated_at": ""})
+    back = dict(zip(PEOPLE, changes, strict=True))
+    said = desk.bring("w", [row | back[row["annotator"]] for row in rows], "back.csv")
+    assert (said["new"], desk.status("w")["remaining"]) == (3, 0)
+
+
+def test_one_label_of_three_can_be_corrected(desk: Tray) -> None:
+    desk.bring("w", written(desk))
+    desk.open("validation", "v")
+    golds = desk.golds()
+    for identity in ({}, {"submitted_at": ""}):
+        copy = Tray(
+            desk.forked, Path(shutil.copytree(desk.root, desk.root.parent / str(len(identity))))
+        )
+        tasks = copy.export("v")
+        rows = [{**label_row(row, "val", golds, n), **identity} for n, row in enumerate(tasks)]
+        rows[0]["label_2"] = "foo"
+        rows[1] |= {"label_3": "", "label_1": "?"}
+        rows[2]["flags"] = "odd"
+        copy.bring("v", rows)
+        assert copy.status("v")["refused"] == 0  # the other labels count
+        ((_, sheet),) = copy.sheets("v").items()
+        assert [row["what_to_change"] for row in sheet] == [
+            "Choose one of the allowed labels. (Label 2)",
+            "Choose one of the allowed labels. (Label 1) Fill in the empty cell. (Label 3)",
+        ]
+        assert (sheet[0]["label_2"], sheet[0]["text_1"]) == ("foo", tasks[0]["text_1"])
+        for row in sheet:
+            row |= {f"label_{n}": golds[row[f"text_{n}"]] for n in (1, 2, 3)}
+        copy.bring("v", sheet, "back.csv")
+        assert len(copy.records("v/labels.jsonl", Label)) == 3 * len(tasks)
+        codes = [answer.code for answer in copy.records("v/answers.jsonl", Answer)]
+        assert codes == [None] * len(tasks)
+        assert copy.rejected("v") == {"bad_value": 1, "superseded": 2}
+        assert copy.sheets("v") == {}
+
+
+def test_reviews_and_pairs_of_sentences_go_back_too(desk: Tray) -> None:
+    desk.open("review", "r")
+    task, *_ = desk.export("r")
+    row = {"task_id": task["task_id"], "annotator": "eve", "consent": task["consent"]}
+    desk.bring("r", [{**row, "decision": "perhaps"}])
+    ((_, (back,)),) = desk.sheets("r").items()
+    assert "(Decision)" in back["what_to_change"]
+    assert desk.bring("r", [back], "same.csv")["new"] == 0
+    desk.bring("r", [{**back, "decision": "merge"}], "no-into.csv")
+    ((_, (back,)),) = desk.sheets("r").items()
+    assert "(Merge into)" in back["what_to_change"]
+    assert desk.bring("r", [{**back, "decision": "keep"}], "back.csv")["refused"] == {
+        "superseded": 1
+    }
+    desk.open("intersentence", "s")
+    task, *_ = desk.export("s")
+    row |= {"task_id": task["task_id"], "context": "They are there.", "submitted_at": "2026-05-01"}
+    row |= {"stereotype": "Fine.", "anti_stereotype": "Good.", "unrelated": "Blue."}
+    desk.bring("s", [row])
+    ((_, (back,)),) = desk.sheets("s").items()
+    assert (back["what_to_change"], back["context"]) == (
+        "Name the group in the sentence.",
+        row["context"],
+    )
+    back["context"] = f"The {task['target']} is there."
+    assert desk.bring("s", [back], "back.csv")["refused"] == {"superseded": 1}
+    assert desk.sheets("s") == {}
+
+
+def test_a_workbook_comes_back_like_a_table(desk: Tray) -> None:
+    desk.bring("w", written(desk))
+    desk.open("validation", "v")
+    golds = desk.golds()
+    rows = [label_row(row, "val", golds, n) for n, row in enumerate(desk.export("v"))]
+    rows[0] |= {"label_1": "", "label_2": "Anti_Stereotype", "flags": "objective|ungrammatical"}
+    desk.bring("v", rows)
+    for _ in range(2):  # the same bytes
+        said = desk.say("rounds", "refused", "v", "--to", desk.out)
+        assert [Path(path).name for path in said["files"]] == ["v-refused-001.xlsx"]
+    path = Path(said["files"][0])
+    assert path.stat().st_mode & 0o777 == 0o600
+    sheet = load_workbook(path).worksheets[0]
+    heads, cells = sheet.iter_rows()
+    (columns, row) = [[cell.value for cell in line] for line in (heads, cells)]
+    back = dict(zip(columns, row, strict=True))
+    free = {head for head, cell in zip(columns, cells, strict=True) if not cell.protection.locked}
+    assert free == {"Label 1", "Label 2", "Label 3", "States a fact?", "Bad grammar?",
+                    "Group unknown to you?", "Consent"}  # fmt: skip
+    assert (back["What to change"], back["Label 1"]) == ("Fill in the empty cell. (Label 1)", None)
+    assert (back["Label 2"], back["Bad grammar?"]) == ("Anti-stereotype", "yes")
+    assert desk.bring("v", [back], "same.csv")["new"] == 0
+    desk.bring("v", [back | {"Label 1": "meaningless"}], "back.csv")
+    assert len(desk.records("v/labels.jsonl", Label)) == 3 * len(rows)
+    assert len(desk.records("v/flags.jsonl", Flag)) == 2
+    assert desk.sheets("v") == {}
+
+
+def test_answers_of_any_content_go_back(desk: Tray) -> None:
+    rows = written(desk)
+    rows[0] |= {"template": "x" * 40_000}  # more than a cell can hold
+    rows[1] |= {
+        "template": "The \x07 baker\uffff.\nAnd a potter?",
+        "annotator": "ann@example.invalid",
+    }
+    rows[2] |= {"unrelated": "", "stereotype": "=1+1", "annotator": "ANN@example.invalid"}
+    rows[3:] = []
+    path = desk.out / "any.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert desk.say("rounds", "import", "w", path)["refused"].keys() <= set(REPAIRABLE)
+    said = desk.say("rounds", "refused", "w", "--to", desk.out)
+    assert (said["answers"], len(said["files"])) == (3, 2)
+    back = []
+    for file in said["files"]:
+        heads, *lines = load_workbook(file).worksheets[0].iter_rows(values_only=True)
+        back += [dict(zip(heads, line, strict=True)) for line in lines]
+    path.write_text("".join(json.dumps(row) + "\n" for row in back), "utf-8")
+    assert desk.say("rounds", "import", "w", path)["known"] == 3
+    for row in back:
+        row |= {"Sentence with BLANK": f"The {row['Group']} is BLANK.", "Unrelated": "green"}
+    path.write_text("".join(json.dumps(row) + "\n" for row in back), "utf-8")
+    assert desk.say("rounds", "import", "w", path)["refused"] == {"superseded": 3}
+
+
+def test_a_review_keeps_its_reasons_and_its_choice(desk: Tray) -> None:
+    desk.open("review", "r")
+    first, second = desk.export("r")
+    row = {"annotator": "eve", "consent": first["consent"], "decision": "perhaps"}
+    into = second["merge_choices"].split(" | ")[0].split(": ")
+    desk.bring("r", [
+        {**row, "task_id": first["task_id"], "reasons": "insult|because I say so"},
+        {**row, "task_id": second["task_id"], "reasons": "insult", "merge_into": into[0]},
+    ])  # fmt: skip
+    ((_, (plain, _)),) = desk.sheets("r").items()
+    assert plain["reasons"] == "insult|because I say so"
+    assert "reasons.insult" not in plain
+    assert desk.bring("r", [plain], "same.csv")["new"] == 0
+    desk.bring("r", [{**plain, "decision": "drop"}], "back.csv")
+    (review,) = desk.records("r/reviews.jsonl", Review)
+    assert review.note == "insult, because I say so"
+    said = desk.say("rounds", "refused", "r", "--to", desk.out)
+    sheet = load_workbook(said["files"][0]).worksheets[0]
+    columns, values = [[cell.value for cell in line] for line in sheet.iter_rows()]
+    back = dict(zip(columns, values, strict=True))
+    assert (back["Merge into"], back["Dropped: an insult?"]) == (into[1], "yes")
+    assert desk.bring("r", [back], "same2.csv")["new"] == 0
+    desk.bring("r", [{**back, "Decision": "Merge it"}], "back2.csv")
+    assert desk.records("r/reviews.jsonl", Review)[1].into == into[0]
+
+
+def test_a_task_that_somebody_else_has_answered_or_holds_does_not_go_back(desk: Tray) -> None:
+    rows = written(desk)
+    rows[0]["template"], rows[1]["template"] = "A baker.", "A potter."
+    desk.bring("w", rows)
+    desk.say("rounds", "top-up", "w")
+    (desk.out / "people.txt").write_text("dora\n", "utf-8")
+    more = desk.export("w", "--people", desk.out / "people.txt")
+    assert len(more) == 2
+    assert desk.sheets("w") == {}  # dora holds them
+    assert desk.told["left"] == {"no_longer_needed": 2}
+    desk.bring("w", [item_row(more[0], "dora", 50)], "dora.csv")
+    desk.say("rounds", "export", "w", "--recall", "dora", "--to", desk.out)
+    assert (
+        "not in a sheet: 2 refused answers (2 no longer needed)"
+        in desk.run("rounds", "refused", "w").out
+    )
+
+
+def test_rounds_that_cannot_take_sheets(desk: Tray, monkeypatch: Any, tmp_path: Path) -> None:
+    assert desk.sheets("w") == {}
+    assert "no refused answer can go back" in desk.run("rounds", "refused", "w").out
+    path = desk.rounds / "w" / "round.json"
+    kept = path.read_text("utf-8")
+    path.write_text(kept.replace('"files"', '"label_studio"'), "utf-8")
+    assert "only an open round of platform files" in desk.refused("rounds", "refused", "w")
+    path.write_text(kept, "utf-8")
+    (tmp_path / "keys").mkdir()
+    monkeypatch.setenv(KEYS, str(tmp_path / "keys"))
+    assert "the campaign's key is not here" in desk.refused("rounds", "refused", "w")
+
+
+def test_the_guide_says_of_every_code_whether_it_goes_back() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    guide = (docs / "rounds.md").read_text("utf-8").split("### Refused answers go back")[1]
+    back, stay = guide.split("| goes back |")[1].split("\n### ")[0].split("| does not go back |")
+    codes = [
+        re.findall(
+            r"`(\w+)`",
+            " ".join(line.split("|")[1] for line in part.split("\n") if line.startswith("| `")),
+        )
+        for part in (back, stay)
+    ]
+    assert set(codes[0]) == set(REPAIRABLE)
+    reasons = (docs / "reasons.md").read_text("utf-8").split("\n## ")
+    ours = next(part for part in reasons if part.startswith("Answers that do not become an item"))
+    assert sorted(codes[0] + codes[1]) == sorted(re.findall(r"^\| `(\w+)`", ours, re.MULTILINE))
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_language_has_a_sentence_for_every_code(language: str) -> None:
+    sentences = shipped_texts(language)["refused"]
+    assert tuple(sentences) == REPAIRABLE
+    assert all(text.strip() and text[-1] in ".。" for text in sentences.values())
+    assert len(set(sentences.values())) == len(sentences)

@@ -1,0 +1,126 @@
+"""Which refused answers go back to people."""
+
+from typing import Any
+
+import pytest
+
+from curation.reasons import REASONS
+from curation.records import Answer, Shown, Task
+from curation.rounds.answers.corrections import AS_SENT, digest, is_unchanged
+from curation.rounds.refused import (
+    ACCEPTED,
+    OTHER,
+    REPAIRABLE,
+    UNNEEDED,
+    RefusedAnswer,
+    to_correct,
+)
+from curation.rules import Caps
+
+TASKS = [
+    Task(id=id, term=term, domain="d", target="t", wanted=1)
+    for id, term in (("t1", "a"), ("t2", "a"), ("t3", "b"))
+]
+
+
+def refused(task: str, person: str, *codes: str, at: int = 0, **more: Any) -> RefusedAnswer:
+    codes = codes or ("blank_missing",)
+    whole = {"row": {}, "sent": "", "updated": "", "seconds": None, "position": at, **more}
+    return RefusedAnswer(task, person, codes, codes, **whole)
+
+
+def chosen(*answers: RefusedAnswer, **how: Any) -> tuple[dict[str, list[str]], dict[str, int]]:
+    rules: dict[str, Any] = {
+        "tasks": TASKS,
+        "answers": [],
+        "complete": set(),
+        "needed": dict.fromkeys(("t1", "t2", "t3"), 1),
+        "caps": Caps(),
+        "least": 0.0,
+        "out": {},
+    }
+    theirs, left = to_correct(answers, **(rules | how))
+    return {who: [each.task for each in mine] for who, mine in theirs.items()}, dict(left)
+
+
+def accepted(*pairs: tuple[str, str]) -> dict[str, Any]:
+    return {"answers": [Answer(task=t, annotator=p) for t, p in pairs], "complete": set(pairs)}
+
+
+def test_every_correctable_code_is_a_code() -> None:
+    assert set(REPAIRABLE) <= REASONS.keys()
+
+
+@pytest.mark.parametrize("code", REASONS)
+def test_only_what_a_person_can_change_goes_back(code: str) -> None:
+    theirs, left = chosen(refused("t1", "p", code))
+    assert (theirs, left) == (({"p": ["t1"]}, {}) if code in REPAIRABLE else ({}, {OTHER: 1}))
+
+
+def test_one_code_that_cannot_be_corrected_is_enough() -> None:
+    assert chosen(refused("t1", "p", "unknown_label", "text_changed")) == ({}, {OTHER: 1})
+
+
+def test_people_get_their_tasks_in_order_and_each_once() -> None:
+    answers = [refused("t3", "p", at=1), refused("t1", "p", at=2), refused("t1", "p", at=3)]
+    theirs, left = to_correct(
+        answers, TASKS, [], complete=set(), needed={"t1": 1, "t3": 2}, caps=Caps(), least=0, out={}
+    )
+    assert [(each.task, each.position) for each in theirs["p"]] == [("t1", 3), ("t3", 1)]
+    assert not left
+
+
+def test_what_was_accepted_since_and_unknown_tasks_do_not_go_back() -> None:
+    answers = [refused("t1", "p"), refused("t1", "q"), refused("x", "q")]
+    theirs, left = chosen(*answers, **accepted(("t1", "p")))
+    assert (theirs, left) == ({"q": ["t1"]}, {ACCEPTED: 1, OTHER: 1})
+
+
+def test_no_more_people_are_asked_than_a_task_needs() -> None:
+    late = refused("t1", "a", at=9, sent="2026-05-02T00:00:00.000Z")
+    soon = refused("t1", "b", at=10, sent="2026-05-01T00:00:00.000Z")
+    assert chosen(late, soon) == ({"b": ["t1"]}, {UNNEEDED: 1})
+    assert chosen(late, needed={"t1": 0}) == ({}, {UNNEEDED: 1})
+
+
+def test_nobody_corrects_in_vain() -> None:
+    fast = refused("t1", "p", seconds=2.0)
+    assert chosen(fast, least=3.0) == ({}, {OTHER: 1})
+    assert chosen(fast, least=2.0)[0] == {"p": ["t1"]}
+    assert chosen(refused("t1", "p"), out={"p": ("excluded", "why")}) == ({}, {OTHER: 1})
+    own = [TASKS[0].model_copy(update={"barred": "p"}), *TASKS[1:]]
+    assert chosen(refused("t1", "p"), tasks=own) == ({}, {OTHER: 1})
+    three = [refused("t1", "p"), refused("t2", "p"), refused("t3", "p")]
+    assert chosen(*three, caps=Caps(person=2))[0] == {"p": ["t1", "t2"]}
+    assert chosen(*three, caps=Caps(term=1))[0] == {"p": ["t1", "t3"]}
+    full = accepted(("t1", "p"))
+    assert chosen(*three[1:], caps=Caps(person=2), **full)[0] == {"p": ["t2"]}
+    assert chosen(*three[1:], caps=Caps(term=1), **full)[0] == {"p": ["t3"]}
+
+
+def test_a_part_of_an_answer_goes_back_as_that_answer() -> None:
+    shown = tuple(Shown(id=f"s{n}", text="x", association=f"a{n}") for n in range(3))
+    task = TASKS[0].model_copy(update={"item": "i", "shown": shown})
+    part, whole = refused("t1", "p", "unknown_label", at=1), refused("t1", "p", *["bad_value"] * 3)
+    answers = [Answer(task="t1", annotator="p")]
+    theirs, _ = chosen(part, whole, tasks=[task], answers=answers, caps=Caps(person=1))
+    assert theirs == {"p": ["t1"]}
+    complete = {("t1", "p")}
+    assert chosen(part, tasks=[task], answers=answers, complete=complete) == ({}, {ACCEPTED: 1})
+
+
+def test_a_row_is_unchanged_however_a_program_writes_it() -> None:
+    row: dict[str, Any] = {
+        "label_1": "related",
+        "flags": "objective|ungrammatical",
+        "seconds": "31",
+    }
+    row |= {"submitted_at": "2026-05-01T00:01:00.000Z", "consent": "1-abc"}
+    sent = {**row, AS_SENT: digest(row, "validation")}
+    same = {"flags": "Ungrammatical, objective", "seconds": 31.0, "label_1": "related ",
+            "submitted_at": "2026-05-01 00:01", "note": "x"}  # fmt: skip
+    assert is_unchanged({**sent, **same}, "validation")
+    other = {"label_1": "unrelated", "label_2": "related", "consent": "", "flags": ""}
+    for name, value in {**other, "seconds": "32", "submitted_at": "2026-05-02"}.items():
+        assert not is_unchanged({**sent, name: value}, "validation"), name
+    assert not is_unchanged(row, "validation")

@@ -1,0 +1,53 @@
+"""A sheet of refused answers is in the words of its round, and is read back as it was."""
+
+from pathlib import Path
+
+import pytest
+
+from curation.records import Round
+from curation.rounds import pages
+from curation.rounds.answers.corrections import is_unchanged
+from curation.rounds.answers.forms import file_row
+from curation.rounds.refused import RefusedAnswer
+from curation.rounds.refused_sheet import refused_sheet
+from curation.table_words import languages, round_words, shipped_texts
+
+ROUND = Round(
+    name="v", kind="validation", platform="files", state="open", seed=1, labels="all", answers=5,
+    consent="1-abc", pay=0.0, opened_at="2026-05-01T00:00:00.000Z",
+)  # fmt: skip
+ANSWER = RefusedAnswer(
+    task="t1",
+    person="p",
+    codes=("unknown_label", "missing_field"),
+    details=("'foo' is not a label", "no 'label_3'"),
+    row={"annotator": "Ann", "label_1": "unrelated", "label_2": "foo", "flags": "objective"},
+    sent="",
+    updated="",
+    seconds=None,
+    position=0,
+)
+DATA = {"t1": {"task_id": "t1", "target": "baker", "domain": "profession", "context": "c",
+               "text_1": "a", "text_2": "b", "text_3": "c"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("language", languages())
+def test_every_language_is_shown_and_read_back(language: str, plain: bool) -> None:
+    texts = {**pages.texts("en", Path("none")), **shipped_texts(language)}
+    words = round_words(texts)
+    how = {"agreed": "", "consent": True, "plain": plain}
+    columns, (row,) = refused_sheet([ANSWER], DATA, ROUND, texts, **how)  # type: ignore[arg-type]
+    what = row.cells["what_to_change"]
+    heads = texts["heading"]
+    for code, names in (("unknown_label", heads["label_2"]), ("missing_field", heads["label_3"]),
+                        ("no_consent", f"{heads['consent']}: 1-abc")):  # fmt: skip
+        assert f"{texts['refused'][code]} ({names})" in what
+    back = {column.heading: row.cells.get(column.name, "") for column in columns}
+    assert len(back) == len(columns)
+    read = file_row(back, words)
+    assert is_unchanged(read, "validation", words)
+    assert (read["annotator"], read["flags"], read["label_2"]) == ("Ann", "objective", "foo")
+    assert read["updated_at"] == ROUND.opened_at
+    changed = {next(c.heading for c in columns if c.name == "label_3"): "related"}
+    assert not is_unchanged(file_row({**back, **changed}, words), "validation", words)
