@@ -20,9 +20,8 @@ from curation.rounds.answers.parsed import (
     need_id,
     need_label,
     need_target,
-    read_value,
 )
-from curation.rules import stable_id
+from curation.rules import read_label, stable_id
 
 
 def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswer]:
@@ -122,7 +121,7 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
 
 
 def _gold(value: Any) -> Value | None:
-    return read_value(value) if isinstance(value, str) else None
+    return read_label(value) if isinstance(value, str) else None
 
 
 def _need_value(label: Mapping[str, Any]) -> Value:
