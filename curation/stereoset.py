@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from curation.catsets.entries import Entry as Entry  # for modules that take it from here
+from curation.catsets.entries import sentences_of
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError, read_json
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation
@@ -121,7 +122,9 @@ def read_cats(path: Path) -> list[Cat]:
 def _cat(entry: Entry) -> Cat:
     kind, where, item = entry
     place = f"{where} (id {item.get('id')})"
-    foreign = [s["gold_label"] for s in _sentences(item) if not _is_label(s.get("gold_label", ""))]
+    foreign = [
+        s["gold_label"] for s in sentences_of(item) if not _is_label(s.get("gold_label", ""))
+    ]
     if foreign:
         shown = str(foreign[0])[:60]
         raise CurationError(
@@ -166,11 +169,6 @@ def _cat(entry: Entry) -> Cat:
     return cat
 
 
-def _sentences(item: dict[str, Any]) -> list[dict[str, Any]]:
-    sentences = item.get("sentences")
-    return [s for s in sentences if isinstance(s, dict)] if isinstance(sentences, list) else []
-
-
 def _is_label(value: Any) -> bool:
     """Whether a gold label is known, or has no value that a mapping file could name."""
     return not isinstance(value, str | int) or value == "" or bool(read_label(str(value)))
@@ -193,10 +191,13 @@ def _not_cats(path: Path, bad: list[tuple[str, CurationError]]) -> CurationError
     shown = ", ".join(f'"{name}"' for name in names[:SHOWN])
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     others = f"; {len(names)} items are not CATs: {shown}{more}" if len(names) > 1 else ""
-    files = "" if path.suffix == ".toml" else f'files = ["{path.name}"] and '
+    mapped = path.suffix.lower() == ".toml"
+    files = "" if mapped else f'files = ["{path.name}"] and '
+    named = f"{path.name}: " if mapped else ""
     skip = f"skip = [{shown}]" if len(names) <= SHOWN else 'skip = "bad"'
     return CurationError(
-        f"{first.what}{others}", f"{first.fix}; or leave out: a mapping file with {files}{skip}"
+        f"{named}{first.what}{others}",
+        f"{first.fix}; or leave out: a mapping file with {files}{skip}",
     )
 
 

@@ -64,3 +64,9 @@ class Part:
         """The columns, in order of appearance."""
         named = (column for row in self.rows for column in row.values)
         return list(dict.fromkeys((*self.header, *named)))
+
+
+def sentences_of(item: dict[str, Any]) -> list[dict[str, Any]]:
+    """The sentences of an item that are objects; none if it has no list of them."""
+    sentences = item.get("sentences")
+    return [s for s in sentences if isinstance(s, dict)] if isinstance(sentences, list) else []

@@ -363,8 +363,7 @@ def _note_differing(reading: Reading, differing: Mapping[str, str]) -> None:
     count = amount(len(differing), "CAT")
     if reading.how is None or reading.how.differing != "most":
         raise CurationError(
-            f"{reading.path}: in {count} the sentences have different {names}, for example "
-            f"id {first}",
+            f"{reading.path}: in {count} the sentences have different {names} (for id {first})",
             'write «differing = "most"» in a mapping file to use the most frequent text of each '
             "CAT, or correct the data",
         )

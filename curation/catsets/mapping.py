@@ -67,6 +67,14 @@ class MappingFile(BaseModel):
             raise ValueError(f"must name each of {ORDER} once")
         return ours
 
+    @check_field("skip", mode="before")
+    @classmethod
+    def _ids(cls, skip: Any) -> Any:
+        listed = isinstance(skip, list) and all(isinstance(name, str) for name in skip)
+        if not listed and skip != "bad":
+            raise ValueError('must be a list of ids, or "bad"')
+        return tuple(skip) if listed else skip
+
     @check_field("labels", mode="before")
     @classmethod
     def _our_labels(cls, labels: Any) -> Any:
@@ -119,7 +127,8 @@ def read_mapping(path: Path) -> MappingFile:
 def mapping_error(path: Path, keys: list[str], message: str, fix: str) -> CurationError:
     """The error of a value in a mapping file, with its line."""
     depth = 1 if len(keys) > 1 else 0
-    line = line_of(read_text(path), keys, depth=depth)
+    text = read_text(path)
+    line = line_of(text, keys, depth=depth) or line_of(text, keys[:1], depth=1)
     named = ".".join(key[:80] for key in keys)
     return CurationError(f"{path}{line}, {named}: {message}", fix)
 
