@@ -134,14 +134,14 @@ def _cat(entry: Entry) -> Cat:
     try:
         options = tuple(
             CatAssociation.model_validate(
-                {"id": s["id"], "sentence": s["sentence"], "gold": read_label(s["gold_label"])}
+                {"id": _id(s), "sentence": s["sentence"], "gold": read_label(s["gold_label"])}
             )
             for s in item["sentences"]
         )
         domain, target = item["bias_type"], item["target"]
         cat = Cat.model_validate(
             {
-                "id": item["id"],
+                "id": _id(item),
                 "kind": kind,
                 "domain": domain,
                 "term": stable_id("term", domain, target),
@@ -167,6 +167,12 @@ def _cat(entry: Entry) -> Cat:
             "use a gold file, which has only validated CATs",
         )
     return cat
+
+
+def _id(record: Mapping[str, Any]) -> Any:
+    """An id as a text; some files have numbers."""
+    own = record["id"]
+    return str(own) if type(own) is int else own
 
 
 def _is_label(value: Any) -> bool:

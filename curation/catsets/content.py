@@ -224,7 +224,8 @@ def _unknown(path: Path, found: str, fix: str = "") -> CurationError:
 
 def _table(path: Path, text: str) -> Part:
     """The rows of a CSV file; cells keep their text, and empty cells are left out."""
-    first_line = next(line for line in text.splitlines() if line.strip())
+    lines = (line for line in text.splitlines() if line.strip())
+    first_line = next((line for line in lines if line[:4].lower() != "sep="), "")
     delimiter = max(DELIMITERS, key=first_line.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     began, columns, rows = 0, None, []
@@ -232,6 +233,8 @@ def _table(path: Path, text: str) -> Part:
         for cells in reader:
             first, began = began + 1, reader.line_num
             if not any(cell.strip() for cell in cells):
+                continue
+            if columns is None and cells[0][:4].lower() == "sep=":
                 continue
             if columns is None:
                 columns = _header(path, first, cells)

@@ -201,8 +201,9 @@ def _own_sentence(sentence: Any) -> Any:
 def _by_label(reading: Reading) -> list[Found]:
     """Items with ``data``: an object for each gold label, as in EditBias.
 
-    Some of its files also have ``sentences`` with votes. If a text differs there, the one in
-    ``data`` is what its authors use; the votes were for the other text, and are left out.
+    Some of its files also have ``sentences`` with votes. If a text of an item differs there, the
+    one in ``data`` is what its authors use; the item's votes were for other texts, and are left
+    out.
     """
     found, changed = [], 0
     for where, values in reading.part.rows:
@@ -210,29 +211,30 @@ def _by_label(reading: Reading) -> list[Found]:
         if not isinstance(data, dict):
             found.append(Found(where, reading.fields(values), data))
             continue
+        options = {
+            label: option if isinstance(option, dict) else {"sentence": option}
+            for label, option in data.items()
+        }
         voted = {str(s.get("id")): s for s in _objects(reading.get(values, "sentences"))}
-        sentences, differs = [], False
-        for label, option in data.items():
-            text = option if isinstance(option, str) else None
-            option = option if isinstance(option, dict) else {}
-            text = option.get("sentence") if text is None else text
-            same = voted.get(str(option.get("id")), {})
-            differs |= bool(same) and same.get("sentence") != text
-            votes = same.get("labels") if same.get("sentence") == text else None
-            sentences.append(
-                _sentence(
-                    id=option.get("id"),
-                    sentence=text,
-                    gold_label=reading.gold(label),
-                    labels=reading.votes(votes, order=LABEL_ORDER),
-                )
+        pairs = [(option, voted.get(str(option.get("id")), {})) for option in options.values()]
+        differs = any(
+            old and old.get("sentence") != option.get("sentence") for option, old in pairs
+        )
+        sentences = [
+            _sentence(
+                id=option.get("id"),
+                sentence=option.get("sentence"),
+                gold_label=reading.gold(label),
+                labels=reading.votes(None if differs else old.get("labels"), order=LABEL_ORDER),
             )
+            for label, (option, old) in zip(options, pairs, strict=True)
+        ]
         changed += differs
         found.append(Found(where, reading.fields(values), sentences))
     if changed:
         reading.notes.append(
             f"in {amount(changed, 'item')} the texts of «data» and «sentences» differ: those of "
-            "«data» are used, and votes for the others are left out"
+            "«data» are used, and the votes, which are for the others, are left out"
         )
     return found
 

@@ -175,7 +175,7 @@ def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
     for entry in entries:
         for sentence in sentences_of(entry.item):
             gold = sentence.get("gold_label")
-            if gold is None:
+            if gold is None or gold == "":
                 continue
             if isinstance(gold, str) and read_label(gold) in GOLDS:
                 return

@@ -96,6 +96,8 @@ def test_columns_are_found_in_any_spelling(tmp_path: Path, expected: list[Any]) 
     ]
     path = catsets.write_csv(tmp_path / "a.csv", other, delimiter=";")
     assert shape(path) == expected
+    path.write_text(f"sep=;\n{path.read_text('utf-8')}", "utf-8")
+    assert shape(path) == expected
 
 
 def test_options_that_are_words_fill_the_blank(tmp_path: Path, expected: list[Any]) -> None:
@@ -202,8 +204,8 @@ def test_edited_texts_are_used_and_keep_no_votes_of_others(tmp_path: Path) -> No
     dataset = read_dataset(catsets.write_json(tmp_path / "a.json", rows))
     sentences = {s["gold_label"]: s for s in dataset.entries[0].item["sentences"]}
     assert sentences["unrelated"]["sentence"] == "The baker starts to work purple on weekdays."
-    assert "labels" not in sentences["unrelated"]
-    assert len(sentences["stereotype"]["labels"]) == 5
+    assert not any("labels" in sentence for sentence in sentences.values())
+    assert len(dataset.entries[1].item["sentences"][0]["labels"]) == 5
     assert "in 1 item the texts of «data» and «sentences» differ" in "".join(dataset.notes)
 
 
