@@ -36,6 +36,19 @@ def with_ids(entries: list[Entry], notes: list[str]) -> list[Entry]:
     return complete
 
 
+def in_order_of_ids(entry: Entry) -> Entry:
+    """An item with its sentences in an order that says nothing about their gold labels.
+
+    For layouts that name sentences by their gold labels: a fixed order would make the first
+    sentence of each item the same label's, which models and baselines must not see.
+    """
+    sentences = entry.item.get("sentences")
+    if not isinstance(sentences, list) or len(sentences_of(entry.item)) < len(sentences):
+        return entry
+    ordered = sorted(sentences, key=lambda sentence: stable_id("order", str(sentence.get("id"))))
+    return entry._replace(item={**entry.item, "sentences": ordered})
+
+
 def _new_id(prefix: str, seen: Counter[str], *parts: str) -> str:
     name = stable_id(prefix, *parts)
     seen[name] += 1

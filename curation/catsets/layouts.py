@@ -46,6 +46,8 @@ class Reading:
         how: the mapping file.
         notes: what users should know.
         words: whether the layout says that options are words (True), or does not say it (None).
+        ordered: whether the order of an item's sentences is the file's; if not, the layout has
+            none but that of the gold labels.
     """
 
     path: Path
@@ -54,6 +56,7 @@ class Reading:
     how: MappingFile | None
     notes: list[str] = field(default_factory=list)
     words: bool | None = None
+    ordered: bool = True
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -205,6 +208,7 @@ def _by_label(reading: Reading) -> list[Found]:
     one in ``data`` is what its authors use; the item's votes were for other texts, and are left
     out.
     """
+    reading.ordered = False
     found, changed = [], 0
     for where, values in reading.part.rows:
         data = reading.get(values, "data")
@@ -264,6 +268,7 @@ def _numbered(reading: Reading) -> list[Found]:
 
 def _options(reading: Reading) -> list[Found]:
     """Rows with a column for each option."""
+    reading.ordered = False
     found = []
     for where, values in reading.part.rows:
         texts = {gold: reading.get(values, name) for name, gold in OPTIONS.items()}
@@ -285,6 +290,7 @@ def _choices(reading: Reading) -> list[Found]:
             f"{reading.path}: does not say which of the «{column}» is the stereotype",
             f"write a mapping file with their order, such as order = [{ORDER}]",
         )
+    reading.ordered = False
     found = []
     for where, values in reading.part.rows:
         choices = _list_of(reading.get(values, "choices"))
@@ -329,6 +335,7 @@ def _grouped(reading: Reading) -> list[Found]:
         else:
             key = str(own)
         groups.setdefault(key, []).append((where, values))
+    reading.ordered = not reading.part.by_label
     found: list[Found] = []
     differing: dict[str, str] = {}
     for rows in groups.values():

@@ -8,7 +8,7 @@ from typing import Any
 from curation.catsets.content import read_parts
 from curation.catsets.entries import Dataset, Entry, sentences_of
 from curation.catsets.headings import IN_SENTENCES, plain, resolve
-from curation.catsets.ids import with_ids
+from curation.catsets.ids import in_order_of_ids, with_ids
 from curation.catsets.kinds import fill_words, kinds_of
 from curation.catsets.labels import key_of
 from curation.catsets.layouts import Found, Reading, layout_of
@@ -91,7 +91,7 @@ def _read(
 ) -> tuple[list[Entry], str, list[str], Any]:
     """The items of one file, the name of its layout, notes, and its field ``curation``."""
     parts, curation = read_parts(file)
-    layout, notes, entries = "", [], []
+    layout, notes, entries, ordered = "", [], [], []
     for part in parts:
         names = resolve(part.columns(), how.columns if how else None)
         reading = Reading(file, part, names, how)
@@ -104,6 +104,7 @@ def _read(
             _check_needed(reading, found)
         layout = chosen.name
         entries += _entries(reading, found)
+        ordered += [reading.ordered] * len(found)
         notes += [note for note in reading.notes if note not in notes]
     if not parts or not (entries or any(part.kind for part in parts)):
         raise CurationError(
@@ -111,6 +112,7 @@ def _read(
             "check that it is the right file",
         )
     entries = with_ids(entries, notes)
+    entries = [e if has else in_order_of_ids(e) for e, has in zip(entries, ordered, strict=True)]
     _check_labels(file, entries)
     if entries and not any(_has_votes(entry.item) for entry in entries):
         notes.append("the file has no votes, only gold labels")

@@ -1,5 +1,6 @@
 """Files that are recognised and not read: what they are, and what to do with them."""
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -56,17 +57,24 @@ def refuse(path: Path, head: bytes, *, packed: bool = False) -> None:
     """
     kind, fix = _kind_of(path, head, packed=packed)
     if kind:
-        stem = path.name.split(".")[0]
+        name = _in_a_command(path)
         raise CurationError(
             f"{path}: is {kind}; this is not a file of items that can be read",
-            fix.replace("{name}", path.name).replace("{stem}", stem),
+            fix.replace("{name}", name).replace("{stem}", name.split(".")[0]),
         )
+
+
+def _in_a_command(path: Path) -> str:
+    """The name of a file for a command to copy; a placeholder if a shell could misread it."""
+    return path.name if re.fullmatch(r"\w[\w. +-]*", path.name) else "FILE"
 
 
 def _kind_of(path: Path, head: bytes, *, packed: bool) -> tuple[str, str]:
     for start, kind, fix in _STARTS:
         if head.startswith(start):
             return kind, fix
+    if packed and head.startswith(PARQUET):
+        return "a compressed Parquet file", _UNPACK
     if _is_pickle(path, head):
         return "a Python pickle, which is never loaded here", _CONVERT
     if head.startswith(b"PK\x03\x04"):
@@ -114,11 +122,12 @@ def refuse_folder(path: Path) -> None:
         names = sorted(file.name for file in path.iterdir())
     except OSError:
         names = []
+    name = _in_a_command(path)
     if "dataset_info.json" in names or "dataset_dict.json" in names:
         raise CurationError(
             f"{path}: is a folder of Hugging Face datasets (save_to_disk), not a file",
             'convert it: python -c "from datasets import load_from_disk; '
-            f"load_from_disk('{path.name}').to_parquet('{path.name}.parquet')\"",
+            f"load_from_disk('{name}').to_parquet('{name}.parquet')\"",
         )
     data = [name for name in names if name.endswith((".parquet", ".jsonl", ".json", ".csv"))]
     shown = f", such as {data[0]}" if data else ""

@@ -221,6 +221,17 @@ def test_rows_of_a_cat_that_differ_are_an_error(tmp_path: Path) -> None:
     assert "the most frequent one is used" in "".join(read_dataset(mapping).notes)
 
 
+@pytest.mark.parametrize("layout", ["options", "lists"])
+def test_the_order_of_sentences_does_not_reveal_their_labels(tmp_path: Path, layout: str) -> None:
+    content = [{**items()[0], "id": f"i{n}", "target": f"baker {n}"} for n in range(30)]
+    if layout == "options":
+        path = catsets.write_csv(tmp_path / "a.csv", list(map(catsets.option_row, content)))
+    else:
+        path = catsets.write_json(tmp_path / "a.json", catsets.label_lists(content))
+    firsts = [cat.associations[0].gold for cat in read_cats(path)]
+    assert {firsts.count(label) for label in catsets.GOLD} <= set(range(4, 20)), firsts
+
+
 def test_rows_without_ids_are_put_together_by_their_context(tmp_path: Path) -> None:
     rows = [
         {name: value for name, value in row.items() if not name.endswith("_id")}

@@ -77,6 +77,8 @@ FILES: dict[str, tuple[bytes, str, str]] = {
     "l.db": (b"SQLite format 3\0" + b"\0" * 90, "an SQLite database", "export"),
     "m.json": (b"version https://git-lfs.github.com/spec/v1\noid x\n", "Git LFS", "git lfs pull"),
     "n.json": (b"\n<!DOCTYPE html>\n<html>", "a web page", "«raw»"),
+    "q'; x.pkl": (pickle.dumps(Bomb()), "a Python pickle", "read_pickle('FILE')"),
+    "r.parquet.gz": (gzip.compress(b"PAR1 PAR1"), "a compressed Parquet file", "unpack it"),
     "o.py": (b"import datasets\n", "a Python program", "export"),
     "p.zip": (b"PK\x03\x04cut", "a damaged zip archive", "fetch it again"),
 }
