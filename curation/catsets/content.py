@@ -162,8 +162,8 @@ def _parts(document: Any, path: Path) -> Iterator[Part]:
     else:
         refuse_other_sets(path, [str(key) for key in document])
         keys = ", ".join(f"«{str(key)[:_LONGEST_NAME]}»" for key in list(document)[:10])
-        found = f"; it has {keys}" if keys else ""
-        raise _unknown(path, f"no «data» with «intrasentence» or «intersentence»{found}")
+        shown = f"; it has {keys}" if keys else ""
+        raise _unknown(path, f"no «data» with «intrasentence» or «intersentence»{shown}")
 
 
 def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
@@ -212,9 +212,9 @@ def _unnested(part: Part, depth: int = 0) -> list[Part]:
     return parts
 
 
-def _unknown(path: Path, found: str, fix: str = "") -> CurationError:
+def _unknown(path: Path, problem: str, fix: str = "") -> CurationError:
     return CurationError(
-        f"{path}: not a StereoSet file, and not another set of CATs: {found}",
+        f"{path}: not a StereoSet file, and not another set of CATs: {problem}",
         fix or "see docs/formats.md for the layouts; a mapping file describes others",
     )
 

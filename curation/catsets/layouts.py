@@ -22,8 +22,8 @@ _FIRST = 5  # ids that a note or an error names
 
 
 @dataclass
-class Found:
-    """An item as it was found: its fields by our names, and its sentences.
+class RawItem:
+    """An item as a layout has it: its fields by our names, and its sentences.
 
     ``sentences`` has objects with StereoSet's fields, and ``word`` if it is not yet in its context.
     It is something else if the item is faulty. ``whole`` is the item of StereoSet's own JSON.
@@ -43,9 +43,9 @@ class Reading:
         path: the file.
         part: its rows.
         names: the column for each of our names.
-        how: the mapping file.
+        mapping: the mapping file.
         notes: what users should know.
-        words: whether the layout says that options are words (True), or does not say it (None).
+        words: whether the layout has options that are words; None if it does not say it.
         ordered: whether the order of an item's sentences is the file's; if not, the layout has
             none but that of the gold labels.
     """
@@ -53,15 +53,15 @@ class Reading:
     path: Path
     part: Part
     names: dict[str, str]
-    how: MappingFile | None
+    mapping: MappingFile | None
     notes: list[str] = field(default_factory=list)
-    words: bool | None = None
+    words: bool | None = False
     ordered: bool = True
 
     @property
     def labels(self) -> Mapping[str, str]:
         """Our label for each of theirs."""
-        return self.how.labels if self.how else {}
+        return self.mapping.labels if self.mapping else {}
 
     def get(self, values: Mapping[str, Any], name: str) -> Any:
         """A value by our name; None if it is not there."""
@@ -69,8 +69,8 @@ class Reading:
 
     def fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The fields of an item by our names, without those that are not there."""
-        found = {name: self.get(values, name) for name in ITEM}
-        return {name: value for name, value in found.items() if value is not None}
+        own = {name: self.get(values, name) for name in ITEM}
+        return {name: value for name, value in own.items() if value is not None}
 
     def gold(self, value: Any, name: str = "gold_label", order: Sequence[str] = ()) -> Any:
         """A gold label in our words."""
@@ -89,7 +89,7 @@ class Layout(NamedTuple):
     """A layout: its name in messages, and what reads it."""
 
     name: str
-    read: Callable[[Reading], list[Found]]
+    read: Callable[[Reading], list[RawItem]]
 
 
 def layout_of(reading: Reading) -> Layout:
@@ -118,7 +118,7 @@ def layout_of(reading: Reading) -> Layout:
     if {"sentence", "gold_label", "context"} <= has:
         name = "a list for each gold label" if part.by_label else "a row for each sentence"
         return Layout(name, _grouped)
-    if reading.how is None or not reading.how.columns:
+    if reading.mapping is None or not reading.mapping.columns:
         refuse_other_sets(reading.path, part.columns())
     raise unknown_columns(reading.path, part.columns())
 
@@ -126,7 +126,7 @@ def layout_of(reading: Reading) -> Layout:
 # --- a row is an item -----------------------------------------------------------------------------
 
 
-def _listed(reading: Reading) -> list[Found]:
+def _listed(reading: Reading) -> list[RawItem]:
     """Items with a list of sentences, or a struct of lists as Hugging Face stores it."""
     lists = [unpacked(reading.get(row.values, "sentences")) for row in reading.part.rows]
     lists = [rows_of(value) or value if isinstance(value, dict) else value for value in lists]
@@ -138,19 +138,19 @@ def _listed(reading: Reading) -> list[Found]:
             "export the data as Parquet or JSON: to_parquet or to_json instead of to_csv",
         )
     keys = {key: None for value in lists for sentence in _objects(value) for key in sentence}
-    given = reading.how.columns if reading.how else {}
+    given = reading.mapping.columns if reading.mapping else {}
     inner = resolve(keys, {n: column for n, column in given.items() if n in IN_SENTENCES})
     inner = {name: column for name, column in inner.items() if name in (*IN_SENTENCES, "id")}
     reading.names.update({n: column for n, column in inner.items() if n in IN_SENTENCES})
-    found = []
+    raw_items = []
     for (where, values), sentences in zip(reading.part.rows, lists, strict=True):
         if reading.part.whole and not reading.labels:
-            found.append(Found(where, reading.fields(values), sentences, _own(values)))
+            raw_items.append(RawItem(where, reading.fields(values), sentences, _own(values)))
             continue
         if isinstance(sentences, list):
             sentences = [_inner(reading, inner, sentence) for sentence in sentences]
-        found.append(Found(where, reading.fields(values), sentences))
-    return found
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
+    return raw_items
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -201,7 +201,7 @@ def _own_sentence(sentence: Any) -> Any:
     return sentence
 
 
-def _by_label(reading: Reading) -> list[Found]:
+def _by_label(reading: Reading) -> list[RawItem]:
     """Items with ``data``: an object for each gold label, as in EditBias.
 
     Some of its files also have ``sentences`` with votes. If a text of an item differs there, the
@@ -209,11 +209,11 @@ def _by_label(reading: Reading) -> list[Found]:
     out.
     """
     reading.ordered = False
-    found, changed = [], 0
+    raw_items, changed = [], 0
     for where, values in reading.part.rows:
         data = reading.get(values, "data")
         if not isinstance(data, dict):
-            found.append(Found(where, reading.fields(values), data))
+            raw_items.append(RawItem(where, reading.fields(values), data))
             continue
         options = {
             label: option if isinstance(option, dict) else {"sentence": option}
@@ -234,20 +234,20 @@ def _by_label(reading: Reading) -> list[Found]:
             for label, (option, old) in zip(options, pairs, strict=True)
         ]
         changed += differs
-        found.append(Found(where, reading.fields(values), sentences))
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
     if changed:
         reading.notes.append(
             f"in {amount(changed, 'item')} the texts of «data» and «sentences» differ: those of "
             "«data» are used, and the votes, which are for the others, are left out"
         )
-    return found
+    return raw_items
 
 
-def _numbered(reading: Reading) -> list[Found]:
+def _numbered(reading: Reading) -> list[RawItem]:
     """Rows with the columns c1_sentence, c1_gold_label and so on, as in stereotypes-multi."""
     if {"c1_word", "c2_word", "c3_word"} & set(reading.names):
         reading.words = True
-    found = []
+    raw_items = []
     for where, values in reading.part.rows:
         sentences = []
         for number in ("c1", "c2", "c3"):
@@ -262,14 +262,14 @@ def _numbered(reading: Reading) -> list[Found]:
             )
             if "sentence" in sentence or "word" in sentence:
                 sentences.append(sentence)
-        found.append(Found(where, reading.fields(values), sentences))
-    return found
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
+    return raw_items
 
 
-def _options(reading: Reading) -> list[Found]:
+def _options(reading: Reading) -> list[RawItem]:
     """Rows with a column for each option."""
-    reading.ordered = False
-    found = []
+    reading.ordered, reading.words = False, None
+    raw_items = []
     for where, values in reading.part.rows:
         texts = {gold: reading.get(values, name) for name, gold in OPTIONS.items()}
         sentences = [
@@ -277,21 +277,21 @@ def _options(reading: Reading) -> list[Found]:
             for gold, text in texts.items()
             if text is not None
         ]
-        found.append(Found(where, reading.fields(values), sentences))
-    return found
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
+    return raw_items
 
 
-def _choices(reading: Reading) -> list[Found]:
+def _choices(reading: Reading) -> list[RawItem]:
     """Rows with a list of choices, whose order the mapping file says."""
-    order = reading.how.order if reading.how else None
+    order = reading.mapping.order if reading.mapping else None
     column = reading.names["choices"]
     if order is None:
         raise CurationError(
             f"{reading.path}: does not say which of the «{column}» is the stereotype",
             f"write a mapping file with their order, such as order = [{ORDER}]",
         )
-    reading.ordered = False
-    found = []
+    reading.ordered, reading.words = False, None
+    raw_items = []
     for where, values in reading.part.rows:
         choices = _list_of(reading.get(values, "choices"))
         sentences = (
@@ -299,8 +299,8 @@ def _choices(reading: Reading) -> list[Found]:
             if len(choices) == len(order)
             else [{"sentence": s} for s in choices]
         )
-        found.append(Found(where, reading.fields(values), sentences))
-    return found
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
+    return raw_items
 
 
 def _list_of(cell: Any) -> list[Any]:
@@ -319,7 +319,7 @@ def _list_of(cell: Any) -> list[Any]:
 # --- a row is a sentence --------------------------------------------------------------------------
 
 
-def _grouped(reading: Reading) -> list[Found]:
+def _grouped(reading: Reading) -> list[RawItem]:
     """Rows with a sentence each; those with the same id, or the same context, are an item."""
     groups: dict[Any, list[tuple[str, dict[str, Any]]]] = {}
     counts: Counter[str] = Counter()
@@ -335,8 +335,8 @@ def _grouped(reading: Reading) -> list[Found]:
         else:
             key = str(own)
         groups.setdefault(key, []).append((where, values))
-    reading.ordered = not reading.part.by_label
-    found: list[Found] = []
+    reading.ordered, reading.words = not reading.part.by_label, None
+    raw_items: list[RawItem] = []
     differing: dict[str, str] = {}
     for rows in groups.values():
         where, values = rows[0]
@@ -359,9 +359,9 @@ def _grouped(reading: Reading) -> list[Found]:
             )
             for _, row in rows
         ]
-        found.append(Found(where, fields, sentences))
+        raw_items.append(RawItem(where, fields, sentences))
     _note_differing(reading, differing)
-    return found
+    return raw_items
 
 
 def _note_differing(reading: Reading, differing: Mapping[str, str]) -> None:
@@ -370,7 +370,7 @@ def _note_differing(reading: Reading, differing: Mapping[str, str]) -> None:
     first = ", ".join(list(differing)[:_FIRST])
     names = " and ".join(f"«{reading.names[name]}»" for name in sorted(set(differing.values())))
     count = amount(len(differing), "CAT")
-    if reading.how is None or reading.how.differing != "most":
+    if reading.mapping is None or reading.mapping.differing != "most":
         raise CurationError(
             f"{reading.path}: in {count} the sentences have different {names} (for id {first})",
             'write «differing = "most"» in a mapping file to use the most frequent text of each '

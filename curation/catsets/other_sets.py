@@ -1,4 +1,4 @@
-"""Files that are no sets of CATs: what they are, by their columns, and what to do instead."""
+"""Files that are not sets of CATs: what they are, by their columns, and what to do instead."""
 
 from collections.abc import Collection
 from pathlib import Path

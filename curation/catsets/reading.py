@@ -1,7 +1,7 @@
 """Reads a set of CATs in any known layout, or as a mapping file says."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from curation.catsets.headings import IN_SENTENCES, plain, resolve
 from curation.catsets.ids import in_order_of_ids, with_ids
 from curation.catsets.kinds import fill_words, kinds_of
 from curation.catsets.labels import key_of
-from curation.catsets.layouts import Found, Reading, layout_of
+from curation.catsets.layouts import RawItem, Reading, layout_of
 from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
 from curation.catsets.other_sets import listed
 from curation.files import CurationError
@@ -35,35 +35,40 @@ def read_dataset(path: Path) -> Dataset:
     """
     if path.suffix.lower() != ".toml":
         return _dataset(path, [path], None)
-    how = read_mapping(path)
-    return _dataset(path, [path.parent / file for file in how.files], how)
+    mapping = read_mapping(path)
+    return _dataset(path, [path.parent / file for file in mapping.files], mapping)
 
 
-def _dataset(path: Path, files: Sequence[Path], how: MappingFile | None) -> Dataset:
+def _dataset(path: Path, files: Sequence[Path], mapping: MappingFile | None) -> Dataset:
     entries: list[Entry] = []
     layouts: dict[str, None] = {}
-    told: dict[str, list[str]] = {}  # each note, and the files that it is true of
+    files_of: dict[str, list[str]] = {}  # each note, and the files that it is true of
     curation: Any = {}
     for file in files:
-        found, layout, own_notes, own = (
-            _named_in(path, file, how) if how else _read(path, file, how)
+        new_entries, layout, own_notes, own = (
+            _named_in(path, file, mapping) if mapping else _read(path, file, mapping)
         )
-        entries += found
+        entries += new_entries
         layouts[layout] = None
         for note in own_notes:
-            told.setdefault(note, []).append(file.name)
+            files_of.setdefault(note, []).append(file.name)
         curation = curation or own
-    if how and how.language:
-        curation = {**(curation if isinstance(curation, dict) else {}), "language": how.language}
-    notes = [f"{_named(names)}: {note}" for note, names in told.items()]
-    entries = _without_skipped(path, entries, how, notes)
+    if mapping and mapping.language:
+        curation = {
+            **(curation if isinstance(curation, dict) else {}),
+            "language": mapping.language,
+        }
+    notes = [f"{_named(names)}: {note}" for note, names in files_of.items()]
+    entries = _without_skipped(path, entries, mapping, notes)
     if not entries:
         raise CurationError(f"{path}: contains no items", "check that it is the right file")
-    bad = how is not None and how.skip == "bad"
+    bad = mapping is not None and mapping.skip == "bad"
     return Dataset(entries, " and ".join(layouts), tuple(notes), bad, curation)
 
 
-def _named_in(path: Path, file: Path, how: MappingFile) -> tuple[list[Entry], str, list[str], Any]:
+def _named_in(
+    path: Path, file: Path, mapping: MappingFile
+) -> tuple[list[Entry], str, list[str], Any]:
     """The items of a file that a mapping file names; errors name the mapping file, too."""
     if file.suffix.lower() == ".toml":
         raise mapping_error(path, ["files"], "names a mapping file", "name the data files")
@@ -74,7 +79,7 @@ def _named_in(path: Path, file: Path, how: MappingFile) -> tuple[list[Entry], st
     if not exists:
         raise mapping_error(path, ["files"], f"{file}: no such file", "check the path")
     try:
-        return _read(path, file, how)
+        return _read(path, file, mapping)
     except CurationError as error:
         if path.name in error.what:
             raise
@@ -87,24 +92,24 @@ def _named(files: Sequence[str]) -> str:
 
 
 def _read(
-    path: Path, file: Path, how: MappingFile | None
+    path: Path, file: Path, mapping: MappingFile | None
 ) -> tuple[list[Entry], str, list[str], Any]:
     """The items of one file, the name of its layout, notes, and its field ``curation``."""
     parts, curation = read_parts(file)
     layout, notes, entries, ordered = "", [], [], []
     for part in parts:
-        names = resolve(part.columns(), how.columns if how else None)
-        reading = Reading(file, part, names, how)
+        names = resolve(part.columns(), mapping.columns if mapping else None)
+        reading = Reading(file, part, names, mapping)
         if not part.rows and (part.kind or not part.header):
             continue
         _check_columns(path, reading)
         chosen = layout_of(reading)
-        found = chosen.read(reading)
+        raw_items = chosen.read(reading)
         if not part.whole:
-            _check_needed(reading, found)
+            _check_needed(reading, raw_items)
         layout = chosen.name
-        entries += _entries(reading, found)
-        ordered += [reading.ordered] * len(found)
+        entries += _entries(reading, raw_items)
+        ordered += [reading.ordered] * len(raw_items)
         notes += [note for note in reading.notes if note not in notes]
     if not parts or not (entries or any(part.kind for part in parts)):
         raise CurationError(
@@ -124,11 +129,11 @@ def _read(
 
 def _check_columns(path: Path, reading: Reading) -> None:
     """Refuse a mapping file that names columns that the file does not have."""
-    if reading.how is None:
+    if reading.mapping is None:
         return
     columns = reading.part.columns()
-    inside = _columns_insentences_of(reading)
-    for name, column in reading.how.columns.items():
+    inside = _columns_in_sentences(reading)
+    for name, column in reading.mapping.columns.items():
         known = [*columns, *(inside if name in IN_SENTENCES else ())]
         if column in known:
             continue
@@ -142,7 +147,7 @@ def _check_columns(path: Path, reading: Reading) -> None:
         )
 
 
-def _columns_insentences_of(reading: Reading) -> list[str]:
+def _columns_in_sentences(reading: Reading) -> list[str]:
     sentences = (reading.get(row.values, "sentences") for row in reading.part.rows)
     columns: dict[str, None] = {}
     for value in sentences:
@@ -152,12 +157,11 @@ def _columns_insentences_of(reading: Reading) -> list[str]:
     return list(columns)
 
 
-def _check_needed(reading: Reading, found: Iterable[Found]) -> None:
+def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
     """Refuse a file in which no item has a context, a target or a domain."""
-    found = list(found)
     for name, shown in _NEEDED.items():
-        fixed = reading.how and name == "domain" and reading.how.domain
-        if fixed or not found or any(name in one.values for one in found):
+        fixed = reading.mapping and name == "domain" and reading.mapping.domain
+        if fixed or not raw_items or any(name in raw.values for raw in raw_items):
             continue
         raise CurationError(
             f"{reading.path}: there is no column «{shown}»; its columns are "
@@ -200,23 +204,23 @@ def _has_votes(item: dict[str, Any]) -> bool:
 # --- items ----------------------------------------------------------------------------------------
 
 
-def _entries(reading: Reading, found: list[Found]) -> list[Entry]:
-    kinds = kinds_of(reading, found)
-    fill_words(reading, found, kinds)
+def _entries(reading: Reading, raw_items: list[RawItem]) -> list[Entry]:
+    kinds = kinds_of(reading, raw_items)
+    fill_words(reading, raw_items, kinds)
     entries = []
-    for one, kind in zip(found, kinds, strict=True):
-        item = _item(one, reading.how)
-        entries.append(Entry(kind, one.where, item))
+    for raw, kind in zip(raw_items, kinds, strict=True):
+        item = _item(raw, reading.mapping)
+        entries.append(Entry(kind, raw.where, item))
     return entries
 
 
-def _item(found: Found, how: MappingFile | None) -> dict[str, Any]:
-    if found.whole is not None and how is None:
-        return found.whole
-    values = found.values
-    domain = how.domain if how and how.domain else values.get("domain")
-    if how and key_of(domain) in how.domains:
-        domain = how.domains[key_of(domain)]
+def _item(raw: RawItem, mapping: MappingFile | None) -> dict[str, Any]:
+    if raw.whole is not None and mapping is None:
+        return raw.whole
+    values = raw.values
+    domain = mapping.domain if mapping and mapping.domain else values.get("domain")
+    if mapping and key_of(domain) in mapping.domains:
+        domain = mapping.domains[key_of(domain)]
     item = {
         "id": values.get("id"),
         "target": values.get("target"),
@@ -226,22 +230,22 @@ def _item(found: Found, how: MappingFile | None) -> dict[str, Any]:
         "target_original": values.get("target_original"),
     }
     item = {name: value for name, value in item.items() if value is not None}
-    sentences = found.sentences
-    if found.whole is not None:
-        sentences = found.whole.get("sentences")
+    sentences = raw.sentences
+    if raw.whole is not None:
+        sentences = raw.whole.get("sentences")
     if isinstance(item.get("id"), int) and not isinstance(item["id"], bool):
         item["id"] = str(item["id"])
     return item if sentences is None else {**item, "sentences": sentences}
 
 
 def _without_skipped(
-    path: Path, entries: list[Entry], how: MappingFile | None, notes: list[str]
+    path: Path, entries: list[Entry], mapping: MappingFile | None, notes: list[str]
 ) -> list[Entry]:
     """The items without those that the mapping file says to leave out."""
-    if how is None or how.skip == "bad" or not how.skip:
+    if mapping is None or mapping.skip == "bad" or not mapping.skip:
         return entries
-    ids, skipped = {str(entry.item.get("id")) for entry in entries}, set(how.skip)
-    unknown = [name for name in how.skip if name not in ids]
+    ids, skipped = {str(entry.item.get("id")) for entry in entries}, set(mapping.skip)
+    unknown = [name for name in mapping.skip if name not in ids]
     if unknown:
         raise mapping_error(
             path, ["skip"], f"no item has the id {unknown[0][:80]!r}", "delete it from the list"

@@ -1,9 +1,11 @@
 """Mapping files: other columns, labels and domains; mistakes are named with their line."""
 
+import re
 from pathlib import Path
 
 import pytest
 
+from curation.catsets.mapping import MappingFile, read_mapping
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
 from curation.stereoset import read_cats, read_entries, read_settings
@@ -96,6 +98,20 @@ def test_several_files_are_one_set(tmp_path: Path) -> None:
     dataset = read_dataset(path)
     assert [entry.item["id"] for entry in dataset.entries] == ["cat-1", "cat-3", "cat-4"]
     assert dataset.notes == ("map.toml: 1 item left out by «skip»",)
+
+
+def test_the_examples_of_the_docs_are_mapping_files(tmp_path: Path) -> None:
+    docs = Path(__file__).parents[2] / "docs" / "formats.md"
+    section = docs.read_text("utf-8").partition("\n## Mapping files\n")[2].partition("\n## ")[0]
+    examples = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    assert len(examples) == 4
+    keys = {
+        key for text in examples for key in read_mapping(mapping(tmp_path, text)).model_fields_set
+    }
+    assert keys == set(MappingFile.model_fields) - {"options"}
+    assert all(
+        f"| `{key}` |" in section or f"| `[{key}]` |" in section for key in [*keys, "options"]
+    )
 
 
 BASE = 'files = ["a.csv"]\n'
