@@ -119,7 +119,8 @@ def _read(
     entries = with_ids(entries, notes)
     entries = [e if has else in_order_of_ids(e) for e, has in zip(entries, ordered, strict=True)]
     _check_labels(file, entries)
-    if entries and not any(_has_votes(entry.item) for entry in entries):
+    own = any(part.whole for part in parts)  # imports say it of StereoSet's own JSON
+    if not own and not any(_has_votes(entry.item) for entry in entries):
         notes.append("the file has no votes, only gold labels")
     return entries, layout, notes, curation
 

@@ -282,6 +282,7 @@ def test_packed_text_is_read(tmp_path: Path, expected: list[Any], ending: str, p
     [
         ("stereoset.json", []),
         ("hf.parquet", []),
+        ("editbias.json", ["no votes"]),
         ("sentences.csv", ["no votes", "«context_xx», «sentence_xx»"]),
         ("options.csv", ["no votes", "no ids of items and sentences"]),
         ("unlearning.json", ["no votes", "no ids of sentences"]),
