@@ -10,16 +10,17 @@ other layouts in which such datasets are published, as items of this form. Predi
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
+from curation.catsets.entries import Dataset, sentences_of
 from curation.catsets.entries import Entry as Entry  # for modules that take it from here
-from curation.catsets.entries import sentences_of
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError, read_json
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation
 from curation.rules import Votes, read_label, stable_id, tier
+from curation.wording import amount
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,11 @@ def read_settings(path: Path) -> FileSettings:
     Raises:
         CurationError: the file cannot be read, or its field ``curation`` is damaged.
     """
-    given = read_dataset(path).curation
+    return _settings(path, read_dataset(path))
+
+
+def _settings(path: Path, dataset: Dataset) -> FileSettings:
+    given = dataset.curation
     if not isinstance(given, dict):
         raise CurationError(f"{path}, curation: is not an object", "restore the file")
     try:
@@ -100,7 +105,32 @@ def read_cats(path: Path) -> list[Cat]:
         CurationError: items are not CATs, or an id occurs twice, and no mapping file says to leave
             such items out; the message names the place and id of the first, and the other ids.
     """
+    return _cats(path, read_dataset(path))[0]
+
+
+class GoldFile(NamedTuple):
+    """A gold file: its CATs, how they were checked, and notes on how the file was read."""
+
+    cats: list[Cat]
+    settings: FileSettings
+    notes: tuple[str, ...]
+
+
+def read_gold_file(path: Path) -> GoldFile:
+    """A gold file with its settings and notes.
+
+    Raises:
+        CurationError: as for ``read_cats`` and ``read_settings``.
+    """
     dataset = read_dataset(path)
+    cats, skipped = _cats(path, dataset)
+    bad = f"{path.name}: {amount(skipped, 'item')} left out by «skip», not CATs or repeated"
+    notes = (*dataset.notes, *([bad] if skipped else ()))
+    return GoldFile(cats, _settings(path, dataset), notes)
+
+
+def _cats(path: Path, dataset: Dataset) -> tuple[list[Cat], int]:
+    """The CATs of a gold file, and how many bad items its mapping file leaves out."""
     cats: list[Cat] = []
     bad: list[tuple[str, CurationError]] = []
     seen: dict[str, str] = {}
@@ -116,7 +146,7 @@ def read_cats(path: Path) -> list[Cat]:
         cats.append(cat)
     if bad and not (dataset.skip_bad and cats):
         raise _not_cats(path, bad)
-    return cats
+    return cats, len(bad)
 
 
 def _cat(entry: Entry) -> Cat:

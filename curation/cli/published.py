@@ -105,7 +105,7 @@ def published(
             )
         report = beside_printed(
             rows,
-            gold_source(gold),
+            gold_source(gold, reporter=console),
             scores=scores,
             predictions=predictions or [],
             split=split.value if split else "",

@@ -1,6 +1,7 @@
 """Imports and gold files take every layout, and mapping files."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,16 @@ def test_a_mapping_file_is_a_gold_file(tmp_path: Path) -> None:
     path.write_text('files = ["a.csv"]\nlanguage = "lt"\n', "utf-8")
     source = gold_source([path])
     assert (source.language, source.split, len(source.cats)) == ("lt", "lt", 4)
+
+
+def test_a_gold_command_says_how_the_file_was_read(tmp_path: Path, forked: Any) -> None:
+    catsets.write_json(tmp_path / "a.json", [*items(), *items()[:1]])
+    path = tmp_path / "map.toml"
+    path.write_text('files = ["a.json"]\nskip = "bad"\n', "utf-8")
+    done = forked("measures", "pitfalls", "--gold", path, "--language", "xx")
+    assert done.code == 0, done.err
+    assert "map.toml: 1 item left out by «skip», not CATs or repeated" in done.err
+    assert "not used" not in done.err
 
 
 @pytest.mark.parametrize("name", ["hf.parquet", "options.csv", "unlearning.json"])
