@@ -1,8 +1,9 @@
-"""The interchange format: read and write files in StereoSet's format.
+"""The interchange format: read and write files in StereoSet's format, and read other layouts.
 
 A dataset is ``{"version", "data": {"intrasentence": [...], "intersentence": [...]}}``, each item
 ``{id, target, bias_type, context, sentences: [{id, sentence, gold_label, labels: [{label,
-human_id}]}]}``. A release also has ``curation``: how its CATs were checked.
+human_id}]}]}``. A release also has ``curation``: how its CATs were checked. ``catsets`` reads the
+other layouts in which such datasets are published, as items of this form.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,12 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from curation.files import CurationError, read_json
-from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
+from curation.catsets.entries import Dataset, sentences_of
+from curation.catsets.entries import Entry as Entry  # for modules that take it from here
+from curation.catsets.reading import read_dataset
+from curation.files import CurationError
+from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation
 from curation.rules import Votes, read_label, stable_id, tier
+from curation.wording import amount
 
 if TYPE_CHECKING:
     import pandas as pd
+
+SHOWN = 8  # ids of items that an error names
 
 
 class FileSettings(BaseModel):
@@ -41,13 +48,16 @@ class FileSettings(BaseModel):
 
 
 def read_settings(path: Path) -> FileSettings:
-    """The settings in a file in StereoSet's format; the defaults if it has none.
+    """The settings in a gold file or its mapping file; the defaults if it has none.
 
     Raises:
-        CurationError: the file is not JSON, or its field ``curation`` is damaged.
+        CurationError: the file cannot be read, or its field ``curation`` is damaged.
     """
-    content = read_json(path)
-    given = content.get("curation", {}) if isinstance(content, dict) else {}
+    return _settings(path, read_dataset(path))
+
+
+def _settings(path: Path, dataset: Dataset) -> FileSettings:
+    given = dataset.curation
     if not isinstance(given, dict):
         raise CurationError(f"{path}, curation: is not an object", "restore the file")
     try:
@@ -60,40 +70,14 @@ def read_settings(path: Path) -> FileSettings:
         ) from None
 
 
-class Entry(NamedTuple):
-    """One item of a file, unchanged, and its place in the file."""
-
-    kind: Kind
-    where: str
-    item: dict[str, Any]
-
-
 def read_entries(path: Path) -> list[Entry]:
-    """The items of a StereoSet file, unchecked.
+    """The items of a file in a known layout or of a mapping file, unchecked.
 
     Raises:
-        CurationError: the file is not JSON or not in this format; the message names the place.
+        CurationError: the file cannot be read or is of no known layout; the message names the
+            place.
     """
-    content = read_json(path)
-    data = content.get("data") if isinstance(content, dict) else None
-    if not isinstance(data, dict) or not set(KINDS) & set(data):
-        raise CurationError(
-            f"{path}: not a StereoSet file: no «data» with «intrasentence» or «intersentence»",
-            "see docs/formats.md for the format",
-        )
-    entries = []
-    for kind in KINDS:
-        items = data.get(kind, [])
-        if not isinstance(items, list):
-            raise CurationError(f"{path}: data.{kind} is not a list", "see docs/formats.md")
-        for index, item in enumerate(items):
-            where = f"{path.name} data.{kind}[{index}]"
-            if not isinstance(item, dict):
-                raise CurationError(f"{where}: not an object", "see docs/formats.md")
-            entries.append(Entry(kind, where, item))
-    if not entries:
-        raise CurationError(f"{path}: contains no items", "check that it is the right file")
-    return entries
+    return read_dataset(path).entries
 
 
 def votes(sentence: dict[str, Any]) -> Votes:
@@ -119,61 +103,139 @@ def read_cats(path: Path) -> list[Cat]:
     The tier is the item's field ``tier``, which releases have, or else comes from its labels.
 
     Raises:
-        CurationError: an item is not a CAT, or an id occurs twice; the message names place and id.
+        CurationError: items are not CATs, or an id occurs twice, and no mapping file says to leave
+            such items out; the message names the place and id of the first, and the other ids.
     """
+    return _cats(path, read_dataset(path))[0]
+
+
+class GoldFile(NamedTuple):
+    """A gold file: its CATs, how they were checked, and notes on how the file was read."""
+
+    cats: list[Cat]
+    settings: FileSettings
+    notes: tuple[str, ...]
+
+
+def read_gold_file(path: Path) -> GoldFile:
+    """A gold file with its settings and notes.
+
+    Raises:
+        CurationError: as for ``read_cats`` and ``read_settings``.
+    """
+    dataset = read_dataset(path)
+    cats, skipped = _cats(path, dataset)
+    bad = f"{path.name}: {amount(skipped, 'item')} left out by «skip», not CATs or repeated"
+    notes = (*dataset.notes, *([bad] if skipped else ()))
+    return GoldFile(cats, _settings(path, dataset), notes)
+
+
+def _cats(path: Path, dataset: Dataset) -> tuple[list[Cat], int]:
+    """The CATs of a gold file, and how many bad items its mapping file leaves out."""
     cats: list[Cat] = []
+    bad: list[tuple[str, CurationError]] = []
     seen: dict[str, str] = {}
-    for kind, where, item in read_entries(path):
-        place = f"{where} (id {item.get('id')})"
+    for entry in dataset.entries:
         try:
-            options = tuple(
-                CatAssociation.model_validate(
-                    {
-                        "id": s["id"],
-                        "sentence": s["sentence"],
-                        "gold": read_label(s["gold_label"]),
-                    }
-                )
-                for s in item["sentences"]
-            )
-            domain, target = item["bias_type"], item["target"]
-            cat = Cat.model_validate(
-                {
-                    "id": item["id"],
-                    "kind": kind,
-                    "domain": domain,
-                    "term": stable_id("term", domain, target),
-                    "target": target,
-                    "family": target,
-                    "split": "test",
-                    "context": item["context"],
-                    "associations": options,
-                    "tier": _tier(item, options),
-                    "target_original": item.get("target_original") or None,
-                }
-            )
-        except KeyError as error:
-            raise CurationError(f"{place}: no field {error}", "see docs/formats.md") from None
-        except (TypeError, AttributeError, ValueError):
-            raise CurationError(
-                f"{place}: not a CAT with three sentences and their gold labels",
-                "use a gold file, which has only validated CATs; see docs/formats.md",
-            ) from None
-        if {a.gold for a in options} != set(GOLDS):
-            raise CurationError(
-                f"{place}: the gold labels are not one stereotype, one anti-stereotype, "
-                "one unrelated",
-                "use a gold file, which has only validated CATs",
-            )
-        for name in (cat.id, *(a.id for a in options)):
-            if name in seen:
-                raise CurationError(
-                    f"{place}: the id {name} is already used in {seen[name]}",
-                    "make ids unique in the gold file",
-                )
-            seen[name] = where
+            cat = _cat(entry)
+            names = (cat.id, *(a.id for a in cat.associations))
+            _check_new(names, seen, f"{entry.where} (id {cat.id})")
+        except CurationError as error:
+            bad.append((str(entry.item.get("id")), error))
+            continue
+        seen |= dict.fromkeys(names, entry.where)
         cats.append(cat)
-    return cats
+    if bad and not (dataset.skip_bad and cats):
+        raise _not_cats(path, bad)
+    return cats, len(bad)
+
+
+def _cat(entry: Entry) -> Cat:
+    kind, where, item = entry
+    place = f"{where} (id {item.get('id')})"
+    foreign = [
+        s["gold_label"] for s in sentences_of(item) if not _is_label(s.get("gold_label", ""))
+    ]
+    if foreign:
+        shown = str(foreign[0])[:60]
+        raise CurationError(
+            f"{place}, gold_label: {shown!r} is not a label",
+            f'correct it, or map it in a mapping file: [labels] "{shown}" = "stereotype"',
+        )
+    try:
+        options = tuple(
+            CatAssociation.model_validate(
+                {"id": _id(s), "sentence": s["sentence"], "gold": read_label(s["gold_label"])}
+            )
+            for s in item["sentences"]
+        )
+        domain, target = item["bias_type"], item["target"]
+        cat = Cat.model_validate(
+            {
+                "id": _id(item),
+                "kind": kind,
+                "domain": domain,
+                "term": stable_id("term", domain, target),
+                "target": target,
+                "family": target,
+                "split": "test",
+                "context": item["context"],
+                "associations": options,
+                "tier": _tier(item, options),
+                "target_original": item.get("target_original") or None,
+            }
+        )
+    except KeyError as error:
+        raise CurationError(f"{place}: no field {error}", "see docs/formats.md") from None
+    except (TypeError, AttributeError, ValueError):
+        raise CurationError(
+            f"{place}: not a CAT with three sentences and their gold labels",
+            "use a gold file, which has only validated CATs; see docs/formats.md",
+        ) from None
+    if {a.gold for a in options} != set(GOLDS):
+        raise CurationError(
+            f"{place}: the gold labels are not one stereotype, one anti-stereotype, one unrelated",
+            "use a gold file, which has only validated CATs",
+        )
+    return cat
+
+
+def _id(record: Mapping[str, Any]) -> Any:
+    """An id as a text; some files have numbers."""
+    own = record["id"]
+    return str(own) if type(own) is int else own
+
+
+def _is_label(value: Any) -> bool:
+    """Whether a gold label is known, or has no value that a mapping file could name."""
+    return not isinstance(value, str | int) or value == "" or bool(read_label(str(value)))
+
+
+def _check_new(names: Iterable[str], seen: Mapping[str, str], place: str) -> None:
+    here: set[str] = set()
+    for name in names:
+        if name in seen or name in here:
+            raise CurationError(
+                f"{place}: the id {name} is already used in {seen.get(name, 'the same item')}",
+                "make ids unique in the gold file",
+            )
+        here.add(name)
+
+
+def _not_cats(path: Path, bad: list[tuple[str, CurationError]]) -> CurationError:
+    """The error of items that are not CATs, with the lines that leave them out."""
+    first, names = bad[0][1], [name for name, _ in bad]
+    shown = ", ".join(f'"{name}"' for name in names[:SHOWN])
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    others = f"; {len(names)} items are not CATs: {shown}{more}" if len(names) > 1 else ""
+    mapped = path.suffix.lower() == ".toml"
+    files = "" if mapped else f'files = ["{path.name}"] and '
+    named = f"{path.name}: " if mapped else ""
+    skip = f"skip = [{shown}]" if len(names) <= SHOWN else 'skip = "bad"'
+    return CurationError(
+        f"{named}{first.what}{others}",
+        f"{first.fix}; or leave out: a mapping file with {files}{skip}",
+    )
 
 
 def association_table(cats: Iterable[Cat]) -> "pd.DataFrame":

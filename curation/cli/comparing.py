@@ -113,7 +113,7 @@ def compare(
     from curation.steps.scores.compare import compare as compute
     from curation.steps.source import open_source
 
-    source = open_source(campaign, gold=gold, scores=scores)
+    source = open_source(campaign, gold=gold, scores=scores, reporter=console)
     source = source.by_original(console) if original_targets else source
     source = source.in_split(split.value if split else None).of_kind(kind.value if kind else None)
     report = compute(

@@ -68,7 +68,7 @@ def ensemble(
         raise CurationError(
             "--dev needs --gold", "leave --dev out: a campaign has its own dev CATs"
         )
-    source = open_source(campaign, gold=gold, scores=scores)
+    source = open_source(campaign, gold=gold, scores=scores, reporter=console)
     splits = ensemble_splits(source, dev, reporter=console)
     with source.campaign.lock() if source.campaign else nullcontext():
         fitted = fit_ensemble(

@@ -27,12 +27,18 @@ Round = Annotated[
 
 @app.command("stereoset")
 def stereoset(
-    file: Annotated[Path, typer.Argument(help="A file in StereoSet's format.", **FILE)],
+    file: Annotated[
+        Path, typer.Argument(help="A dataset like StereoSet, or a mapping file.", **FILE)
+    ],
     campaign: Where = Path(),
     round: Round = "published",
     as_json: Json = False,
 ) -> None:
-    """Import a dataset in StereoSet's published format: items and labels, with their ids.
+    """Import a dataset of the kind of StereoSet: items and labels, with their ids.
+
+    Many layouts are read: StereoSet's JSON, Hugging Face's Parquet and JSONL, tables with a column
+    for each option or a row for each sentence, and others. A mapping file (TOML) describes other
+    columns, labels and domains; docs/formats.md has examples.
 
     Texts are kept as they were published. Items without exactly three sentences, ids that are
     used twice and unknown labels are refused with a reason, in 2-rounds/ROUND/rejected.jsonl.

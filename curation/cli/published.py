@@ -107,7 +107,7 @@ def published(
             )
         report = beside_printed(
             rows,
-            gold_source(gold),
+            gold_source(gold, reporter=console),
             scores=scores,
             predictions=predictions or [],
             lower_is_likelier=lower_is_likelier or [],

@@ -73,7 +73,7 @@ def predictions(
     from curation.steps.scores.predictions import score_predictions
     from curation.steps.source import gold_source
 
-    source = gold_source(gold)
+    source = gold_source(gold, reporter=console)
     result = score_predictions(
         predictions,
         source.by_original(console) if original_targets else source,
@@ -129,7 +129,7 @@ def baselines(
     from curation.steps.scores.baselines import baselines as compute
     from curation.steps.source import open_source
 
-    source = open_source(campaign, gold=gold, language=language)
+    source = open_source(campaign, gold=gold, language=language, reporter=console)
     source = source.by_original(console) if original_targets else source
     source = source.in_split(split.value if split else None).in_tier(tier, console)
     results = compute(source, tier=tier, ties=ties.value, sentiment=sentiment, reporter=console)

@@ -229,7 +229,7 @@ def _source(campaign: Path, gold: Sequence[Path] | None, scores: Path) -> "Sourc
     from curation.steps.source import open_source
 
     if gold:
-        return open_source(gold=gold, scores=scores)
+        return open_source(gold=gold, scores=scores, reporter=console)
     opened = open_campaign(campaign)
     with opened.lock():
         bring_up_to_date(opened, "agreement", "split", reporter=console)

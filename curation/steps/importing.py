@@ -70,13 +70,15 @@ def import_stereoset(
     Raises:
         CurationError: the file cannot be read, or nothing may be imported here.
     """
+    from curation.catsets.reading import read_dataset
     from curation.rounds.answers.archive import as_json
-    from curation.stereoset import read_entries
 
-    entries = read_entries(file)
-    for entry in entries:
+    dataset = read_dataset(file)
+    for entry in dataset.entries:
         as_json(entry.item, str(file.parent / entry.where))
-    payloads = [{"kind": entry.kind, "item": entry.item} for entry in entries]
+    for note in dataset.notes:
+        reporter.note(note)
+    payloads = [{"kind": entry.kind, "item": entry.item} for entry in dataset.entries]
     return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
 
 

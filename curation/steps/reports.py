@@ -60,7 +60,7 @@ def report(
     """
     given = {key: value for key, value in settings.items() if value is not None}
     if gold:
-        source = gold_source(gold, language=language)
+        source = gold_source(gold, language=language, reporter=reporter)
     else:
         once = bool(given or language or tier)
         opened = _up_to_date(campaign, "split" if once else name, reporter)
@@ -98,7 +98,7 @@ def pitfalls(
         CurationError: the CATs or the word lists cannot be read.
     """
     if gold:
-        source = gold_source(gold, language=language)
+        source = gold_source(gold, language=language, reporter=reporter)
         return measures.pitfalls_of(source, own=own, reporter=reporter), ()
     once = bool(language or own)
     opened = _up_to_date(campaign, "split" if once else "pitfalls", reporter)

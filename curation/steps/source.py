@@ -167,6 +167,7 @@ def open_source(
     gold: Sequence[Path] | None = None,
     scores: Path = Path("scores"),
     language: str = "",
+    reporter: Reporter = QUIET,
 ) -> Source:
     """The CATs of a campaign, or of gold files if any are given.
 
@@ -176,12 +177,13 @@ def open_source(
         scores: the folder of runs on the gold files; a campaign has its own.
         language: language code of the texts; by default the one that the campaign or the gold
             files name, else en.
+        reporter: receives notes on gold files in other layouts than StereoSet's.
 
     Raises:
         CurationError: there is no CAT; a file is not a gold file, or two of them overlap.
     """
     if gold:
-        return gold_source(gold, scores=scores, language=language)
+        return gold_source(gold, scores=scores, language=language, reporter=reporter)
     opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
     path = opened.decisions / "cats.jsonl"
     if not path.exists():
@@ -205,9 +207,13 @@ def campaign_source(campaign: Campaign, *, language: str = "") -> Source:
 
 
 def gold_source(
-    gold: Sequence[Path], *, scores: Path = Path("scores"), language: str = ""
+    gold: Sequence[Path],
+    *,
+    scores: Path = Path("scores"),
+    language: str = "",
+    reporter: Reporter = QUIET,
 ) -> Source:
-    """The CATs of gold files.
+    """The CATs of gold files; ``reporter`` receives notes on how they were read.
 
     A release's files say how their CATs were checked. A check that one of the files does not need
     is left out for all.
@@ -216,10 +222,13 @@ def gold_source(
         CurationError: a file is not a gold file, or two of them overlap; or no language is given,
             and they are in different languages.
     """
-    from curation.stereoset import read_settings
+    from curation.stereoset import read_gold_file
 
-    cats = read_gold(gold)
-    settings = {path: read_settings(path) for path in gold}
+    files = [read_gold_file(path) for path in gold]
+    cats = _distinct([cat for file in files for cat in file.cats])
+    settings = {path: file.settings for path, file in zip(gold, files, strict=True)}
+    for note in dict.fromkeys(note for file in files for note in file.notes):
+        reporter.note(note)
     languages = {file.language: path.name for path, file in settings.items() if file.language}
     if len(languages) > 1 and not language:
         named = ", ".join(f"{code} ({name})" for code, name in languages.items())
@@ -263,7 +272,11 @@ def read_gold(paths: Sequence[Path]) -> list[Cat]:
     """
     from curation.stereoset import read_cats
 
-    cats = [cat for path in paths for cat in read_cats(path)]
+    return _distinct([cat for path in paths for cat in read_cats(path)])
+
+
+def _distinct(cats: list[Cat]) -> list[Cat]:
+    """CATs of several files, none of which is in two of them."""
     twice = [name for name, times in Counter(cat.id for cat in cats).items() if times > 1]
     if twice:
         raise CurationError(

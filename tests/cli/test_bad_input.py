@@ -98,7 +98,7 @@ def test_a_file_in_another_encoding(bring: Any, published: Json) -> None:
     [
         (b"", "is empty"),
         (b" \n", "is empty"),
-        (b"id,label\n1,2\n", "line 1 column 1: not JSON"),
+        (b"id,label\n1,2\n", "not a StereoSet file"),
         (b'{"version": 1, "data": nonsense}', "line 1 column 24: not JSON"),
         ([], "not a StereoSet file"),
         ({"data": []}, "not a StereoSet file"),

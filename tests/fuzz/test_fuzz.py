@@ -89,6 +89,8 @@ COMMANDS: dict[str, Sequence[str]] = {
     "writers.csv": ("import answers {}", "status"),
     "validators.csv": ("import answers {}", "status"),
     "published.json": ("import stereoset {}", "status"),
+    "catsets/hf.jsonl": ("import stereoset {}", "status"),
+    "catsets/options.csv": ("import stereoset {}", "status"),
     "people.txt": ("rounds export r --to out --people {}",),
     "dump.json": ("terms scan {}",),
     "dump.json.gz": ("terms scan {}",),
@@ -104,7 +106,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     ),
 }
 """Files below the arena, and the commands that read them."""
-UNLOCKED = ("labels", "writers", "validators", "published", "reviews.csv")
+UNLOCKED = ("labels", "writers", "validators", "published", "catsets", "reviews.csv")
 """Files of answers: whatever is in them, later commands must work."""
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
 from curation.stereoset import read_cats
-from support import desk, readers, scored
+from support import catsets, desk, readers, scored
 from support.desk import Desk
 
 JOBS = ("baker", "court jester", "lamplighter", "wheelwright")
@@ -28,6 +28,18 @@ HOBBIES = "term,also,language,domain,family,note\nkite flyer,kiter;kite pilot,en
 EDITS = "domain,term,action,into,family,note\nprofession,wheelwright,rename,wheel maker,,\n"
 WORDS = "language,list,word\nen,negation,hardly\n*,violence,smash*\n"
 REVIEWS = ("a fine plot", "a dull plot", "a warm end", "a cold end", "neither good nor bad")
+MAPPING = """files = ["sentences.csv"]
+language = "xx"
+differing = "most"
+skip = ["cat-2"]
+[columns]
+context = "context_xx"
+target_original = "target"
+[labels]
+stereotype = "stereotype"
+[domains]
+profession = "work"
+"""
 
 
 def build(forked: Any, root: Path) -> Path:
@@ -97,6 +109,7 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
     _lines(root / "articles.jsonl", [{"text": articles}, {"text": articles.upper()}])
     _models(made, root)
     _packed(root, articles)
+    _catsets(root / "catsets")
     (root / "answer.json").write_text(json.dumps(_sparql()), "utf-8")
     (root / "page.json").write_text(json.dumps(_page(rows)), "utf-8")
     _saved(root, rows)
@@ -132,6 +145,16 @@ def _models(made: Desk, root: Path) -> None:
     (root / "sizes.csv").write_text(sizes, "utf-8")
     sentences = [{"id": a.id, "score": 0.5} for cat in cats for a in cat.associations]
     (root / "sentiment.json").write_text(json.dumps({"intrasentence": sentences}), "utf-8")
+
+
+def _catsets(folder: Path) -> None:
+    """A set of CATs in every layout, packed, and with a mapping file."""
+    folder.mkdir()
+    for name, write in catsets.LAYOUTS.items():
+        write(folder / name)
+    packed = gzip.compress((folder / "stereoset.json").read_bytes(), mtime=0)
+    (folder / "stereoset.json.gz").write_bytes(packed)
+    (folder / "map.toml").write_text(MAPPING, "utf-8")
 
 
 def _packed(root: Path, articles: str) -> None:

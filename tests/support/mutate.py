@@ -9,6 +9,9 @@ from pathlib import PurePath
 from random import Random
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
+
 LONG = "x" * 300
 HUGE = "y" * 200_000
 TEXTS = (
@@ -207,11 +210,28 @@ def _as_settings(random: Random, data: bytes) -> bytes:
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
+# --- Parquet ------------------------------------------------------------------------------------
+
+
+def _as_parquet(random: Random, data: bytes) -> bytes:
+    """Damage the values, not the file, as far as the result has a schema."""
+    file = io.BytesIO()
+    try:
+        table = pyarrow.parquet.read_table(io.BytesIO(data))
+        rows = json.loads(_as_json(random, json.dumps(table.to_pylist()).encode()))
+        damaged = pyarrow.Table.from_pylist(rows).replace_schema_metadata(table.schema.metadata)
+        pyarrow.parquet.write_table(damaged, file)
+    except Exception:  # the values have no schema; pyarrow says so in many ways
+        return _as_bytes(random, data)
+    return file.getvalue()
+
+
 STRUCTURES: dict[str, Callable[[Random, bytes], bytes]] = {
     ".json": _as_json,
     ".jsonl": _as_lines,
     ".csv": _as_table,
     ".toml": _as_settings,
+    ".parquet": _as_parquet,
 }
 PLACE = re.compile(
     r"(line|lines|row|rows|byte|column|field|position|item|record|cell|task|step|domain) \S|"

@@ -23,6 +23,7 @@ from curation.rounds.platforms.label_studio import seen, servers
 from curation.rounds.platforms.label_studio.connection import Connection
 from curation.rounds.platforms.label_studio.pull import pull
 from curation.steps.classifying import read_cache
+from curation.stereoset import read_cats, read_entries, read_settings
 from curation.terms.facts import FactRequest
 from curation.terms.query import query
 from curation.terms.wikidata import Service
@@ -41,6 +42,15 @@ def _predictions(path: Path) -> object:
 
 def _corpus(path: Path) -> object:
     return read_corpus([path])
+
+
+def _cats(path: Path) -> object:
+    """A set of CATs as an import reads it, then as a gold file."""
+    entries = read_entries(path)
+    for entry in entries:
+        archive.as_json(entry.item, f"{path} {entry.where}")
+    read_settings(path)
+    return read_cats(path)
 
 
 # --- a query service ------------------------------------------------------------------------
@@ -186,6 +196,12 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "wiki_00": _corpus,
     "predictions.jsonl": _predictions,
     "predictions.csv": _predictions,
+    "catsets/*.json": _cats,
+    "catsets/*.jsonl": _cats,
+    "catsets/*.csv": _cats,
+    "catsets/*.parquet": _cats,
+    "catsets/*.gz": _cats,
+    "catsets/map.toml": _cats,
     "answer.json": facts,
     "answers/*.json": _saved,
     "echo.json": _echo,

@@ -1,0 +1,1 @@
+"""Reads sets of CATs in the layouts that they are published in, all into StereoSet's form."""

@@ -1,0 +1,382 @@
+"""The layouts of sets of CATs: each turns the rows of a file into items in StereoSet's form."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.catsets.entries import Part
+from curation.catsets.headings import IN_SENTENCES, OPTIONS, is_by_label, resolve
+from curation.catsets.labels import GOLD_ORDER, LABEL_ORDER, our_label, our_votes, unpacked
+from curation.catsets.labels import rows_of_lists as rows_of
+from curation.catsets.mapping import ORDER, MappingFile
+from curation.catsets.other_sets import refuse_other_sets, unknown_columns
+from curation.files import CurationError
+from curation.wording import amount
+
+ITEM = ("id", "kind", "domain", "target", "target_original", "context", "tier")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
+_FIRST = 5  # ids that a note or an error names
+
+
+@dataclass
+class RawItem:
+    """An item as a layout has it: its fields by our names, and its sentences.
+
+    ``sentences`` has objects with StereoSet's fields, and ``word`` if it is not yet in its context.
+    It is something else if the item is faulty. ``whole`` is the item of StereoSet's own JSON.
+    """
+
+    where: str
+    values: dict[str, Any]
+    sentences: Any
+    whole: dict[str, Any] | None = None
+
+
+@dataclass
+class Reading:
+    """A part of a file that is being read.
+
+    Attributes:
+        path: the file.
+        part: its rows.
+        names: the column for each of our names.
+        mapping: the mapping file.
+        notes: what users should know.
+        words: whether the layout has options that are words; None if it does not say it.
+        ordered: whether the order of an item's sentences is the file's; if not, the layout has
+            none but that of the gold labels.
+    """
+
+    path: Path
+    part: Part
+    names: dict[str, str]
+    mapping: MappingFile | None
+    notes: list[str] = field(default_factory=list)
+    words: bool | None = False
+    ordered: bool = True
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Our label for each of theirs."""
+        return self.mapping.labels if self.mapping else {}
+
+    def get(self, values: Mapping[str, Any], name: str) -> Any:
+        """A value by our name; None if it is not there."""
+        return values.get(self.names[name]) if name in self.names else None
+
+    def fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of an item by our names, without those that are not there."""
+        own = {name: self.get(values, name) for name in ITEM}
+        return {name: value for name, value in own.items() if value is not None}
+
+    def gold(self, value: Any, name: str = "gold_label", order: Sequence[str] = ()) -> Any:
+        """A gold label in our words."""
+        return our_label(value, self.labels, self._order(name, order))
+
+    def votes(self, value: Any, name: str = "labels", order: Sequence[str] = ()) -> Any:
+        """The votes of a sentence, with labels in our words."""
+        return our_votes(value, self.labels, self.part.classes.get("label") or order)
+
+    def _order(self, name: str, order: Sequence[str]) -> Sequence[str]:
+        column = self.names.get(name, name)
+        return self.part.classes.get(column) or order
+
+
+class Layout(NamedTuple):
+    """A layout: its name in messages, and what reads it."""
+
+    name: str
+    read: Callable[[Reading], list[RawItem]]
+
+
+def layout_of(reading: Reading) -> Layout:
+    """The layout of a part of a file, by its columns.
+
+    Raises:
+        CurationError: it is of no known layout; if it is known to be something else, the message
+            says so.
+    """
+    part, has = reading.part, set(reading.names)
+    if part.whole:
+        return Layout("StereoSet's JSON", _listed)
+    first = next((row.values for row in part.rows), {})
+    if "data" in has and is_by_label(reading.get(first, "data")):
+        return Layout("items with an object for each gold label", _by_label)
+    if {"sentences", "context"} <= has:
+        columns = isinstance(unpacked(reading.get(first, "sentences")), dict)
+        name = "the Hugging Face layout" if columns else "a list of items in StereoSet's form"
+        return Layout(name, _listed)
+    if "context" in has and {"c1_sentence", "c1_word"} & has:
+        return Layout("columns c1_sentence to c3_gold_label", _numbered)
+    if "context" in has and set(OPTIONS) <= has:
+        return Layout("a column for each option", _options)
+    if {"choices", "context"} <= has:
+        return Layout("a column with the list of choices", _choices)
+    if {"sentence", "gold_label", "context"} <= has:
+        name = "a list for each gold label" if part.by_label else "a row for each sentence"
+        return Layout(name, _grouped)
+    if reading.mapping is None or not reading.mapping.columns:
+        refuse_other_sets(reading.path, part.columns())
+    raise unknown_columns(reading.path, part.columns())
+
+
+# --- a row is an item -----------------------------------------------------------------------------
+
+
+def _listed(reading: Reading) -> list[RawItem]:
+    """Items with a list of sentences, or a struct of lists as Hugging Face stores it."""
+    lists = [unpacked(reading.get(row.values, "sentences")) for row in reading.part.rows]
+    lists = [rows_of(value) or value if isinstance(value, dict) else value for value in lists]
+    shown = next((value for value in lists if isinstance(value, str)), "")
+    if lists and all(isinstance(value, str) for value in lists if value is not None) and shown:
+        raise CurationError(
+            f"{reading.path}: the column «{reading.names['sentences']}» has Python objects as text "
+            f"({shown[:40]!r}…)",
+            "export the data as Parquet or JSON: to_parquet or to_json instead of to_csv",
+        )
+    keys = {key: None for value in lists for sentence in _objects(value) for key in sentence}
+    given = reading.mapping.columns if reading.mapping else {}
+    inner = resolve(keys, {n: column for n, column in given.items() if n in IN_SENTENCES})
+    inner = {name: column for name, column in inner.items() if name in (*IN_SENTENCES, "id")}
+    reading.names.update({n: column for n, column in inner.items() if n in IN_SENTENCES})
+    raw_items = []
+    for (where, values), sentences in zip(reading.part.rows, lists, strict=True):
+        if reading.part.whole and not reading.labels:
+            raw_items.append(RawItem(where, reading.fields(values), sentences, _own(values)))
+            continue
+        if isinstance(sentences, list):
+            sentences = [_inner(reading, inner, sentence) for sentence in sentences]
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
+    return raw_items
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    yield from (s for s in value if isinstance(s, dict)) if isinstance(value, list) else ()
+
+
+def _inner(reading: Reading, inner: Mapping[str, str], sentence: Any) -> Any:
+    if not isinstance(sentence, dict):
+        return sentence
+
+    def get(name: str) -> Any:
+        return sentence.get(inner[name]) if name in inner else None
+
+    sentence_id = get("sentence_id")
+    return _sentence(
+        id=get("id") if sentence_id is None else sentence_id,
+        sentence=get("sentence"),
+        word=get("word"),
+        gold_label=reading.gold(get("gold_label"), order=GOLD_ORDER),
+        labels=reading.votes(get("labels"), order=LABEL_ORDER),
+    )
+
+
+def _sentence(**fields: Any) -> dict[str, Any]:
+    if fields.get("sentence") is not None:
+        fields.pop("word", None)
+    if isinstance(fields.get("id"), int):
+        fields["id"] = str(fields["id"])
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _own(item: dict[str, Any]) -> dict[str, Any]:
+    """An item of StereoSet's JSON with integer labels in words; otherwise unchanged."""
+    sentences = item.get("sentences")
+    if not isinstance(sentences, list):
+        return item
+    return {**item, "sentences": [_own_sentence(sentence) for sentence in sentences]}
+
+
+def _own_sentence(sentence: Any) -> Any:
+    if not isinstance(sentence, dict):
+        return sentence
+    gold, labels = sentence.get("gold_label"), sentence.get("labels")
+    if isinstance(gold, int):
+        sentence = {**sentence, "gold_label": our_label(gold, {}, GOLD_ORDER)}
+    if any(isinstance(vote.get("label"), int) for vote in _objects(labels)):
+        sentence = {**sentence, "labels": our_votes(labels, {}, LABEL_ORDER)}
+    return sentence
+
+
+def _by_label(reading: Reading) -> list[RawItem]:
+    """Items with ``data``: an object for each gold label, as in EditBias.
+
+    Some of its files also have ``sentences`` with votes. If a text of an item differs there, the
+    one in ``data`` is what its authors use; the item's votes were for other texts, and are left
+    out.
+    """
+    reading.ordered = False
+    raw_items, changed = [], 0
+    for where, values in reading.part.rows:
+        data = reading.get(values, "data")
+        if not isinstance(data, dict):
+            raw_items.append(RawItem(where, reading.fields(values), data))
+            continue
+        options = {
+            label: option if isinstance(option, dict) else {"sentence": option}
+            for label, option in data.items()
+        }
+        voted = {str(s.get("id")): s for s in _objects(reading.get(values, "sentences"))}
+        pairs = [(option, voted.get(str(option.get("id")), {})) for option in options.values()]
+        differs = any(
+            old and old.get("sentence") != option.get("sentence") for option, old in pairs
+        )
+        sentences = [
+            _sentence(
+                id=option.get("id"),
+                sentence=option.get("sentence"),
+                gold_label=reading.gold(label),
+                labels=reading.votes(None if differs else old.get("labels"), order=LABEL_ORDER),
+            )
+            for label, (option, old) in zip(options, pairs, strict=True)
+        ]
+        changed += differs
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
+    if changed:
+        reading.notes.append(
+            f"in {amount(changed, 'item')} the texts of «data» and «sentences» differ: those of "
+            "«data» are used, and the votes, which are for the others, are left out"
+        )
+    return raw_items
+
+
+def _numbered(reading: Reading) -> list[RawItem]:
+    """Rows with the columns c1_sentence, c1_gold_label and so on, as in stereotypes-multi."""
+    if {"c1_word", "c2_word", "c3_word"} & set(reading.names):
+        reading.words = True
+    raw_items = []
+    for where, values in reading.part.rows:
+        sentences = []
+        for number in ("c1", "c2", "c3"):
+            sentence = _sentence(
+                id=reading.get(values, f"{number}_id"),
+                sentence=reading.get(values, f"{number}_sentence"),
+                word=reading.get(values, f"{number}_word"),
+                gold_label=reading.gold(
+                    reading.get(values, f"{number}_gold_label"), f"{number}_gold_label"
+                ),
+                labels=reading.votes(reading.get(values, f"{number}_labels")),
+            )
+            if "sentence" in sentence or "word" in sentence:
+                sentences.append(sentence)
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
+    return raw_items
+
+
+def _options(reading: Reading) -> list[RawItem]:
+    """Rows with a column for each option."""
+    reading.ordered, reading.words = False, None
+    raw_items = []
+    for where, values in reading.part.rows:
+        texts = {gold: reading.get(values, name) for name, gold in OPTIONS.items()}
+        sentences = [
+            {"sentence": text, "gold_label": gold}
+            for gold, text in texts.items()
+            if text is not None
+        ]
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
+    return raw_items
+
+
+def _choices(reading: Reading) -> list[RawItem]:
+    """Rows with a list of choices, whose order the mapping file says."""
+    order = reading.mapping.order if reading.mapping else None
+    column = reading.names["choices"]
+    if order is None:
+        raise CurationError(
+            f"{reading.path}: does not say which of the «{column}» is the stereotype",
+            f"write a mapping file with their order, such as order = [{ORDER}]",
+        )
+    reading.ordered, reading.words = False, None
+    raw_items = []
+    for where, values in reading.part.rows:
+        choices = _list_of(reading.get(values, "choices"))
+        sentences = (
+            [{"sentence": s, "gold_label": gold} for s, gold in zip(choices, order, strict=True)]
+            if len(choices) == len(order)
+            else [{"sentence": s} for s in choices]
+        )
+        raw_items.append(RawItem(where, reading.fields(values), sentences))
+    return raw_items
+
+
+def _list_of(cell: Any) -> list[Any]:
+    r"""The texts of a cell: a list, or one as JSON, Python or NumPy write it.
+
+    >>> _list_of(r"['a' 'it\'s']"), _list_of('["a", "b"]')
+    (['a', "it's"], ['a', 'b'])
+    """
+    cell = unpacked(cell)
+    if isinstance(cell, str):
+        quoted = _QUOTED.findall(cell)
+        return [re.sub(r"\\(.)", r"\1", one or other) for one, other in quoted]
+    return cell if isinstance(cell, list) else []
+
+
+# --- a row is a sentence --------------------------------------------------------------------------
+
+
+def _grouped(reading: Reading) -> list[RawItem]:
+    """Rows with a sentence each; those with the same id, or the same context, are an item."""
+    groups: dict[Any, list[tuple[str, dict[str, Any]]]] = {}
+    counts: Counter[str] = Counter()
+    for where, values in reading.part.rows:
+        own = reading.get(values, "id")
+        if own is None:
+            same = [str(reading.get(values, n)) for n in ("kind", "domain", "target", "context")]
+            gold = str(reading.get(values, "gold_label"))
+            key: Any = "\x1f".join(same)
+            number = counts[f"{key}\x1f{gold}"]  # the second of a label is of another item
+            counts[f"{key}\x1f{gold}"] += 1
+            key = (key, number)
+        else:
+            key = str(own)
+        groups.setdefault(key, []).append((where, values))
+    reading.ordered, reading.words = not reading.part.by_label, None
+    raw_items: list[RawItem] = []
+    differing: dict[str, str] = {}
+    for rows in groups.values():
+        where, values = rows[0]
+        fields = reading.fields(values)
+        for name in fields:
+            texts = Counter(str(reading.get(row, name)) for _, row in rows)
+            if len(texts) > 1:
+                differing.setdefault(str(fields.get("id", where)), name)
+                most = texts.most_common(1)[0][0]
+                fields[name] = next(
+                    v for _, row in rows if str(v := reading.get(row, name)) == most
+                )
+        sentences = [
+            _sentence(
+                id=reading.get(row, "sentence_id"),
+                sentence=reading.get(row, "sentence"),
+                word=reading.get(row, "word"),
+                gold_label=reading.gold(reading.get(row, "gold_label")),
+                labels=reading.votes(reading.get(row, "labels")),
+            )
+            for _, row in rows
+        ]
+        raw_items.append(RawItem(where, fields, sentences))
+    _note_differing(reading, differing)
+    return raw_items
+
+
+def _note_differing(reading: Reading, differing: Mapping[str, str]) -> None:
+    if not differing:
+        return
+    first = ", ".join(list(differing)[:_FIRST])
+    names = " and ".join(f"«{reading.names[name]}»" for name in sorted(set(differing.values())))
+    count = amount(len(differing), "CAT")
+    if reading.mapping is None or reading.mapping.differing != "most":
+        raise CurationError(
+            f"{reading.path}: in {count} the sentences have different {names} (for id {first})",
+            'write «differing = "most"» in a mapping file to use the most frequent text of each '
+            "CAT, or correct the data",
+        )
+    reading.notes.append(
+        f"in {count} the sentences have different {names}: the most frequent one is used, the "
+        f"first if none is ({first})"
+    )

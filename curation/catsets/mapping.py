@@ -1,0 +1,154 @@
+"""Mapping files: how to read a set of CATs whose columns, labels or domains have other names."""
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import field_validator as check_field
+
+from curation.catsets.headings import NAMES, plain
+from curation.catsets.labels import key_of
+from curation.files import CurationError, read_text
+from curation.records import GOLDS, VALUES, Gold, Kind, Value
+from curation.rules import read_label
+from curation.small_files import line_of, read_toml
+
+DOCS = "see «Mapping files» in docs/formats.md"
+ORDER = ", ".join(f'"{gold}"' for gold in GOLDS)
+_Place = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$", max_length=4000)]
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+_Code = Annotated[str, StringConstraints(pattern=r"^([a-z]{2,3}(-[A-Za-z0-9]+)*)?$", max_length=35)]
+
+
+class MappingFile(BaseModel):
+    """A mapping file.
+
+    Attributes:
+        files: the data files, relative to the mapping file.
+        kind: the kind of all items; by default a column says it, or BLANK in the context.
+        domain: the domain of all items; by default a column says it.
+        language: language code of the texts.
+        columns: the column of the file for each of our names.
+        labels: our label for each of theirs.
+        domains: our domain for each of theirs.
+        order: the gold label of each option of a column ``choices``.
+        options: whether options are whole sentences or words that fill BLANK.
+        differing: «most»: if the rows of a CAT differ in a text, take the most frequent one.
+        skip: ids of items to leave out; «bad»: in gold files, leave out those that are not CATs.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    files: Annotated[tuple[_Place, ...], Field(min_length=1, max_length=1000)]
+    kind: Kind | None = None
+    domain: _Name | None = None
+    language: _Code = ""
+    columns: dict[str, _Name] = {}
+    labels: dict[str, Value] = {}
+    domains: dict[str, _Name] = {}
+    order: tuple[Gold, Gold, Gold] | None = None
+    options: Literal["words", "sentences"] | None = None
+    differing: Literal["most"] | None = None
+    skip: Annotated[tuple[str, ...], Field(max_length=1_000_000)] | Literal["bad"] = ()
+
+    @check_field("files", mode="before")
+    @classmethod
+    def _one_file(cls, files: Any) -> Any:
+        return (files,) if isinstance(files, str) else files
+
+    @check_field("order", mode="before")
+    @classmethod
+    def _in_our_words(cls, order: Any) -> Any:
+        if not isinstance(order, list):
+            return order
+        ours = [read_label(name) if isinstance(name, str) else None for name in order]
+        if sorted(map(str, ours)) != sorted(GOLDS):
+            raise ValueError(f"must name each of {ORDER} once")
+        return ours
+
+    @check_field("skip", mode="before")
+    @classmethod
+    def _ids(cls, skip: Any) -> Any:
+        listed = isinstance(skip, list) and all(isinstance(name, str) for name in skip)
+        if not listed and skip != "bad":
+            raise ValueError('must be a list of ids, or "bad"')
+        return tuple(skip) if listed else skip
+
+    @check_field("labels", mode="before")
+    @classmethod
+    def _our_labels(cls, labels: Any) -> Any:
+        if not isinstance(labels, dict):
+            return labels
+        ours = {}
+        for theirs, name in labels.items():
+            label = read_label(name) if isinstance(name, str) else None
+            if label is None:
+                raise ValueError(f"{str(name)[:80]!r} is not one of {', '.join(VALUES)}")
+            ours[key_of(theirs)] = label
+        return ours
+
+    @check_field("domains", mode="before")
+    @classmethod
+    def _without_case(cls, domains: Any) -> Any:
+        if not isinstance(domains, dict):
+            return domains
+        return {key_of(theirs): name for theirs, name in domains.items()}
+
+
+def read_mapping(path: Path) -> MappingFile:
+    """Read a mapping file.
+
+    Raises:
+        CurationError: it is not TOML, has an unknown key, or a value is not allowed; the message
+            names the line.
+    """
+    content = read_toml(path, fix=DOCS)
+    if "campaign" in content and "files" not in content:
+        raise CurationError(
+            f"{path}: not a mapping file: it has the settings of a campaign",
+            "leave out --gold, and name the campaign's folder with -c",
+        )
+    content = _our_columns(path, content)
+    try:
+        return MappingFile.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = [str(key) for key in first["loc"]][:2]
+        keys = keys if isinstance(content.get(keys[0]), dict) else keys[:1]
+        message, fix = first["msg"].removeprefix("Value error, "), DOCS
+        if first["type"] == "extra_forbidden":
+            message, fix = "no such key", _near(keys[0], MappingFile.model_fields)
+        elif first["type"] == "missing":
+            message, fix = "is missing", 'name the data file: files = ["data.csv"]'
+        raise mapping_error(path, keys, message, fix) from None
+
+
+def mapping_error(path: Path, keys: list[str], message: str, fix: str) -> CurationError:
+    """The error of a value in a mapping file, with its line."""
+    depth = 1 if len(keys) > 1 else 0
+    text = read_text(path)
+    line = line_of(text, keys, depth=depth) or line_of(text, keys[:1], depth=1)
+    named = ".".join(key[:80] for key in keys)
+    return CurationError(f"{path}{line}, {named}: {message}", fix)
+
+
+def _our_columns(path: Path, content: dict[str, Any]) -> dict[str, Any]:
+    """The content with our names of columns; other spellings and aliases are accepted."""
+    columns = content.get("columns")
+    if not isinstance(columns, dict):
+        return content
+    ours = {plain(other): name for name, others in NAMES.items() for other in (name, *others)}
+    chosen = {}
+    for name, column in columns.items():
+        if plain(name) not in ours:
+            raise mapping_error(
+                path, ["columns", name], "not a name of a column here", _near(name, NAMES)
+            )
+        chosen[ours[plain(name)]] = column
+    return {**content, "columns": chosen}
+
+
+def _near(name: str, known: Any) -> str:
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"

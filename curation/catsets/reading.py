@@ -1,0 +1,256 @@
+"""Reads a set of CATs in any known layout, or as a mapping file says."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from curation.catsets.content import read_parts
+from curation.catsets.entries import Dataset, Entry, sentences_of
+from curation.catsets.headings import IN_SENTENCES, plain, resolve
+from curation.catsets.ids import in_order_of_ids, with_ids
+from curation.catsets.kinds import fill_words, kinds_of
+from curation.catsets.labels import key_of
+from curation.catsets.layouts import RawItem, Reading, layout_of
+from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
+from curation.catsets.other_sets import listed
+from curation.files import CurationError
+from curation.records import GOLDS
+from curation.rules import read_label
+from curation.wording import amount
+
+INDEX = ("indexlevel0", "unnamed:0", "index")  # columns that pandas writes of its own accord
+_SHOWN = 8
+_NEEDED = {"context": "context", "target": "target", "domain": "bias_type"}
+
+
+def read_dataset(path: Path) -> Dataset:
+    """The items of a file in any known layout, or of the files that a mapping file names.
+
+    The items are not checked: they may lack fields, or have labels that are not known.
+
+    Raises:
+        CurationError: a file cannot be read, is not a set of CATs, lacks a column, or no gold label
+            in it is known; the message names the file, the place and the fix.
+    """
+    if path.suffix.lower() != ".toml":
+        return _dataset(path, [path], None)
+    mapping = read_mapping(path)
+    return _dataset(path, [path.parent / file for file in mapping.files], mapping)
+
+
+def _dataset(path: Path, files: Sequence[Path], mapping: MappingFile | None) -> Dataset:
+    entries: list[Entry] = []
+    layouts: dict[str, None] = {}
+    files_of: dict[str, list[str]] = {}  # each note, and the files that it is true of
+    curation: Any = {}
+    for file in files:
+        new_entries, layout, own_notes, own = (
+            _named_in(path, file, mapping) if mapping else _read(path, file, mapping)
+        )
+        entries += new_entries
+        layouts[layout] = None
+        for note in own_notes:
+            files_of.setdefault(note, []).append(file.name)
+        curation = curation or own
+    if mapping and mapping.language:
+        curation = {
+            **(curation if isinstance(curation, dict) else {}),
+            "language": mapping.language,
+        }
+    notes = [f"{_named(names)}: {note}" for note, names in files_of.items()]
+    entries = _without_skipped(path, entries, mapping, notes)
+    if not entries:
+        raise CurationError(f"{path}: contains no items", "check that it is the right file")
+    bad = mapping is not None and mapping.skip == "bad"
+    return Dataset(entries, " and ".join(layouts), tuple(notes), bad, curation)
+
+
+def _named_in(
+    path: Path, file: Path, mapping: MappingFile
+) -> tuple[list[Entry], str, list[str], Any]:
+    """The items of a file that a mapping file names; errors name the mapping file, too."""
+    if file.suffix.lower() == ".toml":
+        raise mapping_error(path, ["files"], "names a mapping file", "name the data files")
+    try:
+        exists = file.exists()
+    except OSError:
+        exists = False
+    if not exists:
+        raise mapping_error(path, ["files"], f"{file}: no such file", "check the path")
+    try:
+        return _read(path, file, mapping)
+    except CurationError as error:
+        if path.name in error.what:
+            raise
+        raise CurationError(f"{path.name}: {error.what}", error.fix) from None
+
+
+def _named(files: Sequence[str]) -> str:
+    more = f" and {amount(len(files) - 1, 'other file')}" if len(files) > 1 else ""
+    return f"{files[0]}{more}"
+
+
+def _read(
+    path: Path, file: Path, mapping: MappingFile | None
+) -> tuple[list[Entry], str, list[str], Any]:
+    """The items of one file, the name of its layout, notes, and its field ``curation``."""
+    parts, curation = read_parts(file)
+    layout, notes, entries, ordered = "", [], [], []
+    for part in parts:
+        names = resolve(part.columns(), mapping.columns if mapping else None)
+        reading = Reading(file, part, names, mapping)
+        if not part.rows and (part.kind or not part.header):
+            continue
+        _check_columns(path, reading)
+        chosen = layout_of(reading)
+        raw_items = chosen.read(reading)
+        if not part.whole:
+            _check_needed(reading, raw_items)
+        layout = chosen.name
+        entries += _entries(reading, raw_items)
+        ordered += [reading.ordered] * len(raw_items)
+        notes += [note for note in reading.notes if note not in notes]
+    if not parts or not (entries or any(part.kind for part in parts)):
+        raise CurationError(
+            f"{file}: not a StereoSet file, and not another set of CATs: contains no items",
+            "check that it is the right file",
+        )
+    entries = with_ids(entries, notes)
+    entries = [e if has else in_order_of_ids(e) for e, has in zip(entries, ordered, strict=True)]
+    _check_labels(file, entries)
+    own = any(part.whole for part in parts)  # imports say it of StereoSet's own JSON
+    if not own and not any(_has_votes(entry.item) for entry in entries):
+        notes.append("the file has no votes, only gold labels")
+    return entries, layout, notes, curation
+
+
+# --- columns --------------------------------------------------------------------------------------
+
+
+def _check_columns(path: Path, reading: Reading) -> None:
+    """Refuse a mapping file that names columns that the file does not have."""
+    if reading.mapping is None:
+        return
+    columns = reading.part.columns()
+    inside = _columns_in_sentences(reading)
+    for name, column in reading.mapping.columns.items():
+        known = [*columns, *(inside if name in IN_SENTENCES else ())]
+        if column in known:
+            continue
+        near = difflib.get_close_matches(column, known, 1)
+        fix = f"did you mean {near[0]!r}?" if near else "name one of these columns"
+        raise mapping_error(
+            path,
+            ["columns", name],
+            f"{reading.path.name} has no column «{column}»; its columns are {listed(known)}",
+            fix,
+        )
+
+
+def _columns_in_sentences(reading: Reading) -> list[str]:
+    sentences = (reading.get(row.values, "sentences") for row in reading.part.rows)
+    columns: dict[str, None] = {}
+    for value in sentences:
+        objects = value if isinstance(value, list) else [value]
+        for entry in objects:
+            columns |= dict.fromkeys(entry if isinstance(entry, dict) else ())
+    return list(columns)
+
+
+def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
+    """Refuse a file in which no item has a context, a target or a domain."""
+    for name, shown in _NEEDED.items():
+        fixed = reading.mapping and name == "domain" and reading.mapping.domain
+        if fixed or not raw_items or any(name in raw.values for raw in raw_items):
+            continue
+        raise CurationError(
+            f"{reading.path}: there is no column «{shown}»; its columns are "
+            f"{listed(reading.part.columns())}",
+            f'write a mapping file: [columns] {name} = "their name"'
+            + (', or domain = "one for all"' if name == "domain" else ""),
+        )
+    used = {plain(column) for column in reading.names.values()}
+    others = [c for c in reading.part.columns() if c and plain(c) not in {*used, *INDEX}]
+    if others:
+        reading.notes.append(f"columns that are not used: {listed(others)}")
+
+
+def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
+    """Refuse a file with gold labels of which none is known."""
+    foreign: dict[str, None] = {}
+    for entry in entries:
+        for sentence in sentences_of(entry.item):
+            gold = sentence.get("gold_label")
+            if gold is None or gold == "":
+                continue
+            if isinstance(gold, str) and read_label(gold) in GOLDS:
+                return
+            foreign[key_of(gold)[:60]] = None
+    if foreign:
+        names = list(foreign)[:_SHOWN]
+        lines = ", ".join(f'"{name}" = "…"' for name in names)
+        raise CurationError(
+            f"{file}: field gold_label: no label is known; it has "
+            f"{', '.join(f'«{name}»' for name in names)}",
+            f"write a mapping file with a table [labels] and {lines}; each is one of "
+            f"{', '.join(GOLDS)}",
+        )
+
+
+def _has_votes(item: dict[str, Any]) -> bool:
+    return any(sentence.get("labels") for sentence in sentences_of(item))
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+
+def _entries(reading: Reading, raw_items: list[RawItem]) -> list[Entry]:
+    kinds = kinds_of(reading, raw_items)
+    fill_words(reading, raw_items, kinds)
+    entries = []
+    for raw, kind in zip(raw_items, kinds, strict=True):
+        item = _item(raw, reading.mapping)
+        entries.append(Entry(kind, raw.where, item))
+    return entries
+
+
+def _item(raw: RawItem, mapping: MappingFile | None) -> dict[str, Any]:
+    if raw.whole is not None and mapping is None:
+        return raw.whole
+    values = raw.values
+    domain = mapping.domain if mapping and mapping.domain else values.get("domain")
+    if mapping and key_of(domain) in mapping.domains:
+        domain = mapping.domains[key_of(domain)]
+    item = {
+        "id": values.get("id"),
+        "target": values.get("target"),
+        "bias_type": domain,
+        "context": values.get("context"),
+        "tier": values.get("tier"),
+        "target_original": values.get("target_original"),
+    }
+    item = {name: value for name, value in item.items() if value is not None}
+    sentences = raw.sentences
+    if raw.whole is not None:
+        sentences = raw.whole.get("sentences")
+    if isinstance(item.get("id"), int) and not isinstance(item["id"], bool):
+        item["id"] = str(item["id"])
+    return item if sentences is None else {**item, "sentences": sentences}
+
+
+def _without_skipped(
+    path: Path, entries: list[Entry], mapping: MappingFile | None, notes: list[str]
+) -> list[Entry]:
+    """The items without those that the mapping file says to leave out."""
+    if mapping is None or mapping.skip == "bad" or not mapping.skip:
+        return entries
+    ids, skipped = {str(entry.item.get("id")) for entry in entries}, set(mapping.skip)
+    unknown = [name for name in mapping.skip if name not in ids]
+    if unknown:
+        raise mapping_error(
+            path, ["skip"], f"no item has the id {unknown[0][:80]!r}", "delete it from the list"
+        )
+    kept = [entry for entry in entries if str(entry.item.get("id")) not in skipped]
+    notes.append(f"{path.name}: {amount(len(entries) - len(kept), 'item')} left out by «skip»")
+    return kept

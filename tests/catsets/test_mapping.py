@@ -1,0 +1,148 @@
+"""Mapping files: other columns, labels and domains; mistakes are named with their line."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from curation.catsets.mapping import MappingFile, read_mapping
+from curation.catsets.reading import read_dataset
+from curation.files import CurationError
+from curation.stereoset import read_cats, read_entries, read_settings
+from support import catsets
+from support.catsets import items
+
+
+def mapping(folder: Path, text: str) -> Path:
+    path = folder / "map.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_other_columns_of_a_translation(tmp_path: Path) -> None:
+    catsets.write_csv(tmp_path / "a.csv", catsets.sentence_rows(items()))
+    path = mapping(
+        tmp_path,
+        'files = "a.csv"\nlanguage = "xx"\n[columns]\ncontext = "context_xx"\n'
+        'sentence = "sentence_xx"\ntarget_original = "target"\n',
+    )
+    cat = read_cats(path)[0]
+    assert cat.context == "The baker starts to work BLANK on weekdays. (xx)"
+    assert cat.associations[0].sentence == "The baker starts to work late on weekdays. (xx)"
+    assert (cat.target, cat.target_original) == ("baker", "baker")
+    assert read_settings(path).language == "xx"
+
+
+def test_other_labels_and_domains_within_items(tmp_path: Path) -> None:
+    theirs = {"stereotype": "Estereotipo", "anti-stereotype": "anti", "unrelated": "2"}
+    content = items()
+    for item in content:
+        item["tipo"] = item.pop("bias_type").replace("profession", "Profesión")
+        for sentence in item["sentences"]:
+            sentence["texto"] = sentence.pop("sentence")
+            sentence["gold_label"] = theirs[sentence["gold_label"]]
+            sentence["labels"] = [{"label": "anti", "human_id": "p"}]
+    catsets.write_json(tmp_path / "a.json", content)
+    path = mapping(
+        tmp_path,
+        'files = ["a.json"]\n[columns]\nbias_type = "tipo"\nsentence = "texto"\n'
+        '[labels]\nestereotipo = "stereotype"\nanti = "Anti_Stereotype"\n2 = "meaningless"\n'
+        '[domains]\n"profesión" = "profession"\n',
+    )
+    (cat, *_), (entry, *_) = read_cats(path), read_entries(path)
+    assert cat.domain == "profession"
+    assert [a.gold for a in cat.associations] == list(catsets.GOLD)
+    assert entry.item["sentences"][0]["labels"] == [{"label": "anti-stereotype", "human_id": "p"}]
+
+
+def test_choices_need_their_order(tmp_path: Path) -> None:
+    numpy = "['early' 'late' \"it's\"]"  # as NumPy prints a list
+    row = {
+        "prompt": "A baker is BLANK today.",
+        "choices": numpy,
+        "bias_type": "x",
+        "target": "baker",
+    }
+    path = catsets.write_csv(tmp_path / "a.csv", [row])
+    with pytest.raises(CurationError, match="does not say which of the «choices»") as caught:
+        read_cats(path)
+    assert 'order = ["stereotype", "anti-stereotype", "unrelated"]' in caught.value.fix
+    path = mapping(tmp_path, 'files = ["a.csv"]\norder = ["stereotype", "anti", "unrelated"]\n')
+    with pytest.raises(CurationError, match=r"map\.toml line 2, order: must name each of"):
+        read_cats(path)
+    path = mapping(
+        tmp_path, 'files = ["a.csv"]\norder = ["stereotype", "anti-stereotype", "unrelated"]\n'
+    )
+    assert {a.gold: a.sentence for a in read_cats(path)[0].associations} == {
+        "stereotype": "A baker is early today.",
+        "anti-stereotype": "A baker is late today.",
+        "unrelated": "A baker is it's today.",
+    }
+
+
+def test_a_kind_and_a_domain_for_all(tmp_path: Path) -> None:
+    rows = [catsets.option_row(item) for item in items()[2:]]
+    for row in rows:
+        del row["Domain"]
+    catsets.write_csv(tmp_path / "a.csv", rows)
+    with pytest.raises(CurationError, match="there is no column «bias_type»; its columns are"):
+        read_cats(tmp_path / "a.csv")
+    path = mapping(tmp_path, 'files = ["a.csv"]\nkind = "intrasentence"\ndomain = "work"\n')
+    assert {(cat.kind, cat.domain) for cat in read_cats(path)} == {("intrasentence", "work")}
+
+
+def test_several_files_are_one_set(tmp_path: Path) -> None:
+    for name, part in (("a", items()[:2]), ("b", items()[2:])):
+        catsets.write_json(tmp_path / f"{name}.json", part)
+    path = mapping(tmp_path, 'files = ["a.json", "b.json"]\nskip = ["cat-2"]\n')
+    dataset = read_dataset(path)
+    assert [entry.item["id"] for entry in dataset.entries] == ["cat-1", "cat-3", "cat-4"]
+    assert dataset.notes == ("map.toml: 1 item left out by «skip»",)
+
+
+def test_the_examples_of_the_docs_are_mapping_files(tmp_path: Path) -> None:
+    docs = Path(__file__).parents[2] / "docs" / "formats.md"
+    section = docs.read_text("utf-8").partition("\n## Mapping files\n")[2].partition("\n## ")[0]
+    examples = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    assert len(examples) == 4
+    keys = {
+        key for text in examples for key in read_mapping(mapping(tmp_path, text)).model_fields_set
+    }
+    assert keys == set(MappingFile.model_fields) - {"options"}
+    assert all(
+        f"| `{key}` |" in section or f"| `[{key}]` |" in section for key in [*keys, "options"]
+    )
+
+
+BASE = 'files = ["a.csv"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "fix"),
+    [
+        (
+            BASE + '[columns]\ncontext = "context_pt"\n',
+            "map.toml line 3, columns.context: a.csv has no column «context_pt»; its columns are "
+            "«dataset_type», «cluster_id»",
+            "did you mean 'context'?",
+        ),
+        (BASE + "colums = {}\n", "map.toml line 2, colums: no such key", "'columns'"),
+        (BASE + '[columns]\ncontxt = "x"\n', "map.toml line 3, columns.contxt: not a", "'context'"),
+        (BASE + '[labels]\n0 = "bad"\n', "map.toml line 2, labels: 'bad' is not one of", "docs"),
+        (BASE + 'kind = "intra"\n', "map.toml line 2, kind: Input should be", "docs"),
+        (BASE + 'skip = ["cat-9"]\n', "map.toml line 2, skip: no item has the id 'cat-9'", "list"),
+        (BASE + 'skip = "all"\n', "map.toml line 2, skip: must be a list of ids, or", "docs"),
+        (BASE + 'language = "Portuguese"\n', "map.toml line 2, language: ", "docs"),
+        ('language = "pt"\n', "map.toml, files: is missing", 'files = ["data.csv"]'),
+        ("files = []\n", "map.toml line 1, files: ", "docs"),
+        ('files = ["map.toml"]\n', "map.toml line 1, files: names a mapping file", "data files"),
+        ('files = ["b.csv"]\n', "b.csv: no such file", "check the path"),
+        ("files = [\n", "map.toml: ", "docs"),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, says: str, fix: str) -> None:
+    catsets.write_csv(tmp_path / "a.csv", catsets.sentence_rows(items()))
+    with pytest.raises(CurationError) as caught:
+        read_cats(mapping(tmp_path, text))
+    assert says in caught.value.what
+    assert fix in caught.value.fix
