@@ -74,6 +74,8 @@ def import_stereoset(
     from curation.rounds.answers.archive import as_json
 
     dataset = read_dataset(file)
+    if not dataset.entries:
+        raise CurationError(f"{file}: contains no items", "check that it is the right file")
     for entry in dataset.entries:
         as_json(entry.item, str(file.parent / entry.where))
     for note in dataset.notes:

@@ -277,6 +277,8 @@ def read_gold(paths: Sequence[Path]) -> list[Cat]:
 
 def _distinct(cats: list[Cat]) -> list[Cat]:
     """CATs of several files, none of which is in two of them."""
+    if not cats:
+        raise CurationError("the gold files contain no CATs", "check that they are the right files")
     twice = [name for name, times in Counter(cat.id for cat in cats).items() if times > 1]
     if twice:
         raise CurationError(

@@ -170,7 +170,7 @@ def test_domains_that_the_campaign_lacks_are_refused_with_the_lines_to_add(tmp_p
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (0, "0 (a number)"),
+        (7, "7 (a number)"),
         ("stereotipas", "'stereotipas'"),
         ("", "''"),
         (True, "True"),
@@ -207,7 +207,6 @@ def test_labels_sentences_and_blanks_that_are_wrong_are_booked(tmp_path: Path) -
     done = take(campaign, odd, short, empty, no_blank)
     assert sorted(detail for _, detail in refusals(campaign)) == [
         "'ja' is not a label",
-        "1 (a number) is not a label",
         "1.5 (a number) is not a label",
         "item short has 2, not 3",
         "labels of odd-1 are not a list",
@@ -315,6 +314,10 @@ def test_the_release_says_that_nobody_voted(trusted: Campaign) -> None:
     files = [folder / "dev.json", folder / "test.json"]
     assert sum(read_settings(path).without_votes for path in files) == 2
     assert {cat.id for cat in read_cats(files[1])} == {"gold1", "gold2", "voted"}
+    assert read_cats(files[0]) == []  # too few terms for a dev split
+    assert len(gold_source(files).cats) == 3
+    with pytest.raises(CurationError, match="contain no CATs"):
+        gold_source(files[:1])
     reason = "in test.json, 2 CATs have no votes"
     assert gold_source(files[1:]).off == {"no_votes": reason}
 
