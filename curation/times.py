@@ -129,6 +129,25 @@ def moment(text: str, order: Order | None = None) -> datetime:
     raise ValueError("it is not a time")
 
 
+def is_plausible(moment: datetime | None) -> bool:
+    """Whether a number that means this moment in a spreadsheet is probably a date."""
+    return moment is not None and 2000 <= moment.year < 2100
+
+
+def spreadsheet_day(text: str) -> str | None:
+    """The time that a number probably is, if a spreadsheet wrote a date as a number.
+
+    >>> spreadsheet_day("46095.43"), spreadsheet_day("1773483725")
+    ('2026-03-14 10:19:12', None)
+    """
+    plain = _plain(text)
+    if not re.fullmatch(r"\d{5}(?:[.,]\d{1,20})?", plain, re.ASCII):
+        return None
+    seconds = round(float(plain.replace(",", ".")) * 86_400)
+    moment = datetime(1899, 12, 30) + timedelta(seconds=seconds)
+    return moment.isoformat(" ") if is_plausible(moment) else None
+
+
 def order_of(text: str) -> Order | Literal["either"] | None:
     """What a date says about the order of day and month; None if it says nothing.
 

@@ -71,7 +71,7 @@ def export(
 
 def import_(
     round: Annotated[str, typer.Argument(help="The round.", metavar="ROUND")],
-    file: Annotated[Path, typer.Argument(help="A CSV or JSONL file.", **FILE)],
+    file: Annotated[Path, typer.Argument(help="An .xlsx workbook, a CSV or a JSONL file.", **FILE)],
     campaign: Where = Path(),
     consent: Annotated[
         str,
@@ -96,10 +96,10 @@ def import_(
     import a file again, only new answers are added.
     """
     opened = open_campaign(campaign)
-    rows = sheets.read_answers(file)
+    rows, place = sheets.read_answers(file, console)
     with opened.lock():
         chosen = round_files.read_round(opened, round)
         answers = sheets.import_round(
-            opened, chosen, rows, consent=consent, dates=dates, file=file, reporter=console
+            opened, chosen, rows, consent=consent, dates=dates, place=place, reporter=console
         )
     round_report.show_new_answers(opened, chosen, answers, as_json=as_json)

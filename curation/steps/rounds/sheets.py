@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.cells import csv_text
@@ -25,6 +25,9 @@ from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.rounds.running import NewAnswers, command_to_open, new_answers
 from curation.times import Order, now
+
+if TYPE_CHECKING:
+    from curation.rounds.tables import Place, Table
 
 Share = list[tuple[Task, int]]
 """Tasks of a table, each with the number of answers that it asks for."""
@@ -115,7 +118,7 @@ def import_round(
     *,
     consent: str = "",
     dates: Order | None = None,
-    file: Path | None = None,
+    place: "Place | None" = None,
     reporter: Reporter = QUIET,
 ) -> NewAnswers:
     """Add answers to a round's tasks to its archive, and fold them into items and labels.
@@ -127,7 +130,7 @@ def import_round(
         consent: the version of the consent text to which all people in the table agreed
             elsewhere; empty if the rows say it, or nobody was asked.
         dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
-        file: the table's file, for messages.
+        place: where the rows are, for messages.
         reporter: where warnings and progress go.
 
     Raises:
@@ -147,9 +150,9 @@ def import_round(
             f"versions: {', '.join(sorted(versions))}; the exported tables have it in the column "
             "consent_version",
         )
-    where = str(file) if file else "the table"
-    warning = check_answers(rows, round.kind, where)
-    rows = settle_dates(rows, file_row, order=dates, where=where)
+    where, numbers, cells = place or ("the table", (), {})
+    warning = check_answers(rows, round.kind, where, cells)
+    rows = settle_dates(rows, file_row, order=dates, where=where, numbers=numbers)
     if warning:
         reporter.warn(warning)
     before = round_files.refusals(campaign)
@@ -166,27 +169,31 @@ def import_round(
     return new_answers(campaign, round, counts, before)
 
 
-def read_answers(file: Path) -> list[dict[str, Any]]:
-    """The rows of a table of answers to tasks, by column.
+def read_answers(file: Path, reporter: Reporter = QUIET) -> "Table":
+    """A table of answers to tasks: an .xlsx workbook, CSV or JSONL.
 
     Raises:
-        CurationError: it cannot be read, or has no column task_id or annotator.
+        CurationError: it cannot be read, has no rows, or has no column task_id or annotator.
     """
     from curation.rounds.answers.forms import columns_of
     from curation.rounds.answers.rows import probable
-    from curation.rounds.tables import listed, read_rows
+    from curation.rounds.tables import listed, read_table
 
-    rows = [row for _, row in read_rows(file)]
-    names = list({name: None for row in rows for name in row if name})
+    table = read_table(file, reporter.warn)
+    if not table.rows:
+        raise CurationError(
+            f"{file}: has a header and no rows", "check that this is the right file"
+        )
+    names = list({name: None for row in table.rows for name in row if name})
     columns = columns_of(names)
     missing = [name for name in ("task_id", "annotator") if name not in columns]
     if missing:
-        near = "".join(f". Probably {pair}" for pair in probable(missing, names))
+        near = "".join(f". Probably {pair}" for pair in probable(missing, names, table.place.cells))
         raise CurationError(
-            f"{file}: no column {missing[0]}; it has {listed(names)}{near}",
+            f"{table.place.name}: no column {missing[0]}; it has {listed(names)}{near}",
             "keep the columns of the exported table, and add annotator: the person who answered",
         )
-    return rows
+    return table
 
 
 def _check_open(campaign: Campaign, round: Round, verb: str) -> None:
