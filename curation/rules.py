@@ -8,15 +8,10 @@ from itertools import pairwise, permutations
 from typing import Literal, NamedTuple
 
 from curation.records import GOLDS, VALUES, Gold, Kind, RoundKind, Value
+from curation.table_words import Words, shipped_words
 
 Votes = tuple[int, int, int, int]
 """Counted votes of one association, in the order of ``records.VALUES``."""
-
-ALIASES: dict[str, Value] = {
-    **{value: value for value in VALUES},
-    "antistereotype": "anti-stereotype",
-    "meaningless": "unrelated",
-}
 
 Work = Literal["review", "write", "label"]
 WORK: dict[RoundKind, Work] = {
@@ -47,14 +42,22 @@ def stable_id(prefix: str, *parts: str) -> str:
     return f"{prefix}-{digest[:20]}"
 
 
-def read_label(text: str) -> Value | None:
-    """The label that a text names, or None. Aliases are accepted, and case is ignored.
+_VALUES: dict[str | None, Value] = {value: value for value in VALUES}
+
+
+def read_label(text: str, words: Words | None = None) -> Value | None:
+    """The label that a text names, or None. Words of every shipped language are read.
+
+    Args:
+        text: the text; case, spaces and hyphens make no difference.
+        words: the words of a round, if its own texts have other names for labels.
 
     >>> read_label(" Anti_Stereotype."), read_label("meaningless"), read_label("bad")
     ('anti-stereotype', 'unrelated', None)
+    >>> read_label("antistereotip"), read_label("صورة نمطية"), read_label("無関係")
+    ('anti-stereotype', 'stereotype', 'unrelated')
     """
-    key = re.sub(r"[\s_‐‑–—-]+", "-", text.strip(" .\t\r\n").casefold())
-    return ALIASES.get(key)
+    return _VALUES.get((words or shipped_words()).read("label", text))
 
 
 def same_text(text: str) -> str:

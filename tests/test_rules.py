@@ -212,6 +212,6 @@ def test_an_arabic_target_is_named_with_clitics_points_and_a_tatweel(context: st
     assert names(context, "خباز")
 
 
-@pytest.mark.parametrize("text", ["", "bad", "stereo type", "anti"])
+@pytest.mark.parametrize("text", ["", "bad", "stereo types", "anti"])
 def test_words_outside_the_vocabulary_are_no_labels(text: str) -> None:
     assert read_label(text) is None

@@ -8,7 +8,7 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import console, round_report
 from curation.cli.options import FILE, Dates, Json, RoundArgument, Where
-from curation.steps.rounds import round_files, sheets
+from curation.steps.rounds import exporting, importing, round_files
 from curation.wording import amount
 
 
@@ -50,7 +50,7 @@ def export(
     with opened.lock():
         chosen = round_files.the_round(opened, round)
         folder = to or opened.root / "tasks"
-        exported = sheets.export_round(
+        exported = exporting.export_round(
             opened, chosen, folder, people=people, recall=recall or [], reporter=console
         )
     if as_json:
@@ -96,10 +96,11 @@ def import_(
     import a file again, only new answers are added.
     """
     opened = open_campaign(campaign)
-    rows, place = sheets.read_answers(file, console)
     with opened.lock():
         chosen = round_files.read_round(opened, round)
-        answers = sheets.import_round(
+        words = round_files.read_words(opened, chosen.name)
+        rows, place = importing.read_answers(file, words, reporter=console)
+        answers = importing.import_round(
             opened, chosen, rows, consent=consent, dates=dates, place=place, reporter=console
         )
     round_report.show_new_answers(opened, chosen, answers, as_json=as_json)

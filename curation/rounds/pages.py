@@ -17,8 +17,8 @@ from xml.sax.saxutils import escape
 from curation.files import CurationError, read_text, shipped
 from curation.records import KINDS, RoundKind, Task
 from curation.small_files import read_toml
-
-Texts = dict[str, dict[str, Any]]  # section, key: a text, or a list of lines
+from curation.table_words import Sections as Texts
+from curation.table_words import shipped_texts
 
 FIRST = "en"  # the language whose file defines which texts there are
 OTHER = "other"  # alias of the choice to merge into a term that is not offered
@@ -42,6 +42,9 @@ _MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"
 def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = None) -> Texts:
     """All texts that people read, in one language, with the facts of the study filled in.
 
+    The texts of tables (``table_words``) are among them. They are English if they are not shipped
+    in this language.
+
     Args:
         language: the campaign's language code; ``en-GB`` uses ``en`` if it has no file.
         own: path of the campaign's own texts, which replace shipped texts key by key. It need not
@@ -56,10 +59,10 @@ def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = 
             empty or of the wrong type; or a placeholder is unknown.
     """
     folder = shipped("annotation_configs", "text")
-    known = _read(folder / f"{FIRST}.toml")
+    known, tables = _read(folder / f"{FIRST}.toml"), shipped_texts(language)
     there = [folder / f"{name}.toml" for name in (language, language.split("-")[0])]
     base = next((path for path in there if path.exists()), None)
-    mine = _own(own, known) if own is not None and own.exists() else {}
+    mine = _own(own, known | tables) if own is not None and own.exists() else {}
     begun = f"copy {folder / f'{FIRST}.toml'} to {own or '2-rounds/text.toml'} and translate it"
     if base is None and not mine:
         raise CurationError(f"no texts in the language {language!r} are shipped", begun)
@@ -76,7 +79,8 @@ def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = 
     for key, value in (study or {}).items():
         if value and not mine.get("study", {}).get(key):
             merged["study"][key] = value
-    return _filled(merged, str(where))
+    own_tables = {section: {**tables[section], **mine.get(section, {})} for section in tables}
+    return _filled(merged, str(where)) | own_tables
 
 
 def release_warning(language: str, own: Path) -> str:
@@ -91,7 +95,7 @@ def release_warning(language: str, own: Path) -> str:
     """
     folder = shipped("annotation_configs", "text")
     known = _read(folder / f"{FIRST}.toml")
-    mine = _own(own, known) if own.exists() else {}
+    mine = _own(own, known | shipped_texts(FIRST)) if own.exists() else {}
     there = (folder / f"{name}.toml" for name in (language, language.split("-")[0]))
     texts = next((_read(path) for path in there if path.exists()), known)
     warning = mine.get("content_warning", {}).get("release")

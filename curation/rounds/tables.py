@@ -13,6 +13,7 @@ from curation.cells import restored
 from curation.files import CurationError, read_json, read_text
 from curation.rounds.answers.archive import as_json
 from curation.rounds.file_kinds import is_workbook
+from curation.table_words import Words
 
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 2000
@@ -39,10 +40,15 @@ class Table(NamedTuple):
     place: Place
 
 
-def read_table(path: Path, warn: Callable[[str], None] | None = None) -> Table:
-    """The table of a workbook, a CSV or a JSONL file; see ``read_rows``."""
+def read_table(
+    path: Path, warn: Callable[[str], None] | None = None, words: Words | None = None
+) -> Table:
+    """The table of a workbook, a CSV or a JSONL file; see ``read_rows``.
+
+    ``words`` are those of a round's own texts, None for those of the shipped languages.
+    """
     if is_workbook(path):
-        return _sheet(path, warn)
+        return _sheet(path, warn, words)
     return Table([row for _, row in _text_rows(path)], Place(str(path)))
 
 
@@ -86,10 +92,10 @@ def _text_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from _csv_rows(path, text)
 
 
-def _sheet(path: Path, warn: Callable[[str], None] | None) -> Table:
+def _sheet(path: Path, warn: Callable[[str], None] | None, words: Words | None = None) -> Table:
     from curation.rounds.workbooks import read_grid  # openpyxl takes long to import
 
-    grid = read_grid(path, warn)
+    grid = read_grid(path, warn, words)
     if len(grid.header) > MOST_COLUMNS:
         raise _too_wide(f"{grid.place} row {grid.row}", len(grid.header))
     cells: dict[str, str] = {}

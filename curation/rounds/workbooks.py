@@ -8,6 +8,7 @@ kept.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,7 @@ from curation.cells import restored
 from curation.files import CurationError
 from curation.rounds.answers.forms import columns_of
 from curation.rounds.workbook_parts import Cell, Row, Sheet, Workbook
+from curation.table_words import Words
 from curation.times import is_plausible
 
 PEEK = 100  # rows with content that tell what a sheet is
@@ -40,6 +42,8 @@ PROBLEMS = {
 }
 """What is wrong with a cell: how an error says it, and what to do."""
 Warn = Callable[[str], None]
+Columns = Callable[[Iterable[str]], set[str]]
+"""Gives the columns that headings mean."""
 
 
 class Grid(NamedTuple):
@@ -69,12 +73,13 @@ class _Peeked(NamedTuple):
     describes: bool  # the sheet is about the columns of another
 
 
-def read_grid(path: Path, warn: Warn | None = None) -> Grid:
+def read_grid(path: Path, warn: Warn | None = None, words: Words | None = None) -> Grid:
     """The table of answers of a workbook; dates and numbers are texts, and empty rows are left out.
 
     Args:
         path: the workbook.
         warn: is told what is not read. Without it, a second sheet with data is an error.
+        words: the words of a round's own texts; None for those of the shipped languages.
 
     Raises:
         CurationError: the workbook is damaged or too large, or it is not clear which sheet has the
@@ -82,15 +87,16 @@ def read_grid(path: Path, warn: Warn | None = None) -> Grid:
             formulas, error values, dates among texts, merged cells.
     """
     with Workbook(path) as book:
-        chosen = _choose(path, book, warn)
-        return _read(path, book, chosen, warn or (lambda text: None))
+        columns = partial(columns_of, words=words)
+        chosen = _choose(path, book, warn, columns)
+        return _read(path, book, chosen, warn or (lambda text: None), columns)
 
 
 # --- which sheet --------------------------------------------------------------------------------
 
 
-def _choose(path: Path, book: Workbook, warn: Warn | None) -> _Peeked:
-    peeked = [p for sheet in book.sheets if (p := _peek(book, sheet))]
+def _choose(path: Path, book: Workbook, warn: Warn | None, columns: Columns) -> _Peeked:
+    peeked = [p for sheet in book.sheets if (p := _peek(book, sheet, columns))]
     tables = [p for p in peeked if p.answers and p.has_rows]
     seen = [p for p in peeked if p.sheet.visible and not p.describes]
     if hidden := [p for p in tables if not p.sheet.visible]:
@@ -120,13 +126,13 @@ def _choose(path: Path, book: Workbook, warn: Warn | None) -> _Peeked:
     return candidates[0]
 
 
-def _peek(book: Workbook, sheet: Sheet) -> _Peeked | None:
+def _peek(book: Workbook, sheet: Sheet, columns: Columns) -> _Peeked | None:
     """What a sheet is, by its first rows; None if it is empty."""
     first = list(islice((row for row in book.rows(sheet) if _has_text(row)), PEEK))
     if not first:
         return None
     texts = [[cell.text for cell in row.cells.values()] for row in first]
-    above = next((n for n, heads in enumerate(texts[:TITLES]) if _is_header(heads)), None)
+    above = next((n for n, heads in enumerate(texts[:TITLES]) if _is_header(columns(heads))), None)
     left = (row.cells[min(row.cells)].text for row in first)
     return _Peeked(
         sheet,
@@ -134,7 +140,7 @@ def _peek(book: Workbook, sheet: Sheet) -> _Peeked | None:
         above or 0,
         len(first) > (above or 0) + 1,
         above is not None,
-        above is None and "task_id" in columns_of(left),
+        above is None and "task_id" in columns(left),
     )
 
 
@@ -142,9 +148,8 @@ def _has_text(row: Row) -> bool:
     return any(cell.text.strip() for cell in row.cells.values())
 
 
-def _is_header(names: Iterable[str]) -> bool:
-    """Whether these are the headings of a table of answers; a table of consent has two of them."""
-    known = columns_of(names)
+def _is_header(known: set[str]) -> bool:
+    """Whether a table with these columns has answers; a table of consent has two of them."""
     pair = len(known) >= 2 and "task_id" in known
     return pair or len(known) >= 4 or {"annotator", "consent"} <= known
 
@@ -161,11 +166,11 @@ def _few(names: Sequence[str]) -> str:
 # --- its cells ----------------------------------------------------------------------------------
 
 
-def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn) -> Grid:
+def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Columns) -> Grid:
     place, row = f"{path} sheet {peeked.sheet.name!r}", peeked.header.number
     heads = {n: cell.text.strip() for n, cell in sorted(peeked.header.cells.items())}
     heads = {n: name for n, name in heads.items() if name}
-    meanings = {n: next(iter(columns_of([name])), "") for n, name in heads.items()}
+    meanings = {n: next(iter(columns([name])), "") for n, name in heads.items()}
     problems: dict[str, list[str]] = {}
     for n, cell in peeked.header.cells.items():
         if cell.formula or cell.kind == "error":

@@ -7,6 +7,7 @@ from curation.files import read_records
 from curation.records import Person
 from curation.rules import same_text
 from curation.steps.reporter import Reporter
+from curation.steps.rounds import round_files
 
 SHOWN = 5  # examples in a warning
 _FIX = (
@@ -72,8 +73,9 @@ def _archived(campaign: Campaign) -> Iterable[str]:
     return {
         person
         for round in campaign.round_names()
+        for words in [round_files.read_words(campaign, round)]
         for _, event in archive.read(campaign.rounds / round / "raw")
-        if (person := person_of(event))
+        if (person := person_of(event, words))
     }
 
 

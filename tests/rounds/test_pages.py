@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation import table_words
 from curation.files import CurationError, shipped
 from curation.records import FLAGS, GOLDS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
@@ -65,7 +66,8 @@ def aliases(control: ET.Element) -> list[str]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_shipped_language_is_whole(language: str) -> None:
     said = pages.texts(language, None, study=STUDY)
-    assert {s: set(keys) for s, keys in said.items()} == {s: set(k) for s, k in ENGLISH.items()}
+    every = ENGLISH | table_words.shipped_texts(language)
+    assert {s: set(keys) for s, keys in said.items()} == {s: set(k) for s, k in every.items()}
     assert not pages.missing_facts(said)
 
 
@@ -359,3 +361,16 @@ def test_a_review_offers_terms_and_another() -> None:
         {"value": "$\u20605", "alias": "t-2"},
         {"value": ENGLISH["review"]["into_other"], "alias": "other"},
     ]
+
+
+# --- the texts of tables --------------------------------------------------------------------
+
+
+def test_table_texts_are_in_the_campaigns_language_and_can_be_changed(tmp_path: Path) -> None:
+    path = own(tmp_path, toml(marked()) + '\n[heading]\nannotator = "Jina"\n')
+    for language, label in (("id", "Label teks 1"), ("sw", "Label 1")):
+        said = pages.texts(language, path)
+        assert said["heading"]["annotator"] == "Jina"
+        assert said["heading"]["label_1"] == label
+    with pytest.raises(CurationError, match=r"heading\.anotator: no such text"):
+        pages.texts("id", own(tmp_path, toml(marked()) + '\n[heading]\nanotator = "x"\n'))

@@ -16,9 +16,10 @@ from curation.rounds.tables import read_rows
 from curation.steps.importing import import_answers, import_stereoset
 from curation.steps.read import read_edits, read_items, read_labels
 from curation.steps.rounds.erasure import _without_quotes
+from curation.steps.rounds.exporting import export_round
+from curation.steps.rounds.importing import import_round, read_answers
 from curation.steps.rounds.reviews import _append
 from curation.steps.rounds.running import open_round
-from curation.steps.rounds.sheets import export_round, import_round, read_answers
 
 HEAD = "domain,target,context,stereotype,anti_stereotype,unrelated,annotator,submitted_at\n"
 ITEM = "profession,baker,The baker is BLANK.,early,late,octal,w1,{}\n"

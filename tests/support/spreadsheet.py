@@ -204,9 +204,7 @@ def _act(desktop: Any, order: dict[str, Any]) -> dict[str, Any]:
             cell.FormulaLocal = text
         for form, to in order["save"].items():
             filter, options = FILTERS[form]
-            document.storeToURL(
-                _address(to), _properties(FilterName=filter, FilterOptions=options)
-            )
+            document.storeToURL(_address(to), _properties(FilterName=filter, FilterOptions=options))
         seen = [
             {
                 "name": each.Name,

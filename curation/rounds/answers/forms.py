@@ -25,7 +25,6 @@ from curation.rounds.answers.parsed import (
     UnusableError,
     Written,
     need,
-    read_value,
 )
 from curation.rounds.answers.rows import (
     COLUMNS,
@@ -37,7 +36,8 @@ from curation.rounds.answers.rows import (
     time_of,
     whole_sentence,
 )
-from curation.rules import stable_id
+from curation.rules import read_label, stable_id
+from curation.table_words import OTHER, YES, Words, shipped_words
 
 LABELS = ("label_1", "label_2", "label_3")
 FIELDS: dict[RoundKind, tuple[str, ...]] = {
@@ -63,9 +63,6 @@ TURK = {
     "worktimeinseconds": "seconds",
     "input.task_id": "task_id",
 }
-YES = {"true", "yes", "on", "1", "x"}
-"""Cells of a column for one value that say that the value was chosen."""
-OTHER = "other"  # the choice in a review after which the reviewer names a term
 Action = Literal["keep", "merge", "drop"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
@@ -87,27 +84,31 @@ class _Answer(NamedTuple):
 
 
 @lru_cache(maxsize=10_000)
-def heading(name: str) -> str:
+def heading(name: str, words: Words | None = None) -> str:
     """The column that a heading of a file means; also reads headings of Mechanical Turk.
 
     >>> heading("Answer.label_1"), heading("Input.task_id"), heading("WorkerId"), heading("Input.x")
     ('label_1', 'task_id', 'annotator', 'input.x')
     """
-    plain = column(name)
-    return TURK.get(plain) or column(plain.removeprefix("answer."))
+    plain = column(name, words)
+    return TURK.get(plain) or column(plain.removeprefix("answer."), words)
 
 
-def choice(name: str) -> tuple[str, str] | None:
+def choice(name: str, words: Words | None = None) -> tuple[str, str] | None:
     """The field and the value of a heading that has a column of its own for each value, or None.
 
     Mechanical Turk writes such columns for radio buttons and check boxes; cells are true or false.
+    Workbooks have such columns for flags and reasons; cells are yes or empty.
 
     >>> choice("Answer.label_1.anti-stereotype"), choice("flags.objective"), choice("label_1")
     (('label_1', 'anti-stereotype'), ('flags', 'objective'), None)
+    >>> choice("Menyatakan fakta?")
+    ('flags', 'objective')
     """
-    bare = re.sub(r"^answer\.", "", name.strip(), flags=re.IGNORECASE)
+    meant = (words or shipped_words()).read("column", name)
+    bare = meant or re.sub(r"^answer\.", "", name.strip(), flags=re.IGNORECASE)
     field, dot, value = bare.partition(".")
-    field = column(field)
+    field = column(field, words)
     return (field, value.strip()) if dot and value.strip() and field in CONTROLS else None
 
 
@@ -124,28 +125,32 @@ class _Layout(NamedTuple):
 
 
 @lru_cache(maxsize=1000)
-def _layout(names: tuple[str, ...]) -> _Layout:
+def _layout(names: tuple[str, ...], words: Words | None) -> _Layout:
     headings: dict[str, str] = {}
     choices = []
     for name in names:
-        if (meaning := heading(name)) in COLUMNS:
+        if (meaning := heading(name, words)) in COLUMNS:
             headings.setdefault(meaning, name)
-        elif pair := choice(name):
+        elif pair := choice(name, words):
             choices.append((*pair, name))
     return _Layout(tuple(headings.items()), tuple(choices))
 
 
-def file_row(payload: Mapping[str, Any]) -> dict[str, Any]:
+def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str, Any]:
     """The values of a file's row by column; unknown columns are left out.
+
+    Args:
+        payload: the row, by heading.
+        words: the words of the row's round; None for those of the shipped languages.
 
     >>> file_row({"Answer.label_1.stereotype": "true", "Answer.label_1.unrelated": "false"})
     {'label_1': 'stereotype'}
     """
-    layout = _layout(tuple(payload))
+    layout = _layout(tuple(payload), words)
     row = {meaning: payload[name] for meaning, name in layout.fields}
     chosen: dict[str, list[str]] = {}
     for field, value, name in layout.choices:
-        if str(payload[name]).strip().casefold() in YES:
+        if (words or shipped_words()).read("answer", str(payload[name])) == YES:
             chosen.setdefault(field, []).append(value)
     for field, values in chosen.items():
         if not row.get(field):
@@ -153,9 +158,9 @@ def file_row(payload: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
-def columns_of(names: Iterable[str]) -> set[str]:
+def columns_of(names: Iterable[str], words: Words | None = None) -> set[str]:
     """The columns that the headings of a file mean."""
-    layout = _layout(tuple(names))
+    layout = _layout(tuple(names), words)
     return {meaning for meaning, _ in layout.fields} | {field for field, *_ in layout.choices}
 
 
@@ -212,15 +217,18 @@ def read(
     where: str,
     tasks: Mapping[str, Task],
     kind: RoundKind | None,
+    words: Words | None = None,
 ) -> Iterator[ParsedAnswer]:
     """Parse an answer: an item, labels, a review or a refusal, and consent.
+
+    ``words`` are those of the round; None for those of the shipped languages.
 
     Raises:
         UnusableError: the answer cannot be distinguished from others.
     """
     payload = event.payload
     if event.source != "label_studio":
-        answer = _Answer(file_row(payload), event.position)
+        answer = _Answer(file_row(payload, words), event.position)
     elif "deleted" in payload:
         # All versions up to the last change that we know are deleted, by the server's clock.
         at = time_of(payload, "was") or time_of(payload, "seen_at")
@@ -271,18 +279,19 @@ def read(
         detail = f"no answer to task {task.id}"
         yield Refused(code="skipped", detail=detail, empty=empty, **frame)
         return
+    known = words or shipped_words()
     try:
         if kind == "validation":
-            yield _labels(row, task, frame)
+            yield _labels(row, task, frame, known)
         elif kind == "review":
-            yield _review(row, task, frame)
+            yield _review(row, task, frame, known)
         else:
             yield _written(row, task, kind, frame)
     except UnusableError as problem:
         yield Refused(code=problem.code, detail=problem.detail, **frame)
 
 
-def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Given:
+def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Given:
     if task.item is None or len(task.shown) != len(LABELS):
         raise UnusableError("unknown_task", f"task {task.id} shows no item")
     marks = []
@@ -291,18 +300,17 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Given:
         if not text:
             marks.append(Mark(shown.association, None, ("missing_field", f"no {name!r}")))
             continue
-        value = read_value(str(text))
+        value = read_label(str(text), words)
         problem = None if value else ("unknown_label", f"{text!r} is not a label")
         marks.append(Mark(shown.association, value, problem))
     flags: list[FlagName] = []
     if flags_text := row.get("flags"):
-        words = re.split(r"[|,;\s]+", str(flags_text).strip().casefold())
-        for word in dict.fromkeys(words):
-            flag = next((name for name in FLAGS if name == word), None)
-            if flag:
-                flags.append(flag)
-            elif word:
+        for word in dict.fromkeys(_flag_words(str(flags_text), words)):
+            flag = next((name for name in FLAGS if name == words.read("flag", word)), None)
+            if flag is None:
                 marks.append(Mark("", None, ("bad_value", f"{word!r} is not a flag")))
+            elif flag not in flags:
+                flags.append(flag)
     return Given(
         item=task.item,
         marks=tuple(marks),
@@ -329,17 +337,24 @@ def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any])
     )
 
 
-def _review(row: dict[str, Any], task: Task, frame: dict[str, Any]) -> Reviewed:
-    decision = need(row, "decision").strip().casefold()
-    action = next((name for name in ACTIONS if name == decision), None)
+def _flag_words(text: str, words: Words) -> Iterator[str]:
+    """The words for flags in a cell; a part of it that is not one is split at its spaces."""
+    for part in filter(None, map(str.strip, re.split(r"[|,;،؛、\n]+", text.casefold()))):
+        yield from [part] if words.read("flag", part) else part.split()
+
+
+def _review(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Reviewed:
+    decision = need(row, "decision").strip()
+    action = next((name for name in ACTIONS if name == words.read("decision", decision)), None)
     if action is None:
         raise UnusableError("bad_value", f"{decision!r} is not one of {', '.join(ACTIONS)}")
     into, text, must_name = None, "", False
-    notes = [text_of(row, "reasons").replace("|", ", ")]
+    reasons = text_of(row, "reasons").split("|")
+    notes = [", ".join(words.read("reason", reason) or reason for reason in reasons)]
     if action == "merge":
         chosen, other = _flat(text_of(row, "merge_into")), _flat(text_of(row, "merge_into_other"))
         into = _choice(chosen, task)
-        if into is None and chosen not in ("", OTHER):
+        if into is None and chosen and words.read("answer", chosen) != OTHER:
             text, must_name = chosen, True
         elif into is None and not other:
             name = "merge_into_other" if chosen else "merge_into"

@@ -12,6 +12,7 @@ from curation.rounds.answers.parsed import (
     UnusableError,
     unexpected,
 )
+from curation.table_words import Words
 
 NO_TASKS: Mapping[str, Task] = {}
 
@@ -23,6 +24,7 @@ def interpret(
     where: str,
     tasks: Mapping[str, Task] = NO_TASKS,
     kind: RoundKind | None = None,
+    words: Words | None = None,
 ) -> Iterator[ParsedAnswer]:
     """Parse one archived answer; an erased answer yields nothing.
 
@@ -32,15 +34,16 @@ def interpret(
         where: its place in the archive, for rejections.
         tasks: the round's tasks by id, if the answer was given to a task.
         kind: the round's kind, if the answer was given to a task.
+        words: the words of the round's own texts; None for those of the shipped languages.
     """
     try:
-        yield from _parts(event, round, where, tasks, kind)
+        yield from _parts(event, round, where, tasks, kind, words)
     except UnusableError as problem:
-        yield _refused(event, where, problem.code, problem.detail)
+        yield _refused(event, where, problem.code, problem.detail, words)
     except MemoryError:
         raise
     except Exception as error:  # a campaign goes on, whatever an answer holds
-        yield _refused(event, where, "bad_value", unexpected(error))
+        yield _refused(event, where, "bad_value", unexpected(error), words)
 
 
 def _parts(
@@ -49,18 +52,21 @@ def _parts(
     where: str,
     tasks: Mapping[str, Task],
     kind: RoundKind | None,
+    words: Words | None,
 ) -> Iterator[ParsedAnswer]:
     if event.source == "answers":
         yield from rows.read(event, round=round, where=where)
     elif event.source == "stereoset":
         yield from published.read(event, round=round, where=where)
     elif event.source != "erased":
-        yield from forms.read(event, round=round, where=where, tasks=tasks, kind=kind)
+        yield from forms.read(event, round=round, where=where, tasks=tasks, kind=kind, words=words)
 
 
-def _refused(event: Event | Sent, where: str, code: str, detail: str) -> Refused:
+def _refused(
+    event: Event | Sent, where: str, code: str, detail: str, words: Words | None
+) -> Refused:
     try:
-        record, person = _row(event), person_of(event)
+        record, person = _row(event, words), person_of(event, words)
     except Exception:  # what cannot be read cannot be shown either; ``where`` is the place
         record, person = {}, None
     return Refused(
@@ -68,13 +74,13 @@ def _refused(event: Event | Sent, where: str, code: str, detail: str) -> Refused
     )
 
 
-def _row(event: Event | Sent) -> dict[str, object]:
+def _row(event: Event | Sent, words: Words | None) -> dict[str, object]:
     """What the rejection of an answer shows: values by column, or the published item."""
     if event.source == "stereoset":
         item: dict[str, object] = event.payload["item"]
         return item
     if event.source == "forms":
-        return forms.file_row(event.payload)
+        return forms.file_row(event.payload, words)
     if event.source == "label_studio":
         return {
             "task_id": event.payload.get("task"),
@@ -83,18 +89,20 @@ def _row(event: Event | Sent) -> dict[str, object]:
     return event.payload
 
 
-def person_of(event: Event | Sent) -> str | None:
+def person_of(event: Event | Sent, words: Words | None = None) -> str | None:
     """The id on the platform of the person who gave an answer.
 
-    None if the answer was erased or published before, or does not name a person.
+    None if the answer was erased or published before, or does not name a person. ``words`` are
+    those of the answer's round.
     """
     if event.source in ("stereoset", "erased"):
         return None
     if event.source == "label_studio":
         row = {"annotator": event.payload.get("person")}
+    elif event.source == "answers":
+        row = rows.understood(event.payload)
     else:
-        read_row = rows.understood if event.source == "answers" else forms.file_row
-        row = read_row(event.payload)
+        row = forms.file_row(event.payload, words)
     return rows.text_of(row, "annotator") or None
 
 

@@ -5,7 +5,6 @@ there are very many answers.
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -154,9 +153,6 @@ Reply = Written | Given | Reviewed | Refused
 ParsedAnswer = Reply | Consented | Deleted
 
 
-read_value = lru_cache(maxsize=1000)(read_label)
-
-
 class UnusableError(Exception):
     """An answer is not usable. It has the reason code and a sentence."""
 
@@ -221,7 +217,7 @@ def need_label(row: Mapping[str, Any], name: str) -> Value:
     Raises:
         UnusableError: as for ``need``, or it is not in the vocabulary.
     """
-    value = read_value(need(row, name))
+    value = read_label(need(row, name))
     if value is None:
         raise UnusableError("unknown_label", f"{row[name]!r} is not a label")
     return value

@@ -26,6 +26,7 @@ from curation.rounds.answers.parsed import (
     need_target,
 )
 from curation.rules import fill, filler, same_text, stable_id
+from curation.table_words import Words, key, shipped_words
 from curation.times import ORDERS, read_time
 
 NAMES = {
@@ -79,14 +80,18 @@ _JOINED = {name.replace("_", ""): NAMES.get(name, name) for name in (*COLUMNS, *
 
 
 @lru_cache(maxsize=10_000)
-def column(name: str) -> str:
-    """The column that a heading means.
+def column(name: str, words: Words | None = None) -> str:
+    """The column that a heading means, in any shipped language or in the words of a round.
 
     >>> column(" Worker ID"), column("anti-stereotype"), column("Label1"), column("note")
     ('annotator', 'anti_stereotype', 'label_1', 'note')
+    >>> column("ID Anda"), column("تصنيف النص 1"), column("文法が正しくない？")
+    ('annotator', 'label_1', 'flags.ungrammatical')
     """
-    key = re.sub(r"[\s\-]+", "_", name.strip().casefold())
-    return _JOINED.get(key.replace("_", ""), key)
+    plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
+    known = _JOINED.get(plain.replace("_", "")) or _JOINED.get(key(name))
+    meaning = known or (words or shipped_words()).read("column", name) or plain
+    return NAMES.get(meaning, meaning)
 
 
 def probable(

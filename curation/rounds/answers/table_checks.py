@@ -8,6 +8,7 @@ from curation.files import CurationError
 from curation.records import RoundKind
 from curation.rounds.answers import forms, rows
 from curation.rounds.tables import listed
+from curation.table_words import Words
 from curation.times import ORDERS, Order, order_of, spreadsheet_day
 
 Row = dict[str, Any]
@@ -49,6 +50,7 @@ def check_answers(
     table: Sequence[Mapping[str, Any]],
     kind: RoundKind,
     where: str,
+    words: Words | None = None,
     cells: Mapping[str, str] = NO_CELLS,
 ) -> str:
     """Check that a table of answers to tasks has the columns of its round's answers.
@@ -57,6 +59,7 @@ def check_answers(
         table: its rows, by heading.
         kind: the kind of the round.
         where: the file, for messages.
+        words: the words of the round's own texts; None for those of the shipped languages.
         cells: the cell of each heading, if the table is that of a workbook.
 
     Returns:
@@ -66,14 +69,14 @@ def check_answers(
         CurationError: it has none of them, and it is not a table of consent alone.
     """
     names = _headings(table)
-    columns = forms.columns_of(names)
+    columns = forms.columns_of(names, words)
     if kind == "intrasentence" and "context" in columns:
         columns.add("template")
     needed = forms.NEEDED[kind]
     missing = [name for name in needed if name not in columns]
     if missing != list(needed):
         return _incomplete(missing, names, where, cells)
-    if _is_consent(table, names):
+    if _is_consent(table, names, words):
         return ""
     of_turk = f"Answer.{needed[0]}"
     if kind in ("review", "validation"):
@@ -158,10 +161,12 @@ def _headings(table: Iterable[Mapping[str, Any]]) -> list[str]:
     return list({name: None for row in table for name in row if name})
 
 
-def _is_consent(table: Iterable[Mapping[str, Any]], names: Iterable[str]) -> bool:
+def _is_consent(
+    table: Iterable[Mapping[str, Any]], names: Iterable[str], words: Words | None
+) -> bool:
     """Whether every row says consent, and no column or task could be about an answer."""
-    read = [forms.file_row(row) for row in table]
-    known = all(forms.columns_of([name]) for name in names)
+    read = [forms.file_row(row, words) for row in table]
+    known = all(forms.columns_of([name], words) for name in names)
     return all(rows.text_of(row, "consent") for row in read) and (
         known or not any(rows.text_of(row, "task_id") for row in read)
     )

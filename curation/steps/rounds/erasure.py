@@ -11,6 +11,7 @@ from curation.steps import read
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import ledger, round_files
 from curation.steps.rounds.platform import open_platform
+from curation.table_words import Words
 
 if TYPE_CHECKING:
     from curation.rounds.answers.archive import Sent
@@ -36,7 +37,6 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     from curation.rounds import standing
     from curation.rounds.answers import archive
 
-    gone = round_files.erased(campaign)
     manifest = read_manifest(campaign.rounds)
     # Before the first archive changes: the results of the step fold are no longer up to date, and
     # segments will have another content.
@@ -60,7 +60,9 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
         planned = (raw.parent / "tasks.jsonl").exists()
         tasks = round_files.read_tasks(campaign, round) if planned else []
         theirs = {task.id for task in tasks if task.barred in writers}
-        erased += archive.erase(raw, gone, blank=partial(_without_quotes, theirs=theirs))
+        gone, words = round_files.erased(campaign, round), round_files.read_words(campaign, round)
+        blank = partial(_without_quotes, theirs=theirs, words=words)
+        erased += archive.erase(raw, gone, blank=blank)
     for planned_round in round_files.map_rounds(campaign):
         try:
             open_platform(campaign, planned_round, reporter=reporter).erase(person)
@@ -76,7 +78,9 @@ def _without_words(task: Task) -> Task:
     return task.model_copy(update={"context": ERASED, "shown": shown})
 
 
-def _without_quotes(sent: "Sent", *, theirs: set[str]) -> dict[str, Any] | None:
+def _without_quotes(
+    sent: "Sent", *, theirs: set[str], words: Words | None = None
+) -> dict[str, Any] | None:
     """Somebody else's row of a table without the words that its task showed.
 
     None if the row has no such words.
@@ -86,8 +90,10 @@ def _without_quotes(sent: "Sent", *, theirs: set[str]) -> dict[str, Any] | None:
 
     if sent.source != "forms" or not theirs:
         return None
-    if text_of(file_row(sent.payload), "task_id") not in theirs:
+    if text_of(file_row(sent.payload, words), "task_id") not in theirs:
         return None
-    plain = {key: column(key).removeprefix("input.").replace("_", "") for key in sent.payload}
+    plain = {
+        key: column(key, words).removeprefix("input.").replace("_", "") for key in sent.payload
+    }
     quotes = {key for key, name in plain.items() if name in QUOTED}
     return {key: ERASED if key in quotes else value for key, value in sent.payload.items()}

@@ -44,10 +44,17 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
             plan = planned.get(round)
             tasks = {t.id: t for t in round_files.read_tasks(campaign, round)} if plan else {}
             kind = plan.kind if plan else None
+            read_answer = partial(
+                interpret,
+                round=round,
+                tasks=tasks,
+                kind=kind,
+                words=round_files.read_words(campaign, round),
+            )
             for where, event in archive.read(campaign.rounds / round / "raw"):
                 place = f"{round}/raw/{where}"
                 seen[event.source] += 1
-                for answer in interpret(event, round=round, where=place, tasks=tasks, kind=kind):
+                for answer in read_answer(event, where=place):
                     # «no» in a column of that name is not consent; only a version of ours is.
                     if not isinstance(answer, Consented) or answer.version in versions:
                         yield round, answer
@@ -113,7 +120,8 @@ def _caps(campaign: Campaign) -> dict[Work, Caps]:
 def inputs(campaign: Campaign) -> list[Path]:
     """What items and labels are made from."""
     terms = campaign.terms / "targets.jsonl"
-    return [terms, *round_files.task_files(campaign), *read.raw_files(campaign)]
+    own = (*round_files.task_files(campaign), *round_files.texts_files(campaign))
+    return [terms, *own, *read.raw_files(campaign)]
 
 
 def _key_fingerprint(campaign: Campaign) -> str:

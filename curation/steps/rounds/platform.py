@@ -74,7 +74,7 @@ def _access(campaign: Campaign, round: Round, reporter: Reporter) -> RoundAccess
         tasks=lambda: round_files.read_tasks(campaign, round.name),
         task_data=lambda tasks: shown.task_data(campaign, round, tasks),
         pseudonyms=lambda: people.pseudonyms(people.read_key(id)),
-        erased=lambda: round_files.erased(campaign),
+        erased=lambda: round_files.erased(campaign, round.name),
         writing_rounds=lambda url: [
             other.name
             for other in round_files.map_rounds(campaign)

@@ -21,6 +21,7 @@ from curation.files import (
 )
 from curation.records import Answer, Flag, Rejection, Round, Standing, Task
 from curation.settings import RoundName
+from curation.table_words import Sections, Words, completed, round_words, wrong_text
 
 if TYPE_CHECKING:
     from curation.rounds.answers.archive import Sent
@@ -102,6 +103,12 @@ def the_round(campaign: Campaign, name: str | None) -> Round:
 def map_rounds(campaign: Campaign) -> list[Round]:
     """All rounds that were opened here, oldest first."""
     return [read_round(campaign, name) for name in planned_rounds(campaign)]
+
+
+def texts_files(campaign: Campaign) -> list[Path]:
+    """The texts of every round that has answers."""
+    paths = (campaign.rounds / name / "texts.json" for name in campaign.round_names())
+    return [path for path in paths if path.exists()]
 
 
 def task_files(campaign: Campaign) -> list[Path]:
@@ -234,13 +241,52 @@ def read_standing(campaign: Campaign) -> list[Standing]:
     return read_records(path, Standing) if path.exists() else []
 
 
-def erased(campaign: Campaign) -> "Callable[[Sent], bool]":
-    """The predicate that tells whether an answer must not be kept: its person had all erased."""
+def read_texts(campaign: Campaign, name: str) -> Sections | None:
+    """The texts with which a round was planned; None if it has none.
+
+    Table texts that the round does not have, as it is of an earlier version, are the shipped ones.
+
+    Raises:
+        CurationError: the file is damaged.
+    """
+    path = campaign.rounds / name / "texts.json"
+    if not path.exists():
+        return None
+    texts = read_json(path)
+    if not isinstance(texts, dict):
+        raise CurationError(f"{path}: not a JSON object", "put the file back as it was")
+    if field := wrong_text(texts):
+        raise CurationError(
+            f"{path}, field {field!r}: not a text of a round", "put the file back as it was"
+        )
+    return completed(texts, campaign.settings.campaign.language)
+
+
+def read_words(campaign: Campaign, name: str) -> Words | None:
+    """What words in the tables of a round mean; None if it has no words of its own.
+
+    Raises:
+        CurationError: the texts of the round are damaged.
+    """
+    texts = read_texts(campaign, name)
+    return None if texts is None else round_words(texts)
+
+
+def erased(campaign: Campaign, name: str) -> "Callable[[Sent], bool]":
+    """The predicate that tells whether an answer must not be kept: its person had all erased.
+
+    Args:
+        campaign: the campaign.
+        name: the round of the answers.
+    """
     from curation.rounds import people, standing
     from curation.rounds.answers.interpret import person_of
 
     erased_people = standing.erased(read_standing(campaign))
     if not erased_people:
         return lambda event: False
-    name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
-    return lambda event: (person := person_of(event)) is not None and name(person) in erased_people
+    pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    words = read_words(campaign, name)
+    return lambda event: (
+        (person := person_of(event, words)) is not None and pseudonym(person) in erased_people
+    )

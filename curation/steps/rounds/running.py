@@ -293,3 +293,26 @@ def close_round(
         round = round.model_copy(update={"state": "closed", "closed_at": now()})
         round_files.write_round(campaign, round)
     return round, added
+
+
+def check_takes_tables(campaign: Campaign, round: Round, verb: str) -> None:
+    """Check that a round is open, and that its platform exchanges tables.
+
+    Args:
+        campaign: the campaign.
+        round: the round.
+        verb: what only such a round can do, for the error.
+
+    Raises:
+        CurationError: it is not such a round.
+    """
+    exchanges_tables = open_platform(campaign, round).exchanges_tables
+    if exchanges_tables and round.state == "closed":
+        raise CurationError(
+            f"round {round.name} is closed", f"«{command_to_open(round)}» opens it again"
+        )
+    if not exchanges_tables or round.state != "open":
+        raise CurationError(
+            f"round {round.name} runs on {round.platform} and is {round.state}",
+            f"only an open round of platform files can {verb}",
+        )

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.files import read_json
 from curation.records import Round, Task
 from curation.steps import read
+from curation.steps.rounds import round_files
 from curation.wording import amount
 
 
@@ -30,9 +30,9 @@ def texts(campaign: Campaign, round: Round | None = None) -> dict[str, Any]:
     """
     from curation.rounds import pages
 
-    frozen = campaign.rounds / round.name / "texts.json" if round else None
-    if frozen is not None and frozen.exists():
-        return dict(read_json(frozen))
+    frozen = round_files.read_texts(campaign, round.name) if round else None
+    if frozen is not None:
+        return frozen
     settings = campaign.settings
     study = {"licence": settings.release.licence}
     return pages.texts(settings.campaign.language, own_texts(campaign), study=study)

@@ -154,7 +154,9 @@ def test_rows_and_cells_of_a_workbook_are_named() -> None:
     how: dict[str, Any] = {"order": None, "where": "answers.csv", "numbers": [4, 7]}
     assert "row 7, submitted_at" in refused(settle_dates, table, understood, **how).what
     names = {"task_id": "A4", "annotator": "B4", "lable_1": "C4"}
-    error = refused(check_answers, [dict.fromkeys(names, "x")], "validation", "answers.csv", names)
+    error = refused(
+        check_answers, [dict.fromkeys(names, "x")], "validation", "answers.csv", cells=names
+    )
     assert "Probably 'lable_1' (cell C4) for label_1" in error.what
 
 

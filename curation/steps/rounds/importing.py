@@ -1,0 +1,116 @@
+"""Answers of rounds on platforms that exchange tables: reads tables, and imports their answers.
+
+Call ``import_round`` only under the campaign's lock.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curation.campaign import Campaign
+from curation.files import CurationError
+from curation.records import Round
+from curation.steps.alike import warn_of_people
+from curation.steps.pipeline import fold_answers
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds import round_files
+from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
+from curation.times import Order
+
+if TYPE_CHECKING:
+    from curation.rounds.tables import Place, Table
+    from curation.table_words import Words
+
+
+def import_round(
+    campaign: Campaign,
+    round: Round,
+    rows: Sequence[dict[str, Any]],
+    *,
+    consent: str = "",
+    dates: Order | None = None,
+    place: "Place | None" = None,
+    reporter: Reporter = QUIET,
+) -> NewAnswers:
+    """Add answers to a round's tasks to its archive, and fold them into items and labels.
+
+    Args:
+        campaign: the campaign.
+        round: an open round on a platform that exchanges tables.
+        rows: the rows of a table, by column.
+        consent: the version of the consent text to which all people in the table agreed
+            elsewhere; empty if the rows say it, or nobody was asked.
+        dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
+        place: where the rows are, for messages.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: the round is not of this kind or is not open, no row has an answer to it, a
+            date could be two days, or no round of the campaign has shown that version of the
+            consent text.
+    """
+    from curation.rounds.answers import archive, forms
+    from curation.rounds.answers.table_checks import check_answers, settle_dates
+
+    check_takes_tables(campaign, round, "take tables")
+    versions = round_files.consents(campaign)
+    if consent and consent not in versions:
+        raise CurationError(
+            f"no round here has shown a consent text of version {consent!r}",
+            f"versions: {', '.join(sorted(versions))}; the exported tables have it in the column "
+            "consent_version",
+        )
+    where, numbers, cells = place or ("the table", (), {})
+    words = round_files.read_words(campaign, round.name)
+    file_row = partial(forms.file_row, words=words)
+    warning = check_answers(rows, round.kind, where, words, cells)
+    rows = settle_dates(rows, file_row, order=dates, where=where, numbers=numbers)
+    if warning:
+        reporter.warn(warning)
+    before = round_files.refusals(campaign)
+    raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)
+    ids = (str(file_row(row).get("annotator") or "").strip() for row in rows)
+    warn_of_people(campaign, ids, reporter)
+    if consent:
+        people = dict.fromkeys(str(file_row(row).get("annotator") or "") for row in rows)
+        agreed = [{"annotator": p, "consent": consent} for p in people if p.strip()]
+        archive.deliver(raw, "forms", agreed, gone=gone)
+    delivery = archive.deliver(raw, "forms", rows, gone=gone)
+    fold_answers(campaign, reporter=reporter)
+    counts = {"new": delivery.added, "known": delivery.known}
+    return new_answers(campaign, round, counts, before)
+
+
+def read_answers(
+    file: Path, words: "Words | None" = None, *, reporter: Reporter = QUIET
+) -> "Table":
+    """A table of answers to tasks: an .xlsx workbook, CSV or JSONL.
+
+    Args:
+        file: the table.
+        words: the words of the round's own texts; None for those of the shipped languages.
+        reporter: where warnings go.
+
+    Raises:
+        CurationError: it cannot be read, has no rows, or has no column task_id or annotator.
+    """
+    from curation.rounds.answers.forms import columns_of
+    from curation.rounds.answers.rows import probable
+    from curation.rounds.tables import listed, read_table
+
+    table = read_table(file, reporter.warn, words)
+    if not table.rows:
+        raise CurationError(
+            f"{file}: has a header and no rows", "check that this is the right file"
+        )
+    names = list({name: None for row in table.rows for name in row if name})
+    columns = columns_of(names, words)
+    missing = [name for name in ("task_id", "annotator") if name not in columns]
+    if missing:
+        near = "".join(f". Probably {pair}" for pair in probable(missing, names, table.place.cells))
+        raise CurationError(
+            f"{table.place.name}: no column {missing[0]}; it has {listed(names)}{near}",
+            "keep the columns of the exported table, and add annotator: the person who answered",
+        )
+    return table

@@ -1,0 +1,223 @@
+"""The words of tables that people fill in: headings, hints, and what words in cells mean.
+
+``annotation_configs/tables/<language>.toml`` has them, one file per language with the same sections
+and keys. A campaign can change them in its own ``2-rounds/text.toml``, and a round keeps the words
+with which it was planned in ``texts.json``.
+
+Tables are read whatever the language of the campaign is: a heading or a label in any shipped
+language has its meaning, and so have the words of the round's own texts.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, Literal
+
+from curation.files import shipped
+from curation.small_files import read_toml
+
+Sections = dict[str, dict[str, Any]]
+"""Texts by section and key: a text, or a list of texts."""
+
+Space = Literal["column", "label", "decision", "flag", "reason", "answer"]
+"""What a word can name; the same word may be a heading and a label."""
+
+FIRST = "en"  # the language whose file defines which sections and keys there are
+SPACES: tuple[Space, ...] = ("column", "label", "decision", "flag", "reason", "answer")
+LONGEST = 200  # characters of a word; longer cells are texts
+YES, NO, OTHER = "yes", "no", "other"  # the names of the space «answer»
+SPELLED = {"anti_stereotype": "anti-stereotype"}  # names of labels that are not keys of TOML
+FORM: dict[Space, dict[str, tuple[str, str]]] = {
+    "label": {
+        name: ("validation", SPELLED.get(name, name).replace("-", "_"))
+        for name in ("stereotype", "anti-stereotype", "unrelated")
+    },
+    "decision": {name: ("review", name) for name in ("keep", "merge", "drop")},
+    "flag": {
+        name: ("validation", name) for name in ("objective", "ungrammatical", "unknown_target")
+    },
+    "reason": {
+        name: ("review", name)
+        for name in (
+            *("unknown", "not_a_group", "insult"),
+            *("too_general", "wrong_word", "other_reason"),
+        )
+    },
+    "answer": {OTHER: ("review", "into_other")},
+}
+"""Section and key of the words that a round's form shows, by space and canonical name."""
+
+_ENDS = " \t\r\n.。:：?？؟!"
+_GAPS = re.compile(r"[\s_\-‐‑‒–—−]+")
+# Vowel points and hamzas above or below a letter, the tatweel, and marks that cannot be seen.
+_POINTS = re.compile(
+    "[\u064b-\u0655\u0670\u0640\u00ad\u061c\u200b-\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def key(word: str) -> str:
+    """The normalised form of a word; ways to write it share it.
+
+    Case, full and half width, Arabic vowel points, hamzas and tatweel, invisible marks, hyphens,
+    spaces, underscores and punctuation at the ends make no difference.
+
+    >>> key("Anti_Stereotype."), key("ＬＡＢＥＬ １") == key("label_1"), key("صُورة") == key("صـورة")
+    ('antistereotype', True, True)
+    """
+    plain = unicodedata.normalize("NFKD", word).casefold()
+    return _GAPS.sub("", _POINTS.sub("", plain).strip(_ENDS))
+
+
+# --- the files ------------------------------------------------------------------------------
+
+
+def languages() -> list[str]:
+    """The languages whose words are shipped."""
+    return sorted(path.stem for path in shipped("annotation_configs", "tables").glob("*.toml"))
+
+
+@cache
+def shipped_texts(language: str) -> Sections:
+    """The table texts in a language, or in English if they are not shipped. Do not change them.
+
+    Args:
+        language: a language code; ``en-GB`` uses ``en`` if it has no file.
+
+    Raises:
+        CurationError: the file is damaged.
+    """
+    known = languages()
+    name = next((code for code in (language, language.split("-")[0]) if code in known), FIRST)
+    path = shipped("annotation_configs", "tables") / f"{name}.toml"
+    return read_toml(path, fix="install curation again")
+
+
+def completed(texts: Sections, language: str) -> Sections:
+    """A round's texts with the table texts that they lack, as those of earlier versions do.
+
+    Args:
+        texts: the texts with which a round was planned.
+        language: the campaign's language code.
+    """
+    lacking = shipped_texts(language)
+    return texts | {name: {**keys, **texts.get(name, {})} for name, keys in lacking.items()}
+
+
+def wrong_text(texts: Mapping[str, Any]) -> str | None:
+    """The first field that cannot be what ``completed`` takes, as ``section.key``; else None.
+
+    Args:
+        texts: the texts of a round, as a file has them.
+    """
+    for section, keys in texts.items():
+        if not isinstance(keys, dict):
+            return section
+        known = shipped_texts(FIRST).get(section, {})
+        for name, text in keys.items():
+            lines = text if isinstance(text, list) else [text]
+            if not all(isinstance(line, str) for line in lines):
+                return f"{section}.{name}"
+            if name in known and type(known[name]) is not type(text):
+                return f"{section}.{name}"
+    form = [place for places in FORM.values() for place in places.values()]
+    strange = (f"{s}.{k}" for s, k in form if not isinstance(texts.get(s, {}).get(k, ""), str))
+    return next(strange, None)
+
+
+# --- what tables show -----------------------------------------------------------------------
+
+
+def offered(texts: Sections) -> dict[Space, dict[str, str]]:
+    """The words that the tables of a round show, by space and canonical name.
+
+    Headings come from ``[heading]``, values from the round's form. If a word is also a name or
+    the word of something else in its space, the canonical name is shown instead.
+
+    Args:
+        texts: the round's texts, ``completed``.
+    """
+    words: dict[Space, dict[str, str]] = {
+        space: {name: texts[s][k] for name, (s, k) in places.items() if k in texts.get(s, {})}
+        for space, places in FORM.items()
+    }
+    words["column"] = dict(texts["heading"])
+    # Forms have boxes to tick, not these two: a table shows the first word that is read.
+    lists = texts["answer_words"]
+    words["answer"] |= {name: next(iter(lists[name]), name) for name in (YES, NO)}
+    return {space: _distinct(words[space]) for space in SPACES}
+
+
+def _distinct(words: Mapping[str, str]) -> dict[str, str]:
+    owners: dict[str, list[str]] = {}
+    for name, word in words.items():
+        for each in {key(word), key(name)}:
+            owners.setdefault(each, []).append(name)
+    return {
+        name: word if key(word) and owners[key(word)] == [name] else name
+        for name, word in words.items()
+    }
+
+
+# --- what words mean ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """What words in tables mean: by space, the canonical name of each normalised word."""
+
+    meanings: Mapping[Space, Mapping[str, str]]
+
+    def read(self, space: Space, word: str) -> str | None:
+        """The canonical name that a word means in a space, or None.
+
+        >>> shipped_words().read("label", "Tidak berkaitan"), shipped_words().read("column", "語")
+        ('unrelated', 'term')
+        """
+        return _read(self, space, word) if len(word) <= LONGEST else None
+
+
+@lru_cache(maxsize=20_000)
+def _read(words: Words, space: Space, word: str) -> str | None:
+    return words.meanings[space].get(key(word))
+
+
+@cache
+def shipped_words() -> Words:
+    """What words mean in tables that do not belong to a round: those of all shipped languages."""
+    meanings: dict[Space, dict[str, str]] = {space: {} for space in SPACES}
+    for language in languages():
+        for space, word, name in aliases(shipped_texts(language)):
+            meanings[space].setdefault(key(word), name)
+    return Words(meanings)
+
+
+def round_words(texts: Sections) -> Words:
+    """What words mean in a round's tables: what the round shows and reads, then what is shipped.
+
+    Args:
+        texts: the round's texts, ``completed``.
+    """
+    own = [(s, word, name) for s, words in offered(texts).items() for name, word in words.items()]
+    meanings: dict[Space, dict[str, str]] = {space: {} for space in SPACES}
+    for space, word, name in (*own, *aliases(texts)):
+        meanings[space].setdefault(key(word), name)
+    known = shipped_words().meanings
+    return Words({space: {**known[space], **meanings[space]} for space in SPACES})
+
+
+def aliases(texts: Sections) -> Iterator[tuple[Space, str, str]]:
+    """The words of one language that are read: the space, a word, and its canonical name."""
+    for name, word in texts["heading"].items():
+        yield "column", word, name
+    for space in SPACES:
+        for name, words in texts[f"{space}_words"].items():
+            canonical = SPELLED.get(name, name) if space == "label" else name
+            yield from ((space, word, canonical) for word in _with_name(name, words, space))
+
+
+def _with_name(name: str, words: Iterable[str], space: Space) -> Iterator[str]:
+    if space != "column":  # canonical headings are known where tables are read
+        yield name
+    yield from words

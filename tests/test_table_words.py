@@ -1,0 +1,111 @@
+"""The words of tables: every shipped language has them all, and no word means two things."""
+
+from collections import defaultdict
+
+import pytest
+
+from curation import table_words
+from curation.records import FLAGS, VALUES
+from curation.rounds.answers import forms, rows
+from curation.rules import read_label
+from curation.table_words import Space, aliases, key, shipped_texts, shipped_words
+
+LANGUAGES = table_words.languages()
+ENGLISH = shipped_texts("en")
+WORDS = [(lang, *word) for lang in LANGUAGES for word in aliases(shipped_texts(lang))]
+
+
+def test_four_languages_are_shipped() -> None:
+    assert LANGUAGES == ["ar", "en", "id", "ja"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_has_the_same_keys_and_no_empty_text(language: str) -> None:
+    texts = shipped_texts(language)
+    kinds = {s: {k: type(v) for k, v in keys.items()} for s, keys in texts.items()}
+    assert kinds == {s: {k: type(v) for k, v in keys.items()} for s, keys in ENGLISH.items()}
+    for keys in texts.values():
+        for value in keys.values():
+            assert all(part.strip() for part in ([value] if isinstance(value, str) else value))
+    if language != "en":  # what people read is translated, all of it
+        for section in ("sheet", "heading", "hint"):
+            same = [k for k, v in texts[section].items() if v == ENGLISH[section][k]]
+            assert not same, (section, same)
+
+
+def test_no_word_means_two_things_in_any_two_languages() -> None:
+    meanings: dict[tuple[Space, str], set[str]] = defaultdict(set)
+    for _, space, word, name in WORDS:
+        meanings[space, key(word)].add(rows.NAMES.get(name, name) if space == "column" else name)
+    assert {word: names for word, names in meanings.items() if len(names) > 1} == {}
+    assert all(word for _, word in meanings), "a word is nothing when it is normalised"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_word_is_read(language: str) -> None:
+    for _, space, word, name in (each for each in WORDS if each[0] == language):
+        for written in (word, f" {word.upper()} ", word.replace(" ", "_")):
+            if space == "column":
+                meant = rows.column(written)
+                assert meant == rows.NAMES.get(name, name), written
+                assert forms.heading(written) == meant
+            else:
+                assert shipped_words().read(space, written) == name, written
+    for name, words in shipped_texts(language)["label_words"].items():
+        assert {read_label(word) for word in words} <= {name.replace("_", "-")}
+
+
+def test_the_spaces_have_the_names_that_records_have() -> None:
+    names = {space: {n for _, s, _, n in WORDS if s == space} for space in table_words.SPACES}
+    assert names["label"] == set(VALUES)
+    assert names["decision"] == set(forms.ACTIONS)
+    assert names["flag"] == set(FLAGS)
+    assert names["column"] - rows.COLUMNS - set(rows.NAMES) == {
+        *("answers_needed", "info", "text_1", "text_2", "text_3"),
+        *(f"flags.{flag}" for flag in FLAGS),
+        *(f"reasons.{reason}" for reason in names["reason"]),
+    }
+
+
+def test_a_rounds_own_words_are_read_and_come_before_others() -> None:
+    texts = {
+        **shipped_texts("sw"),  # not shipped: English
+        "validation": {"stereotype": "Dhana", "anti_stereotype": "Kinyume", "unrelated": "Tidak"},
+        "heading": shipped_texts("en")["heading"] | {"annotator": "Jina lako"},
+    }
+    words = table_words.round_words(texts)
+    assert read_label("dhana", words) == "stereotype"
+    assert read_label("Dhana") is None
+    assert read_label("tidak", words) == "unrelated"
+    assert read_label("無関係", words) == "unrelated"
+    assert forms.heading("JINA LAKO", words) == "annotator"
+    assert words.read("answer", "tidak") == "no"
+
+
+def test_a_word_that_would_name_two_things_is_not_shown() -> None:
+    texts = {
+        **ENGLISH,
+        "validation": {
+            "stereotype": "Typical",
+            "anti_stereotype": "typical.",
+            "unrelated": "None of it",
+        },
+        "heading": ENGLISH["heading"] | {"label_1": "Label 2", "text_1": "label_1"},
+    }
+    shown = table_words.offered(texts)
+    assert shown["label"] == {
+        "stereotype": "stereotype",
+        "anti-stereotype": "anti-stereotype",
+        "unrelated": "None of it",
+    }
+    assert shown["column"]["label_1"] == "label_1"
+    assert shown["column"]["label_2"] == "label_2"
+    assert shown["column"]["text_1"] == "text_1"
+    assert read_label("typical", table_words.round_words(texts)) is None
+
+
+def test_texts_of_an_earlier_version_are_completed() -> None:
+    whole = table_words.completed({"review": {"keep": "Hold"}}, "id-ID")
+    assert whole["review"] == {"keep": "Hold"}
+    assert whole["heading"] == shipped_texts("id")["heading"]
+    assert table_words.round_words(whole).read("decision", "hold") == "keep"
