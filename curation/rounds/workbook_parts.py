@@ -21,10 +21,13 @@ from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH
 from curation.files import CurationError
 from curation.rounds.file_kinds import DAMAGE, damaged
 
-UNPACKED = 128 << 20  # bytes of XML to read from one workbook at most
+UNPACKED = 64 << 20  # bytes of XML to read from one workbook at most,
+FREE = 8 << 20  # and from a small one: these,
+RATIO = 100  # and for each of its bytes so many; tables give 5 to 40
 MOST_CELLS = 1_000_000  # cells with content, and different texts, at most
 MOST_SHEETS = 500
-CHUNK = 1 << 20
+CHUNK = 1 << 18  # bytes to read at once; a tag is shorter
+DEEPEST = 100  # elements within elements
 EAST_ASIAN_DATES = {*range(27, 37), *range(50, 59)}  # builtin formats that openpyxl does not list
 Event = tuple[Literal["start", "end", "text"], str, Any]
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -77,9 +80,9 @@ class Workbook:
             CurationError: it is damaged, or has far too many sheets.
         """
         self._path = path
-        self._left = UNPACKED
         self._strings: list[str] | None = None
         try:
+            self._most = self._left = min(UNPACKED, FREE + RATIO * path.stat().st_size)
             self._archive = ZipFile(path)
         except DAMAGE as error:
             raise damaged(path, error) from None
@@ -147,23 +150,27 @@ class Workbook:
             elif name == "rPh":
                 phonetic = False
             elif name == "c" and (texts or formula):
-                place = f"{sheet.part} cell {get_column_letter(column)}{number}"
-                cells[column] = self._cell(place, attributes, "".join(texts), formula)
+                try:
+                    cells[column] = self._cell(attributes, "".join(texts), formula)
+                except ValueError as error:
+                    place = f"{sheet.part} cell {get_column_letter(column)}{number}"
+                    raise damaged(self._path, error, place) from None
                 count += 1
                 if count > MOST_CELLS:
                     raise self._too_large(f"{MOST_CELLS:,} cells with content")
             elif name == "row" and cells:
                 yield Row(number, hidden, cells)
 
-    def _cell(self, place: str, attributes: dict[str, str], text: str, formula: bool) -> Cell:
+    def _cell(self, attributes: dict[str, str], text: str, formula: bool) -> Cell:
+        """A cell with content; a ValueError says what is wrong with it."""
         style = attributes.get("s", "")
         format = self._formats.get(style, "General")
         match attributes.get("t", "n"):
             case "s":
-                try:
-                    return Cell("text", (self._strings or [])[int(text)], format, formula)
-                except (ValueError, IndexError):
-                    raise damaged(self._path, f"there is no text {text[:20]!r}", place) from None
+                strings = self._strings or []
+                if not (text.isdecimal() and len(text) < 10 and int(text) < len(strings)):
+                    raise ValueError(f"there is no text {text[:20]!r}")
+                return Cell("text", strings[int(text)], format, formula)
             case "str" | "inlineStr":
                 return Cell("text", _unescaped(text), format, formula)
             case "b":
@@ -174,17 +181,12 @@ class Workbook:
             case "d":
                 return Cell("date", text.strip(), format, formula)
             case "n":
-                if text.strip():
-                    try:
-                        finite = abs(float(text)) < float("inf")
-                    except ValueError:
-                        finite = False
-                    if not finite:
-                        raise damaged(self._path, f"{text[:20]!r} is not a number", place)
+                if text.strip() and not abs(_number(text)) < float("inf"):
+                    raise ValueError(f"{text[:20]!r} is not a number")
                 dated = style in self._dates
                 return Cell("date" if dated else "number", text.strip(), format, formula)
             case other:
-                raise damaged(self._path, f"there is no type of cells {other[:20]!r}", place)
+                raise ValueError(f"there is no type of cells {other[:20]!r}")
 
     # --- the parts beside the sheets ------------------------------------------------------------
 
@@ -272,6 +274,7 @@ class Workbook:
     def _events(self, part: str) -> Iterator[Event]:
         """The elements and texts of an XML file of the archive, without prefixes of names."""
         queue: list[Event] = []
+        depth = 0
         parser = expat.ParserCreate()
         parser.buffer_text = True
 
@@ -279,10 +282,19 @@ class Workbook:
             raise damaged(self._path, "a workbook has no DTD and no entities", part)
 
         parser.StartDoctypeDeclHandler = refuse
-        parser.StartElementHandler = lambda name, attributes: queue.append(
-            ("start", name.rpartition(":")[2], attributes)
-        )
-        parser.EndElementHandler = lambda name: queue.append(("end", name.rpartition(":")[2], None))
+
+        def start(name: str, attributes: dict[str, str]) -> None:
+            nonlocal depth
+            depth += 1
+            queue.append(("start", name.rpartition(":")[2], attributes))
+
+        def end(name: str) -> None:
+            nonlocal depth
+            depth -= 1
+            queue.append(("end", name.rpartition(":")[2], None))
+
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
         parser.CharacterDataHandler = lambda text: queue.append(("text", "", text))
         try:
             if self._archive.getinfo(part).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
@@ -292,8 +304,10 @@ class Workbook:
                     chunk = file.read(CHUNK)
                     self._left -= len(chunk)
                     if self._left < 0:
-                        raise self._too_large(f"{UNPACKED >> 20} MiB when it is unpacked")
+                        raise self._too_large(f"{self._most >> 20} MiB when it is unpacked")
                     parser.Parse(chunk, not chunk)
+                    if depth > DEEPEST or (len(chunk) == CHUNK and not queue):
+                        raise damaged(self._path, "this is not the XML of a workbook", part)
                     yield from queue
                     queue.clear()
                     if not chunk:
@@ -320,6 +334,13 @@ class Workbook:
         if not (text.isdecimal() and text.isascii() and len(text) < 10):
             raise damaged(self._path, f"there is no row {text[:20]!r}", part)
         return int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def _unescaped(text: str) -> str:

@@ -374,6 +374,11 @@ def test_bombs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused(file, "more than 2,500 texts")
 
 
+@pytest.mark.parametrize("content", ["<a>" * 200_000, f"<a b='{'x' * 600_000}'/>"])
+def test_xml_that_would_take_much_memory(file: Path, content: str) -> None:
+    refused(parts(saved(file, HEAD), sheet1=content), "this is not the XML of a workbook")
+
+
 def test_a_sheet_of_very_many_columns(file: Path) -> None:
     saved(file, [f"c{n}" for n in range(2001)], ["x"])
     refused(file, "sheet 'Tasks' row 1: it has 2,001 columns")
