@@ -93,7 +93,7 @@ def _text_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _sheet(path: Path, warn: Callable[[str], None] | None, words: Words | None = None) -> Table:
-    from curation.rounds.workbooks import read_grid  # openpyxl takes long to import
+    from curation.rounds.workbook_tables import read_grid  # openpyxl takes long to import
 
     grid = read_grid(path, warn, words)
     if len(grid.header) > MOST_COLUMNS:
