@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.campaign import create_campaign
+from curation.campaign import create_campaign, open_campaign
 from curation.cells import csv_text
 from curation.cli import console
 from curation.files import CurationError, dump_json, read_json, shipped, writing
@@ -16,6 +16,7 @@ from curation.records import KINDS
 from curation.rounds.tables import read_rows
 from curation.rules import fill
 from curation.settings import read_settings
+from curation.steps.rounds import round_files
 from curation.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
@@ -136,9 +137,10 @@ def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
     tasks, terms = folder / "tasks", ["tram driver", "librarian"]
     step("rounds open intrasentence --name write-2 --platform files --term 'tram driver' …")
     rounds.open_("intrasentence", folder, name="write-2", platform_="files", term=terms)
-    step(f"rounds export write-2 --to {tasks}")
-    sheets.export("write-2", folder, to=tasks)
-    filled = _written(tasks / "write-2.csv", answers / "writing.csv")
+    step(f"rounds export write-2 --to {tasks} --format csv")
+    sheets.export("write-2", folder, to=tasks, format="csv")
+    version = round_files.read_round(open_campaign(folder), "write-2").consent
+    filled = _written(tasks / "write-2.csv", answers / "writing.csv", version)
     step(f"rounds import write-2 {filled}")
     sheets.import_("write-2", filled, folder)
     step("rounds close write-2")
@@ -149,9 +151,9 @@ def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
         if wave == "wave-2":
             step("rounds top-up validate-2")
             rounds.top_up("validate-2", folder)
-        step(f"rounds export validate-2 --to {tasks / wave}")
-        sheets.export("validate-2", folder, to=tasks / wave)
-        filled = _labelled(tasks, wave, answers / "labels.csv")
+        step(f"rounds export validate-2 --to {tasks / wave} --format csv")
+        sheets.export("validate-2", folder, to=tasks / wave, format="csv")
+        filled = _labelled(tasks, wave, answers / "labels.csv", version)
         step(f"rounds import validate-2 {filled}")
         sheets.import_("validate-2", filled, folder)
     step("rounds status")
@@ -160,13 +162,11 @@ def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
     rounds.close("validate-2", folder)
 
 
-def _written(table: Path, answers: Path) -> Path:
+def _written(table: Path, answers: Path, version: str) -> Path:
     """Invented writers fill in the exported table; one of them names a task that does not exist."""
     tasks: dict[str, list[str]] = defaultdict(list)
-    version = ""
     for row in _read(table):
         tasks[row["target"]].append(row["task_id"])
-        version = row["consent_version"]
     answered = []
     for row in _read(answers):
         row["consent"] = version if row["consent"] else ""
@@ -175,7 +175,7 @@ def _written(table: Path, answers: Path) -> Path:
     return _write(table.with_name("write-2-answered.csv"), answered)
 
 
-def _labelled(tasks: Path, wave: str, answers: Path) -> Path:
+def _labelled(tasks: Path, wave: str, answers: Path, version: str) -> Path:
     """Invented validators label as many as the table asks for; some answer others' tasks."""
     (table,) = set((tasks / wave).glob("validate-2*.csv")) - {tasks / wave / ANSWERED}
     shown = {row["context"]: row for row in _read(table)}
@@ -188,12 +188,12 @@ def _labelled(tasks: Path, wave: str, answers: Path) -> Path:
         if task is None or (extra and wave != "wave-1"):
             continue
         late = (task["task_id"], row["annotator"]) in done
-        if not extra and (late or here[task["task_id"]] >= int(task["answers"])):
+        if not extra and (late or here[task["task_id"]] >= int(task["answers_needed"])):
             continue
         here[task["task_id"]] += not extra
         item = items[row.pop("context")]
         labels = {fill(item["template"], item[name]): row.pop(name) for name in INTENTS}
-        row["consent"] = task["consent_version"]
+        row["consent"] = version
         cells = {f"label_{n}": labels[task[f"text_{n}"]] for n in (1, 2, 3)}
         answered.append({"task_id": task["task_id"], **cells, **row})
     return _write(tasks / wave / ANSWERED, answered)

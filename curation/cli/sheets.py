@@ -1,7 +1,7 @@
 """``curation rounds export`` and ``import``: rounds on platforms that exchange tables."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -34,14 +34,28 @@ def export(
             metavar="NAME",
         ),
     ] = None,
+    format: Annotated[
+        Literal["xlsx", "csv"],
+        typer.Option(
+            help="xlsx: workbooks in the campaign's language, with lists to choose from. csv: "
+            "tables with canonical names, for programs and platforms."
+        ),
+    ] = "xlsx",
+    bom: Annotated[
+        bool,
+        typer.Option(
+            "--bom", help="Begin CSV tables with a byte order mark, for spreadsheet programs."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a round's tasks as tables, with the instructions, for people on another platform.
 
-    Each row is a task; the column answers says how many answers it still needs. With --people you
-    get one table per person instead. Nobody gets an item of their own or one that they have
-    answered, the limits per_person_… and per_term_… in [rounds] apply, and everybody gets about
-    the same number of tasks.
+    Each row is a task, with empty cells for the answer; the instructions name every column and its
+    allowed values. The table is for anybody, and says how many answers each task still needs. With
+    --people you get one table per person instead, with the person's id filled in. Nobody gets an
+    item of their own or one that they have answered, the limits per_person_… and per_term_… in
+    [rounds] apply, and everybody gets about the same number of tasks.
 
     Send the tables out, and import the answers with «curation rounds import». Tasks that are out
     are not dealt out again, unless you recall them. Earlier tables stay; new ones get new names.
@@ -51,13 +65,21 @@ def export(
         chosen = round_files.the_round(opened, round)
         folder = to or opened.root / "tasks"
         exported = exporting.export_round(
-            opened, chosen, folder, people=people, recall=recall or [], reporter=console
+            opened,
+            chosen,
+            folder,
+            people=people,
+            recall=recall or [],
+            format=format,
+            bom=bom,
+            reporter=console,
         )
     if as_json:
         files = [exported.instructions, *(path for path, _ in exported.tables)]
         index = str(exported.who_gets_which) if exported.who_gets_which else None
         summary = {"round": chosen.name, "files": list(map(str, files)), "who_gets_which": index}
-        console.say_json({**summary, "recalled": exported.recalled})
+        consent = exported.consent or None
+        console.say_json({**summary, "recalled": exported.recalled, "consent": consent})
         return
     if exported.recalled:
         console.say(f"taken back: {amount(exported.recalled, 'answer')}")
@@ -86,11 +108,14 @@ def import_(
 ) -> None:
     """Import answers to a round's tasks from a table, as the platform wrote it.
 
-    Required columns: task_id and annotator. For review: decision, merge_into, rename. For
+    People fill in the coloured cells of an exported workbook, or the empty columns of a CSV table.
+    Always: annotator. For review: decision, merge_into, merge_into_other, reasons, rename. For
     intrasentence: template, stereotype, anti_stereotype, unrelated. For intersentence: context and
-    the same three. For validation: label_1, label_2, label_3 and flags. Optional columns: consent,
-    answer_id, submitted_at, updated_at, seconds. Result files of MTurk are read as they are. A file
-    without any column of its round's answers is an error.
+    the same three. For validation: label_1, label_2, label_3 and flags. For consent: consent.
+
+    The column task_id must come back as it was. Columns that only platforms write: answer_id,
+    submitted_at, updated_at, seconds. Headings and values in any shipped language are read, and
+    result files of MTurk as they are. A file without any column of its round's answers is an error.
 
     Every rule is checked again here: own items, second answers, caps, consent, content. If you
     import a file again, only new answers are added.

@@ -238,12 +238,60 @@ def instruction(kind: RoundKind, texts: Texts) -> str:
     return f'<div dir="{texts["page"]["direction"]}">\n' + "\n".join(parts) + "\n</div>\n"
 
 
-def page(kind: RoundKind, texts: Texts, *, language: str) -> str:
-    """The instructions as a file of its own, which names its encoding and its language."""
+def page(
+    kind: RoundKind, texts: Texts, *, language: str, columns: Sequence[Sequence[str]] = ()
+) -> str:
+    """The instructions as a file of its own, which names its encoding and its language.
+
+    Args:
+        kind: the kind of the round.
+        texts: its texts, with those of tables.
+        language: the language code of the texts.
+        columns: the columns of the table that goes with it, as rows of cells after a header.
+    """
     head = f"<title>{html.escape(texts['instruction']['panel'])}</title>"
     return (
         f'<!DOCTYPE html>\n<html lang="{html.escape(language)}">\n<meta charset="utf-8">\n{head}\n'
-        f"{instruction(kind, texts)}</html>\n"
+        f"{instruction(kind, texts)}{_columns(texts, columns)}</html>\n"
+    )
+
+
+def plain_parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
+    """The instructions without marks: headings, and the lines under each; consent is the last."""
+    consent = texts["consent"]
+    (_, intro), *others = _parts(kind, texts)
+    warned = ("", [texts["content_warning"][WARNINGS[kind]], *intro])
+    parts = [warned, *others, (consent["title"], consent["lines"])]
+    return [(heading, [_unmarked(line) for line in lines]) for heading, lines in parts]
+
+
+def _unmarked(line: str) -> str:
+    for mark, _ in _MARKS:
+        line = mark.sub(r"\1", line)
+    return line
+
+
+def how_to_fill(texts: Texts) -> tuple[str, list[str]]:
+    """How to fill in a workbook, without marks: the heading, and the lines under it."""
+    sheet = texts["sheet"]
+    return sheet["how_title"], [_unmarked(line) for line in sheet["how"]]
+
+
+def _columns(texts: Texts, columns: Sequence[Sequence[str]]) -> str:
+    """The columns of a table as HTML; the first row is the header."""
+    if not columns:
+        return ""
+    lines = []
+    for number, cells in enumerate(columns):
+        tag = "td" if number else "th"
+        shown = (html.escape(cell, quote=False).replace("\n", "<br>") for cell in cells)
+        lines.append("<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in shown) + "</tr>\n")
+    title = html.escape(texts["sheet"]["columns_title"], quote=False)
+    direction = texts["page"]["direction"]
+    return (
+        f'<div dir="{direction}">\n<h4>{title}</h4>\n<table border="1">\n'
+        + "".join(lines)
+        + "</table>\n</div>\n"
     )
 
 

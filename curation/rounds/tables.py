@@ -20,7 +20,7 @@ MOST_COLUMNS = 2000
 
 
 class Place(NamedTuple):
-    """Where the rows of a table are, for messages.
+    """The place of a table's rows, for messages.
 
     Attributes:
         name: the file, and of a workbook the sheet.
@@ -66,8 +66,8 @@ def read_rows(
 
     Args:
         path: the file; its content says what it is, and not its name.
-        warn: is told what is not read of a workbook. Without it, a second sheet with data is an
-            error.
+        warn: gets warnings of what is not read of a workbook. Without it, a second sheet with
+            data is an error.
 
     Raises:
         CurationError: the file cannot be read, is empty, has no header, has a column twice or too

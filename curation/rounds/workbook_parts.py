@@ -23,7 +23,7 @@ from curation.rounds.file_kinds import DAMAGE, damaged
 
 UNPACKED = 64 << 20  # bytes of XML to read from one workbook at most,
 FREE = 8 << 20  # and from a small one: these,
-RATIO = 100  # and for each of its bytes so many; tables give 5 to 40
+RATIO = 100  # and this number for each of its bytes; tables give 5 to 40
 MOST_CELLS = 1_000_000  # cells with content, and different texts, at most
 MOST_SHEETS = 500
 CHUNK = 1 << 18  # bytes to read at once; a tag is shorter

@@ -78,7 +78,8 @@ def read_grid(path: Path, warn: Warn | None = None, words: Words | None = None) 
 
     Args:
         path: the workbook.
-        warn: is told what is not read. Without it, a second sheet with data is an error.
+        warn: gets warnings of what is not read. Without it, a second sheet with data is an
+            error.
         words: the words of a round's own texts; None for those of the shipped languages.
 
     Raises:

@@ -78,7 +78,7 @@ def test_annotators_of_a_rounds_table_that_differ_only_in_case_are_said(desk: De
     (task,) = desk.export("r")
     table = [
         {"task_id": task["task_id"], "annotator": who, "decision": "keep",
-         "consent": task["consent_version"]} for who in ("w1", "W1")
+         "consent": task["consent"]} for who in ("w1", "W1")
     ]  # fmt: skip
     done = desk.run("rounds", "import", "r", write_csv(desk.out / "r.csv", table))
     assert "ids differ only in case or spaces: 'w1' and 'W1'." in done.err

@@ -38,10 +38,10 @@ def review_row(task: Row, who: str, n: int) -> Row:
     action = REVIEWED.get(task["term"], "keep")
     row: Row = {"task_id": task["task_id"], "annotator": who, "decision": action}
     if action == "merge":
-        into = next(c for c in task["choices"].split(" | ") if c.endswith(": wheelwright"))
+        into = next(c for c in task["merge_choices"].split(" | ") if c.endswith(": wheelwright"))
         row["merge_into"] = into.split(": ")[0]
     row["rename"] = "master wheelwright" if task["term"] == "wheelwright" else ""
-    return row | {"consent": task["consent_version"], "submitted_at": at(n), "seconds": 9}
+    return row | {"consent": task["consent"], "submitted_at": at(n), "seconds": 9}
 
 
 WRITERS, VALIDATORS = ["Ann W.", "ben@example.invalid", "Chlöe"], [f"val-{n}" for n in range(5)]
@@ -87,9 +87,11 @@ def stages(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, S
     step("open-v", "rounds", "open", "validation", "--name", "v", *files)
     people = folder / "people.txt"
     people.write_text("\n".join(VALIDATORS) + "\n", "utf-8")
-    step("export-v", "rounds", "export", "v", "--people", people, "--to", folder / "dealt")
+    to = ("--format", "csv", "--to", folder / "dealt")
+    step("export-v", "rounds", "export", "v", "--people", people, *to)
     golds, tasks = desk.golds(), table("v")
-    short = next(n for n, t in enumerate(tasks) if int(t["answers"]) == 3)  # not of the sample
+    # The first that is not of the sample.
+    short = next(n for n, t in enumerate(tasks) if int(t["answers_needed"]) == 3)
     takers: dict[str, list[str]] = defaultdict(list)
     for line in read_csv(folder / "dealt" / "v-who-gets-which.csv"):
         for row in read_csv(folder / "dealt" / line["file"]):
@@ -158,7 +160,7 @@ REPEATED = {
     "exclude": "is excluded already",
     "undo": "is not excluded",
     "withdraw": "withdrew",
-    "export": "waits for no answer that is not out already: w.csv",
+    "export": "waits for no answer that is not out already: w.xlsx",
     "export-v": "waits for no answer that is not out already: v-001.csv",
 }
 """Errors of commands that are repeated; the first call's changes are complete."""

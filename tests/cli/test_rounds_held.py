@@ -11,7 +11,7 @@ import pytest
 
 from curation.files import shipped
 from curation.records import Answer, Dealing
-from support.desk import Desk, Row, label_row, read_csv, told, write_csv
+from support.desk import Desk, Row, consenting, label_row, read_csv, told, write_csv
 from support.strike import strike, times
 
 pytestmark = pytest.mark.long
@@ -40,10 +40,13 @@ class Held(Desk):
 
     def deal(self, *people: str, more: tuple[str, ...] = ()) -> dict[str, list[Row]]:
         """An export to people; their tables."""
-        said = self.say("rounds", "export", "v", "--to", self.out, "--people",
+        said = self.say("rounds", "export", "v", "--to", self.out, "--format", "csv", "--people",
                         self.file(*people), *more)  # fmt: skip
         index = read_csv(Path(said["who_gets_which"]))
-        return {row["person"]: read_csv(self.out / row["file"]) for row in index}
+        return {
+            row["person"]: consenting(read_csv(self.out / row["file"]), said["consent"])
+            for row in index
+        }
 
     def answer(self, who: str, rows: list[Row], **said: Any) -> Any:
         golds = self.golds()
@@ -134,7 +137,7 @@ def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) ->
     )
     # By the name of a table, and into one table for anybody.
     table = desk.export("v", "--recall", "v-003.csv", "--recall", "v-004")
-    assert sum(int(row["answers"]) for row in table) == 4
+    assert sum(int(row["answers_needed"]) for row in table) == 4
     assert desk.counts() == (9, 9, 0)
     desk.answer("val-1", tables["val-1"][1:])
     assert {a.code for a in desk.records("v/answers.jsonl", Answer)} == {None}
@@ -169,7 +172,7 @@ def test_more_tasks_come_on_top_of_those_that_a_person_holds(desk: Held) -> None
 
 def test_tables_of_an_earlier_version_are_not_overwritten(desk: Held) -> None:
     (desk.out / "v.csv").write_text("somebody's answers\n", "utf-8")
-    done = desk.run("rounds", "export", "v", "--to", desk.out)
+    done = desk.run("rounds", "export", "v", "--to", desk.out, "--format", "csv")
     assert done.code == 0
     assert "v.csv: this file is there already" in done.err
     assert (desk.out / "v.csv").read_text("utf-8") == "somebody's answers\n"
@@ -251,7 +254,7 @@ def test_what_somebody_leaves_behind_is_asked_for(
     desk.run("rounds", "top-up", "v")
     desk.say("rounds", "top-up", "v")
     table = desk.export("v")
-    assert sum(int(row["answers"]) for row in table) == 4 - out
+    assert sum(int(row["answers_needed"]) for row in table) == 4 - out
     assert desk.counts() == (4, 4, 0)
     if "--erase" in how:
         ledger = (desk.rounds / "v" / "dealt.jsonl").read_text("utf-8")

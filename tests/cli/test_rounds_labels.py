@@ -12,7 +12,7 @@ import pytest
 
 from curation.files import read_records
 from curation.records import Decision, Label, Task
-from support.desk import GOLD, Desk, Row, at, item_row, label_row, read_csv, sentences
+from support.desk import GOLD, Desk, Row, at, consenting, item_row, label_row, read_csv, sentences
 
 pytestmark = pytest.mark.long
 
@@ -47,7 +47,7 @@ def collect(desk: Desk, seed: int, of: int) -> dict[str, int]:
         rows = []
         for row in desk.export("v"):
             answers = streams.setdefault(row["task_id"], stream(seed, row, golds))
-            rows += [next(answers) for _ in range(int(row["answers"]))]
+            rows += [next(answers) for _ in range(int(row["answers_needed"]))]
         desk.bring("v", rows)
         said = desk.say("rounds", "top-up", "v")
         asked = json.loads((desk.rounds / "v" / "asked.json").read_text("utf-8"))
@@ -126,7 +126,7 @@ def test_what_a_writer_changed_is_asked_for_again(forked: Any, tmp_path: Path) -
         sentence for sentence in golds if rows[0]["template"][:12] in sentence
     }
     given = [label_row(t, f"u-{k}", golds, n) for n, t in enumerate(table)
-             for k in range(int(t["answers"]))]  # fmt: skip
+             for k in range(int(t["answers_needed"]))]  # fmt: skip
     assert desk.bring("v2", given)["refused"] == {}
     assert desk.run("decisions", "filter").code == 0
     decisions = read_records(desk.root / "3-decisions" / "decisions.jsonl", Decision)
@@ -142,9 +142,10 @@ def dealt(desk: Desk, name: str, people: list[str]) -> dict[str, list[Row]]:
     desk.out.mkdir()
     file = desk.out / "people.txt"
     file.write_text("# who takes part\n" + "\n".join(people) + "\n", "utf-8")
-    desk.export(name, "--people", file)
+    version = next(row["consent"] for row in desk.export(name, "--people", file))
     index = read_csv(desk.out / f"{name}-who-gets-which.csv")
-    return {row["person"]: read_csv(desk.out / row["file"]) for row in index}
+    tables = {row["person"]: read_csv(desk.out / row["file"]) for row in index}
+    return {person: consenting(rows, version) for person, rows in tables.items()}
 
 
 def test_tasks_are_dealt_out_fairly_and_nobody_gets_their_own(forked: Any, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from curation.records import Answer, Item, Label, Person, Rejection, Task
+from curation.records import FLAGS, Answer, Item, Label, Person, Rejection, Task
 from curation.rounds import pages
 from curation.rounds.people import pseudonyms, read_key
 from support.desk import MEANT, Desk, item_row, label_row, read_csv, told, word
@@ -375,8 +375,10 @@ def test_nothing_of_what_was_meant_or_who_wrote_leaves(forked: Any, many: Path) 
     for sent in (data, table, page, form):
         assert [s for s in secret if s in sent] == []
     heads = list(csv.DictReader(io.StringIO(table)).fieldnames or [])
-    assert heads == ["task_id", "consent_version", "target", "domain", "context", "id_1", "text_1",
-                     "id_2", "text_2", "id_3", "text_3", "answers"]  # fmt: skip
+    places = [f"{name}_{n}" for n in (1, 2, 3) for name in ("id", "text", "label")]
+    flags = [f"flags.{flag}" for flag in FLAGS]
+    assert heads == ["task_id", "target", "domain", "context", "answers_needed", *places, *flags,
+                     "annotator", "consent"]  # fmt: skip
     assert "stereotype" not in data
 
 

@@ -57,9 +57,9 @@ class Desk:
         return self.say("rounds", "open", "validation", "--name", name, "--platform", "files")
 
     def export(self, name: str) -> list[Row]:
-        self.say("rounds", "export", name)
+        version = self.say("rounds", "export", name, "--format", "csv")["consent"]
         with (self.root / "tasks" / f"{name}.csv").open(newline="") as file:
-            return list(csv.DictReader(file))
+            return [row | {"consent": version} for row in csv.DictReader(file)]
 
     def bring(self, name: str, rows: list[Row], *more: str) -> Any:
         path = self.root / "answers.csv"
@@ -79,7 +79,7 @@ def answer(task: Row, who: str, **more: str) -> Row:
         f"label_{n}": next(v for word, v in MEANT.items() if word in task[f"text_{n}"])
         for n in (1, 2, 3)
     }
-    said = {"task_id": task["task_id"], "annotator": who, "consent": task["consent_version"]}
+    said = {"task_id": task["task_id"], "annotator": who, "consent": task["consent"]}
     return {**said, **labels, "seconds": "20", **more}
 
 
@@ -135,8 +135,8 @@ def test_only_a_version_that_was_shown_is_consent(desk: Any, said: str) -> None:
     assert json.loads(done.out)["refused"] == {"no_consent": 1}
     done = here.bring("v", [answer(tasks[1], "v0", consent="")], "--consent", said)
     assert done.code == 1
-    assert tasks[0]["consent_version"] in done.err
-    version = tasks[0]["consent_version"]
+    assert tasks[0]["consent"] in done.err
+    version = tasks[0]["consent"]
     done = here.bring("v", [answer(tasks[1], "v0", consent="")], "--consent", version)
     assert json.loads(done.out)["new"] == 1
     people = {p.consent: p for p in read_records(here.root / "2-rounds/people.jsonl", Person)}

@@ -17,9 +17,9 @@ def reviewed(desk: Desk, said: dict[str, list[Row]], name: str = "r") -> Any:
     for task in desk.export(name):
         for n, row in enumerate(said[task["term"]]):
             into = row.pop("into", "")
-            ids = {c.split(": ")[1]: c.split(": ")[0] for c in task["choices"].split(" | ")}
+            ids = {c.split(": ")[1]: c.split(": ")[0] for c in task["merge_choices"].split(" | ")}
             rows.append({"task_id": task["task_id"], "annotator": f"r-{n}", "seconds": 9,
-                         "consent": task["consent_version"], "submitted_at": at(n),
+                         "consent": task["consent"], "submitted_at": at(n),
                          "merge_into": ids.get(into, into), **row})  # fmt: skip
     desk.bring(name, rows, "reviews.csv")
     return desk.run("rounds", "close", name)
@@ -158,7 +158,7 @@ def test_the_line_says_how_many_propose_it_and_single_proposals_are_shown(
         "potter": "r: proposed by 2 of 2 reviewers",
     }
     assert "proposals of reviewers that are not applied:" in done.err
-    assert "thatcher: drop (1 of 3 reviewers): an insult" in done.err
+    assert "thatcher: drop (1 of 3 reviewers): insult" in done.err
 
 
 @pytest.mark.parametrize("name", ["potter", "Potter ", "lacemaker"])
@@ -169,7 +169,7 @@ def test_a_review_may_name_the_term_to_merge_into_by_its_text(
     desk = Desk.make(forked, tmp_path / "c", terms)
     desk.open("review", "r", "--term", "baker")
     (task,) = desk.export("r")
-    rows = [{"task_id": task["task_id"], "annotator": f"r-{n}", "consent": task["consent_version"],
+    rows = [{"task_id": task["task_id"], "annotator": f"r-{n}", "consent": task["consent"],
              "decision": "merge", "merge_into": name} for n in range(3)]  # fmt: skip
     rows += [{**rows[0], "annotator": "r-4", "merge_into": "nobody"}]
     brought = desk.bring("r", rows)

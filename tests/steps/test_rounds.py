@@ -31,7 +31,7 @@ def test_a_round_is_opened_answered_topped_up_and_closed(
         items = campaign.settings.rounds.items
         assert (opened.tasks, opened.answers) == (items, items)
 
-        exported = export_round(campaign, round, tmp_path / "out")
+        exported = export_round(campaign, round, tmp_path / "out", format="csv")
         assert exported.tables == [(tmp_path / "out" / "intrasentence-1.csv", items)]
         tasks = [row for _, row in read_rows(exported.tables[0][0])]
         consent = {"consent": round.consent}

@@ -88,9 +88,10 @@ class Desk:
         return self.say("rounds", "open", kind, "--name", name, "--platform", "files", *more)
 
     def export(self, name: str, *more: Any) -> list[Row]:
-        """A round's table; of several, all their rows."""
-        made = self.say("rounds", "export", name, "--to", self.out, *more)["files"]
-        return [row for path in made[1:] for row in read_csv(Path(path))]
+        """A round's table; of several, all their rows. Everybody consents in all of them."""
+        made = self.say("rounds", "export", name, "--to", self.out, "--format", "csv", *more)
+        rows = [row for path in made["files"][1:] for row in read_csv(Path(path))]
+        return consenting(rows, made["consent"])
 
     def look(self, name: str) -> list[Row]:
         """A round's tasks that wait for answers, also those that are out; nothing changes."""
@@ -128,6 +129,11 @@ def read_csv(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
+def consenting(rows: list[Row], version: str | None) -> list[Row]:
+    """Rows of an exported table in whose column ``consent`` people write its one value."""
+    return [row | {"consent": version or ""} for row in rows]
+
+
 def write_csv(path: Path, rows: list[Row]) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         heads = list(dict.fromkeys(key for row in rows for key in row))
@@ -148,7 +154,7 @@ def at(minute: int, day: int = 1) -> str:
 
 def item_row(task: Row, who: str, n: int) -> Row:
     """What somebody writes for a task of writing."""
-    row: Row = {"task_id": task["task_id"], "annotator": who, "consent": task["consent_version"]}
+    row: Row = {"task_id": task["task_id"], "annotator": who, "consent": task["consent"]}
     words = {name: word(who, n, name) for name in MEANT}
     here = word(who, n)
     row |= {"template": f"In {here} the {task['target']} is BLANK.", **words}
@@ -157,7 +163,7 @@ def item_row(task: Row, who: str, n: int) -> Row:
 
 def label_row(task: Row, who: str, golds: dict[str, str], n: int, *, wrong: str = "") -> Row:
     """What somebody says of a task of validation; ``wrong``: the same of all three."""
-    row: Row = {"task_id": task["task_id"], "annotator": who, "consent": task["consent_version"]}
+    row: Row = {"task_id": task["task_id"], "annotator": who, "consent": task["consent"]}
     for place in (1, 2, 3):
         row[f"label_{place}"] = wrong or golds[task[f"text_{place}"]]
     return row | {"submitted_at": at(n, 2), "seconds": 30}

@@ -63,13 +63,13 @@ class Team(Desk):
         listed = self.out / "people.txt"
         listed.write_text("\n".join(people), "utf-8")
         to = self.out / f"{name}-{self.minute}"
-        made = self.say("rounds", "export", name, "--people", listed, "--to", to)
+        made = self.say("rounds", "export", name, "--people", listed, "--to", to, "--format", "csv")
         for share in read_csv(Path(made["who_gets_which"])):
             table, who = share["file"], share["person"]
             answered = []
             for n, task in enumerate(read_csv(to / table)):
                 row = {"task_id": task["task_id"], "annotator": who, "seconds": "40"}
-                row |= {"consent": task["consent_version"], "submitted_at": at(self.minute + n)}
+                row |= {"consent": made["consent"], "submitted_at": at(self.minute + n)}
                 answered.append(row | fill(task, who))
             file = self.save(self.out / f"{name}-{who}-{self.minute}.csv", answered)
             self.said[f"{name} {who} {len(answered)}"] = self.say("rounds", "import", name, file)
@@ -92,7 +92,7 @@ class Team(Desk):
         decision, _, name = decision.partition(">")
         answer = {"decision": decision, "rename": name}
         if decision == "merge":
-            choices = (choice.split(": ", 1) for choice in task["choices"].split(" | ")[:-1])
+            choices = (choice.split(": ", 1) for choice in task["merge_choices"].split(" | ")[:-1])
             return answer | {"merge_into": next(id for id, text in choices if text == more)}
         return answer | ({"reasons": more} if more else {})
 

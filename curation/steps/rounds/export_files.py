@@ -2,20 +2,23 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from curation.campaign import Campaign
 from curation.cells import csv_text
 from curation.files import read_bytes, writing
 from curation.leftovers import sweep_beside
 from curation.records import Dealing, Round, Task
+from curation.rounds.sheet_columns import Column, Row, columns, row
 from curation.steps.reporter import Reporter
-from curation.steps.rounds import round_status, shown
+from curation.steps.rounds import ledger, round_status, shown
 from curation.steps.rounds.round_status import RoundStatus
 from curation.times import now
 
+Format = Literal["xlsx", "csv"]
 Share = list[tuple[Task, int]]
 """Tasks of a table, each with the number of answers that it asks for."""
 
@@ -28,12 +31,29 @@ class Exported(NamedTuple):
         tables: each table with its number of tasks.
         who_gets_which: the list of who gets which table, if the tasks were dealt out to people.
         recalled: how many answers were taken back from those who held them.
+        consent: the version of the consent text, which people write in the column ``consent``;
+            empty if consent is not asked for.
     """
 
     instructions: Path
     tables: list[tuple[Path, int]]
     who_gets_which: Path | None
     recalled: int
+    consent: str
+
+
+class Layout(NamedTuple):
+    """How tables are written.
+
+    Attributes:
+        format: workbooks with drop-down lists in the campaign's language, or CSV with canonical
+            names.
+        bom: whether CSV tables begin with a byte order mark, by which spreadsheet programs know
+            that they are UTF-8.
+    """
+
+    format: Format = "xlsx"
+    bom: bool = False
 
 
 def write_files(
@@ -44,39 +64,57 @@ def write_files(
     to: Path,
     lines: Sequence[Dealing],
     named: Mapping[str, str],
+    layout: Layout,
     reporter: Reporter,
 ) -> tuple[Exported, list[Dealing]]:
     """Write the files of an export; gives them, and the lines for the round's ledger."""
-    from curation.rounds import pages
+    from curation.rounds import pages, workbooks
 
+    language = campaign.settings.campaign.language
+    texts, plain = shown.texts(campaign, round), layout.format == "csv"
+    consent = round.consent if campaign.settings.rounds.consent else ""
+    chosen = columns(round.kind, texts, consent=consent, personal=bool(named), plain=plain)
+    table = (
+        partial(_csv_table, bom=layout.bom)
+        if plain
+        else partial(workbooks.round_workbook, round.kind, texts)
+    )
     tasks = list({task.id: task for share in shares.values() for task, _ in share}.values())
     data = {row["task_id"]: row for row in shown.task_data(campaign, round, tasks)}
     sweep_beside(to / round.name)
-    texts = [
-        _table([{**data[task.id], "answers": n} for task, n in share]) for share in shares.values()
+    contents = [
+        table(
+            chosen,
+            [
+                row(data[task.id], needed=n, annotator=named.get(person, ""), plain=plain)
+                for task, n in share
+            ],
+        )
+        for person, share in shares.items()
     ]
     known, whole = {line.table for line in lines}, not named
-    names, start = _names(round.name, known, texts, to, reporter, whole=whole)
-    exported = Exported(to / f"{round.name}-instructions.html", [], None, 0)
+    names, start = _names(
+        round.name, known, contents, to, reporter, whole=whole, ending=layout.format
+    )
+    exported = Exported(to / f"{round.name}-instructions.html", [], None, 0, consent)
     with writing(exported.instructions) as file:
-        language = campaign.settings.campaign.language
-        page = pages.page(round.kind, shown.texts(campaign, round), language=language)
-        file.write(page.encode())
+        guide = workbooks.column_table(chosen, texts["sheet"])
+        file.write(pages.page(round.kind, texts, language=language, columns=guide).encode())
     if named:
         rows = [[name, named[p]] for name, p in zip(names, shares, strict=True)]
-        text = csv_text([["file", "person"], *rows])
+        text = csv_text([["file", "person"], *rows]).encode()
         paths = (
             to / f"{round.name}-who-gets-which{f'-{n:03d}' if n > 1 else ''}.csv"
             for n in count(start)
         )
-        index = next(path for path in paths if _free(path, text))
+        index = next(path for path in paths if not path.exists() or read_bytes(path) == text)
         with writing(index, private=True) as file:
-            file.write(text.encode())
+            file.write(text)
         exported = exported._replace(who_gets_which=index)
     came, at, dealt = round_status.received(status), now(), []
-    for name, text, (person, share) in zip(names, texts, shares.items(), strict=True):
-        with writing(to / name) as file:
-            file.write(text.encode())
+    for name, content, (person, share) in zip(names, contents, shares.items(), strict=True):
+        with writing(to / name, private=bool(person)) as file:  # it has the person's id
+            file.write(content)
         exported.tables.append((to / name, len(share)))
         dealt.append(
             Dealing(
@@ -94,26 +132,33 @@ def write_files(
 def _names(
     round: str,
     dealt: Collection[str],
-    texts: Sequence[str],
+    contents: Sequence[bytes],
     to: Path,
     reporter: Reporter,
     *,
     whole: bool,
+    ending: str,
 ) -> tuple[list[str], int]:
     """File names for new tables, and the number of the first; no name that is taken.
 
     If a first table is ``whole``, that is for anybody, its name has no number.
     A person's id is not used as a file name: it may contain anything, and files get around.
     """
-    pattern = re.compile(re.escape(round) + r"(?:-(\d{3,}))?\.csv")
+    endings = "|".join(ledger.ENDINGS)
+    pattern = re.compile(rf"{re.escape(round)}(?:-(\d{{3,}}))?\.(?:{endings})")
     numbers = [int(match[1] or 1) for name in dealt if (match := pattern.fullmatch(name))]
     first = start = max(numbers, default=0) + 1
-    names = [f"{round}.csv"] if first == 1 and whole else _numbered(round, first, texts)
-    strange = []
-    while taken := [n for n, text in zip(names, texts, strict=True) if not _free(to / n, text)]:
+    only = f"{round}.{ending}"
+    names = [only] if first == 1 and whole else _numbered(round, first, contents, ending)
+    strange: list[str] = []
+    while taken := [
+        path.name
+        for name, content in zip(names, contents, strict=True)
+        if (path := _in_the_way(to / name, content))
+    ]:
         strange += taken
-        start += names[0] != f"{round}.csv"
-        names = _numbered(round, start, texts)
+        start += names[0] != only
+        names = _numbered(round, start, contents, ending)
     if strange:
         reporter.warn(
             f"{to / strange[0]}: this file is there already, and it is not a table that the round "
@@ -122,25 +167,24 @@ def _names(
     return names, start
 
 
-def _numbered(round: str, start: int, texts: Sequence[str]) -> list[str]:
-    return [f"{round}-{n:03d}.csv" for n in range(start, start + len(texts))]
+def _numbered(round: str, start: int, contents: Sequence[bytes], ending: str) -> list[str]:
+    return [f"{round}-{n:03d}.{ending}" for n in range(start, start + len(contents))]
 
 
-def _free(path: Path, text: str) -> bool:
-    """Whether a file can have this name: it is not there, or an export that was stopped wrote it.
+def _in_the_way(path: Path, content: bytes) -> Path | None:
+    """The file because of which a table cannot have this name, or None.
 
-    Such an export is not in the ledger. If it is repeated, it writes the same text.
+    A file with the same content is not in the way: an export that was stopped wrote it. It is not
+    in the ledger, and the same export writes it again. A file of the other format is in the way,
+    since people would take it for the same table.
     """
-    return not path.exists() or read_bytes(path) == text.encode()
+    others = (path.with_name(f"{path.stem}.{ending}") for ending in ledger.ENDINGS)
+    if path.exists() and read_bytes(path) != content:
+        return path
+    return next((other for other in others if other != path and other.exists()), None)
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    flat: list[dict[str, Any]] = []
-    for row in rows:
-        plain = {k: v for k, v in row.items() if not isinstance(v, list)}
-        if "choices" in row:
-            plain["choices"] = " | ".join(f"{c['alias']}: {c['value']}" for c in row["choices"])
-        plain["answers"] = plain.pop("answers")  # last, after the choices
-        flat.append(plain)
-    heads = list(flat[0])
-    return csv_text([heads, *([row[head] for head in heads] for row in flat)])
+def _csv_table(columns: Sequence[Column], rows: Sequence[Row], *, bom: bool) -> bytes:
+    heads = [column.heading for column in columns]
+    cells = ([row.cells.get(column.name, "") for column in columns] for row in rows)
+    return csv_text([heads, *cells]).encode("utf-8-sig" if bom else "utf-8")

@@ -16,7 +16,7 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import ledger, round_files, round_status
 from curation.steps.rounds.caps import caps_of
-from curation.steps.rounds.export_files import Exported, Share, write_files
+from curation.steps.rounds.export_files import Exported, Format, Layout, Share, write_files
 from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.rounds.running import check_takes_tables
 
@@ -28,6 +28,8 @@ def export_round(
     *,
     people: Path | None = None,
     recall: Sequence[str] = (),
+    format: Format = "xlsx",
+    bom: bool = False,
     reporter: Reporter = QUIET,
 ) -> Exported:
     """Write a round's tasks that wait for answers as tables, with the instructions.
@@ -43,13 +45,21 @@ def export_round(
             the tasks. None writes one table with all tasks.
         recall: people (ids or pseudonyms) or tables. What they have not answered is taken back, and
             dealt out again.
+        format: ``xlsx`` for workbooks with drop-down lists in the campaign's language, ``csv`` for
+            tables with canonical names, which programs read.
+        bom: begin CSV tables with a byte order mark, by which spreadsheet programs know that they
+            are UTF-8.
         reporter: where warnings and progress go.
 
     Raises:
         CurationError: the round is not of this kind, is not open or waits for no answer that is
-            not out already; nothing is out under a name to recall; or the tasks cannot be dealt
-            out to these people.
+            not out already; nothing is out under a name to recall; the tasks cannot be dealt out
+            to these people; a text is too long for a workbook; or ``bom`` is given for workbooks.
     """
+    if bom and format != "csv":
+        raise CurationError(
+            "--bom is for CSV tables, and these are workbooks", "add --format csv, or omit --bom"
+        )
     check_takes_tables(campaign, round, "be exported")
     fold_answers(campaign, reporter=reporter)
     status = round_status.read_status(campaign, round)
@@ -77,7 +87,10 @@ def export_round(
         shares = _dealt(campaign, round, status, waiting, named)
     else:
         shares = {"": [(task, waiting[task.id]) for task in status.tasks if task.id in waiting]}
-    exported, dealt = write_files(campaign, round, status, shares, to, lines, named, reporter)
+    layout = Layout(format, bom)
+    exported, dealt = write_files(
+        campaign, round, status, shares, to, lines, named, layout, reporter
+    )
     # After the tables: a command that is killed before writes the same tables when it is repeated.
     ledger.write_ledger(campaign, round.name, [*lines, *dealt])
     return exported._replace(recalled=sum(sum(line.tasks.values()) for line in taken))

@@ -58,8 +58,7 @@ def import_round(
     if consent and consent not in versions:
         raise CurationError(
             f"no round here has shown a consent text of version {consent!r}",
-            f"versions: {', '.join(sorted(versions))}; the exported tables have it in the column "
-            "consent_version",
+            f"versions: {', '.join(sorted(versions))}; the instructions of an export name theirs",
         )
     where, numbers, cells = place or ("the table", (), {})
     words = round_files.read_words(campaign, round.name)
@@ -111,6 +110,6 @@ def read_answers(
         near = "".join(f". Probably {pair}" for pair in probable(missing, names, table.place.cells))
         raise CurationError(
             f"{table.place.name}: no column {missing[0]}; it has {listed(names)}{near}",
-            "keep the columns of the exported table, and add annotator: the person who answered",
+            "keep the columns of the exported table; annotator names the person who answered",
         )
     return table

@@ -15,6 +15,7 @@ from curation.times import now
 from curation.wording import amount
 
 SHOWN = 5  # tables named in a line
+ENDINGS = ("xlsx", "csv")  # of the files of tables
 
 
 def ledger_file(campaign: Campaign, name: str) -> Path:
@@ -84,7 +85,8 @@ def recalls(
         theirs = [
             holding
             for holding in out
-            if holding.holder in (name, pseudonym) or holding.table in (file, f"{file}.csv")
+            if holding.holder in (name, pseudonym)
+            or holding.table in (file, *(f"{file}.{ending}" for ending in ENDINGS))
         ]
         if not theirs:
             raise CurationError(

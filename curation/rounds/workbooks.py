@@ -1,0 +1,260 @@
+"""Workbooks (.xlsx) that people fill in: tasks, instructions, and lists to choose from.
+
+The first sheet has the table. Cells to fill in are coloured; all others are locked. The second
+sheet has the instructions. A hidden sheet has the lists, because a list inside a cell's rule can
+neither hold commas nor more than 255 characters. The same input gives the same bytes.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from curation.files import CurationError
+from curation.records import RoundKind
+from curation.rounds import pages
+from curation.rounds.sheet_columns import TASK, Column, Row
+from curation.table_words import Sections
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
+
+Parts = Sequence[tuple[str, Sequence[str]]]
+"""Instructions: headings, and the lines under each."""
+
+LONGEST = 32_767  # characters that a cell can hold
+WIDE, NARROW, MACHINE = 44, 20, 12  # widths of columns, in characters
+LISTS = "lists"
+ANSWER, FIXED, HEAD = "FFFFF2CC", "FFEDEDED", "FFD9D9D9"  # colours
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_NO_TITLE = re.compile(r"[\\/*?:\[\]\x00-\x1f]")
+_CHANGED = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can hold
+
+
+def round_workbook(
+    kind: RoundKind, texts: Sections, columns: Sequence[Column], rows: Sequence[Row]
+) -> bytes:
+    """A workbook of a round's tasks, with the instructions of the round.
+
+    Args:
+        kind: the kind of the round.
+        texts: the texts of the round, with those of tables.
+        columns: as ``sheet_columns.columns`` gives them. There may be more.
+        rows: as ``sheet_columns.row`` gives them.
+
+    Raises:
+        CurationError: a text is longer than a cell can hold.
+    """
+    return workbook(
+        columns,
+        rows,
+        about=[pages.how_to_fill(texts), *pages.plain_parts(kind, texts)],
+        sheet=texts["sheet"],
+        right_to_left=texts["page"]["direction"] == "rtl",
+    )
+
+
+def workbook(
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    *,
+    about: Parts,
+    sheet: Mapping[str, Any],
+    right_to_left: bool = False,
+) -> bytes:
+    """A workbook to fill in.
+
+    Args:
+        columns: the columns of the table. The reader finds a task by the column ``task_id``.
+        rows: its rows. A cell that is to be filled in may have a value already.
+        about: the instructions, above the list of columns.
+        sheet: the words of the workbook itself, the section ``[sheet]`` of the texts.
+        right_to_left: whether its columns run from right to left.
+
+    Returns:
+        The content of an .xlsx file. Characters that such a file cannot hold become U+FFFD.
+
+    Raises:
+        CurationError: a text is longer than a cell can hold.
+    """
+    from openpyxl import Workbook
+
+    book = Workbook()
+    table = book.active
+    assert table is not None
+    taken = {LISTS}
+    table.title = _title(sheet["tasks"], "tasks", taken)
+    guide = book.create_sheet(_title(sheet["instructions"], "instructions", taken))
+    lists = book.create_sheet(LISTS)
+    lists.sheet_state = "hidden"
+    _fill_table(table, columns, rows)
+    _add_lists(table, lists, columns, rows, str(sheet["wrong"]))
+    _fill_guide(guide, columns, about, sheet)
+    for each in (table, guide, lists):
+        each.sheet_view.rightToLeft = right_to_left
+        each.protection.sheet = True  # without a password: against mistakes, not against people
+        each.protection.formatColumns = each.protection.formatRows = False  # these are allowed
+    return _reproducible(book)
+
+
+def column_table(columns: Iterable[Column], sheet: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The instructions on columns: heading, what to write, and the allowed values."""
+    lines = [(sheet["column"], sheet["what"], sheet["values"])]
+    for column in columns:
+        values = "\n".join(column.values) or sheet["any"]
+        if column.listed:
+            values = sheet["wrong"]
+        lines.append((column.heading, column.hint, values if column.fill else sheet["given"]))
+    return lines
+
+
+def _fill_table(table: "Worksheet", columns: Sequence[Column], rows: Sequence[Row]) -> None:
+    from openpyxl.styles import Alignment, Font, PatternFill, Protection
+
+    top = Alignment(wrap_text=True, vertical="top")
+    fills = {
+        True: PatternFill("solid", fgColor=ANSWER),
+        False: PatternFill("solid", fgColor=FIXED),
+    }
+    free, bold, dark = Protection(locked=False), Font(bold=True), PatternFill("solid", fgColor=HEAD)
+    for number, column in enumerate(columns, 1):
+        head = _put(table, 1, number, column.heading, column.heading)
+        head.font, head.fill, head.alignment = bold, fills[True] if column.fill else dark, top
+        width = MACHINE if column.name == TASK else WIDE if column.long else NARROW
+        table.column_dimensions[head.column_letter].width = width
+        for line, row in enumerate(rows, 2):
+            value = row.cells.get(column.name)
+            place = f"task {row.cells.get(TASK)}, {column.name}"
+            cell = _put(table, line, number, value if value != "" else None, place)
+            cell.alignment, cell.fill = top, fills[column.fill]
+            if column.fill:
+                cell.protection = free
+                cell.number_format = "@"  # a text stays a text: no date, number or formula
+    table.freeze_panes = "A2"
+    table.print_title_rows = "1:1"
+
+
+def _put(sheet: "Worksheet", line: int, number: int, value: Any, place: str) -> Any:
+    """Write a cell. A text is always a text: openpyxl would make =1+1 a formula."""
+    cell: Any = sheet.cell(line, number)
+    if isinstance(value, str):
+        if len(value) > LONGEST:
+            raise CurationError(
+                f"{place}: has {len(value):,} characters, and a cell of a workbook can hold "
+                f"{LONGEST:,}",
+                "shorten the text, or use --format csv",
+            )
+        cell.value = _NO_XML.sub("\ufffd", value)
+        cell.data_type = "s"
+    else:
+        cell.value = value
+    return cell
+
+
+def _add_lists(
+    table: "Worksheet",
+    lists: "Worksheet",
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    wrong: str,
+) -> None:
+    """Give cells to fill in their lists and their hints."""
+    from openpyxl.utils import get_column_letter
+    from openpyxl.worksheet.datavalidation import DataValidation
+
+    places: dict[tuple[str, ...], str] = {}  # where a list is, by its values
+
+    def rule(column: Column, values: tuple[str, ...]) -> DataValidation:
+        if values and values not in places:
+            number = len(places) + 1
+            for line, value in enumerate(values, 1):
+                _put(lists, line, number, value, column.name)
+            letter = get_column_letter(number)
+            places[values] = f"{LISTS}!${letter}$1:${letter}${len(values)}"
+        # Programs limit these texts.
+        return DataValidation(
+            type="list" if values else None,
+            formula1=places[values] if values else None,
+            allow_blank=True,
+            showErrorMessage=bool(values),
+            error=_NO_XML.sub("", wrong)[:225] if values else None,
+            showInputMessage=True,
+            promptTitle=_NO_XML.sub("", column.heading)[:32],
+            prompt=_NO_XML.sub("", column.hint)[:255],
+        )
+
+    last = len(rows) + 1
+    for number, column in enumerate(columns, 1):
+        letter = get_column_letter(number)
+        if not column.fill or not rows:
+            continue
+        if not column.listed:
+            validation = rule(column, column.values)
+            validation.add(f"{letter}2:{letter}{last}")
+            table.add_data_validation(validation)
+            continue
+        by_values: dict[tuple[str, ...], DataValidation] = {}
+        for line, row in enumerate(rows, 2):
+            values = tuple(row.lists.get(column.name, ()))
+            if values not in by_values:
+                by_values[values] = rule(column, values)
+                table.add_data_validation(by_values[values])
+            by_values[values].add(f"{letter}{line}")
+
+
+def _fill_guide(
+    guide: "Worksheet", columns: Sequence[Column], about: Parts, sheet: Mapping[str, Any]
+) -> None:
+    from openpyxl.styles import Alignment, Font
+
+    top, bold = Alignment(wrap_text=True, vertical="top"), Font(bold=True)
+    line = 0
+    for heading, texts in (*about, (sheet["columns_title"], ())):
+        for text in (heading, *texts):
+            if text:
+                line += 1
+                cell = _put(guide, line, 1, text, sheet["instructions"])
+                guide.merge_cells(start_row=line, end_row=line, start_column=1, end_column=3)
+                cell.alignment = top
+                if text is heading:
+                    cell.font = bold
+                # A program does not find the height of merged cells by itself.
+                guide.row_dimensions[line].height = 15.0 * (1 + len(text) // 100)
+        line += heading != sheet["columns_title"]
+    for first, cells in enumerate(column_table(columns, sheet)):
+        line += 1
+        for number, text in enumerate(cells, 1):
+            cell = _put(guide, line, number, text, sheet["instructions"])
+            cell.alignment = top
+            if not first or number == 1:
+                cell.font = bold
+    for letter, width in zip("ABC", (30, 60, 40), strict=True):
+        guide.column_dimensions[letter].width = width
+
+
+def _title(text: str, name: str, taken: set[str]) -> str:
+    """A title that a sheet can have; ``name`` if the text cannot be one."""
+    title = _NO_XML.sub("", _NO_TITLE.sub(" ", text)).strip(" '")[:31].strip(" '")
+    title = title if title and title.casefold() not in taken else name
+    taken.add(title.casefold())
+    return title
+
+
+def _reproducible(book: Any) -> bytes:
+    """The content of a workbook's file, without the times at which it was written."""
+    written, result = io.BytesIO(), io.BytesIO()
+    book.save(written)
+    with (
+        zipfile.ZipFile(written) as parts,
+        zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name in parts.namelist():
+            data = parts.read(name)
+            if name == "docProps/core.xml":
+                data = _CHANGED.sub(rb"\g<1>2000-01-01T00:00:00Z", data)
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return result.getvalue()
