@@ -92,14 +92,19 @@ class Office:
             os.killpg(self._office.pid, signal.SIGKILL)
 
     def fill(
-        self, path: Path, cells: Mapping[str, str], save: Mapping[str, Path], *, sheet: int = 0
+        self,
+        path: Path,
+        cells: Mapping[str, str | int],
+        save: Mapping[str, Path],
+        *,
+        sheet: int = 0,
     ) -> dict[str, Any]:
         """Open a workbook, type into cells of a sheet, and save it.
 
         Args:
             path: the workbook.
             cells: by cell, what a person types. If the cell has a drop-down list, the person
-                chooses it there.
+                chooses it there, and it may also be its place in the list, from 0.
             save: where to save it, by form: see ``FILTERS``.
             sheet: the sheet, from 0.
 
@@ -200,6 +205,7 @@ def _act(desktop: Any, order: dict[str, Any]) -> dict[str, Any]:
             allowed = _allowed(document, sheet, cell)
             if allowed is not None:
                 lists[name] = allowed
+                text = allowed[text] if isinstance(text, int) else text
                 assert text in ("", *allowed), f"{name}: {text!r} is not one of {allowed}"
             cell.FormulaLocal = text
         for form, to in order["save"].items():
