@@ -50,6 +50,8 @@ _SHORT_YEAR = re.compile(r"\d\d?([-/.])\d\d?\1\d\d(?!\d)", re.ASCII)
 _SPOKEN = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d?) (\d\d):(\d\d):(\d\d) ([A-Z]{3}) (\d{4})", re.ASCII
 )
+_ELSEWHERE = (range(1300, 1600), range(2500, 2700))
+"""Years of other calendars: the Islamic and Persian ones, and the Buddhist one."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ZONES = {"UTC": 0, "GMT": 0, "PST": 8, "PDT": 7}  # hours to add
 
@@ -177,6 +179,8 @@ def _plain(text: str) -> str:
 
 def _built(match: re.Match[str], month: int, day: int) -> datetime:
     part = match.groupdict()
+    if any(int(part["year"]) in years for years in _ELSEWHERE):
+        raise ValueError(f"the year {part['year']} is of another calendar")
     hour = int(part["hour"] or 0)
     if half := part.get("half"):
         if not 1 <= hour <= 12:

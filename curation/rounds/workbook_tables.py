@@ -173,10 +173,6 @@ def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Colu
     heads = {n: name for n, name in heads.items() if name}
     meanings = {n: next(iter(columns([name])), "") for n, name in heads.items()}
     problems: dict[str, list[str]] = {}
-    for n, cell in peeked.header.cells.items():
-        if cell.formula or cell.kind == "error":
-            kind = "formula" if cell.formula else "error"
-            problems.setdefault(kind, []).append(f"{get_column_letter(n)}{row}")
     rows: list[tuple[int, list[str]]] = []
     hidden: list[int] = []
     outside: list[str] = []
@@ -204,6 +200,11 @@ def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Colu
         last = max(last, line.number)
         if line.hidden:
             hidden.append(line.number)
+    # «0:45» is 45 minutes for the program, and may have been 45 seconds for the person. If other
+    # cells have seconds, it is clear.
+    clear, minutes = problems.pop("clock", []), problems.pop("minutes", [])
+    if minutes and not clear:
+        problems["seconds"] = [*problems.get("seconds", ()), *minutes]
     _refuse_merged(place, merged, row, last, [n for n in heads if meanings[n]])
     if problems:
         raise _changed(place, problems)
@@ -240,9 +241,10 @@ def _text(cell: Cell, meaning: str, book: Workbook) -> tuple[str, str]:
             return cell.text, "time"
         return _iso(moment), ""
     if meaning == "seconds" and dated:
-        # «0:45» is 45 minutes for the program, and may have been 45 seconds for the person.
-        clear = 0 <= serial < 1 and "s" in cell.format.lower()
-        return (_number(round(serial * 86_400, 3)), "") if clear else (cell.text, "seconds")
+        seconds = round(serial * 86_400, 3)
+        if not 0 <= serial < 1:
+            return cell.text, "seconds"
+        return _number(seconds), "clock" if seconds % 60 else "minutes"
     if dated:
         shown = _iso(moment) if moment and serial >= 1 else cell.text
         return shown, "date" if meaning else ""

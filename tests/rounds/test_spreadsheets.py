@@ -12,11 +12,14 @@ from typing import Any
 import openpyxl
 import pytest
 
-from curation.files import read_records
+from curation.files import CurationError, read_records
 from curation.records import Event, Flag, Item, Label, Person, Rejection, Review, Term
 from curation.rounds import people
+from curation.rounds.answers.rows import seconds_of
+from curation.rounds.tables import read_rows
 from curation.settings import read_settings
 from curation.table_words import shipped_texts
+from curation.times import read_time
 from support.desk import GOLD, Row
 from support.spreadsheet import Office, missing
 from support.team import CAMPAIGNS, FIRST, Team, one_space
@@ -225,3 +228,49 @@ def labels(team: Volunteers) -> None:
     (item,) = (item for item in items if item.id == flag.item)
     assert (flag.flag, flag.annotator) == ("objective", flagged[0][0])
     assert flagged[0][1] in {a.sentence for a in item.associations}
+
+
+HEAD = ("task_id", "annotator", "label_1", "label_2", "label_3", "submitted_at", "seconds")
+
+
+@pytest.mark.parametrize(
+    ("locale", "typed"),
+    [
+        ("id-ID", "14/03/2026 10:22:05"),
+        ("ar-EG", "14/03/2026 10:22:05"),
+        ("ja-JP", "2026/3/14 10:22:05"),
+        ("en-US", "3/14/2026 10:22:05 AM"),
+    ],
+)
+def test_what_the_program_makes_of_texts(
+    office: Start, tmp_path: Path, locale: str, typed: str
+) -> None:
+    book = openpyxl.Workbook()
+    for row in (HEAD, ("t-1", "v1", *LABELS)):
+        book.active.append(row)  # type: ignore[union-attr]
+    book.save(tmp_path / "a.xlsx")
+    saved = {form: tmp_path / f"b{n}.{form[:4]}" for n, form in enumerate(("xlsx", "csv", "ods"))}
+    office(locale).fill(tmp_path / "a.xlsx", {"F2": typed, "G2": "0:01:30"}, saved)
+    rows = {form: row for form in ("xlsx", "csv") for _, row in read_rows(saved[form])}
+    assert seconds_of(rows["xlsx"]) == 90
+    assert read_time(rows["xlsx"]["submitted_at"]) == "2026-03-14T10:22:05.000Z"
+    if locale == "ar-EG":  # the program writes ص١٠:٢٢:٠٥ ١٤٤٧/٠٩/٢٥ into the CSV
+        with pytest.raises(ValueError, match="not a time"):
+            read_time(rows["csv"]["submitted_at"])
+    else:
+        assert read_time(rows["csv"]["submitted_at"]) == "2026-03-14T10:22:05.000Z"
+    with pytest.raises(CurationError, match="is an OpenDocument spreadsheet"):
+        list(read_rows(saved["ods"]))
+
+
+def test_a_date_that_the_program_made_is_refused(office: Start, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (HEAD, ("t-1", "v1")):
+        book.active.append(row)  # type: ignore[union-attr]
+    book.save(tmp_path / "a.xlsx")
+    cells = {"C2": "1/2", "D2": "=1+1", "E2": "50%", "G2": "0:45"}
+    office("en-US").fill(tmp_path / "a.xlsx", cells, {"xlsx": tmp_path / "b.xlsx"})
+    with pytest.raises(CurationError) as caught:
+        list(read_rows(tmp_path / "b.xlsx"))
+    for problem in ("C2 with a date", "D2 with a formula", "E2 with a percentage", "G2 with some"):
+        assert problem in caught.value.what

@@ -286,9 +286,9 @@ def test_columns_that_are_not_read_may_have_anything(file: Path) -> None:
 
 
 def test_minutes_or_seconds(file: Path) -> None:
-    row = (*ANSWER[:6], time(0, 45))
-    saved(file, HEAD, row, change=lambda book: setattr(book.active["G2"], "number_format", "h:mm"))
-    refused(file, "cell G2", "write the number of seconds")
+    rows = [(*ANSWER[:6], time(0, 45)), (*OTHER[:6], time(0, 1, 30))]
+    assert [row["seconds"] for _, row in read(saved(file, HEAD, *rows))[0]] == ["2700", "90"]
+    refused(saved(file, HEAD, rows[0]), "cell G2", "write the number of seconds")
 
 
 # --- files that are no workbooks ------------------------------------------------------------------

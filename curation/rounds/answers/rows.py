@@ -307,10 +307,13 @@ def seconds_of(row: Mapping[str, Any]) -> float | None:
 
 @lru_cache(maxsize=10_000)
 def _duration(text: str) -> float:
+    hours, minutes, rest = 0, 0, text
+    if clock := re.fullmatch(r"(\d{1,4}):([0-5]\d):([0-5]\d(?:[.,]\d+)?)", text, re.ASCII):
+        hours, minutes, rest = int(clock[1]), int(clock[2]), clock[3]
     try:
-        seconds = float(text.replace(",", "."))
+        seconds = float(rest.replace(",", ".")) + 60 * minutes + 3600 * hours
     except ValueError:
-        raise UnusableError("bad_value", "seconds is not a number") from None
+        raise UnusableError("bad_value", "seconds is not a number of seconds") from None
     if not 0 <= seconds < float("inf"):
         raise UnusableError("bad_value", "seconds is not a duration")
     return seconds
