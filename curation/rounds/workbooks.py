@@ -7,6 +7,7 @@ neither hold commas nor more than 255 characters. The same input gives the same 
 
 import io
 import re
+import unicodedata
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ Parts = Sequence[tuple[str, Sequence[str]]]
 
 LONGEST = 32_767  # characters that a cell can hold
 WIDE, NARROW, MACHINE = 44, 20, 12  # widths of columns, in characters
+GUIDE, LINE = 120, 15.0  # characters that fit in a line of the instructions; its height in points
 LISTS = "lists"
 ANSWER, FIXED, HEAD = "FFFFF2CC", "FFEDEDED", "FFD9D9D9"  # colours
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -112,6 +114,7 @@ def column_table(columns: Iterable[Column], sheet: Mapping[str, Any]) -> list[tu
 
 def _fill_table(table: "Worksheet", columns: Sequence[Column], rows: Sequence[Row]) -> None:
     from openpyxl.styles import Alignment, Font, PatternFill, Protection
+    from openpyxl.worksheet.properties import PageSetupProperties
 
     top = Alignment(wrap_text=True, vertical="top")
     fills = {
@@ -134,6 +137,8 @@ def _fill_table(table: "Worksheet", columns: Sequence[Column], rows: Sequence[Ro
                 cell.number_format = "@"  # a text stays a text: no date, number or formula
     table.freeze_panes = "A2"
     table.print_title_rows = "1:1"
+    table.page_setup.orientation, table.page_setup.fitToHeight = "landscape", 0
+    table.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)  # in its width
 
 
 def _put(sheet: "Worksheet", line: int, number: int, value: Any, place: str) -> Any:
@@ -221,7 +226,8 @@ def _fill_guide(
                 if text is heading:
                     cell.font = bold
                 # A program does not find the height of merged cells by itself.
-                guide.row_dimensions[line].height = 15.0 * (1 + len(text) // 100)
+                lines = sum(1 + _width(part) // GUIDE for part in text.split("\n"))
+                guide.row_dimensions[line].height = LINE * lines
         line += heading != sheet["columns_title"]
     for first, cells in enumerate(column_table(columns, sheet)):
         line += 1
@@ -230,8 +236,13 @@ def _fill_guide(
             cell.alignment = top
             if not first or number == 1:
                 cell.font = bold
-    for letter, width in zip("ABC", (30, 60, 40), strict=True):
+    for letter, width in zip("ABC", (GUIDE / 4, GUIDE / 2, GUIDE / 4), strict=True):
         guide.column_dimensions[letter].width = width
+
+
+def _width(text: str) -> int:
+    """How many columns of a line a text takes: East Asian characters take two."""
+    return sum(1 + (unicodedata.east_asian_width(char) in "WF") for char in text)
 
 
 def _title(text: str, name: str, taken: set[str]) -> str:

@@ -115,6 +115,20 @@ def test_answers_in_the_words_of_a_campaigns_own_texts(
     assert b"Jina lako" in raw
 
 
+def test_rows_in_which_nobody_wrote_anything_are_not_answers(
+    campaign: Campaign, validating: Round, tmp_path: Path
+) -> None:
+    (path,) = export(campaign, tmp_path / "out", format="csv")
+    ((_, task),) = read_rows(path)
+    with campaign.lock(), pytest.raises(CurationError, match="nobody has filled in a row"):
+        import_round(campaign, validating, [task], file=path)
+    assert not (campaign.rounds / "v" / "raw").exists()
+    skipped, alone = {**task, "annotator": "v1"}, {"annotator": "v2", "consent": "x"}
+    with campaign.lock():
+        came = import_round(campaign, validating, [task, skipped, task, {**task, **alone}])
+    assert (came.counts, came.refused) == ({"new": 2, "known": 0}, {"skipped": 2})
+
+
 def test_the_table_of_a_person_is_private_and_names_them(
     campaign: Campaign, validating: Round, tmp_path: Path
 ) -> None:

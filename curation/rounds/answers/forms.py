@@ -29,11 +29,14 @@ from curation.rounds.answers.parsed import (
 from curation.rounds.answers.rows import (
     COLUMNS,
     MEANT,
+    Headings,
     annotator_of,
     column,
+    in_order,
     seconds_of,
     text_of,
     time_of,
+    values,
     whole_sentence,
 )
 from curation.rules import read_label, stable_id
@@ -116,24 +119,23 @@ class _Layout(NamedTuple):
     """The headings of a file that are read.
 
     Attributes:
-        fields: pairs of column and heading.
+        fields: the headings of columns.
         choices: field, value and heading of the columns that are true or false.
     """
 
-    fields: tuple[tuple[str, str], ...]
+    fields: Headings
     choices: tuple[tuple[str, str, str], ...]
 
 
 @lru_cache(maxsize=1000)
 def _layout(names: tuple[str, ...], words: Words | None) -> _Layout:
-    headings: dict[str, str] = {}
-    choices = []
+    fields, choices = [], []
     for name in names:
         if (meaning := heading(name, words)) in COLUMNS:
-            headings.setdefault(meaning, name)
+            fields.append((meaning, name))
         elif pair := choice(name, words):
             choices.append((*pair, name))
-    return _Layout(tuple(headings.items()), tuple(choices))
+    return _Layout(in_order(fields, words), tuple(choices))
 
 
 def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str, Any]:
@@ -147,21 +149,31 @@ def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str
     {'label_1': 'stereotype'}
     """
     layout = _layout(tuple(payload), words)
-    row = {meaning: payload[name] for meaning, name in layout.fields}
+    row = values(payload, layout.fields)
     chosen: dict[str, list[str]] = {}
     for field, value, name in layout.choices:
         if (words or shipped_words()).read("answer", str(payload[name])) == YES:
             chosen.setdefault(field, []).append(value)
-    for field, values in chosen.items():
+    for field, named in chosen.items():
         if not row.get(field):
-            row[field] = "|".join(values)
+            row[field] = "|".join(named)
     return row
+
+
+def is_untouched(row: Mapping[str, Any], kind: RoundKind) -> bool:
+    """Whether nobody has written anything into a row, given by column.
+
+    >>> is_untouched({"task_id": "t-1", "context": "It rains.", "label_1": ""}, "validation")
+    True
+    """
+    names = ("annotator", "consent", *FIELDS[kind])
+    return not any(text_of(row, name) for name in names)
 
 
 def columns_of(names: Iterable[str], words: Words | None = None) -> set[str]:
     """The columns that the headings of a file mean."""
     layout = _layout(tuple(names), words)
-    return {meaning for meaning, _ in layout.fields} | {field for field, *_ in layout.choices}
+    return {meaning for meaning, _ in layout.fields.first} | {field for field, *_ in layout.choices}
 
 
 @lru_cache(maxsize=1000)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from curation.records import KINDS, Event, Gold
 from curation.rounds.answers.archive import Sent
@@ -88,10 +88,14 @@ def column(name: str, words: Words | None = None) -> str:
     >>> column("ID Anda"), column("تصنيف النص 1"), column("文法が正しくない？")
     ('annotator', 'label_1', 'flags.ungrammatical')
     """
-    plain = re.sub(r"[\s\-]+", "_", name.strip().casefold())
-    known = _JOINED.get(plain.replace("_", "")) or _JOINED.get(key(name))
-    meaning = known or (words or shipped_words()).read("column", name) or plain
+    meaning = _canonical(name) or (words or shipped_words()).read("column", name)
+    meaning = meaning or re.sub(r"[\s\-]+", "_", name.strip().casefold())
     return NAMES.get(meaning, meaning)
+
+
+def _canonical(name: str) -> str | None:
+    """The column that a heading names by its own name or by one of ``NAMES``, or None."""
+    return _JOINED.get(key(name))
 
 
 def probable(
@@ -115,17 +119,50 @@ def probable(
 
 
 def understood(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A row's values by column. If two headings mean the same column, the first is used."""
-    return {meaning: payload[name] for meaning, name in _layout(tuple(payload))}
+    """A row's values by column, as ``values`` gives them."""
+    return values(payload, _layout(tuple(payload)))
+
+
+class Headings(NamedTuple):
+    """Pairs of column and heading: the first heading of each column, and all others."""
+
+    first: tuple[tuple[str, str], ...]
+    others: tuple[tuple[str, str], ...]
+
+
+def values(payload: Mapping[str, Any], headings: Headings) -> dict[str, Any]:
+    """A row's values by column.
+
+    If two headings mean the same column, the first value that is not empty is used: a platform may
+    give back the empty column of an exported table, and add one of its own.
+    """
+    row = {meaning: payload[name] for meaning, name in headings.first}
+    for meaning, name in headings.others:
+        if row[meaning] is None or row[meaning] == "":
+            row[meaning] = payload[name]
+    return row
+
+
+def in_order(pairs: Iterable[tuple[str, str]], words: Words | None = None) -> Headings:
+    """Pairs of column and heading, in the order of the table.
+
+    Canonical headings go before words of a language, which a table may use for something else.
+    """
+    known = words or shipped_words()
+
+    def is_word(pair: tuple[str, str]) -> bool:
+        return _canonical(pair[1]) is None and known.read("column", pair[1]) is not None
+
+    first: dict[str, str] = {}
+    ordered = sorted(pairs, key=is_word)
+    others = [(mean, name) for mean, name in ordered if first.setdefault(mean, name) != name]
+    return Headings(tuple(first.items()), tuple(others))
 
 
 @lru_cache(maxsize=1000)
-def _layout(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _layout(names: tuple[str, ...]) -> Headings:
     """The column that each heading means, computed once for all rows of a table."""
-    headings: dict[str, str] = {}
-    for name in names:
-        headings.setdefault(column(name), name)
-    return tuple(headings.items())
+    return in_order((column(name), name) for name in names)
 
 
 def has_label_columns(columns: Mapping[str, Any]) -> bool:

@@ -35,6 +35,8 @@ def import_round(
 ) -> NewAnswers:
     """Add answers to a round's tasks to its archive, and fold them into items and labels.
 
+    A row of a table for anybody in which nobody wrote anything is not an answer, and is left out.
+
     Args:
         campaign: the campaign.
         round: an open round on a platform that exchanges tables.
@@ -67,6 +69,12 @@ def import_round(
     rows = settle_dates(rows, file_row, order=dates, where=where, numbers=numbers)
     if warning:
         reporter.warn(warning)
+    rows = [row for row in rows if not forms.is_untouched(file_row(row), round.kind)]
+    if not rows:
+        raise CurationError(
+            f"{where}: nobody has filled in a row",
+            "fill in annotator and the answer, as the instructions of the export say",
+        )
     before = round_files.refusals(campaign)
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)
     ids = (str(file_row(row).get("annotator") or "").strip() for row in rows)

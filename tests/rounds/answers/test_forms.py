@@ -17,8 +17,9 @@ from pydantic import TypeAdapter
 from curation.records import Answer, Event, Label, Review, RoundKind, Shown, Task
 from curation.rounds import people
 from curation.rounds.answers import archive
+from curation.rounds.answers.forms import file_row
 from curation.rounds.answers.interpret import interpret, named, person_of
-from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused
+from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused, Reviewed
 from curation.rounds.folding.fold import Folded, fold, lines
 from curation.rules import WORK, Caps, stable_id
 
@@ -639,3 +640,41 @@ def test_what_is_written_is_what_the_records_say() -> None:
         plain = [msgspec.structs.asdict(row) for row in rows]
         assert [x.model_dump() for x in found] == plain  # type: ignore[attr-defined]
         assert list(plain[0]) == list(record.model_fields)
+
+
+def test_the_empty_column_of_an_exported_table_does_not_hide_the_platforms_own() -> None:
+    row = file_row({"task_id": "t", "annotator": "", "PROLIFIC_PID": "p-1", "worker": "w"})
+    assert row == {"task_id": "t", "annotator": "p-1"}
+    assert file_row({"annotator": "ann", "worker": "w"}) == {"annotator": "ann"}
+    assert file_row({"annotator": None, "worker": ""}) == {"annotator": ""}
+    assert file_row({"peserta": "nomor 7", "worker": "w"}) == {"annotator": "w"}
+    turk = {"Task number": "7", "Input.task_id": "t", "Peserta": "7", "WorkerId": "w"}
+    assert file_row(turk) == {"task_id": "t", "annotator": "w"}
+
+
+@pytest.mark.parametrize("cell", ["It states a fact | unknown_target", "Ini fakta، 対象を知らない"])
+def test_flags_are_read_in_any_language(cell: str) -> None:
+    shown = tuple(Shown(id=f"s{n}", text="x", association=f"a{n}") for n in (1, 2, 3))
+    tasks = plan("validation", item="item-1", shown=shown)
+    answer = {"task_id": "t1", "annotator": "v", **MARKS, "flags": cell}
+    (_, (_, labels)) = say([answer], tasks, "validation", source="forms", round="v")
+    assert isinstance(labels, Given)
+    assert labels.flags == ("objective", "unknown_target")
+    assert not any(mark.problem for mark in labels.marks)
+
+
+def test_answers_to_a_review_are_read_in_any_language() -> None:
+    tasks = plan("review", choices=(NURSE,))
+    answers = [
+        {"task": "t1", "peserta": "v", "Keputusan": "Gabungkan dengan istilah lain",
+         "Gabungkan dengan": NURSE},
+        {"課題": "t2", "あなたのID": "v", "判断": "外す", "外す理由：悪口である？": "はい"},
+        {"المهمة": "t3", "معرّفك": "v", "القرار": "نُبقيه", "كلمة أفضل": "nurse practitioner"},
+    ]  # fmt: skip
+    said = [what for _, what in say(answers, tasks, "review", source="forms", round="r")]
+    assert all(isinstance(what, Reviewed) for what in said), said
+    assert [(r.action, r.into, r.note, r.name) for r in said if isinstance(r, Reviewed)] == [
+        ("merge", NURSE, "", None),
+        ("drop", None, "insult", None),
+        ("keep", None, "", "nurse practitioner"),
+    ]
