@@ -35,14 +35,12 @@ DECISIONS = ("keep", "merge", "drop")
 Start = Callable[[str], Office]
 
 
-@pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Start]:
     """Starts a LibreOffice whose user has a locale."""
     assert not missing(), missing()
     with ExitStack() as stack:
-        yield lambda locale: stack.enter_context(
-            Office(tmp_path_factory.mktemp("office") / locale, locale)
-        )
+        yield lambda locale: stack.enter_context(Office(tmp_path / f"office-{locale}", locale))
 
 
 class Table:
@@ -120,7 +118,6 @@ class Volunteers(Team):
         assert self.office.fill(saved, cells, {}) == seen
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("name", "language", "locale", "domains"), CASES)
 def test_answers_survive_a_spreadsheet_program(
     forked: Any,

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 PYTHON = "/usr/bin/python3"
-SECONDS = 60  # to start, and for each order
+SECONDS = 60  # to start at most; an order may take twice as long
 CONFIG = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
 <item oor:path="/org.openoffice.Setup/L10N"><prop oor:name="ooSetupSystemLocale" oor:op="fuse">
@@ -125,6 +126,8 @@ class Office:
         assert self._driver.stdout
         self._driver.stdin.write(json.dumps(order) + "\n")
         self._driver.stdin.flush()
+        ready, *_ = select.select([self._driver.stdout], [], [], 2 * SECONDS)
+        assert ready, f"LibreOffice has not answered in {2 * SECONDS} seconds"
         line = self._driver.stdout.readline()
         assert line, "LibreOffice, or the program that drives it, has ended"
         answer: dict[str, Any] = json.loads(line)
