@@ -98,14 +98,14 @@ class Volunteers(Team):
                 form: to / f"{person}-{k}.{form[:4].strip(';')}" for k, form in enumerate(FORMS)
             }
             seen = self.office.fill(path, table.cells(answers), saved)
-            self.check(path, seen, saved["xlsx"], table.cells(answers))
+            self.check(seen, saved["xlsx"], table.cells(answers))
             form = FORMS[n % len(FORMS)]
             came = self.say("rounds", "import", name, saved[form])
             assert (came["new"], came["known"]) == (len(answers), 0)
             again = {self.say("rounds", "import", name, saved[f])["new"] for f in FORMS}
             assert again == {0}, "the forms do not say the same"
 
-    def check(self, path: Path, seen: Any, saved: Path, cells: Mapping[str, Any]) -> None:
+    def check(self, seen: Any, saved: Path, cells: Mapping[str, Any]) -> None:
         """The workbook has lists, locks and a direction, and still has them when it was saved."""
         assert [sheet["hidden"] for sheet in seen["sheets"]] == [False, False, True]
         for sheet in seen["sheets"]:
