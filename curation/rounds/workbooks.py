@@ -170,14 +170,15 @@ def _add_lists(
     from openpyxl.worksheet.datavalidation import DataValidation
 
     places: dict[tuple[str, ...], str] = {}  # where a list is, by its values
+    used = 0  # rows of the sheet of lists
 
     def rule(column: Column, values: tuple[str, ...]) -> DataValidation:
-        if values and values not in places:
-            number = len(places) + 1
-            for line, value in enumerate(values, 1):
-                _put(lists, line, number, value, column.name)
-            letter = get_column_letter(number)
-            places[values] = f"{LISTS}!${letter}$1:${letter}${len(values)}"
+        if values and values not in places:  # below the others: a sheet has few columns
+            nonlocal used
+            for line, value in enumerate(values, used + 1):
+                _put(lists, line, 1, value, column.name)
+            places[values] = f"{LISTS}!$A${used + 1}:$A${used + len(values)}"
+            used += len(values)
         # Programs limit these texts.
         return DataValidation(
             type="list" if values else None,

@@ -13,12 +13,16 @@ from openpyxl import load_workbook
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_records
 from curation.records import Dealing, Round
+from curation.rounds.answers.archive import Sent
 from curation.rounds.tables import read_rows
 from curation.steps import read
 from curation.steps.importing import import_answers
+from curation.steps.rounds.erasure import _without_quotes
 from curation.steps.rounds.exporting import export_round
 from curation.steps.rounds.importing import import_round
+from curation.steps.rounds.round_files import read_round, read_words
 from curation.steps.rounds.running import open_round
+from curation.table_words import shipped_texts
 from support.desk import STUDY
 
 OWN = """
@@ -59,13 +63,8 @@ def validating(campaign: Campaign, tmp_path: Path) -> Round:
 def export(campaign: Campaign, to: Path, **how: Any) -> list[Path]:
     """The tables of an export of the round v."""
     with campaign.lock():
-        return [path for path, _ in export_round(campaign, the_round(campaign), to, **how).tables]
-
-
-def the_round(campaign: Campaign) -> Round:
-    from curation.steps.rounds.round_files import read_round
-
-    return read_round(campaign, "v")
+        exported = export_round(campaign, read_round(campaign, "v"), to, **how)
+        return [path for path, _ in exported.tables]
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -242,3 +241,34 @@ def test_a_csv_table_is_read_by_any_csv_reader(
     (table,) = export(campaign, tmp_path, format="csv")
     (task,) = csv.DictReader(io.StringIO(table.read_text("utf-8")))
     assert list(task)[:2] == ["task_id", "target"]
+
+
+def test_a_round_of_an_earlier_version_gets_the_words_that_it_lacks(
+    campaign: Campaign, validating: Round, tmp_path: Path
+) -> None:
+    path = campaign.rounds / "v" / "texts.json"
+    texts = orjson.loads(path.read_bytes())
+    assert texts["heading"]["annotator"] == "Jina lako"
+    assert texts["hint"]
+    for section in shipped_texts("en"):
+        del texts[section]
+    path.write_bytes(orjson.dumps(texts))
+    (table,) = export(campaign, tmp_path)
+    (task,) = rows_of(table)
+    assert "Your id" in task
+    answer = task | {"Your id": "v1", "Label 1": "Dhana potofu", "Consent": validating.consent}
+    with campaign.lock():
+        came = import_round(campaign, validating, [answer])
+    assert came.refused == {"missing_field": 2}  # the two labels that are not there
+
+
+def test_quoted_words_are_erased_under_headings_of_the_rounds_own(
+    campaign: Campaign, validating: Round
+) -> None:
+    words = read_words(campaign, "v")
+    payload = {"task_id": "t", "Maandishi 1": "a", "النص 2": "b", "Lebo 1": "c"}
+    sent = Sent(id="e", source="forms", position=0, payload=payload)
+    assert _without_quotes(sent, theirs={"t"}, words=words) == payload | {
+        "Maandishi 1": "(erased)",
+        "النص 2": "(erased)",
+    }
