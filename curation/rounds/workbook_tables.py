@@ -23,7 +23,7 @@ from curation.rounds.workbook_parts import Cell, Row, Sheet, Workbook
 from curation.table_words import Words
 from curation.times import is_plausible
 
-PEEK = 100  # rows with content that tell what a sheet is
+PEEK = 500  # rows with content that tell what a sheet is
 TITLES = 10  # rows with content that may be above the header, and the header
 SHOWN = 5  # cells that an error names
 DIGITS = 15  # digits of a number that spreadsheet programs keep
