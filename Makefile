@@ -1,11 +1,11 @@
 # demo: install and run the example campaign from end to end.
 # quick: the tests of a minute.  test: all tests but those that need an environment of their own.
-# test-outside: those (Label Studio, Chromium, lm-eval and minicons, Ray, the wheel).
+# test-outside: those (Label Studio, Chromium, LibreOffice, lm-eval and minicons, Ray, the wheel).
 PYTHON ?= python3
 VENV ?= .venv
 IN = $(VENV)/bin
 
-.PHONY: demo quick test test-outside check bench schemas browser
+.PHONY: demo quick test test-outside check bench schemas browser office
 
 demo: $(VENV)/demo.ready
 	rm -rf curation-demo
@@ -17,7 +17,7 @@ quick: $(VENV)/test.ready
 test: $(VENV)/test.ready
 	$(IN)/python -m pytest -m "not outside"
 
-test-outside: $(VENV)/test.ready browser
+test-outside: $(VENV)/test.ready browser office
 	$(IN)/python -m pytest -m "outside"
 
 check: $(VENV)/test.ready
@@ -54,3 +54,11 @@ browser:
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || \
 	{ echo "no chromium here: install it, then try again" >&2; exit 1; }
+
+# Workbooks are opened in a real LibreOffice, which Debian's Python drives.
+office:
+	@{ command -v soffice && /usr/bin/python3 -c "import uno"; } >/dev/null 2>&1 || \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	  --no-install-recommends libreoffice-calc-nogui python3-uno >/dev/null; } || \
+	{ echo "no LibreOffice here: install libreoffice-calc-nogui and python3-uno" >&2; exit 1; }

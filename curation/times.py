@@ -50,6 +50,8 @@ _SHORT_YEAR = re.compile(r"\d\d?([-/.])\d\d?\1\d\d(?!\d)", re.ASCII)
 _SPOKEN = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) (\d\d?) (\d\d):(\d\d):(\d\d) ([A-Z]{3}) (\d{4})", re.ASCII
 )
+_ELSEWHERE = (range(1300, 1600), range(2500, 2700))
+"""Years of other calendars: the Islamic and Persian ones, and the Buddhist one."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ZONES = {"UTC": 0, "GMT": 0, "PST": 8, "PDT": 7}  # hours to add
 
@@ -129,6 +131,25 @@ def moment(text: str, order: Order | None = None) -> datetime:
     raise ValueError("it is not a time")
 
 
+def is_plausible(moment: datetime | None) -> bool:
+    """Whether a number that means this moment in a spreadsheet is probably a date."""
+    return moment is not None and 2000 <= moment.year < 2100
+
+
+def spreadsheet_day(text: str) -> str | None:
+    """The time that a number probably is, if a spreadsheet wrote a date as a number.
+
+    >>> spreadsheet_day("46095.43"), spreadsheet_day("1773483725")
+    ('2026-03-14 10:19:12', None)
+    """
+    plain = _plain(text)
+    if not re.fullmatch(r"\d{5}(?:[.,]\d{1,20})?", plain, re.ASCII):
+        return None
+    seconds = round(float(plain.replace(",", ".")) * 86_400)
+    moment = datetime(1899, 12, 30) + timedelta(seconds=seconds)
+    return moment.isoformat(" ") if is_plausible(moment) else None
+
+
 def order_of(text: str) -> Order | Literal["either"] | None:
     """What a date says about the order of day and month; None if it says nothing.
 
@@ -158,6 +179,8 @@ def _plain(text: str) -> str:
 
 def _built(match: re.Match[str], month: int, day: int) -> datetime:
     part = match.groupdict()
+    if any(int(part["year"]) in years for years in _ELSEWHERE):
+        raise ValueError(f"the year {part['year']} is of another calendar")
     hour = int(part["hour"] or 0)
     if half := part.get("half"):
         if not 1 <= hour <= 12:

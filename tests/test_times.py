@@ -86,6 +86,9 @@ def test_what_is_not_a_time(text: str) -> None:
         ("14.3.26", "its year has two digits"),
         ("Sat Mar 14 10:22:05 EST 2026", "the time zone 'EST' is not known"),
         ("14 Mar 2026", "it is not a time"),
+        ("1447/09/25 10:22", "the year 1447 is of another calendar"),
+        ("١٤٤٧/٠٩/٢٥", "the year 1447 is of another calendar"),
+        ("14/3/2569 10:22", "the year 2569 is of another calendar"),
     ],
 )
 def test_a_time_that_cannot_be_read_safely_says_why(text: str, why: str) -> None:

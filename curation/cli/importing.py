@@ -49,7 +49,7 @@ def stereoset(
 
 @app.command("answers")
 def answers(
-    file: Annotated[Path, typer.Argument(help="A CSV or JSONL file.", **FILE)],
+    file: Annotated[Path, typer.Argument(help="An .xlsx workbook, a CSV or a JSONL file.", **FILE)],
     campaign: Where = Path(),
     round: Round = "main",
     known_terms: Annotated[

@@ -93,7 +93,7 @@ def export(
 
 def import_(
     round: Annotated[str, typer.Argument(help="The round.", metavar="ROUND")],
-    file: Annotated[Path, typer.Argument(help="A CSV or JSONL file.", **FILE)],
+    file: Annotated[Path, typer.Argument(help="An .xlsx workbook, a CSV or a JSONL file.", **FILE)],
     campaign: Where = Path(),
     consent: Annotated[
         str,
@@ -121,10 +121,11 @@ def import_(
     import a file again, only new answers are added.
     """
     opened = open_campaign(campaign)
-    rows = importing.read_answers(file)
     with opened.lock():
         chosen = round_files.read_round(opened, round)
+        words = round_files.read_words(opened, chosen.name)
+        rows, place = importing.read_answers(file, words, reporter=console)
         answers = importing.import_round(
-            opened, chosen, rows, consent=consent, dates=dates, file=file, reporter=console
+            opened, chosen, rows, consent=consent, dates=dates, place=place, reporter=console
         )
     round_report.show_new_answers(opened, chosen, answers, as_json=as_json)

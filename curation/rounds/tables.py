@@ -1,36 +1,87 @@
-"""Reads tables from CSV or JSONL files, as other platforms and spreadsheets write them."""
+"""Reads tables: .xlsx workbooks, CSV and JSONL, as people and other platforms write them."""
 
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from curation.cells import restored
 from curation.files import CurationError, read_json, read_text
 from curation.rounds.answers.archive import as_json
+from curation.rounds.file_kinds import is_workbook
+from curation.table_words import Words
 
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 2000
 
 
-def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of a CSV or JSONL file with their line numbers; values are not changed.
+class Place(NamedTuple):
+    """The place of a table's rows, for messages.
 
-    A JSON list of objects is read too; its rows are numbered from 1.
+    Attributes:
+        name: the file, and of a workbook the sheet.
+        numbers: of a workbook the number of each row; empty for other tables.
+        cells: of a workbook the cell of each heading.
+    """
+
+    name: str
+    numbers: Sequence[int] = ()
+    cells: Mapping[str, str] = {}
+
+
+class Table(NamedTuple):
+    """The rows of a table, by heading, and where they are."""
+
+    rows: list[dict[str, Any]]
+    place: Place
+
+
+def read_table(
+    path: Path, warn: Callable[[str], None] | None = None, words: Words | None = None
+) -> Table:
+    """The table of a workbook, a CSV or a JSONL file; see ``read_rows``.
+
+    ``words`` are those of a round's own texts, None for those of the shipped languages.
+    """
+    if is_workbook(path):
+        return _sheet(path, warn, words)
+    return Table([row for _, row in _text_rows(path)], Place(str(path)))
+
+
+def read_rows(
+    path: Path, warn: Callable[[str], None] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a workbook, a CSV or a JSONL file with their row or line numbers.
+
+    A JSON list of objects is read too; its rows are numbered from 1. Values are not changed, and
+    those of a workbook are texts.
 
     A CSV file may have a byte order mark, a first line ``sep=;``, and commas, semicolons, tabs or
     bars between its cells. Cells beyond the header are kept under the empty name. An apostrophe
     that ``cells.safe`` wrote before a cell is removed.
 
+    Args:
+        path: the file; its content says what it is, and not its name.
+        warn: gets warnings of what is not read of a workbook. Without it, a second sheet with
+            data is an error.
+
     Raises:
         CurationError: the file cannot be read, is empty, has no header, has a column twice or too
-            many columns, or a line is not a JSON object or cannot be kept. The error names file
-            and line.
+            many columns; a line is not a JSON object or cannot be kept; or a spreadsheet program
+            changed answers in a workbook. The error names file and line, or sheet and cell.
     """
+    if is_workbook(path):
+        table = _sheet(path, warn)
+        yield from zip(table.place.numbers, table.rows, strict=True)
+    else:
+        yield from _text_rows(path)
+
+
+def _text_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     text = read_text(path)
     first = text.lstrip()[:1]
     if first == "[":
@@ -39,6 +90,22 @@ def read_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from _checked(path, "line", _json_rows(path, text))
     else:
         yield from _csv_rows(path, text)
+
+
+def _sheet(path: Path, warn: Callable[[str], None] | None, words: Words | None = None) -> Table:
+    from curation.rounds.workbook_tables import read_grid  # openpyxl takes long to import
+
+    grid = read_grid(path, warn, words)
+    if len(grid.header) > MOST_COLUMNS:
+        raise _too_wide(f"{grid.place} row {grid.row}", len(grid.header))
+    cells: dict[str, str] = {}
+    for name, cell in grid.header:
+        if name in cells:
+            raise _doubled(f"{grid.place} cells {cells[name]} and {cell}", name)
+        cells[name] = cell
+    rows = [dict(zip(cells, texts, strict=True)) for _, texts in grid.rows]
+    numbers = [number for number, _ in grid.rows]
+    return Table(rows, Place(grid.place, numbers, cells))
 
 
 def listed(names: Iterable[str], *, most: int = 40) -> str:
@@ -69,6 +136,10 @@ def _too_wide(place: str, columns: int) -> CurationError:
         f"{place}: it has {columns:,} columns, and {MOST_COLUMNS:,} are the most",
         "check that this is the right file; delete the columns that are not needed",
     )
+
+
+def _doubled(place: str, name: str) -> CurationError:
+    return CurationError(f"{place}: the column {name!r} is there twice", "rename one of them")
 
 
 def _json_list(path: Path) -> list[dict[str, Any]]:
@@ -117,10 +188,7 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             raise _too_wide(f"{path} line {1 + before}", len(header))
         doubled = [name for name, times in Counter(header).items() if name and times > 1]
         if doubled:
-            raise CurationError(
-                f"{path} line {1 + before}: the column {min(doubled)!r} is there twice",
-                "rename one of them",
-            )
+            raise _doubled(f"{path} line {1 + before}", min(doubled))
         for raw_cells in reader:
             began = reader.line_num
             if not any(cell.strip() for cell in raw_cells):

@@ -93,14 +93,14 @@ def import_answers(
     dates: Order | None = None,
     reporter: Reporter = QUIET,
 ) -> Import:
-    """Import writers' or validators' answers from a CSV or JSONL file; takes the lock itself.
+    """Import writers' or validators' answers from a table; takes the campaign's lock itself.
 
     Answers to the tasks of a round that was opened here are imported by
     ``curation.steps.rounds.importing.import_round``.
 
     Args:
         campaign: the campaign.
-        file: the table.
+        file: the table: an .xlsx workbook, CSV or JSONL.
         round: the round that the answers belong to.
         known_terms: refuse items on terms that the campaign does not have.
         dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
@@ -112,15 +112,17 @@ def import_answers(
     """
     from curation.rounds.answers.rows import understood
     from curation.rounds.answers.table_checks import check_columns, settle_dates
-    from curation.rounds.tables import read_rows
+    from curation.rounds.tables import read_table
 
-    payloads = [row for _, row in read_rows(file)]
+    payloads, place = read_table(file, reporter.warn)
     if not payloads:
         raise CurationError(
             f"{file}: has a header and no rows", "check that this is the right file"
         )
-    warning = check_columns(payloads, str(file))
-    payloads = settle_dates(payloads, understood, order=dates, where=str(file))
+    warning = check_columns(payloads, place.name, place.cells)
+    payloads = settle_dates(
+        payloads, understood, order=dates, where=place.name, numbers=place.numbers
+    )
     if warning:
         reporter.warn(warning)
     return _import(campaign, round, "answers", payloads, known_only=known_terms, reporter=reporter)

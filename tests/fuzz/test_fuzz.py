@@ -85,6 +85,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "c/7-release/*/SHA256SUMS": ("status", "release build"),
     "labels.csv": ("rounds import v {}", "status"),
     "labels.jsonl": ("rounds import v {}", "status"),
+    "labels.xlsx": ("rounds import v {}", "status"),
     "reviews.csv": ("rounds import r {}", "status", "rounds close r"),
     "writers.csv": ("import answers {}", "status"),
     "validators.csv": ("import answers {}", "status"),
@@ -247,7 +248,8 @@ WHOLE = re.compile(
     r"no (column|header|words|prediction|answers)|has (no|none)|(for|of) id \S|is not a list|"
     r"there is no|contains no items|missing column|is damaged|is not \.\w+ data|"
     r"cannot be read as Parquet|changed after it was built|not a valid manifest: Input|"
-    r"does not hold the owner's account"
+    r"does not hold the owner's account|the workbook is damaged|the workbook has more than|"
+    r"no sheet has a table|a ZIP archive and not|is a(n| \w+)? \w+.* tables are read from"
 )
 """How a refusal says that it concerns the whole file, or a record by its id."""
 SERVICE = re.compile(r"^(http://)?127\.0\.0\.1:\d+")

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from openpyxl import Workbook
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
@@ -139,8 +140,9 @@ def test_answers_in_columns_that_nobody_knows_are_not_kept(
     (task,) = (campaign.rounds / validating.name / "tasks.jsonl").read_bytes().splitlines()
     id = orjson.loads(task)["id"]
     path = table(tmp_path, f"task_id,annotator,Lbl_1\n{id},v1,stereotype\n")
+    rows, place = read_answers(path)
     with campaign.lock(), pytest.raises(CurationError) as caught:
-        import_round(campaign, validating, read_answers(path), file=path)
+        import_round(campaign, validating, rows, place=place)
     assert "table.csv: no column with answers to a round of validation" in caught.value.what
     assert "it has task_id, annotator, Lbl_1" in caught.value.what
     assert "label_1, label_2, label_3" in caught.value.fix
@@ -158,12 +160,63 @@ def test_the_columns_of_mechanical_turk_and_the_timestamp_of_google_forms(
     time = "2026/03/14 10:22:05 AM GMT+7"
     line = ",".join([time, orjson.loads(task)["id"], "v1", validating.consent, *cells])
     path = table(tmp_path, f"{head}\n{line}\n")
+    rows, place = read_answers(path)
     with campaign.lock():
-        came = import_round(campaign, validating, read_answers(path), file=path)
+        came = import_round(campaign, validating, rows, place=place)
     assert (came.counts["new"], came.refused) == (1, {})
     labels = read_labels(campaign)
     assert sorted(labels["value"]) == sorted(values)
     assert set(labels["submitted_at"]) == {"2026-03-14T03:22:05.000Z"}
+
+
+def book(path: Path, *rows: list[Any]) -> Path:
+    """A workbook with one sheet."""
+    workbook = Workbook()
+    for row in rows:
+        workbook.active.append(row)  # type: ignore[union-attr]
+    workbook.save(path)
+    return path
+
+
+def test_a_workbook_is_archived_as_its_csv_would_be(
+    campaign: Campaign, validating: Round, tmp_path: Path
+) -> None:
+    (task,) = (campaign.rounds / validating.name / "tasks.jsonl").read_bytes().splitlines()
+    id, said = orjson.loads(task)["id"], ["stereotype", "anti-stereotype", "unrelated"]
+    head = ["task_id", "annotator", "consent", "label_1", "label_2", "label_3", "seconds", "note"]
+    answer = [id, "v1", validating.consent, *said, 40, "mine"]
+    book(tmp_path / "a.xlsx", head, answer, answer)
+    table(tmp_path, "".join(",".join(map(str, row)) + "\n" for row in (head, answer)))
+    for name, expected in (("a.xlsx", (2, 0)), ("a.xlsx", (0, 2)), ("table.csv", (0, 1))):
+        rows, place = read_answers(tmp_path / name)
+        with campaign.lock():
+            came = import_round(campaign, validating, rows, place=place)
+        assert (came.counts["new"], came.counts["known"]) == expected
+    assert sorted(read_labels(campaign)["value"]) == sorted(said)
+    refused = read_records(campaign.rounds / validating.name / "rejected.jsonl", Rejection)
+    assert {(rejection.code, rejection.record["label_1"]) for rejection in refused} == {
+        ("second_answer", "stereotype")  # the copied row
+    }
+
+
+def test_a_workbook_is_refused_as_a_whole(campaign: Campaign, tmp_path: Path) -> None:
+    head, row = HEAD.strip().split(","), ITEM.format("2026-03-14").strip().split(",")
+    changed = [*row[:3], "=1+1", *row[4:]]
+    cases = {
+        "sheet 'Sheet' row 3, submitted_at '3/4/2026'": [head, row, [*row[:-1], "3/4/2026"]],
+        "sheet 'Sheet': cell D3 with a formula": [head, row, changed],
+        "sheet 'Sheet': no column context": [[n.replace("context", "x") for n in head], row],
+        "Probably 'contxt' (cell C1) for context": [
+            [n.replace("context", "contxt") for n in head],
+            row,
+        ],
+        "has a header and no rows": [head],
+    }
+    for message, rows in cases.items():
+        with pytest.raises(CurationError) as caught:
+            import_answers(campaign, book(tmp_path / "a.xlsx", *rows))
+        assert message in caught.value.what
+    assert kept(campaign) == []
 
 
 def test_quoted_words_are_erased_whatever_their_columns_are_called() -> None:

@@ -4,11 +4,13 @@ import bz2
 import gzip
 import json
 import shutil
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 import pyarrow.parquet
+from openpyxl import Workbook
 
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
@@ -77,6 +79,8 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
     """The files that commands are given."""
     desk.write_csv(root / "labels.csv", rows[-9:])
     _lines(root / "labels.jsonl", rows[-9:])
+    for name in ("labels.xlsx", "labels-2.xlsx"):
+        _workbook(root / name, rows[-9:])
     desk.write_csv(root / "written.csv", written)
     review = {"annotator": "ann", "consent": rows[0]["consent"], "decision": "drop"}
     tasks = [task["task_id"] for task in made.export("r")]
@@ -172,6 +176,25 @@ def _packed(root: Path, articles: str) -> None:
     pyarrow.parquet.write_table(pyarrow.table(texts), root / "texts.parquet")
     page = f'<doc id="1" url="x" title="Rain">\nRain\n\n{articles}</doc>\n'
     (root / "wiki_00").write_text(page * 2, "utf-8")
+
+
+def _workbook(path: Path, rows: list[desk.Row]) -> None:
+    """A workbook with answers, dates, a hidden sheet with lists, and a page of instructions."""
+    book = Workbook()
+    heads = list(rows[0])
+    sheets = (book.active, book.create_sheet("Lists"), book.create_sheet("Instructions"))
+    tasks, lists, help = sheets
+    tasks.append(heads)
+    for row in rows:
+        tasks.append(list(row.values()))
+        place = tasks.cell(tasks.max_row, heads.index("submitted_at") + 1)
+        place.value = datetime.fromisoformat(place.value.removesuffix("Z"))
+    lists.append(["stereotype", "anti-stereotype", "unrelated"])
+    lists.sheet_state = "hidden"
+    for name in heads:
+        help.append([name, "what to write"])
+    tasks.merge_cells("J1:K1")
+    book.save(path)
 
 
 def _lines(path: Path, rows: list[Any]) -> None:

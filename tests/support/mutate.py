@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from random import Random
@@ -226,15 +227,76 @@ def _as_parquet(random: Random, data: bytes) -> bytes:
     return file.getvalue()
 
 
+# --- workbooks ----------------------------------------------------------------------------------
+
+ATTRIBUTES = re.compile(rb'="([^"]*)"')
+XML = (
+    *(b"<f>1+1</f>", b"<v>9e999</v>", b'<c t="s"><v>-1</v></c>', b'<c r="XFD1048576"><v>1</v></c>'),
+    *(
+        b'<mergeCell ref="A1:B99"/>',
+        b'<row r="99999999999"/>',
+        b"<!DOCTYPE a>",
+        b"<!-- -->",
+        b"&b;",
+    ),
+    *(b"<![CDATA[x]]>", b"<is>", b"</row>", b"<row>", b"</c>", b"\x00", b"_xD800_", b"&#xD800;"),
+)
+
+
+def _as_workbook(random: Random, data: bytes) -> bytes:
+    """Damage a file of the archive, and pack it again; or change which files are there."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            files = {name: archive.read(name) for name in archive.namelist()}
+    except Exception:  # it was damaged before
+        return _as_bytes(random, data)
+    sheets = [name for name in files if "sheet" in name] or list(files)
+    name = random.choice(sheets if random.random() < 0.5 else list(files))
+    way = random.randrange(8)
+    if way == 0:
+        del files[name]
+    elif way == 1:
+        files[name] = files[random.choice(list(files))]
+    elif way == 2:
+        files[name] = _as_bytes(random, files[name])
+    elif way == 3:
+        marks = [match.start() for match in re.finditer(b"<", files[name])] or [0]
+        at = random.choice(marks)
+        files[name] = files[name][:at] + random.choice(XML) + files[name][at:]
+    else:
+        files[name] = _another_value(random, files[name])
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", random.choice((zipfile.ZIP_DEFLATED,) * 5 + (0, 12))) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content, archive.compression)
+    return out.getvalue()
+
+
+def _another_value(random: Random, data: bytes) -> bytes:
+    """XML with another value of an attribute, or another text."""
+    pattern = random.choice((ATTRIBUTES, re.compile(rb">([^<]+)<")))
+    places = list(pattern.finditer(data))
+    if not places:
+        return _as_bytes(random, data)
+    start, end = random.choice(places).span(1)
+    text = random.choice(
+        (*TEXTS, "1", "A1", "hidden", "s", "d", "b", "e", "str", "inlineStr", "20")
+    )
+    new = text.encode("utf-8", "surrogatepass") if random.random() < 0.8 else data[start:end] * 2
+    return data[:start] + new + data[end:]
+
+
 STRUCTURES: dict[str, Callable[[Random, bytes], bytes]] = {
     ".json": _as_json,
     ".jsonl": _as_lines,
     ".csv": _as_table,
     ".toml": _as_settings,
     ".parquet": _as_parquet,
+    ".xlsx": _as_workbook,
 }
 PLACE = re.compile(
     r"(line|lines|row|rows|byte|column|field|position|item|record|cell|task|step|domain) \S|"
+    r"(part|sheet|sheets) \S|"
     r"\[[\w.]+\]|, \w+[.:]"
 )
 """How a refusal names a place inside a file."""

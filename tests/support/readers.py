@@ -22,6 +22,7 @@ from curation.rounds.answers.interpret import interpret
 from curation.rounds.platforms.label_studio import seen, servers
 from curation.rounds.platforms.label_studio.connection import Connection
 from curation.rounds.platforms.label_studio.pull import pull
+from curation.rounds.tables import read_rows
 from curation.steps.classifying import read_cache
 from curation.stereoset import read_cats, read_entries, read_settings
 from curation.terms.facts import FactRequest
@@ -182,7 +183,13 @@ def _owner(path: Path) -> object:
         return address, servers.own_key("x", "validation")
 
 
+def _table(path: Path) -> object:
+    rows = list(read_rows(path, lambda text: None))
+    return [archive.as_json(row, "row") for _, row in rows]
+
+
 FUNCTIONS: dict[str, Callable[[Path], object]] = {
+    "labels-2.xlsx": _table,
     "counts.tsv.gz": read_counts,
     "counts.tsv": read_counts,
     "reviews.jsonl": _reviews,

@@ -18,11 +18,12 @@ import pytest
 FIXTURES = {
     "label_studio_executable": "server",
     "browser": "browser",
+    "office": "office",
     "peers": "peers",
     "demo": "models",  # it makes two
 }
 """A fixture, and the mark of tests that use it, directly or through another fixture."""
-OUTSIDE = ("server", "browser", "peers", "ray", "environment")
+OUTSIDE = ("server", "browser", "office", "peers", "ray", "environment")
 """What needs an environment or a service of its own, and minutes to make it."""
 MODELS = ("torch", "transformers", "tokenizers", "curation.models.tiny")
 """What a test file that makes or runs models imports."""

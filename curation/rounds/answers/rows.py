@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from curation.records import KINDS, Event, Gold
@@ -97,8 +98,12 @@ def _canonical(name: str) -> str | None:
     return _JOINED.get(key(name))
 
 
-def probable(missing: Iterable[str], names: Iterable[str]) -> list[str]:
+def probable(
+    missing: Iterable[str], names: Iterable[str], cells: Mapping[str, str] = MappingProxyType({})
+) -> list[str]:
     """For columns that a table does not have, its headings that probably mean them.
+
+    ``cells`` has the cell of each heading, if the table is that of a workbook.
 
     >>> probable(["label_1", "label_2"], ["lable_1", "e-mail", "answer 2"])
     ["'lable_1' for label_1"]
@@ -106,7 +111,11 @@ def probable(missing: Iterable[str], names: Iterable[str]) -> list[str]:
     few = islice(names, 2000)  # comparing names takes long
     unknown = {column(name): name for name in few if column(name) not in COLUMNS}
     pairs = [(name, get_close_matches(name, unknown, 1, 0.75)) for name in missing]
-    return [f"{unknown[near[0]]!r} for {name}" for name, near in pairs if near]
+    found = [(unknown[near[0]], name) for name, near in pairs if near]
+    return [
+        f"{head!r} {f'(cell {cells[head]}) ' if head in cells else ''}for {name}"
+        for head, name in found
+    ]
 
 
 def understood(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -335,10 +344,13 @@ def seconds_of(row: Mapping[str, Any]) -> float | None:
 
 @lru_cache(maxsize=10_000)
 def _duration(text: str) -> float:
+    hours, minutes, rest = 0, 0, text
+    if clock := re.fullmatch(r"(\d{1,4}):([0-5]\d):([0-5]\d(?:[.,]\d+)?)", text, re.ASCII):
+        hours, minutes, rest = int(clock[1]), int(clock[2]), clock[3]
     try:
-        seconds = float(text.replace(",", "."))
+        seconds = float(rest.replace(",", ".")) + 60 * minutes + 3600 * hours
     except ValueError:
-        raise UnusableError("bad_value", "seconds is not a number") from None
+        raise UnusableError("bad_value", "seconds is not a number of seconds") from None
     if not 0 <= seconds < float("inf"):
         raise UnusableError("bad_value", "seconds is not a duration")
     return seconds

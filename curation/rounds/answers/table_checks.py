@@ -1,6 +1,7 @@
 """Checks of a whole table before any of it is kept: its columns, and the dates of its times."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from curation.files import CurationError
@@ -8,17 +9,21 @@ from curation.records import RoundKind
 from curation.rounds.answers import forms, rows
 from curation.rounds.tables import listed
 from curation.table_words import Words
-from curation.times import ORDERS, Order, order_of
+from curation.times import ORDERS, Order, order_of, spreadsheet_day
 
 Row = dict[str, Any]
+NO_CELLS: Mapping[str, str] = MappingProxyType({})
 
 
-def check_columns(table: Sequence[Mapping[str, Any]], where: str) -> str:
+def check_columns(
+    table: Sequence[Mapping[str, Any]], where: str, cells: Mapping[str, str] = NO_CELLS
+) -> str:
     """Check the columns of a writers' or a validators' table.
 
     Args:
         table: its rows, by heading.
         where: the file, for messages.
+        cells: the cell of each heading, if the table is that of a workbook.
 
     Returns:
         A warning if the table has only some of the columns with labels; empty if it has all.
@@ -32,13 +37,13 @@ def check_columns(table: Sequence[Mapping[str, Any]], where: str) -> str:
     if missing := rows.missing_columns(columns):
         raise CurationError(
             f"{where}: no column {', '.join(missing)}; it has {listed(names)}"
-            + _did_you_mean([*missing, *rows.VALIDATORS, *numbered], names),
+            + _did_you_mean([*missing, *rows.VALIDATORS, *numbered], names, cells),
             f"a writers' table has {', '.join(rows.WRITERS)}; a validators' table has "
             f"{', '.join(rows.VALIDATORS)}, or association_1, label_1 to association_3, label_3",
         )
     if not rows.has_label_columns(columns) or "label" in columns:
         return ""
-    return _incomplete([name for name in numbered if name not in columns], names, where)
+    return _incomplete([name for name in numbered if name not in columns], names, where, cells)
 
 
 def check_answers(
@@ -46,6 +51,7 @@ def check_answers(
     kind: RoundKind,
     where: str,
     words: Words | None = None,
+    cells: Mapping[str, str] = NO_CELLS,
 ) -> str:
     """Check that a table of answers to tasks has the columns of its round's answers.
 
@@ -54,6 +60,7 @@ def check_answers(
         kind: the kind of the round.
         where: the file, for messages.
         words: the words of the round's own texts; None for those of the shipped languages.
+        cells: the cell of each heading, if the table is that of a workbook.
 
     Returns:
         A warning if the table has only some of these columns; empty if it has all.
@@ -68,7 +75,7 @@ def check_answers(
     needed = forms.NEEDED[kind]
     missing = [name for name in needed if name not in columns]
     if missing != list(needed):
-        return _incomplete(missing, names, where)
+        return _incomplete(missing, names, where, cells)
     if _is_consent(table, names, words):
         return ""
     of_turk = f"Answer.{needed[0]}"
@@ -76,7 +83,7 @@ def check_answers(
         of_turk += f" or, for each value, {of_turk}.VALUE"
     raise CurationError(
         f"{where}: no column with answers to a round of {kind}; it has {listed(names)}"
-        + _did_you_mean(needed, names),
+        + _did_you_mean(needed, names, cells),
         f"name the columns {', '.join(needed)}; columns of Mechanical Turk may be {of_turk}",
     )
 
@@ -87,6 +94,7 @@ def settle_dates(
     *,
     order: Order | None,
     where: str,
+    numbers: Sequence[int] = (),
 ) -> list[Row]:
     """Say how dates such as 3/4/2026 are read, in the column ``date_order`` of their rows.
 
@@ -98,10 +106,11 @@ def settle_dates(
         read: gives the values of a row by column.
         order: what comes first in such a date, if you know it.
         where: the file, for messages.
+        numbers: the number of each row in its file; by default they are counted from 1.
 
     Raises:
-        CurationError: a date could be two days and nothing settles it, or dates contradict each
-            other or ``order``.
+        CurationError: a date could be two days and nothing settles it, dates contradict each other
+            or ``order``, or a spreadsheet wrote a date as a number.
     """
     seen: dict[str, str] = {}  # an example of each order, with its place
     unclear: list[int] = []
@@ -110,8 +119,16 @@ def settle_dates(
         if rows.text_of(row, "date_order"):
             continue
         for name in ("submitted_at", "updated_at"):
-            if order_said := order_of(text := rows.text_of(row, name)):
-                seen.setdefault(order_said, f"row {number + 1}, {name} {text!r}")
+            text = rows.text_of(row, name)
+            place = f"row {numbers[number] if numbers else number + 1}, {name} {text!r}"
+            if day := spreadsheet_day(text):
+                raise CurationError(
+                    f"{where} {place}: this is a date as a number, probably {day}",
+                    "import the workbook (.xlsx) itself, or show the column as dates before you "
+                    "save the table as CSV",
+                )
+            if order_said := order_of(text):
+                seen.setdefault(order_said, place)
                 if order_said == "either" and number not in unclear[-1:]:
                     unclear.append(number)
     said = {known: seen[known] for known in ORDERS if known in seen}
@@ -155,15 +172,17 @@ def _is_consent(
     )
 
 
-def _incomplete(missing: Sequence[str], names: Sequence[str], where: str) -> str:
+def _incomplete(
+    missing: Sequence[str], names: Sequence[str], where: str, cells: Mapping[str, str]
+) -> str:
     if not missing:
         return ""
     return (
         f"{where}: no column {', '.join(missing)}, so every answer in it is incomplete"
-        + _did_you_mean(missing, names)
+        + _did_you_mean(missing, names, cells)
     )
 
 
-def _did_you_mean(missing: Iterable[str], names: Iterable[str]) -> str:
-    near = rows.probable(missing, names)
+def _did_you_mean(missing: Iterable[str], names: Iterable[str], cells: Mapping[str, str]) -> str:
+    near = rows.probable(missing, names, cells)
     return f". Probably {', '.join(near)}" if near else ""

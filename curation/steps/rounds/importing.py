@@ -6,7 +6,7 @@ Call ``import_round`` only under the campaign's lock.
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import CurationError
@@ -18,6 +18,10 @@ from curation.steps.rounds import round_files
 from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
 from curation.times import Order
 
+if TYPE_CHECKING:
+    from curation.rounds.tables import Place, Table
+    from curation.table_words import Words
+
 
 def import_round(
     campaign: Campaign,
@@ -26,7 +30,7 @@ def import_round(
     *,
     consent: str = "",
     dates: Order | None = None,
-    file: Path | None = None,
+    place: "Place | None" = None,
     reporter: Reporter = QUIET,
 ) -> NewAnswers:
     """Add answers to a round's tasks to its archive, and fold them into items and labels.
@@ -40,7 +44,7 @@ def import_round(
         consent: the version of the consent text to which all people in the table agreed
             elsewhere; empty if the rows say it, or nobody was asked.
         dates: what comes first in a date such as 3/4/2026; by default the other dates settle it.
-        file: the table's file, for messages.
+        place: where the rows are, for messages.
         reporter: where warnings and progress go.
 
     Raises:
@@ -58,10 +62,11 @@ def import_round(
             f"no round here has shown a consent text of version {consent!r}",
             f"versions: {', '.join(sorted(versions))}; the instructions of an export name theirs",
         )
-    where, words = str(file) if file else "the table", round_files.read_words(campaign, round.name)
+    where, numbers, cells = place or ("the table", (), {})
+    words = round_files.read_words(campaign, round.name)
     file_row = partial(forms.file_row, words=words)
-    warning = check_answers(rows, round.kind, where, words)
-    rows = settle_dates(rows, file_row, order=dates, where=where)
+    warning = check_answers(rows, round.kind, where, words, cells)
+    rows = settle_dates(rows, file_row, order=dates, where=where, numbers=numbers)
     if warning:
         reporter.warn(warning)
     rows = [row for row in rows if not forms.is_untouched(file_row(row), round.kind)]
@@ -86,24 +91,35 @@ def import_round(
     return new_answers(campaign, round, counts, before)
 
 
-def read_answers(file: Path) -> list[dict[str, Any]]:
-    """The rows of a table of answers to tasks, by column.
+def read_answers(
+    file: Path, words: "Words | None" = None, *, reporter: Reporter = QUIET
+) -> "Table":
+    """A table of answers to tasks: an .xlsx workbook, CSV or JSONL.
+
+    Args:
+        file: the table.
+        words: the words of the round's own texts; None for those of the shipped languages.
+        reporter: where warnings go.
 
     Raises:
-        CurationError: it cannot be read, or has no column task_id or annotator.
+        CurationError: it cannot be read, has no rows, or has no column task_id or annotator.
     """
     from curation.rounds.answers.forms import columns_of
     from curation.rounds.answers.rows import probable
-    from curation.rounds.tables import listed, read_rows
+    from curation.rounds.tables import listed, read_table
 
-    rows = [row for _, row in read_rows(file)]
-    names = list({name: None for row in rows for name in row if name})
-    columns = columns_of(names)
+    table = read_table(file, reporter.warn, words)
+    if not table.rows:
+        raise CurationError(
+            f"{file}: has a header and no rows", "check that this is the right file"
+        )
+    names = list({name: None for row in table.rows for name in row if name})
+    columns = columns_of(names, words)
     missing = [name for name in ("task_id", "annotator") if name not in columns]
     if missing:
-        near = "".join(f". Probably {pair}" for pair in probable(missing, names))
+        near = "".join(f". Probably {pair}" for pair in probable(missing, names, table.place.cells))
         raise CurationError(
-            f"{file}: no column {missing[0]}; it has {listed(names)}{near}",
+            f"{table.place.name}: no column {missing[0]}; it has {listed(names)}{near}",
             "keep the columns of the exported table; annotator names the person who answered",
         )
-    return rows
+    return table

@@ -136,8 +136,30 @@ def test_another_date_settles_which_number_is_the_day(
         (("3/3/2026", "3/4/2026 10:22"), None, "row 2, submitted_at '3/4/2026 10:22': this could"),
         (("3/14/2026", "14/3/2026"), None, "dates are written in two orders: row 2"),
         (("3/14/2026", "3/4/2026"), "day-first", "row 1, submitted_at '3/14/2026': this date has"),
+        (
+            ("", "46095,43"),
+            None,
+            "row 2, submitted_at '46095,43': this is a date as a number, "
+            "probably 2026-03-14 10:19:12",
+        ),
     ],
 )
 def test_dates_that_nothing_settles(times: tuple[str, ...], order: Any, message: str) -> None:
     error = refused(settle_dates, dated(*times), understood, order=order, where="answers.csv")
     assert message in error.what
+
+
+def test_rows_and_cells_of_a_workbook_are_named() -> None:
+    table = dated("3/3/2026", "46095.43")
+    how: dict[str, Any] = {"order": None, "where": "answers.csv", "numbers": [4, 7]}
+    assert "row 7, submitted_at" in refused(settle_dates, table, understood, **how).what
+    names = {"task_id": "A4", "annotator": "B4", "lable_1": "C4"}
+    error = refused(
+        check_answers, [dict.fromkeys(names, "x")], "validation", "answers.csv", cells=names
+    )
+    assert "Probably 'lable_1' (cell C4) for label_1" in error.what
+
+
+def test_other_numbers_are_no_dates() -> None:
+    table = dated("1773483725", "20260314", "999", "")
+    assert settle_dates(table, understood, order=None, where="answers.csv") == table
