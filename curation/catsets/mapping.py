@@ -104,7 +104,8 @@ def read_mapping(path: Path) -> MappingFile:
             names the line.
     """
     content = read_toml(path, fix=DOCS)
-    if "campaign" in content and "files" not in content:
+    data_files = content.get("files")
+    if "campaign" in content and not data_files:
         raise CurationError(
             f"{path}: not a mapping file: it has the settings of a campaign",
             "leave out --gold, and name the campaign's folder with -c",

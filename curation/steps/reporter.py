@@ -55,7 +55,7 @@ class Quiet:
         Python shows a warning once per line. Given inside curation, a second call would be silent.
         """
         frame, level = sys._getframe(), 1
-        while frame.f_back and f"{frame.f_globals['__name__']}.".startswith("curation."):
+        while frame.f_back and f"{frame.f_globals.get('__name__', '')}.".startswith("curation."):
             frame, level = frame.f_back, level + 1
         warnings.warn(text, UserWarning, stacklevel=level)
 
