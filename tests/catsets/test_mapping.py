@@ -101,7 +101,7 @@ def test_several_files_are_one_set(tmp_path: Path) -> None:
 
 
 def test_the_examples_of_the_docs_are_mapping_files(tmp_path: Path) -> None:
-    docs = Path(__file__).parents[2] / "docs" / "formats.md"
+    docs = Path(__file__).parents[2] / "docs" / "datasets.md"
     section = docs.read_text("utf-8").partition("\n## Mapping files\n")[2].partition("\n## ")[0]
     examples = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
     assert len(examples) == 4
