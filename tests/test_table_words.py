@@ -134,7 +134,7 @@ def test_words_that_people_type_for_labels_are_read(word: str, label: str) -> No
     ["neutral", "none", "other", "non-stereotype", "bukan stereotip", "netral", "中立", "محايد"],
 )
 def test_words_that_could_be_two_labels_are_not_read(word: str) -> None:
-    # A text that is no stereotype may be an anti-stereotype or unrelated: only its author knows.
+    # A text that is not a stereotype may be an anti-stereotype or unrelated.
     assert read_label(word) is None
 
 

@@ -64,7 +64,7 @@ def pay(
             "erased, and with them whose they were: they are not in the list. If you still owe "
             "these people, use a list from before"
         )
-    console.say(f"who gets what: {made.file} (private: do not send or publish it)")
+    console.say(f"who gets what: {made.file} (private: give it only to the person who pays)")
 
 
 def _minutes(line: JobPay) -> str:
