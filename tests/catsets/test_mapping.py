@@ -85,7 +85,9 @@ def test_a_kind_and_a_domain_for_all(tmp_path: Path) -> None:
     for row in rows:
         del row["Domain"]
     catsets.write_csv(tmp_path / "a.csv", rows)
-    with pytest.raises(CurationError, match="there is no column «bias_type»; its columns are"):
+    with pytest.raises(
+        CurationError, match="there is no column «domain» or «bias_type»; its columns are"
+    ):
         read_cats(tmp_path / "a.csv")
     path = mapping(tmp_path, 'files = ["a.csv"]\nkind = "intrasentence"\ndomain = "work"\n')
     assert {(cat.kind, cat.domain) for cat in read_cats(path)} == {("intrasentence", "work")}
