@@ -23,8 +23,8 @@ _ARROW = (
 )
 _UNPACK = "unpack it, and name the file with the items"
 _CSV = (
-    "save the sheet with the items as CSV (UTF-8), and name that file; if it has answers of people, "
-    "use «curation rounds import» or «curation import answers»"
+    "save the sheet with the items as CSV (UTF-8), and name that file; for answers of people, use "
+    "«curation rounds import» or «curation import answers»"
 )
 _AGAIN = "get the data itself: the link «raw» or «download» of the page"
 _LFS = "run «git lfs pull» in the repository, or download the file itself"

@@ -61,8 +61,8 @@ def pay(
     if made.erased:
         console.warn(
             f"{amount(made.erased, 'line')} of the archive {'is' if made.erased == 1 else 'are'} "
-            "erased, and with them whose they were: they are not in the list. If you still owe "
-            "these people, use a list from before"
+            "erased. Nobody knows any more whose they were, so they are not in the list. If you "
+            "still owe these people money, use an earlier list"
         )
     console.say(f"who gets what: {made.file} (private: give it only to the person who pays)")
 
