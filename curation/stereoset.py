@@ -66,7 +66,7 @@ def _settings(path: Path, dataset: Dataset) -> FileSettings:
         first = error.errors()[0]
         where = ".".join(map(str, ("curation", *first["loc"])))
         raise CurationError(
-            f"{path}, {where}: {first['msg']}", "restore the file; see docs/formats.md"
+            f"{path}, {where}: {first['msg']}", "restore the file; see docs/datasets.md"
         ) from None
 
 
@@ -186,11 +186,11 @@ def _cat(entry: Entry) -> Cat:
             }
         )
     except KeyError as error:
-        raise CurationError(f"{place}: no field {error}", "see docs/formats.md") from None
+        raise CurationError(f"{place}: no field {error}", "see docs/datasets.md") from None
     except (TypeError, AttributeError, ValueError):
         raise CurationError(
             f"{place}: not a CAT with three sentences and their gold labels",
-            "use a gold file, which has only validated CATs; see docs/formats.md",
+            "use a gold file, which has only validated CATs; see docs/datasets.md",
         ) from None
     if {a.gold for a in options} != set(GOLDS):
         raise CurationError(

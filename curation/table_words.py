@@ -55,18 +55,22 @@ _GAPS = re.compile(r"[\s_\-‐‑‒–—−]+")
 _POINTS = re.compile(
     "[\u064b-\u0655\u0670\u0640\u00ad\u061c\u200b-\u200f\u2060\ufeff\u202a-\u202e\u2066-\u2069]"
 )
+# Letters that people write for each other: ta marbuta and ha; ya without dots and Persian letters.
+_LETTERS = str.maketrans("ةىیک", "هييك")
 
 
 def key(word: str) -> str:
     """The normalised form of a word; ways to write it share it.
 
-    Case, full and half width, Arabic vowel points, hamzas and tatweel, invisible marks, hyphens,
-    spaces, underscores and punctuation at the ends make no difference.
+    Case, full and half width, Arabic vowel points, hamzas and tatweel, ta marbuta or ha, invisible
+    marks, hyphens, spaces, underscores and punctuation at the ends make no difference.
 
     >>> key("Anti_Stereotype."), key("ＬＡＢＥＬ １") == key("label_1"), key("صُورة") == key("صـورة")
     ('antistereotype', True, True)
+    >>> key("صوره نمطيه") == key("صورة نمطية")
+    True
     """
-    plain = unicodedata.normalize("NFKD", word).casefold()
+    plain = unicodedata.normalize("NFKD", word).casefold().translate(_LETTERS)
     return _GAPS.sub("", _POINTS.sub("", plain).strip(_ENDS))
 
 

@@ -111,6 +111,38 @@ def test_texts_of_an_earlier_version_are_completed() -> None:
     assert table_words.round_words(whole).read("decision", "hold") == "keep"
 
 
+@pytest.mark.parametrize(
+    ("word", "label"),
+    [
+        *(("Anti stereotype", "anti-stereotype"), ("ANTISTEREOTYPE", "anti-stereotype")),
+        *(("anti-stereotypical", "anti-stereotype"), ("sterotype", "stereotype")),
+        *(("nonsense", "unrelated"), ("un-related", "unrelated")),
+        *(("anti stereotip", "anti-stereotype"), ("stereotif", "stereotype")),
+        *(("tdk terkait", "unrelated"), ("tidak nyambung", "unrelated")),
+        *(("صوره نمطيه", "stereotype"), ("ضد الصورة النمطية", "anti-stereotype")),
+        *(("لا علاقه له", "unrelated"), ("غير مرتبطه", "unrelated")),
+        *(("固定概念", "stereotype"), ("ｽﾃﾚｵﾀｲﾌﾟ", "stereotype")),
+        *(("アンチ・ステレオタイプ", "anti-stereotype"), ("関係無し", "unrelated")),
+    ],
+)
+def test_words_that_people_type_for_labels_are_read(word: str, label: str) -> None:
+    assert read_label(word) == label
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["neutral", "none", "other", "non-stereotype", "bukan stereotip", "netral", "中立", "محايد"],
+)
+def test_words_that_could_be_two_labels_are_not_read(word: str) -> None:
+    # A text that is not a stereotype may be an anti-stereotype or unrelated.
+    assert read_label(word) is None
+
+
+def test_a_word_for_a_mistake_is_not_a_no() -> None:
+    # Under the heading that asks for mistakes in grammar, this word may as well be a yes.
+    assert shipped_words().read("answer", "خطأ") is None
+
+
 def test_the_version_that_a_table_shows_is_not_consent() -> None:
     # Exported tables have this column filled in: people who send it back have not agreed to it.
     for word in ("consent_version", "versi persetujuan", "نسخة الموافقة", "同意文の版"):

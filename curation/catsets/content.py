@@ -179,13 +179,13 @@ def _are_scores(document: dict[str, Any]) -> bool:
 def _list(items: Any, where: str, path: Path) -> list[Row]:
     if not isinstance(items, list):
         place = where.removeprefix(f"{path.name} ")
-        raise CurationError(f"{path}: {place} is not a list", "see docs/formats.md")
+        raise CurationError(f"{path}: {place} is not a list", "see docs/datasets.md")
     return [Row(f"{where}[{n}]", _object(item, f"{where}[{n}]")) for n, item in enumerate(items)]
 
 
 def _object(item: Any, where: str) -> dict[str, Any]:
     if not isinstance(item, dict):
-        raise CurationError(f"{where}: not an object", "see docs/formats.md")
+        raise CurationError(f"{where}: not an object", "see docs/datasets.md")
     return item
 
 
@@ -204,7 +204,7 @@ def _unnested(part: Part, depth: int = 0) -> list[Part]:
             kind = next((kind for kind in KINDS if kind == key), None)
             place = f"{where} data.{key}" if key else f"{where} data"
             if not isinstance(items, list):
-                raise CurationError(f"{place}: is not a list", "see docs/formats.md")
+                raise CurationError(f"{place}: is not a list", "see docs/datasets.md")
             rows = [
                 Row(f"{place}[{n}]", _object(item, f"{place}[{n}]")) for n, item in enumerate(items)
             ]
@@ -215,7 +215,7 @@ def _unnested(part: Part, depth: int = 0) -> list[Part]:
 def _unknown(path: Path, problem: str, fix: str = "") -> CurationError:
     return CurationError(
         f"{path}: not a StereoSet file, and not another set of CATs: {problem}",
-        fix or "see docs/formats.md for the layouts; a mapping file describes others",
+        fix or "see docs/datasets.md for the layouts; a mapping file describes others",
     )
 
 

@@ -14,7 +14,7 @@ from curation.records import GOLDS, VALUES, Gold, Kind, Value
 from curation.rules import read_label
 from curation.small_files import line_of, read_toml
 
-DOCS = "see «Mapping files» in docs/formats.md"
+DOCS = "see «Mapping files» in docs/datasets.md"
 ORDER = ", ".join(f'"{gold}"' for gold in GOLDS)
 _Place = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$", max_length=4000)]
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]

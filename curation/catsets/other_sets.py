@@ -87,7 +87,7 @@ def unknown_columns(path: Path, columns: Collection[str]) -> CurationError:
     return CurationError(
         f"{path}: not a StereoSet file, and not another set of CATs: its columns are "
         f"{listed(columns)}",
-        "describe it in a mapping file; see docs/formats.md",
+        "describe it in a mapping file; see docs/datasets.md",
     )
 
 

@@ -21,7 +21,7 @@ from curation.wording import amount
 
 INDEX = ("indexlevel0", "unnamed:0", "index")  # columns that pandas writes of its own accord
 _SHOWN = 8
-_NEEDED = {"context": "context", "target": "target", "domain": "bias_type"}
+_NEEDED = {"context": "«context»", "target": "«target»", "domain": "«domain» or «bias_type»"}
 
 
 def read_dataset(path: Path) -> Dataset:
@@ -165,7 +165,7 @@ def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
         if fixed or not raw_items or any(name in raw.values for raw in raw_items):
             continue
         raise CurationError(
-            f"{reading.path}: there is no column «{shown}»; its columns are "
+            f"{reading.path}: there is no column {shown}; its columns are "
             f"{listed(reading.part.columns())}",
             f'write a mapping file: [columns] {name} = "their name"'
             + (', or domain = "one for all"' if name == "domain" else ""),

@@ -22,7 +22,10 @@ _ARROW = (
     "pandas.read_feather('{name}').to_parquet('{stem}.parquet')"
 )
 _UNPACK = "unpack it, and name the file with the items"
-_CSV = "save the sheet with the items as CSV (UTF-8), and name that file"
+_CSV = (
+    "save the sheet with the items as CSV (UTF-8), and name that file; for answers of people, use "
+    "«curation rounds import» or «curation import answers»"
+)
 _AGAIN = "get the data itself: the link «raw» or «download» of the page"
 _LFS = "run «git lfs pull» in the repository, or download the file itself"
 _TABLE = "export the items as JSON, CSV or Parquet"

@@ -17,7 +17,7 @@ SHOWN = 10  # new terms named in a line
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Import answers: published StereoSet files, or tables from another platform.",
+    help="Import data: datasets like StereoSet, or tables of answers from another platform.",
 )
 Round = Annotated[
     str,
@@ -34,11 +34,11 @@ def stereoset(
     round: Round = "published",
     as_json: Json = False,
 ) -> None:
-    """Import a dataset of the kind of StereoSet: items and labels, with their ids.
+    """Import a dataset like StereoSet: items and labels, with their ids.
 
     Many layouts are read: StereoSet's JSON, Hugging Face's Parquet and JSONL, tables with a column
     for each option or a row for each sentence, and others. A mapping file (TOML) describes other
-    columns, labels and domains; docs/formats.md has examples.
+    columns, labels and domains; docs/datasets.md has examples.
 
     Texts are kept as they were published. Items without exactly three sentences, ids that are
     used twice and unknown labels are refused with a reason, in 2-rounds/ROUND/rejected.jsonl.
@@ -69,8 +69,9 @@ def answers(
     three labels in one row: association_1, label_1 to association_3, label_3. Optional: answer_id,
     submitted_at, updated_at, seconds.
 
-    Separate columns by commas, semicolons, tabs or bars; a byte order mark is allowed. If you
-    import a file again, only new rows are added. docs/formats.md has the details.
+    Headings and labels in any shipped language are read. Columns of a CSV are separated by commas,
+    semicolons, tabs or bars. If you import a file again, only new rows are added. docs/tables.md
+    has the details.
     """
     opened = open_campaign(campaign)
     done = import_answers(

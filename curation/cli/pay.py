@@ -25,13 +25,13 @@ def pay(
 ) -> None:
     """Write a pay list: one row per person, by their id on the platform, with what they earned.
 
-    The amount is the number of accepted answers times the pay of the round. Refused answers are
-    counted beside. People who withdrew or are excluded are marked. Their answers count here as if
-    nobody were out.
+    The amount is the number of accepted answers times the pay of the round. Refused answers have
+    columns of their own. People who withdrew or are excluded are marked, and their answers count
+    like those of others.
 
-    The list is 2-rounds/pay.csv, or pay-ROUND.csv for some rounds. Only your account can read it,
-    .gitignore excludes it, and it needs the campaign's key. Ids of people are in no other output of
-    this command.
+    The list is 2-rounds/pay.csv, or pay-ROUND.csv for some rounds. It is private: only your account
+    can read it, and .gitignore excludes it. The command needs the campaign's key, and prints no ids
+    of people.
     """
     opened = open_campaign(campaign)
     with opened.lock():
@@ -61,10 +61,10 @@ def pay(
     if made.erased:
         console.warn(
             f"{amount(made.erased, 'line')} of the archive {'is' if made.erased == 1 else 'are'} "
-            "erased, and with them whose they were: they are not in the list. If you still owe "
-            "these people, use a list from before"
+            "erased. Nobody knows any more whose they were, so they are not in the list. If you "
+            "still owe these people money, use an earlier list"
         )
-    console.say(f"who gets what: {made.file} (private: do not send or publish it)")
+    console.say(f"who gets what: {made.file} (private: give it only to the person who pays)")
 
 
 def _minutes(line: JobPay) -> str:

@@ -31,7 +31,9 @@ app = typer.Typer(
 Gold = Annotated[
     list[Path],
     typer.Option(
-        "--gold", help="A file in StereoSet's format with gold labels; repeatable.", **FILE
+        "--gold",
+        help="A dataset like StereoSet with gold labels, or a mapping file; repeatable.",
+        **FILE,
     ),
 ]
 

@@ -111,7 +111,7 @@ def import_(
     People fill in the coloured cells of an exported workbook, or the empty columns of a CSV table.
     Always: annotator. For review: decision, merge_into, merge_into_other, reasons, rename. For
     intrasentence: template, stereotype, anti_stereotype, unrelated. For intersentence: context and
-    the same three. For validation: label_1, label_2, label_3 and flags. For consent: consent.
+    the same three. For validation: label_1, label_2, label_3 and flags. Once per person: consent.
 
     The column task_id must come back as it was. Columns that only platforms write: answer_id,
     submitted_at, updated_at, seconds. Headings and values in any shipped language are read, and

@@ -197,7 +197,7 @@ def _warn_of_domains(
     lines = " ".join(f"[domains.{toml_key(domain)}]" for domain in common if is_name(domain))
     fix = "write the names of your domains into the table"
     if source == "stereoset":
-        fix = "give them the names of your domains in a mapping file (docs/formats.md)"
+        fix = "give them the names of your domains in a mapping file (docs/datasets.md)"
     if lines:
         fix += f"; or add to campaign.toml, each on a line of its own, and «curation run»: {lines}"
     reporter.warn(

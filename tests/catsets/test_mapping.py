@@ -85,7 +85,9 @@ def test_a_kind_and_a_domain_for_all(tmp_path: Path) -> None:
     for row in rows:
         del row["Domain"]
     catsets.write_csv(tmp_path / "a.csv", rows)
-    with pytest.raises(CurationError, match="there is no column «bias_type»; its columns are"):
+    with pytest.raises(
+        CurationError, match="there is no column «domain» or «bias_type»; its columns are"
+    ):
         read_cats(tmp_path / "a.csv")
     path = mapping(tmp_path, 'files = ["a.csv"]\nkind = "intrasentence"\ndomain = "work"\n')
     assert {(cat.kind, cat.domain) for cat in read_cats(path)} == {("intrasentence", "work")}
@@ -101,7 +103,7 @@ def test_several_files_are_one_set(tmp_path: Path) -> None:
 
 
 def test_the_examples_of_the_docs_are_mapping_files(tmp_path: Path) -> None:
-    docs = Path(__file__).parents[2] / "docs" / "formats.md"
+    docs = Path(__file__).parents[2] / "docs" / "datasets.md"
     section = docs.read_text("utf-8").partition("\n## Mapping files\n")[2].partition("\n## ")[0]
     examples = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
     assert len(examples) == 4

@@ -184,7 +184,7 @@ OTHERS: dict[str, tuple[object, str, str]] = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_is_no_set_of_cats_is_named(tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_not_a_set_of_cats_is_named(tmp_path: Path, name: str) -> None:
     content, kind, fix = OTHERS[name]
     write = catsets.write_csv if name.endswith(".csv") else catsets.write_json
     write = catsets.write_lines if name.endswith(".jsonl") else write
@@ -195,7 +195,7 @@ def test_what_is_no_set_of_cats_is_named(tmp_path: Path, name: str) -> None:
     assert fix in caught.value.fix
 
 
-def test_the_settings_of_a_campaign_are_no_mapping_file(tmp_path: Path) -> None:
+def test_the_settings_of_a_campaign_are_not_a_mapping_file(tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text('[campaign]\nid = "c-12345"\n', "utf-8")
     with pytest.raises(CurationError, match="it has the settings of a campaign") as caught:

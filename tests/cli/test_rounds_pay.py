@@ -135,7 +135,7 @@ def test_some_rounds_and_unknown_ones(desk: Desk) -> None:
     assert people["x"]["accepted"] == "3"
 
 
-def test_those_who_are_out_are_marked_and_worked_all_the_same(desk: Desk) -> None:
+def test_people_who_are_out_are_marked_and_their_work_counts(desk: Desk) -> None:
     _, before = paid(desk)
     desk.say("rounds", "exclude", "chris", "--reason", "copied")
     desk.say("rounds", "withdraw", "val-1")

@@ -75,7 +75,9 @@ TIMES = [{}, {"submitted_at": ""}, {"answer_id": "7"}, {"answer_id": "7", "submi
 
 
 @pytest.mark.parametrize("identity", TIMES, ids=["time", "no-time", "id", "id-no-time"])
-def test_a_corrected_answer_is_accepted_whatever_names_it(desk: Tray, identity: Row) -> None:
+def test_a_corrected_answer_is_accepted_with_or_without_an_id_or_a_time(
+    desk: Tray, identity: Row
+) -> None:
     rows = written(desk, **identity)
     right = [dict(row) for row in rows]
     flaws = list(BAD.items())
@@ -147,7 +149,7 @@ def test_the_same_state_gives_the_same_sheets_and_others_stay(desk: Tray) -> Non
     assert "tasks/" in (desk.root / ".gitignore").read_text("utf-8").splitlines()
 
 
-def test_people_are_asked_for_consent_where_it_is_missing(desk: Tray) -> None:
+def test_people_are_asked_for_consent_if_it_is_missing(desk: Tray) -> None:
     rows = written(desk, submitted_at="")
     version = rows[0]["consent"]
     for row in rows:
@@ -351,7 +353,7 @@ def test_rounds_that_cannot_take_sheets(desk: Tray, monkeypatch: Any, tmp_path: 
     assert "the campaign's key is not here" in desk.refused("rounds", "refused", "w")
 
 
-def test_the_guide_says_of_every_code_whether_it_goes_back() -> None:
+def test_the_guide_says_for_every_code_whether_it_goes_back() -> None:
     docs = Path(__file__).parents[2] / "docs"
     guide = (docs / "rounds.md").read_text("utf-8").split("### Refused answers go back")[1]
     back, stay = guide.split("| goes back |")[1].split("\n### ")[0].split("| does not go back |")

@@ -83,7 +83,7 @@ def test_no_more_people_are_asked_than_a_task_needs() -> None:
     assert chosen(late, needed={"t1": 0}) == ({}, {UNNEEDED: 1})
 
 
-def test_nobody_corrects_in_vain() -> None:
+def test_answers_that_would_be_refused_again_do_not_go_back() -> None:
     fast = refused("t1", "p", seconds=2.0)
     assert chosen(fast, least=3.0) == ({}, {OTHER: 1})
     assert chosen(fast, least=2.0)[0] == {"p": ["t1"]}

@@ -59,7 +59,7 @@ class Table:
         }
 
     def cells(self, answers: Mapping[int, Row]) -> dict[str, Any]:
-        """By cell what is written there."""
+        """The text of each cell."""
         return {
             f"{self.columns[name]}{row}": value
             for row, answer in answers.items()
@@ -144,7 +144,7 @@ def test_answers_survive_a_spreadsheet_program(
 
 
 def reviews(team: Volunteers) -> None:
-    """Reviewers choose decisions, terms and reasons, and write a date that is none."""
+    """Reviewers choose decisions, terms and reasons, and write a date that is not one."""
     given = {row["term"]: row for row in team.people("reviews")}
     expected = set()
 

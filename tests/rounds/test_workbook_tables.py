@@ -187,7 +187,7 @@ def test_a_workbook_of_a_plain_writer(file: Path) -> None:
     assert read(file)[0] == [(2, dict(zip(HEAD, ANSWER, strict=True)))]
 
 
-def test_readings_of_japanese_texts_and_escapes_are_no_part_of_a_text(file: Path) -> None:
+def test_readings_of_japanese_texts_and_escapes_are_not_part_of_a_text(file: Path) -> None:
     new = "<r><t>学</t></r><r><t>生_x000D_</t></r><rPh sb='0' eb='1'><t>がく</t></rPh><phoneticPr/>"
     shared(saved(file, HEAD, ANSWER), HEAD, ANSWER, change=("<t>unrelated</t>", new))
     assert read(file)[0][0][1] == dict(zip(HEAD, ANSWER, strict=True)) | {"label_3": "学生\r"}
@@ -291,7 +291,7 @@ def test_minutes_or_seconds(file: Path) -> None:
     refused(saved(file, HEAD, rows[0]), "cell G2", "write the number of seconds")
 
 
-# --- files that are no workbooks ------------------------------------------------------------------
+# --- files that are not workbooks ----------------------------------------------------------------
 
 
 def zipped(**files: bytes) -> bytes:

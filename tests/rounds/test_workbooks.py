@@ -265,7 +265,7 @@ def test_a_table_without_tasks_and_lists_with_commas_and_many_values() -> None:
     assert lists(book, book.worksheets[0]) == {"B2": ["a, b"] * 90}
 
 
-def test_a_term_that_is_offered_twice_is_told_apart_by_its_id() -> None:
+def test_a_term_that_is_offered_twice_is_shown_with_its_id() -> None:
     texts = pages.texts("en", None)
     choices = [("term-1", "nurse"), ("term-2", "nurse"), ("term-3", "$5 reader")]
     data = pages.task_data(task(1, "review"), "review", texts=texts, choices=choices)

@@ -160,6 +160,6 @@ def test_rows_and_cells_of_a_workbook_are_named() -> None:
     assert "Probably 'lable_1' (cell C4) for label_1" in error.what
 
 
-def test_other_numbers_are_no_dates() -> None:
+def test_other_numbers_are_not_dates() -> None:
     table = dated("1773483725", "20260314", "999", "")
     assert settle_dates(table, understood, order=None, where="answers.csv") == table

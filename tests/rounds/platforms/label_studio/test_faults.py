@@ -369,9 +369,10 @@ def test_nobody_who_wrote_an_item_is_served_it(written: Any, own: Own, tmp_path:
     for n in range(3):
         task = ann.next(project)
         assert task is not None
-        row = item_row(task["data"], ann.email, n)
+        version = task["data"]["consent_version"]
+        row = item_row({**task["data"], "consent": version}, ann.email, n)
         said = [text(key, "target", row[key]) for key in ("template", *MEANT)]
-        consent = choices("consent", "target", task["data"]["consent_version"])
+        consent = choices("consent", "target", version)
         ann.answer(task["id"], [*said, consent])
     desk.say("rounds", "pull", name)
     assert len(desk.records(f"{name}/items.jsonl", Item)) == 3
