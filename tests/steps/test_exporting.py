@@ -120,7 +120,7 @@ def test_rows_in_which_nobody_wrote_anything_are_not_answers(
     (path,) = export(campaign, tmp_path / "out", format="csv")
     ((_, task),) = read_rows(path)
     with campaign.lock(), pytest.raises(CurationError, match="nobody has filled in a row"):
-        import_round(campaign, validating, [task], file=path)
+        import_round(campaign, validating, [task])
     assert not (campaign.rounds / "v" / "raw").exists()
     skipped, alone = {**task, "annotator": "v1"}, {"annotator": "v2", "consent": "x"}
     with campaign.lock():
