@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from curation.catsets.entries import Dataset, sentences_of
-from curation.catsets.entries import Entry as Entry  # for modules that take it from here
+from curation.catsets.entries import Dataset, Entry, sentences_of
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation

@@ -12,7 +12,7 @@ from curation.table_words import Words
 from curation.text_tables import check_width, doubled, read_csv, read_json_lines
 
 
-class Place(NamedTuple):
+class TablePlace(NamedTuple):
     """The place of a table's rows, for messages.
 
     Attributes:
@@ -30,7 +30,7 @@ class Table(NamedTuple):
     """The rows of a table, by heading, and where they are."""
 
     rows: list[dict[str, Any]]
-    place: Place
+    place: TablePlace
 
 
 def read_table(
@@ -42,7 +42,7 @@ def read_table(
     """
     if is_workbook(path):
         return _sheet(path, warn, words)
-    return Table([row for _, row in _text_rows(path)], Place(str(path)))
+    return Table([row for _, row in _text_rows(path)], TablePlace(str(path)))
 
 
 def read_rows(
@@ -103,7 +103,7 @@ def _sheet(path: Path, warn: Callable[[str], None] | None, words: Words | None =
         cells[name] = cell
     rows = [dict(zip(cells, texts, strict=True)) for _, texts in grid.rows]
     numbers = [number for number, _ in grid.rows]
-    return Table(rows, Place(grid.place, numbers, cells))
+    return Table(rows, TablePlace(grid.place, numbers, cells))
 
 
 def listed(names: Iterable[str], *, most: int = 40) -> str:

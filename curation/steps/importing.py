@@ -19,7 +19,7 @@ from curation.steps.rounds import check, round_files
 from curation.times import Order
 from curation.wording import amount
 
-Format = Literal["stereoset", "answers"]
+FileSource = Literal["stereoset", "answers"]
 SHOWN = 20  # domains in a warning
 
 
@@ -131,7 +131,7 @@ def import_answers(
 def _import(
     campaign: Campaign,
     round: str,
-    source: Format,
+    source: FileSource,
     payloads: list[dict[str, Any]],
     *,
     known_only: bool,
@@ -185,7 +185,7 @@ def _import(
 
 
 def _warn_of_domains(
-    campaign: Campaign, named: Sequence[tuple[str, str]], source: Format, reporter: Reporter
+    campaign: Campaign, named: Sequence[tuple[str, str]], source: FileSource, reporter: Reporter
 ) -> None:
     """Warn of domains that campaign.toml does not have, with the lines to add."""
     counts = Counter(domain for domain, _ in named if domain not in campaign.settings.domains)
@@ -214,7 +214,7 @@ def _annotators(payloads: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield text_of(understood(payload), "annotator")
 
 
-def _named(payloads: Sequence[dict[str, Any]], source: Format) -> Iterator[tuple[str, str]]:
+def _named(payloads: Sequence[dict[str, Any]], source: FileSource) -> Iterator[tuple[str, str]]:
     """The (domain, target) pairs that answers name."""
     from curation.records import Event
     from curation.rounds.answers.interpret import named

@@ -19,7 +19,7 @@ from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_an
 from curation.times import Order
 
 if TYPE_CHECKING:
-    from curation.rounds.tables import Place, Table
+    from curation.rounds.tables import Table, TablePlace
     from curation.table_words import Words
 
 
@@ -30,7 +30,7 @@ def import_round(
     *,
     consent: str = "",
     dates: Order | None = None,
-    place: "Place | None" = None,
+    place: "TablePlace | None" = None,
     reporter: Reporter = QUIET,
 ) -> NewAnswers:
     """Add answers to a round's tasks to its archive, and fold them into items and labels.
