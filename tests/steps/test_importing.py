@@ -226,7 +226,7 @@ def test_quoted_words_are_erased_whatever_their_columns_are_called() -> None:
     kept = {"Task ID": " t ", "Text 1": "(erased)", "Input.text_2": "(erased)", "label_1": "c"}
     assert _without_quotes(sent, theirs={"t"}, words=shipped_words()) == kept
     odd = Sent(id="e", source="forms", position=0, payload={"task_id": [{}]})
-    assert _without_quotes(odd, theirs={"t"}) is None
+    assert _without_quotes(odd, theirs={"t"}, words=shipped_words()) is None
 
 
 def test_a_line_that_is_added_to_the_edits_is_safe_and_read_back(campaign: Campaign) -> None:
