@@ -10,7 +10,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import Pitfall
 from curation.settings import is_name, toml_key
-from curation.steps import read
+from curation.steps import read, term_files
 from curation.steps.alike import warn_of_people, warn_of_targets
 from curation.steps.pipeline import fold_answers
 from curation.steps.registering import register_terms
@@ -150,9 +150,9 @@ def _import(
                 "import on the machine that has them, or copy every round's folder «raw» from it",
             )
         # A mistake in edits.csv or in a word list is reported before anything is kept.
-        selection = read.selection(campaign, published=source == "stereoset")
+        selection = term_files.selection(campaign, published=source == "stereoset")
         before = round_files.refusals(campaign)
-        named, known = [*_named(payloads, source)], read.term_ids(selection.terms)
+        named, known = [*_named(payloads, source)], term_files.term_ids(selection.terms)
         _warn_of_domains(campaign, named, source, reporter)
         if source == "answers":
             warn_of_people(campaign, _annotators(payloads), reporter)

@@ -14,12 +14,13 @@ from curation.records import Rejection, Round
 from curation.rounds.answers.archive import Sent
 from curation.rounds.tables import read_rows
 from curation.steps.importing import import_answers, import_stereoset
-from curation.steps.read import read_edits, read_items, read_labels
+from curation.steps.read import read_items, read_labels
 from curation.steps.rounds.erasure import _without_quotes
 from curation.steps.rounds.exporting import export_round
 from curation.steps.rounds.importing import import_round, read_answers
 from curation.steps.rounds.reviews import _append
 from curation.steps.rounds.running import open_round
+from curation.steps.term_files import read_edits
 from curation.table_words import shipped_words
 
 HEAD = "domain,target,context,stereotype,anti_stereotype,unrelated,annotator,submitted_at\n"

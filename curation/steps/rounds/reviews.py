@@ -4,7 +4,7 @@ from curation.campaign import Campaign
 from curation.cells import csv_text
 from curation.files import read_records, read_text, writing
 from curation.records import Review, Round
-from curation.steps import read
+from curation.steps import read, term_files
 from curation.steps.reporter import QUIET, Reporter
 from curation.text_tables import find_header, read_csv
 from curation.wording import amount
@@ -24,7 +24,7 @@ def apply_reviews(
 
     path = campaign.rounds / round.name / "reviews.jsonl"
     reviews = read_records(path, Review) if path.exists() else []
-    edits = [edit for edit in read.read_edits(campaign) if edit.action]
+    edits = [edit for edit in term_files.read_edits(campaign) if edit.action]
     actions = {(edit.domain, edit.term): edit.action for edit in edits}
     # A renamed term is met under its new name.
     actions |= {(edit.domain, edit.into): edit.action for edit in edits if edit.action == "rename"}
