@@ -6,15 +6,17 @@ Errors name the file and the line. Which columns a table needs is checked where 
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files import CurationError, parsed_json
+from curation.wording import some
 
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 2000
-_LONGEST_NAME = 60  # characters of a column's name in a message
+_LONGEST = 60  # characters of a column's name in a message
+_MOST_LISTED = 40  # columns in a message
 
 
 class Header(NamedTuple):
@@ -130,8 +132,14 @@ def check_width(columns: int, place: str) -> None:
 def doubled(name: str, place: str) -> CurationError:
     """The error of a column that is there twice."""
     return CurationError(
-        f"{place}: the column {name[:_LONGEST_NAME]!r} is there twice", "rename one of them"
+        f"{place}: the column {name[:_LONGEST]!r} is there twice", "rename one of them"
     )
+
+
+def listed(columns: Iterable[str]) -> str:
+    """Names of columns for a message; of very many and very long ones only the beginning."""
+    short = (name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in columns)
+    return some(short, _MOST_LISTED)
 
 
 def read_json_lines(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -106,17 +106,6 @@ def _sheet(path: Path, warn: Callable[[str], None] | None, words: Words | None =
     return Table(rows, TablePlace(grid.place, numbers, cells))
 
 
-def listed(names: Iterable[str], *, most: int = 40) -> str:
-    """Names of columns for a message; if there are very many, only the first.
-
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    """
-    all_names = [name if len(name) <= 60 else f"{name[:60]}…" for name in names]
-    more = len(all_names) - most
-    return ", ".join(all_names[:most]) + (f" and {more} more" if more > 0 else "")
-
-
 def _checked(
     path: Path, unit: str, rows: Iterable[tuple[int, dict[str, Any]]]
 ) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -17,7 +17,7 @@ from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, round_files
 from curation.times import Order
-from curation.wording import amount
+from curation.wording import amount, some
 
 FileSource = Literal["stereoset", "answers"]
 SHOWN = 20  # domains in a warning
@@ -191,17 +191,17 @@ def _warn_of_domains(
     counts = Counter(domain for domain, _ in named if domain not in campaign.settings.domains)
     if not counts:
         return
-    common = [domain for domain, _ in counts.most_common(SHOWN)]
-    shown = ", ".join(f"{domain} ({amount(counts[domain], 'row')})" for domain in common)
-    more = f" and {len(counts) - SHOWN} more" if len(counts) > SHOWN else ""
-    lines = " ".join(f"[domains.{toml_key(domain)}]" for domain in common if is_name(domain))
+    common = counts.most_common()
+    shown = some((f"{domain} ({amount(times, 'row')})" for domain, times in common), SHOWN)
+    names = (domain for domain, _ in common[:SHOWN])
+    lines = " ".join(f"[domains.{toml_key(domain)}]" for domain in names if is_name(domain))
     fix = "write the names of your domains into the table"
     if source == "stereoset":
         fix = "give them the names of your domains in a mapping file (docs/formats.md)"
     if lines:
         fix += f"; or add to campaign.toml, each on a line of its own, and «curation run»: {lines}"
     reporter.warn(
-        f"domains that campaign.toml does not have: {shown}{more}; their items are refused. To use "
+        f"domains that campaign.toml does not have: {shown}; their items are refused. To use "
         f"them, {fix}"
     )
 

@@ -16,6 +16,7 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
+from curation.text_tables import listed
 from curation.times import Order
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def read_answers(
     """
     from curation.rounds.answers.forms import columns_of
     from curation.rounds.answers.rows import probable
-    from curation.rounds.tables import listed, read_table
+    from curation.rounds.tables import read_table
 
     table = read_table(file, reporter.warn, words)
     if not table.rows:
