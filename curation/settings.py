@@ -12,7 +12,7 @@ from pydantic import model_validator as check_model
 
 from curation.files import CurationError, read_text
 from curation.records import Property, Qid
-from curation.small_files import line_of, read_toml
+from curation.toml_files import line_of, read_toml
 
 NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
 Name = Annotated[str, StringConstraints(pattern=NAME, max_length=100)]

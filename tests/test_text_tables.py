@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from curation.campaign import Campaign
 from curation.catsets.reading import read_dataset
 from curation.checks.lists import lists
 from curation.files import CurationError
@@ -71,3 +72,29 @@ def test_a_table_without_a_header(tmp_path: Path) -> None:
     for read in (read_sizes, read_dataset):
         with pytest.raises(CurationError, match="no header and no rows"):
             read(path)
+
+
+HUGE = {
+    "a cell": "language,list,word\nen,filler,{huge}\n",
+    "a cell that stays open": 'language,list,word\nen,filler,"{huge}\n',
+    "a column": "language,list,word,{huge}\nen,filler,x\n",
+}
+
+
+@pytest.mark.parametrize("table", HUGE.values(), ids=HUGE.keys())
+def test_a_huge_cell_of_a_word_list(campaign: Campaign, table: str) -> None:
+    path = campaign.root / "words.csv"
+    path.write_text(table.format(huge="x" * 200_000), "utf-8")
+    with pytest.raises(CurationError, match=r"words\.csv line [12]: is not a row") as caught:
+        lists("en", path)
+    assert caught.value.fix
+
+
+def test_a_huge_cell_of_a_table_of_sizes(tmp_path: Path) -> None:
+    path = tmp_path / "sizes.csv"
+    path.write_text(f"model,parameters\nm,{'1' * 200_000}\n", "utf-8")
+    with pytest.raises(CurationError, match=r"sizes\.csv line 2: is not a row"):
+        read_sizes(path)
+    path.write_text(f"model,parameters\nm,{'1' * 5000}\n", "utf-8")
+    with pytest.raises(CurationError, match=r"sizes\.csv line 2: parameters is"):
+        read_sizes(path)
