@@ -12,7 +12,8 @@ from functools import cache, lru_cache
 from rapidfuzz import fuzz
 
 from curation.files import CurationError, read_text, shipped
-from curation.rules import filler, same_text
+from curation.item_form import filler
+from curation.rules import same_text
 from curation.text_tables import read_csv
 
 ENDS = " .,;:!?…\"'“”„«»‘’。、！？؟،"
