@@ -3,6 +3,7 @@
 Whatever such a file contains, the error names the file and, as far as possible, the line.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Sequence
@@ -78,3 +79,8 @@ def _plain(header: str) -> str:
 
 def _is_key(line: str, key: str) -> bool:
     return bool(re.match(rf"\s*{re.escape(key)}\s*=", line))
+
+
+def toml_key(name: str) -> str:
+    """A name as a key of a TOML file; quoted if it needs quotes."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)

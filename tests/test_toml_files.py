@@ -7,7 +7,8 @@ import pytest
 
 from curation.files import CurationError
 from curation.rounds.pages import texts
-from curation.settings import Settings, read_settings
+from curation.settings import Settings
+from curation.settings_file import read_settings
 
 HEAD = '[campaign]\nid = "c-1234"\n'  # what a test adds begins at line 3
 LONG = "9" * 5000

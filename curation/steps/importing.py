@@ -9,7 +9,7 @@ from typing import Any, Literal
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import Pitfall
-from curation.settings import is_name, toml_key
+from curation.settings import is_name
 from curation.steps import read, term_files
 from curation.steps.alike import warn_of_people, warn_of_targets
 from curation.steps.pipeline import fold_answers
@@ -17,6 +17,7 @@ from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, round_files
 from curation.times import Order
+from curation.toml_files import toml_key
 from curation.wording import amount, some
 
 FileSource = Literal["stereoset", "answers"]
