@@ -12,7 +12,8 @@ from filelock import FileLock, Timeout
 
 from curation.files import CurationError, printable, refuse_links, writing
 from curation.leftovers import sweep
-from curation.settings import Settings, read_settings, settings_text
+from curation.settings import Settings
+from curation.settings_file import read_settings, settings_text
 from curation.times import now
 
 SETTINGS = "campaign.toml"

@@ -1,4 +1,4 @@
-"""Read and write records and tables: schema checks, atomic writes, JSON Schemas.
+"""Read and write records and tables: schema checks, atomic writes.
 
 Errors of reading name the file, the line and the field. A file that is being written is never
 visible half done.
@@ -8,7 +8,6 @@ import errno
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +20,7 @@ from curation.addresses import hide_secrets
 from curation.columns import Column
 from curation.leftovers import beside
 from curation.records import Record
+from curation.schemas import schema_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,11 @@ def read_text(path: Path) -> str:
     Raises:
         CurationError: the file is empty or in another encoding; the message names line and byte.
     """
-    data = read_bytes(path)
+    return decoded(read_bytes(path), path)
+
+
+def decoded(data: bytes, path: Path) -> str:
+    """The bytes of a file as a text; see ``read_text``."""
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
         text = data.decode("utf-16" if wide else "utf-8-sig")
@@ -110,7 +114,20 @@ def read_json(path: Path) -> Any:
     Raises:
         CurationError: the file is not JSON, or was cut off; the message names line and column.
     """
-    text = read_text(path)
+    return parsed_json(read_text(path), path)
+
+
+def parsed_json(text: str, path: Path, *, line: int = 0) -> Any:
+    """The content of a text in JSON; NaN and Infinity are read, too.
+
+    Args:
+        text: the content of the file, or one line of it.
+        path: the file, for errors.
+        line: the number of the line, if the text is one.
+
+    Raises:
+        CurationError: the text is not JSON, or was cut off; the message names line and column.
+    """
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -119,12 +136,14 @@ def read_json(path: Path) -> Any:
             json.dumps(content, ensure_ascii=False).encode()  # refuses lone surrogates
             return content
         cut = error.pos >= len(text.rstrip())
+        problem = "the file ends in the middle" if cut and not line else f"not JSON ({error.msg})"
+        fix = "correct the file at this position, or export it again"
+        if line:
+            fix = "each line must be one complete JSON object; the file may have been cut off"
+        elif cut:
+            fix = "it was probably cut off: fetch it again"
         raise CurationError(
-            f"{path} line {error.lineno} column {error.colno}: "
-            + ("the file ends in the middle" if cut else f"not JSON ({error.msg})"),
-            "it was probably cut off: fetch it again"
-            if cut
-            else "correct the file at this position, or export it again",
+            f"{path} line {line or error.lineno} column {error.colno}: {problem}", fix
         ) from None
 
 
@@ -371,25 +390,3 @@ def printable(text: str) -> str:
     True
     """
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-# --- schemas --------------------------------------------------------------------------------
-
-
-def schema_name(record: type[Record]) -> str:
-    """The name of a record type's file in ``schemas/``.
-
-    >>> from curation.records import CatAssociation
-    >>> schema_name(CatAssociation)
-    'cat_association.schema.json'
-    """
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", record.__name__).lower() + ".schema.json"
-
-
-def schema(record: type[Record]) -> bytes:
-    """The JSON Schema of a record type, as in ``schemas/``."""
-    content = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **record.model_json_schema(),
-    }
-    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"

@@ -5,7 +5,6 @@ such rows, JSON Lines and a CSV table with the columns id and score are read too
 of which kind the CAT of a sentence is.
 """
 
-import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 
 from curation.files import CurationError, read_json, read_text
 from curation.records import KINDS, Cat
-from curation.small_files import read_csv
+from curation.text_tables import read_csv, read_json_lines
 from curation.wording import amount
 
 _FORMATS = "see «Predictions» in docs/formats.md for the forms that are read"
@@ -33,7 +32,7 @@ def read_predictions(path: Path) -> Iterator[tuple[str, Any]]:
     if suffix == ".csv":
         yield from _csv(path)
         return
-    for where, row in _json_lines(path) if suffix == ".jsonl" else _json(path):
+    for where, row in _lines(path) if suffix == ".jsonl" else _json(path):
         if not isinstance(row, dict) or "id" not in row or "score" not in row:
             raise CurationError(f"{where}: no «id» and «score»", _FORMATS)
         yield str(row["id"]), row["score"]
@@ -56,36 +55,28 @@ def _json(path: Path) -> Iterator[tuple[str, Any]]:
         yield from ((f"{path} {kind}[{index}]", row) for index, row in enumerate(rows))
 
 
-def _json_lines(path: Path) -> Iterator[tuple[str, Any]]:
-    for number, line in enumerate(read_text(path).split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            json.dumps(row, ensure_ascii=False).encode()  # refuses lone surrogates
-        except (ValueError, RecursionError):
-            raise CurationError(
-                f"{path} line {number}: not JSON",
-                'write {"id": …, "score": …} on each line; the file may be cut off',
-            ) from None
+def _lines(path: Path) -> Iterator[tuple[str, Any]]:
+    for number, row in read_json_lines(read_text(path), path):
         yield f"{path} line {number}", row
 
 
 def _csv(path: Path) -> Iterator[tuple[str, Any]]:
-    columns, rows = read_csv(path)
+    columns, rows = read_csv(read_text(path), path)
     if missing := [name for name in ("id", "score") if name not in columns]:
         raise CurationError(
             f"{path}: not predictions: no column «{missing[0]}»",
-            "name the columns id and score, and separate them with commas",
+            "name the columns id and score",
         )
-    for where, row in rows:
-        name, cell = row["id"], row["score"]
+    for number, row in rows:
+        name, cell = row.get("id", "").strip(), row.get("score")
         if not name or cell is None:
-            raise CurationError(f"{where}: no «id» and «score»", "complete the row, or delete it")
+            raise CurationError(
+                f"{path} line {number}: no «id» and «score»", "complete the row, or delete it"
+            )
         try:
-            yield name.strip(), float(cell)
+            yield name, float(cell)
         except ValueError:
-            yield name.strip(), cell
+            yield name, cell
 
 
 def finite(score: Any) -> float | None:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from curation.catsets.entries import Dataset, sentences_of
-from curation.catsets.entries import Entry as Entry  # for modules that take it from here
+from curation.catsets.entries import Dataset, Entry, sentences_of
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation
 from curation.rules import Votes, read_label, stable_id, tier
-from curation.wording import amount
+from curation.wording import amount, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -225,9 +224,8 @@ def _check_new(names: Iterable[str], seen: Mapping[str, str], place: str) -> Non
 def _not_cats(path: Path, bad: list[tuple[str, CurationError]]) -> CurationError:
     """The error of items that are not CATs, with the lines that leave them out."""
     first, names = bad[0][1], [name for name, _ in bad]
-    shown = ", ".join(f'"{name}"' for name in names[:SHOWN])
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    others = f"; {len(names)} items are not CATs: {shown}{more}" if len(names) > 1 else ""
+    shown = some((f'"{name}"' for name in names), SHOWN)
+    others = f"; {len(names)} items are not CATs: {shown}" if len(names) > 1 else ""
     mapped = path.suffix.lower() == ".toml"
     files = "" if mapped else f'files = ["{path.name}"] and '
     named = f"{path.name}: " if mapped else ""

@@ -1,4 +1,6 @@
-"""Counts with their nouns, as messages show them."""
+"""Counts with their nouns, and the first of many texts, as messages show them."""
+
+from collections.abc import Iterable
 
 
 def amount(n: int, noun: str, plural: str = "") -> str:
@@ -21,3 +23,14 @@ def amount(n: int, noun: str, plural: str = "") -> str:
     elif not plural:
         plural = noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
     return f"{n:,} {plural}"
+
+
+def some(texts: Iterable[str], most: int) -> str:
+    """The first of some texts, and how many more there are.
+
+    >>> some(["a", "b", "c"], 2), some(["a", "b"], 2)
+    ('a, b and 1 more', 'a, b')
+    """
+    every = list(texts)
+    more = len(every) - most
+    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")

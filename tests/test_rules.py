@@ -1,4 +1,4 @@
-"""The decision, compared with a slow and plain version; the checks of one item."""
+"""The decision, compared with a slow and plain version; normal forms of texts."""
 
 from itertools import combinations_with_replacement, product
 
@@ -7,17 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.records import GOLDS, VALUES, Gold, Value
-from curation.rules import (
-    Votes,
-    check_item,
-    decide,
-    fill,
-    filler,
-    names,
-    read_label,
-    spelling_key,
-    tier,
-)
+from curation.rules import Votes, decide, read_label, spelling_key, tier
 
 Labels = tuple[Value, ...]
 
@@ -147,52 +137,6 @@ def test_needed_must_be_a_majority_and_votes_must_not_exceed_of() -> None:
         decide([(6, 0, 0, 0)] * 3)
 
 
-@pytest.mark.parametrize(
-    ("kind", "context", "sentences", "code"),
-    [
-        ("intrasentence", "The baker is kind.", ["a", "b", "c"], "blank_missing"),
-        ("intrasentence", "The BLANK baker is BLANK.", ["a", "b", "c"], "blank_twice"),
-        ("intrasentence", "The baker is BLANKed.", ["a", "b", "c"], "blank_glued"),
-        (
-            "intrasentence",
-            "The baker is BLANK.",
-            ["The baker is kind.", "The baker is gruff.", "A baker is octal."],
-            "template_not_reproduced",
-        ),
-        ("intersentence", "A woman came in.", ["a", "b", "c"], "target_missing"),
-        ("intersentence", "The baker came in.", ["He sang.", "he  sang.", "c"], "same_text_twice"),
-        ("intersentence", "The baker came in.", ["He sang.", " ", "c"], "empty_text"),
-        ("intersentence", " ", ["a", "b", "c"], "empty_text"),
-    ],
-)
-def test_each_flaw_has_its_code(kind: str, context: str, sentences: list[str], code: str) -> None:
-    flaw = check_item(kind, "baker", context, sentences)  # type: ignore[arg-type]
-    assert flaw is not None
-    assert flaw.code == code
-
-
-def test_a_sound_item_has_no_flaw() -> None:
-    sentences = ["The baker is kind.", "the baker is  gruff.", "The Baker is octal ."]
-    assert check_item("intrasentence", "Baker", "The baker is BLANK.", sentences) is None
-    assert check_item("intersentence", "baker", "Two bakers came.", ["a", "b", "c"]) is None
-
-
-def test_what_fills_a_blank() -> None:
-    assert filler("BLANK comes from (the) sea.", "Salt  comes from (the) sea.") == "salt"
-    assert filler("The sea is BLANK", "The sea is") is None
-    assert filler("No gap", "No gap") is None
-    assert filler("Ein BLANK Bäcker", "ein früher bäcker") == "früher"
-    assert filler("a BLANK a", "a a") is None  # head and tail must not share a letter
-
-
-def test_blank_may_touch_letters_where_words_are_not_split_by_spaces() -> None:
-    assert check_item("intrasentence", "パン屋", "パン屋はBLANKです。", ["a", "b", "c"]) is not None
-    sentences = ["パン屋は親切です。", "パン屋は意地悪です。", "パン屋は八進です。"]
-    assert check_item("intrasentence", "パン屋", "パン屋はBLANKです。", sentences) is None
-    assert filler("빵집 주인은 BLANK이다.", "빵집 주인은 천사이다.") == "천사"
-    assert fill("الخباز BLANK", "لطيف") == "الخباز لطيف"
-
-
 def test_spelling_variants_fold_and_other_words_do_not() -> None:
     assert spelling_key("film-maker") == spelling_key("Film Maker") == spelling_key("filmmaker")
     assert spelling_key("baker") != spelling_key("bakers")
@@ -205,11 +149,6 @@ def test_spelling_variants_fold_and_other_words_do_not() -> None:
     # These marks make another letter: alef with hamza, and the voiced sounds of kana.
     assert spelling_key("أمل") != spelling_key("امل")
     assert spelling_key("バス") != spelling_key("ハス")
-
-
-@pytest.mark.parametrize("context", ["جاء الخبـــاز.", "جاء الخَبّاز.", "قالوا للخباز."])
-def test_an_arabic_target_is_named_with_clitics_points_and_a_tatweel(context: str) -> None:
-    assert names(context, "خباز")
 
 
 @pytest.mark.parametrize("text", ["", "bad", "stereo types", "anti"])

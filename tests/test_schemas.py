@@ -6,8 +6,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from curation.files import schema, schema_name, shipped
+from curation.files import shipped
 from curation.records import ON_DISK, Record
+from curation.schemas import schema, schema_name
 
 
 @pytest.mark.parametrize("record", ON_DISK, ids=lambda r: r.__name__)

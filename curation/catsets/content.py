@@ -1,25 +1,19 @@
 """What is in a file of CATs: its rows, whatever container they are in."""
 
-import csv
-import io
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from curation.catsets.entries import Part, Row
 from curation.catsets.headings import is_by_label
 from curation.catsets.other_sets import refuse_other_sets
 from curation.catsets.parquet_rows import read_parquet
 from curation.catsets.unreadable import HEAD, PARQUET, refuse, refuse_folder
-from curation.files import CurationError, read_bytes, read_json, read_text
+from curation.files import CurationError, decoded, parsed_json, read_bytes, read_text
 from curation.packed import packing_of, read_lines
 from curation.records import KINDS
+from curation.text_tables import read_csv, read_json_lines
 
-DELIMITERS = ",;\t|"
-MOST_COLUMNS = 2000
 LONGEST_LINE = 256 << 20  # bytes of a line of packed JSON, which is often one line
 _LONGEST_NAME = 60
 _DEEP = 4  # lists of items within rows
@@ -43,9 +37,10 @@ def read_parts(path: Path) -> tuple[list[Part], Any]:
     text = _text(path, packing)
     if text.lstrip()[:1] not in ("{", "["):
         return [_table(path, text)], {}
-    if _is_lines(text):
-        return _unnested(Part(list(_json_lines(path, text)))), {}
-    document = _packed_json(path, text) if packing else read_json(path)
+    if _is_lines(text, path):
+        lines = read_json_lines(text, path)
+        return _unnested(Part([Row(f"{path.name} line {n}", row) for n, row in lines])), {}
+    document = parsed_json(text, path)
     curation = document.get("curation", {}) if isinstance(document, dict) else {}
     return list(_parts(document, path)), curation
 
@@ -71,59 +66,21 @@ def _head(path: Path) -> tuple[bytes, str]:
 def _text(path: Path, packing: str) -> str:
     if not packing:
         return read_text(path)
-    data = b"".join(read_lines(path, longest=LONGEST_LINE, packing=packing))
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise CurationError(
-            f"{path} line {line}: byte 0x{data[error.start]:02x} is not UTF-8",
-            "unpack the file, and convert it with iconv",
-        ) from None
-    if not text.strip():
-        raise CurationError(f"{path}: is empty", "it may have been cut off; fetch it again")
-    return text
+    return decoded(b"".join(read_lines(path, longest=LONGEST_LINE, packing=packing)), path)
 
 
 # --- JSON ---------------------------------------------------------------------------------------
 
 
-def _is_lines(text: str) -> bool:
+def _is_lines(text: str, path: Path) -> bool:
     """Whether a text is JSONL: its first line is a whole object, and there is another line."""
     first, _, rest = text.lstrip().partition("\n")
     if not rest.strip() or not first.startswith("{"):
         return False
     try:
-        return isinstance(orjson.loads(first), dict)
-    except orjson.JSONDecodeError:
+        return isinstance(parsed_json(first, path), dict)
+    except CurationError:
         return False
-
-
-def _json_lines(path: Path, text: str) -> Iterator[Row]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            where = f"{path.name} line {number}"
-            yield Row(where, _object(_line(line, f"{path} line {number}"), where))
-
-
-def _line(line: str, where: str) -> Any:
-    try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise CurationError(
-            f"{where} column {error.colno}: not JSON ({error.msg})",
-            "each line must be one complete JSON object; the file may have been cut off",
-        ) from None
-
-
-def _packed_json(path: Path, text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise CurationError(
-            f"{path} line {error.lineno} column {error.colno}: not JSON ({error.msg})",
-            "unpack the file and correct it at this position, or fetch it again",
-        ) from None
 
 
 def _parts(document: Any, path: Path) -> Iterator[Part]:
@@ -224,53 +181,15 @@ def _unknown(path: Path, problem: str, fix: str = "") -> CurationError:
 
 def _table(path: Path, text: str) -> Part:
     """The rows of a CSV file; cells keep their text, and empty cells are left out."""
-    lines = (line for line in text.splitlines() if line.strip())
-    first_line = next((line for line in lines if line[:4].lower() != "sep="), "")
-    delimiter = max(DELIMITERS, key=first_line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    began, columns, rows = 0, None, []
-    try:
-        for cells in reader:
-            first, began = began + 1, reader.line_num
-            if not any(cell.strip() for cell in cells):
-                continue
-            if columns is None and cells[0][:4].lower() == "sep=":
-                continue
-            if columns is None:
-                columns = _header(path, first, cells)
-                continue
-            if any(cell.strip() for cell in cells[len(columns) :]):
-                raise CurationError(
-                    f"{path} line {first}: has {len(cells)} cells, and the header has "
-                    f"{len(columns)}",
-                    "put texts that contain the separator into quotation marks",
-                )
-            filled = zip(columns, cells, strict=False)
-            values = {name: cell for name, cell in filled if cell.strip()}
-            rows.append(Row(f"{path.name} line {first}", values))
-    except csv.Error as error:
-        fix = (
-            f"a cell may have {csv.field_size_limit():,} characters: check for an open quotation "
-            "mark"
-            if "limit" in str(error)
-            else "a quotation mark is open or doubled; export the table again as CSV"
-        )
-        raise CurationError(f"{path} line {began + 1}: {error}", fix) from None
-    return Part(rows, header=tuple(columns or ()))
-
-
-def _header(path: Path, line: int, cells: list[str]) -> list[str]:
-    columns = [cell.strip() for cell in cells]
-    if len(columns) > MOST_COLUMNS:
-        raise CurationError(
-            f"{path} line {line}: it has {len(columns):,} columns, and {MOST_COLUMNS:,} are the "
-            "most",
-            "check that this is the right file",
-        )
-    twice = [name for name, times in Counter(columns).items() if name and times > 1]
-    if twice:
-        raise CurationError(
-            f"{path} line {line}: the column {twice[0][:_LONGEST_NAME]!r} is there twice",
-            "rename one of them",
-        )
-    return columns
+    columns, lines = read_csv(text, path)
+    rows = []
+    for number, cells in lines:
+        if more := cells.pop("", []):
+            raise CurationError(
+                f"{path} line {number}: has {len(columns) + len(more)} cells, and the header has "
+                f"{len(columns)}",
+                "put texts that contain the separator into quotation marks",
+            )
+        values = {name: cell for name, cell in cells.items() if cell.strip()}
+        rows.append(Row(f"{path.name} line {number}", values))
+    return Part(rows, header=tuple(columns))

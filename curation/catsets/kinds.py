@@ -7,8 +7,8 @@ from curation.catsets.entries import sentences_of
 from curation.catsets.headings import plain
 from curation.catsets.layouts import RawItem, Reading
 from curation.files import CurationError
+from curation.item_form import fill, filler
 from curation.records import KINDS, Kind
-from curation.rules import fill, filler
 from curation.wording import amount
 
 NEARLY = 0.9  # the share of contexts with BLANK from which on the others have lost theirs

@@ -9,8 +9,14 @@ from typing import Any, NamedTuple
 
 from curation.catsets.entries import Part
 from curation.catsets.headings import IN_SENTENCES, OPTIONS, is_by_label, resolve
-from curation.catsets.labels import GOLD_ORDER, LABEL_ORDER, our_label, our_votes, unpacked
-from curation.catsets.labels import rows_of_lists as rows_of
+from curation.catsets.labels import (
+    GOLD_ORDER,
+    LABEL_ORDER,
+    our_label,
+    our_votes,
+    rows_of_lists,
+    unpacked,
+)
 from curation.catsets.mapping import ORDER, MappingFile
 from curation.catsets.other_sets import refuse_other_sets, unknown_columns
 from curation.files import CurationError
@@ -129,7 +135,7 @@ def layout_of(reading: Reading) -> Layout:
 def _listed(reading: Reading) -> list[RawItem]:
     """Items with a list of sentences, or a struct of lists as Hugging Face stores it."""
     lists = [unpacked(reading.get(row.values, "sentences")) for row in reading.part.rows]
-    lists = [rows_of(value) or value if isinstance(value, dict) else value for value in lists]
+    lists = [rows_of_lists(value) or value if isinstance(value, dict) else value for value in lists]
     shown = next((value for value in lists if isinstance(value, str)), "")
     if lists and all(isinstance(value, str) for value in lists if value is not None) and shown:
         raise CurationError(

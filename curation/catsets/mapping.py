@@ -12,7 +12,7 @@ from curation.catsets.labels import key_of
 from curation.files import CurationError, read_text
 from curation.records import GOLDS, VALUES, Gold, Kind, Value
 from curation.rules import read_label
-from curation.small_files import line_of, read_toml
+from curation.toml_files import line_of, read_toml
 
 DOCS = "see «Mapping files» in docs/datasets.md"
 ORDER = ", ".join(f'"{gold}"' for gold in GOLDS)

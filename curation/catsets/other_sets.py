@@ -5,7 +5,9 @@ from pathlib import Path
 
 from curation.catsets.headings import plain
 from curation.files import CurationError
+from curation.wording import some
 
+_MOST_LISTED = 25  # columns in a message
 _PAIRS = (
     "they measure something else: two sentences that differ in the group, and no unrelated one, so "
     "lms, ss and icat cannot be computed; use the tool of that benchmark, such as lm-eval's tasks"
@@ -91,8 +93,6 @@ def unknown_columns(path: Path, columns: Collection[str]) -> CurationError:
     )
 
 
-def listed(columns: Collection[str], *, most: int = 25) -> str:
+def listed(columns: Collection[str]) -> str:
     """Columns for a message; if there are very many, only the first."""
-    names = [f"«{str(name)[:60]}»" for name in columns]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return (", ".join(names[:most]) or "none") + more
+    return some((f"«{str(name)[:60]}»" for name in columns), _MOST_LISTED) or "none"

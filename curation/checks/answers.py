@@ -34,8 +34,8 @@ def pitfalls(
         terms: the terms by id; every item's term must be included.
         language: language code of the texts.
         own: the team's own word lists, with the columns of ``data/words/pitfalls.csv``.
-        name_target: as in ``rules.flaws``.
-        blank_alone: as in ``rules.flaws``.
+        name_target: as in ``item_form.flaws``.
+        blank_alone: as in ``item_form.flaws``.
         tell: called after each item.
 
     Raises:

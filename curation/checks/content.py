@@ -4,17 +4,17 @@ A wrong refusal costs a writer's work, so both rules are narrow. Of StereoSet's 
 they refuse 8 and 12, all of them rightly (tests/realdata/test_rounds.py).
 """
 
-import csv
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from io import StringIO
 
 from rapidfuzz import fuzz
 
 from curation.files import CurationError, read_text, shipped
-from curation.rules import filler, same_text
+from curation.item_form import filler
+from curation.rules import same_text
+from curation.text_tables import read_csv
 
 ENDS = " .,;:!?…\"'“”„«»‘’。、！？؟،"
 
@@ -82,14 +82,14 @@ def meta_patterns(language: str) -> tuple[re.Pattern[str], ...]:
     path = shipped("data", "words", "meta_text.csv")
     codes = {"*", language.lower(), language.lower().partition("-")[0]}
     patterns = []
-    rows = csv.DictReader(StringIO(read_text(path), newline=""))
-    for row in rows:
+    _, rows = read_csv(read_text(path), path)
+    for number, row in rows:
         if row["language"].lower() in codes:
             try:
                 patterns.append(re.compile(row["pattern"], re.IGNORECASE))
             except re.error as error:
                 raise CurationError(
-                    f"{path} line {rows.line_num}: invalid regular expression: {error}",
+                    f"{path} line {number}: invalid regular expression: {error}",
                     "correct the regular expression",
                 ) from None
     return tuple(patterns)

@@ -20,7 +20,7 @@ from curation.blank import BLANK, around
 from curation.checks.languages import JOINING, UNCASED
 from curation.checks.lists import Lists
 from curation.checks.surface import Finding, ParsedItem, in_texts
-from curation.rules import filler
+from curation.item_form import filler
 from curation.words import (
     INSTALL,
     UNSPACED,

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.files import CurationError, shipped
-from curation.small_files import read_csv
+from curation.files import CurationError, read_text, shipped
+from curation.text_tables import read_csv
 from curation.words import UNSPACED, base
 
 COLUMNS = ("language", "list", "word")
@@ -113,16 +113,17 @@ def _shipped() -> list[tuple[str, str, str]]:
 
 
 def _rows(path: Path) -> list[tuple[str, str, str]]:
-    columns, rows = read_csv(path)
+    columns, rows = read_csv(read_text(path), path)
     if missing := [name for name in COLUMNS if name not in columns]:
         raise CurationError(
             f"{path}: missing column: {', '.join(missing)}",
             f"the file needs the columns {', '.join(COLUMNS)}",
         )
     entries = []
-    for place, row in rows:
-        code, name, word = (" ".join((row[column] or "").split()) for column in COLUMNS)
-        if not (code and name and word.strip("*")) or "*" in word[1:-1] or None in row:
+    for number, row in rows:
+        place = f"{path} line {number}"
+        code, name, word = (" ".join(row.get(column, "").split()) for column in COLUMNS)
+        if not (code and name and word.strip("*")) or "*" in word[1:-1] or "" in row:
             raise CurationError(
                 f"{place}: the row must have a language, a list and a word, and nothing else",
                 "fill in the three cells; * is allowed only before or after a word",

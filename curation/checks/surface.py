@@ -16,8 +16,9 @@ from curation.checks.characters import controls, is_hyphenated
 from curation.checks.content import meta_text
 from curation.checks.languages import JOINING, NEEDS, UNMARKED
 from curation.checks.lists import Lists, in_small
+from curation.item_form import filler, flaws, left, names
 from curation.records import Gold, Kind
-from curation.rules import filler, flaws, left, names, same_text
+from curation.rules import same_text
 from curation.words import AFFIXING, UNSPACED, WORD, base
 
 MARKS = frozenset(".!?…‽。｡．！？؟۔।॥።፧;։།။។:")

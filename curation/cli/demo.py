@@ -12,10 +12,10 @@ from curation.campaign import create_campaign, open_campaign
 from curation.cells import csv_text
 from curation.cli import console
 from curation.files import CurationError, dump_json, read_json, shipped, writing
+from curation.item_form import fill
 from curation.records import KINDS
 from curation.rounds.tables import read_rows
-from curation.rules import fill
-from curation.settings import read_settings
+from curation.settings_file import read_settings
 from curation.steps.rounds import round_files
 from curation.wording import amount
 

@@ -11,7 +11,7 @@ from curation.cli import console
 from curation.cli.options import FILE, Dates, Json, Where
 from curation.steps.importing import Import, import_answers, import_stereoset
 from curation.steps.rounds.check import describe_pitfalls
-from curation.wording import amount
+from curation.wording import amount, some
 
 SHOWN = 10  # new terms named in a line
 app = typer.Typer(
@@ -98,11 +98,9 @@ def _show(done: Import, *, as_json: bool) -> None:
         f"the campaign has {done.all_items} and {done.all_labels}."
     )
     if done.new_terms:
-        texts = ", ".join(done.new_terms[:SHOWN])
-        more = f" and {len(done.new_terms) - SHOWN} more" if len(done.new_terms) > SHOWN else ""
         console.say(
-            f"{amount(len(done.new_terms), 'new term')}: {texts}{more}. To merge, rename or drop a "
-            "term, edit 1-terms/edits.csv."
+            f"{amount(len(done.new_terms), 'new term')}: {some(done.new_terms, SHOWN)}. To merge, "
+            "rename or drop a term, edit 1-terms/edits.csv."
         )
     if done.rejected:
         show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)

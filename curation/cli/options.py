@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,6 +22,22 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts, and 
 RoundArgument = Annotated[
     str | None,
     typer.Argument(help="The round; optional if only one is open.", metavar="ROUND"),
+]
+TasksFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--to",
+        help="The folder to write to; default: tasks/ in the campaign.",
+        metavar="DIR",
+    ),
+]
+TableFormat = Annotated[
+    Literal["xlsx", "csv"],
+    typer.Option(
+        "--format",
+        help="xlsx: workbooks in the campaign's language, with lists to choose from. csv: tables "
+        "with canonical names, for programs and platforms.",
+    ),
 ]
 Dates = Annotated[
     Order | None,

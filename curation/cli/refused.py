@@ -1,13 +1,10 @@
 """``curation rounds refused``: refused answers go back to people, with what to change."""
 
 from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import Json, RoundArgument, Where
+from curation.cli.options import Json, RoundArgument, TableFormat, TasksFolder, Where
 from curation.steps.rounds import round_files
 from curation.steps.rounds.refused import write_refused
 from curation.wording import amount
@@ -16,19 +13,8 @@ from curation.wording import amount
 def refused(
     round: RoundArgument = None,
     campaign: Where = Path(),
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder to write to; default: tasks/ in the campaign.", metavar="DIR"
-        ),
-    ] = None,
-    format: Annotated[
-        Literal["xlsx", "csv"],
-        typer.Option(
-            help="xlsx: workbooks in the campaign's language, with lists to choose from. csv: "
-            "tables with canonical names, for programs."
-        ),
-    ] = "xlsx",
+    to: TasksFolder = None,
+    format: TableFormat = "xlsx",
     as_json: Json = False,
 ) -> None:
     """Write a sheet per person with their refused answers, and what to change in each.

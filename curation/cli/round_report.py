@@ -12,7 +12,7 @@ from curation.steps.rounds.check import describe_pitfalls
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.rounds.running import NewAnswers
-from curation.wording import amount
+from curation.wording import amount, some
 
 SHOWN = 5  # items named in a line
 HEADS = (
@@ -48,8 +48,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
             for shown in [[each] for each in status.tables] if tables else [status.tables]:
                 console.say(f"  out: {ledger.describe(shown)}")
         for flag, items in round_status.flagged(campaign, status.round).items():
-            more = f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""
-            console.say(f"  flagged {flag} by two or more: {', '.join(items[:SHOWN])}{more}")
+            console.say(f"  flagged {flag} by two or more: {some(items, SHOWN)}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when}")
 

@@ -1,13 +1,21 @@
 """``curation rounds export`` and ``import``: rounds on platforms that exchange tables."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console, round_report
-from curation.cli.options import FILE, Dates, Json, RoundArgument, Where
+from curation.cli.options import (
+    FILE,
+    Dates,
+    Json,
+    RoundArgument,
+    TableFormat,
+    TasksFolder,
+    Where,
+)
 from curation.steps.rounds import exporting, importing, round_files
 from curation.wording import amount
 
@@ -15,12 +23,7 @@ from curation.wording import amount
 def export(
     round: RoundArgument = None,
     campaign: Where = Path(),
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder to write to; default: tasks/ in the campaign.", metavar="DIR"
-        ),
-    ] = None,
+    to: TasksFolder = None,
     people: Annotated[
         Path | None,
         typer.Option(
@@ -34,13 +37,7 @@ def export(
             metavar="NAME",
         ),
     ] = None,
-    format: Annotated[
-        Literal["xlsx", "csv"],
-        typer.Option(
-            help="xlsx: workbooks in the campaign's language, with lists to choose from. csv: "
-            "tables with canonical names, for programs and platforms."
-        ),
-    ] = "xlsx",
+    format: TableFormat = "xlsx",
     bom: Annotated[
         bool,
         typer.Option(

@@ -4,8 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from curation.checks.lists import Lists, in_small, lists
+from curation.item_form import names
 from curation.records import Cat
-from curation.rules import names, spelling_key
+from curation.rules import spelling_key
 from curation.wording import amount
 from curation.words import UNSPACED, WORD, base
 

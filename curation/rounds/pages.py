@@ -16,12 +16,10 @@ from xml.sax.saxutils import escape
 
 from curation.files import CurationError, read_text, shipped
 from curation.records import KINDS, RoundKind, Task
-from curation.small_files import read_toml
+from curation.table_words import FIRST, OTHER, shipped_texts
 from curation.table_words import Sections as Texts
-from curation.table_words import shipped_texts
+from curation.toml_files import read_toml
 
-FIRST = "en"  # the language whose file defines which texts there are
-OTHER = "other"  # alias of the choice to merge into a term that is not offered
 MADE = "made"  # the section of placeholders that are computed here
 WARNINGS: dict[RoundKind, str] = {
     "review": "review",

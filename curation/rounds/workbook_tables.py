@@ -22,6 +22,7 @@ from curation.rounds.answers.forms import columns_of
 from curation.rounds.workbook_parts import Cell, Row, Sheet, Workbook
 from curation.table_words import Words
 from curation.times import is_plausible
+from curation.wording import some
 
 PEEK = 500  # rows with content that tell what a sheet is
 TITLES = 10  # rows with content that may be above the header, and the header
@@ -156,12 +157,7 @@ def _is_header(known: set[str]) -> bool:
 
 
 def _names(sheets: Sequence[_Peeked]) -> str:
-    return _few([repr(peeked.sheet.name) for peeked in sheets])
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return some((repr(peeked.sheet.name) for peeked in sheets), SHOWN)
 
 
 # --- its cells ----------------------------------------------------------------------------------
@@ -211,9 +207,9 @@ def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Colu
     if peeked.above:
         warn(f"{place}: the header is row {row}; what is above it is not read")
     if outside:
-        warn(f"{place}: cells in columns without a heading are not read: {_few(outside)}")
+        warn(f"{place}: cells in columns without a heading are not read: {some(outside, SHOWN)}")
     if hidden:
-        warn(f"{place}: hidden rows are read, too: {_few([*map(str, hidden)])}")
+        warn(f"{place}: hidden rows are read, too: {some(map(str, hidden), SHOWN)}")
     header = [(name, f"{get_column_letter(n)}{row}") for n, name in heads.items()]
     return Grid(place, row, header, rows)
 
@@ -296,7 +292,8 @@ def _refuse_merged(
             bad.append(name)
     if bad:
         raise CurationError(
-            f"{place}: cells {_few(bad)} are merged, so only the first of each has an answer",
+            f"{place}: cells {some(bad, SHOWN)} are merged, so only the first of each has an "
+            "answer",
             "unmerge them, and write the answer into every row",
         )
 
@@ -304,7 +301,7 @@ def _refuse_merged(
 def _changed(place: str, problems: dict[str, list[str]]) -> CurationError:
     """The error of cells whose content is not what somebody wrote."""
     texts = [
-        f"{'cells' if len(cells) > 1 else 'cell'} {_few(cells)} {PROBLEMS[kind][0]}"
+        f"{'cells' if len(cells) > 1 else 'cell'} {some(cells, SHOWN)} {PROBLEMS[kind][0]}"
         for kind, cells in problems.items()
     ]
     fixes = dict.fromkeys(PROBLEMS[kind][1] for kind in problems)

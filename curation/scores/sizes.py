@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError
-from curation.small_files import read_csv
+from curation.files import CurationError, read_text
 from curation.stats.correlations import spearman
+from curation.text_tables import read_csv
 
 SIZES = {"parameters": "parameters", "corpus_gb": "corpus, GB"}  # as tables head them
 Sizes = dict[str, float]
@@ -25,21 +25,22 @@ def read_sizes(path: Path) -> dict[str, Sizes]:
         CurationError: a column is missing or unknown, a model is named twice or not at all, or a
             size is not a number above 0. Names file and line.
     """
-    columns, rows = read_csv(path)
+    columns, rows = read_csv(read_text(path), path)
     if "model" not in columns or not set(columns) - {"model"} <= set(SIZES):
         raise CurationError(
             f"{path} line 1: the columns are {', '.join(columns)}",
-            f"use the columns model, {', '.join(SIZES)}, with commas between them",
+            f"use the columns model, {', '.join(SIZES)}",
         )
     sizes: dict[str, Sizes] = {}
-    for where, row in rows:
-        model = (row["model"] or "").strip()
+    for number, row in rows:
+        where = f"{path} line {number}"
+        model = row.get("model", "").strip()
         if not model or model in sizes:
             problem = f"the model «{model}» is there twice" if model else "no model"
             raise CurationError(f"{where}: {problem}", "give each model one line")
-        if None in row:
+        if "" in row:
             raise CurationError(f"{where}: more cells than columns", "give each column one cell")
-        cells = {size: (row.get(size) or "").strip() for size in SIZES}
+        cells = {size: row.get(size, "").strip() for size in SIZES}
         sizes[model] = {size: _number(cell, size, where) for size, cell in cells.items() if cell}
     return sizes
 

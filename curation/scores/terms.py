@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from curation.catsets.entries import Entry
 from curation.records import VALUES
 from curation.rules import chance_of_agreement, read_label
 from curation.scores.runs import Board
 from curation.stats.metrics import percent_interval
-from curation.stereoset import Entry, votes
+from curation.stereoset import votes
 
 
 class Agreement(NamedTuple):

@@ -12,7 +12,7 @@ from curation.engine import Engine
 from curation.files import CurationError, read_json
 from curation.manifest import Results
 from curation.records import Rejection
-from curation.steps import read
+from curation.steps import term_files
 from curation.steps.reporter import QUIET, Reporter
 from curation.times import now
 
@@ -186,7 +186,7 @@ def _keep(
     """Write the facts; those of domains that were not asked for this time stay."""
     from curation.terms.facts import in_order
 
-    before, asked = read.read_facts(campaign), {ask.domain for ask in asks}
+    before, asked = term_files.read_facts(campaign), {ask.domain for ask in asks}
     origins = {n: o for n, o in facts_origins(campaign).items() if n not in asked}
     of_others = [count for count in before.counts if count.domain in origins]
     known = {e.id: e for e in (before.entities if of_others else ())}
@@ -201,7 +201,7 @@ def _keep(
             "source": source,
             "finished_at": now(),
         }
-    counts, entities = read.facts_files(campaign)
+    counts, entities = term_files.facts_files(campaign)
     results = Results(campaign.terms)
     try:
         results.records(counts.name, whole.counts)
@@ -262,7 +262,7 @@ def facts_origins(campaign: Campaign) -> dict[str, Any]:
         CurationError: ``facts.json`` is damaged; the message names the domain and the field.
     """
     path = campaign.terms / "facts.json"
-    if not all(p.exists() for p in (path, *read.facts_files(campaign))):
+    if not all(p.exists() for p in (path, *term_files.facts_files(campaign))):
         return {}
     origins: dict[str, Any] = read_json(path)
     try:

@@ -9,17 +9,18 @@ from typing import Any, Literal
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import Pitfall
-from curation.settings import is_name, toml_key
-from curation.steps import read
+from curation.settings import is_name
+from curation.steps import read, term_files
 from curation.steps.alike import warn_of_people, warn_of_targets
 from curation.steps.pipeline import fold_answers
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, round_files
 from curation.times import Order
-from curation.wording import amount
+from curation.toml_files import toml_key
+from curation.wording import amount, some
 
-Format = Literal["stereoset", "answers"]
+FileSource = Literal["stereoset", "answers"]
 SHOWN = 20  # domains in a warning
 
 
@@ -131,7 +132,7 @@ def import_answers(
 def _import(
     campaign: Campaign,
     round: str,
-    source: Format,
+    source: FileSource,
     payloads: list[dict[str, Any]],
     *,
     known_only: bool,
@@ -150,9 +151,9 @@ def _import(
                 "import on the machine that has them, or copy every round's folder «raw» from it",
             )
         # A mistake in edits.csv or in a word list is reported before anything is kept.
-        selection = read.selection(campaign, published=source == "stereoset")
+        selection = term_files.selection(campaign, published=source == "stereoset")
         before = round_files.refusals(campaign)
-        named, known = [*_named(payloads, source)], read.term_ids(selection.terms)
+        named, known = [*_named(payloads, source)], term_files.term_ids(selection.terms)
         _warn_of_domains(campaign, named, source, reporter)
         if source == "answers":
             warn_of_people(campaign, _annotators(payloads), reporter)
@@ -185,23 +186,23 @@ def _import(
 
 
 def _warn_of_domains(
-    campaign: Campaign, named: Sequence[tuple[str, str]], source: Format, reporter: Reporter
+    campaign: Campaign, named: Sequence[tuple[str, str]], source: FileSource, reporter: Reporter
 ) -> None:
     """Warn of domains that campaign.toml does not have, with the lines to add."""
     counts = Counter(domain for domain, _ in named if domain not in campaign.settings.domains)
     if not counts:
         return
-    common = [domain for domain, _ in counts.most_common(SHOWN)]
-    shown = ", ".join(f"{domain} ({amount(counts[domain], 'row')})" for domain in common)
-    more = f" and {len(counts) - SHOWN} more" if len(counts) > SHOWN else ""
-    lines = " ".join(f"[domains.{toml_key(domain)}]" for domain in common if is_name(domain))
+    common = counts.most_common()
+    shown = some((f"{domain} ({amount(times, 'row')})" for domain, times in common), SHOWN)
+    names = (domain for domain, _ in common[:SHOWN])
+    lines = " ".join(f"[domains.{toml_key(domain)}]" for domain in names if is_name(domain))
     fix = "write the names of your domains into the table"
     if source == "stereoset":
         fix = "give them the names of your domains in a mapping file (docs/datasets.md)"
     if lines:
         fix += f"; or add to campaign.toml, each on a line of its own, and «curation run»: {lines}"
     reporter.warn(
-        f"domains that campaign.toml does not have: {shown}{more}; their items are refused. To use "
+        f"domains that campaign.toml does not have: {shown}; their items are refused. To use "
         f"them, {fix}"
     )
 
@@ -214,7 +215,7 @@ def _annotators(payloads: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield text_of(understood(payload), "annotator")
 
 
-def _named(payloads: Sequence[dict[str, Any]], source: Format) -> Iterator[tuple[str, str]]:
+def _named(payloads: Sequence[dict[str, Any]], source: FileSource) -> Iterator[tuple[str, str]]:
     """The (domain, target) pairs that answers name."""
     from curation.records import Event
     from curation.rounds.answers.interpret import named

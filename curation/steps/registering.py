@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from curation.campaign import Campaign
 from curation.files import dump_line, writing
 from curation.records import Term
-from curation.steps import read
+from curation.steps import term_files
 
 if TYPE_CHECKING:
     from curation.terms.select import Selection
@@ -34,9 +34,9 @@ def register_terms(
     from curation.terms.pool import new_id
     from curation.terms.select import first_name
 
-    registered = {term.id: term for term in read.read_met(campaign)}
+    registered = {term.id: term for term in term_files.read_met(campaign)}
     before, selected = len(registered), {term.id: term for term in selection.terms}
-    ids = read.term_ids(selection.terms)
+    ids = term_files.term_ids(selection.terms)
     candidates = {candidate.id: candidate for candidate in selection.candidates}
     for domain, text in dict.fromkeys(named):
         term = selected.get(ids.get((domain, text), ""))

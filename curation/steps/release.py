@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, read_json, writing
+from curation.item_form import names
 from curation.manifest import Results
 from curation.records import Cat, Item
-from curation.rules import names
 from curation.steps import licences, versions
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import item_files, label_files, read_counted, read_items, read_terms

@@ -11,7 +11,6 @@ from curation.records import Cat, StepRun
 from curation.steps import versions
 from curation.steps.decisions import about_published_golds
 from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
-from curation.steps.read import facts_files, read_edits
 from curation.steps.rounds import round_files, round_status
 from curation.steps.terms import (
     domains_without_terms,
@@ -24,6 +23,7 @@ from curation.wording import amount
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
     from curation.steps.rounds.round_status import RoundStatus
+from curation.steps.term_files import facts_files, read_edits
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
 SHOWN = 5  # lines of edits.csv, and runs to score again, that are named

@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign
 from curation.cells import csv_text
 from curation.files import CurationError, digest, read_records
+from curation.item_form import names
 from curation.manifest import Results, read_manifest
 from curation.records import Item, Rejection, Term
-from curation.rules import names
 from curation.steps import facts
-from curation.steps.read import (
+from curation.steps.read import read_items, read_terms
+from curation.steps.reporter import Reporter
+from curation.steps.term_files import (
     domains_without_words,
     facts_files,
     read_edits,
     read_facts,
-    read_items,
     read_met,
-    read_terms,
     selection,
     word_files,
 )
-from curation.steps.reporter import Reporter
 
 if TYPE_CHECKING:
     from curation.terms.candidates import Candidate

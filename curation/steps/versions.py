@@ -16,6 +16,7 @@ from curation.files import CurationError, digest, read_bytes, refuse_links
 from curation.leftovers import beside
 from curation.manifest import file_names, is_inside, read_manifest
 from curation.steps.rounds.round_files import read_standing
+from curation.wording import some
 
 SUMS = "SHA256SUMS"
 _NAMED = 3  # files that an error names
@@ -112,8 +113,7 @@ def check_unchanged(campaign: Campaign, staged: Path) -> None:
     # The checksums change with any other file, so they are named last.
     changed.sort(key=lambda name: (name == SUMS, name.casefold()))
     where = f"{campaign.releases.name}/{place.name}"
-    named = ", ".join(changed[:_NAMED])
-    named += f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    named = some(changed, _NAMED)
     if all(recorded.get(name) == sums.get(name) for name in changed):
         raise BuiltError(
             f"{where}: changed after it was built: {named}; a built version is never rewritten",

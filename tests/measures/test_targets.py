@@ -3,11 +3,11 @@
 import pytest
 
 from curation.checks.lists import lists
-from curation.files import shipped
+from curation.files import read_text, shipped
 from curation.measures.pitfalls import pitfalls
 from curation.measures.targets import function_words, in_several_domains
 from curation.records import Cat
-from curation.small_files import read_csv
+from curation.text_tables import read_csv
 from support.cats import intra
 
 
@@ -48,9 +48,10 @@ def test_a_target_of_several_words_is_one_if_all_of_them_are() -> None:
 
 def test_the_pronouns_among_the_papers_terms_are_the_only_function_words() -> None:
     terms = [
-        row["term"] or ""
+        row["term"]
         for name in ("gender", "profession", "race", "religion")
-        for _, row in read_csv(shipped("data", "words", f"{name}.csv"))[1]
+        for path in [shipped("data", "words", f"{name}.csv")]
+        for _, row in read_csv(read_text(path), path)[1]
     ]
     assert len(terms) > 300
     pronouns = {"he", "him", "his", "himself", "she", "her", "hers", "herself"}

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from curation.item_form import fill
 from curation.models import tiny
 from curation.models.scoring import ModelSpec, Scorer
 from curation.records import Cat
-from curation.rules import fill
 from curation.scores.asking import questions
 from curation.stats.metrics import comparisons, results
 

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from curation.catsets.entries import Entry
 from curation.decisions.agreement import by_term, facts
 from curation.decisions.filter import count, judge, tiers
 from curation.records import Association, Item, Label, Term
 from curation.rules import read_label
 from curation.scores.terms import published_agreement
-from curation.stereoset import Entry, read_cats, read_entries
+from curation.stereoset import read_cats, read_entries
 from support.cats import REAL
 
 FILE = REAL / "dev_labelled.json.gz"

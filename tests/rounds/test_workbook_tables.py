@@ -15,7 +15,7 @@ from openpyxl.styles import Font
 from openpyxl.utils.datetime import MAC_EPOCH
 
 from curation.files import CurationError
-from curation.rounds.tables import Place, read_rows, read_table
+from curation.rounds.tables import TablePlace, read_rows, read_table
 
 HEAD = ("task_id", "annotator", "label_1", "label_2", "label_3", "submitted_at", "seconds")
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -89,7 +89,7 @@ def test_a_workbook_gives_the_rows_of_its_csv(file: Path, tmp_path: Path) -> Non
     (tmp_path / "a.csv").write_text(text, "utf-8")
     assert read(saved(file, *rows)) == (list(read_rows(tmp_path / "a.csv")), [])
     cells = {name: f"{column}1" for name, column in zip(HEAD, "ABCDEFG", strict=True)}
-    assert read_table(file).place == Place(f"{file} sheet 'Tasks'", [2, 3], cells)
+    assert read_table(file).place == TablePlace(f"{file} sheet 'Tasks'", [2, 3], cells)
 
 
 def test_the_content_says_what_a_file_is(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import io
 import zipfile
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +17,8 @@ from curation.rounds.answers.forms import ACTIONS, FIELDS, file_row
 from curation.rounds.sheet_columns import Column, Row, columns, row
 from curation.rounds.workbooks import LONGEST, column_table, round_workbook, workbook
 from curation.table_words import key, round_words, shipped_texts
+from support.team import CAMPAIGNS
 
-CAMPAIGNS = Path(__file__).parents[1] / "campaigns"
 OWN = {"en": None, "id": "indonesian", "ar": "arabic", "ja": "japanese"}
 YES = {"en": "yes", "id": "ya", "ar": "نعم", "ja": "はい"}
 VERSION = "1-abcdef"

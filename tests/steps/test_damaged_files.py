@@ -11,7 +11,7 @@ from curation.files import CurationError
 from curation.records import Task
 from curation.rounds.platforms.label_studio import servers
 from curation.scores.runs import read_runs
-from curation.steps import facts, read
+from curation.steps import facts, read, term_files
 from curation.steps.pipeline import delete_files
 from curation.steps.rounds import round_files
 from curation.steps.status import UNFINISHED, score_runs
@@ -35,7 +35,7 @@ def write(path: Path, content: Any) -> None:
     ],
 )
 def test_where_facts_are_from(campaign: Campaign, content: Any, where: str) -> None:
-    for path in read.facts_files(campaign):
+    for path in term_files.facts_files(campaign):
         write(path, "")
     write(campaign.terms / "facts.json", {"jobs": ORIGIN})
     assert facts.facts_origins(campaign) == {"jobs": ORIGIN}

@@ -47,17 +47,24 @@ yes = ["ndiyo"]
 MEANT = {"stereotype": "warm", "anti_stereotype": "cold", "unrelated": "round"}
 
 
-@pytest.fixture
-def validating(campaign: Campaign, tmp_path: Path) -> Round:
-    """An open round of validation on one item."""
+def open_validation(
+    campaign: Campaign, tmp_path: Path, texts: str, context: str, meant: dict[str, str]
+) -> Round:
+    """A round of validation on one item, with a campaign's own texts."""
     campaign.rounds.mkdir()
-    (campaign.rounds / "text.toml").write_text(STUDY + OWN, "utf-8")
-    row = {"domain": "profession", "target": "baker", "context": "The baker is BLANK.", **MEANT}
+    (campaign.rounds / "text.toml").write_text(texts, "utf-8")
+    row = {"domain": "profession", "target": "baker", "context": context, **meant}
     path = tmp_path / "written.jsonl"
     path.write_bytes(orjson.dumps(row | {"annotator": "w1"}))
     import_answers(campaign, path)
     with campaign.lock():
         return open_round(campaign, "validation", platform="files", name="v").round
+
+
+@pytest.fixture
+def validating(campaign: Campaign, tmp_path: Path) -> Round:
+    """An open round of validation on one item."""
+    return open_validation(campaign, tmp_path, STUDY + OWN, "The baker is BLANK.", MEANT)
 
 
 def export(campaign: Campaign, to: Path, **how: Any) -> list[Path]:
@@ -216,15 +223,8 @@ def test_a_stopped_export_in_the_other_format_keeps_its_names(
 def test_a_spreadsheet_runs_nothing_and_a_byte_that_xml_forbids_breaks_nothing(
     campaign: Campaign, tmp_path: Path
 ) -> None:
-    campaign.rounds.mkdir()
-    (campaign.rounds / "text.toml").write_text(STUDY, "utf-8")
     words = {"stereotype": "=1+1 x.", "anti_stereotype": "-1+cmd\x07 x.", "unrelated": "@SUM(A1)."}
-    row = {"domain": "profession", "target": "baker", "context": "+The baker sings.", **words}
-    path = tmp_path / "written.jsonl"
-    path.write_bytes(orjson.dumps(row | {"annotator": "w1"}))
-    import_answers(campaign, path)
-    with campaign.lock():
-        open_round(campaign, "validation", platform="files", name="v")
+    open_validation(campaign, tmp_path, STUDY, "+The baker sings.", words)
     (table,) = export(campaign, tmp_path / "out")
     sheet = load_workbook(table).worksheets[0]
     (task,) = rows_of(table)

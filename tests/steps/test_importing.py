@@ -14,12 +14,14 @@ from curation.records import Rejection, Round
 from curation.rounds.answers.archive import Sent
 from curation.rounds.tables import read_rows
 from curation.steps.importing import import_answers, import_stereoset
-from curation.steps.read import read_edits, read_items, read_labels
+from curation.steps.read import read_items, read_labels
 from curation.steps.rounds.erasure import _without_quotes
 from curation.steps.rounds.exporting import export_round
 from curation.steps.rounds.importing import import_round, read_answers
 from curation.steps.rounds.reviews import _append
 from curation.steps.rounds.running import open_round
+from curation.steps.term_files import read_edits
+from curation.table_words import shipped_words
 
 HEAD = "domain,target,context,stereotype,anti_stereotype,unrelated,annotator,submitted_at\n"
 ITEM = "profession,baker,The baker is BLANK.,early,late,octal,w1,{}\n"
@@ -223,9 +225,9 @@ def test_quoted_words_are_erased_whatever_their_columns_are_called() -> None:
     row: dict[str, Any] = {"Task ID": " t ", "Text 1": "a", "Input.text_2": "b", "label_1": "c"}
     sent = Sent(id="e", source="forms", position=0, payload=row)
     kept = {"Task ID": " t ", "Text 1": "(erased)", "Input.text_2": "(erased)", "label_1": "c"}
-    assert _without_quotes(sent, theirs={"t"}) == kept
+    assert _without_quotes(sent, theirs={"t"}, words=shipped_words()) == kept
     odd = Sent(id="e", source="forms", position=0, payload={"task_id": [{}]})
-    assert _without_quotes(odd, theirs={"t"}) is None
+    assert _without_quotes(odd, theirs={"t"}, words=shipped_words()) is None
 
 
 def test_a_line_that_is_added_to_the_edits_is_safe_and_read_back(campaign: Campaign) -> None:

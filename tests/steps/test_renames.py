@@ -22,8 +22,9 @@ from curation.settings import (
 from curation.steps import terms
 from curation.steps.importing import import_answers
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.read import read_items, read_terms, selection
+from curation.steps.read import read_items, read_terms
 from curation.steps.status import read_status
+from curation.steps.term_files import selection
 
 ITEMS = {
     "Q1": Entity(id="Q1", labels={"en": "actor", "ms": "pelakon"}),  # not in Indonesian

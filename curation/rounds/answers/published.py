@@ -39,15 +39,14 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
             "wrong_association_count", f"item {item_id} has {len(sentences)}, not 3"
         )
     original = _original(item)
-    golds = [_gold(s.get("gold_label")) for s in sentences]
     options = tuple(
         Option(
             id=need_id(s, "id"),
             sentence=need(s, "sentence"),
             intent=None,
-            published_gold=gold,
+            published_gold=_gold(s.get("gold_label")),
         )
-        for s, gold in zip(sentences, golds, strict=True)
+        for s in sentences
     )
     place = Place("", round, event.position, 0)
     yield Written(
@@ -78,46 +77,51 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
             "characters; it is left out",
             target_original=item["target_original"],
         )
-    for sentence, option, gold in zip(sentences, options, golds, strict=True):
-        value = sentence.get("gold_label")
-        if gold is None and value is not None:
+    labels: list[tuple[Option, int, Any]] = []
+    for sentence, option in zip(sentences, options, strict=True):
+        gold, votes = sentence.get("gold_label"), sentence.get("labels")
+        if option.published_gold is None and gold is not None:
             yield refused(
                 "unknown_label",
-                f"gold_label {_shown(value)} of {option.id} is not a label; it is left out",
+                f"gold_label {_shown(gold)} of {option.id} is not a label; it is left out",
                 sentence=option.id,
-                gold_label=value,
+                gold_label=gold,
             )
-    index = 0
-    for sentence, option in zip(sentences, options, strict=True):
-        labels = sentence.get("labels")
-        if labels is None:
-            continue
-        if not isinstance(labels, list):
+        if isinstance(votes, list):
+            labels += [(option, number, label) for number, label in enumerate(votes)]
+        elif votes is not None:
             detail = f"labels of {option.id} are not a list"
             yield refused("bad_value", detail, sentence=option.id)
+    for part, (option, number, label) in enumerate(labels, 1):
+        named = {"sentence": option.id, "label": label}
+        try:
+            annotator, value = _voted(label, f"label {number} of {option.id}")
+        except UnusableError as problem:
+            yield refused(problem.code, problem.detail, **named)
             continue
-        for number, label in enumerate(labels):
-            index += 1
-            part = {"sentence": option.id, "label": label}
-            try:
-                if not isinstance(label, dict):
-                    problem = f"label {number} of {option.id} is not an object"
-                    raise UnusableError("bad_value", problem)
-                annotator, value = need_id(label, "human_id"), _need_value(label)
-                yield Given(
-                    place=place._replace(part=index),
-                    where=where,
-                    record={"item": item_id, **part},
-                    id=stable_id("label", str(option.id), str(number), annotator, value),
-                    item=item_id,
-                    marks=(Mark(option.id or "", value),),
-                    person=annotator,
-                    seconds=None,
-                    version="",
-                    source=event.source,
-                )
-            except UnusableError as problem:
-                yield refused(problem.code, problem.detail, **part)
+        yield Given(
+            place=place._replace(part=part),
+            where=where,
+            record={"item": item_id, **named},
+            id=stable_id("label", str(option.id), str(number), annotator, value),
+            item=item_id,
+            marks=(Mark(option.id or "", value),),
+            person=annotator,
+            seconds=None,
+            version="",
+            source=event.source,
+        )
+
+
+def _voted(label: Any, place: str) -> tuple[str, Value]:
+    """The annotator and the value of a label.
+
+    Raises:
+        UnusableError: it is not an object, or has no usable annotator or value.
+    """
+    if not isinstance(label, dict):
+        raise UnusableError("bad_value", f"{place} is not an object")
+    return need_id(label, "human_id"), _need_value(label)
 
 
 def _gold(value: Any) -> Value | None:

@@ -8,6 +8,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from curation.item_form import fill, filler
 from curation.records import KINDS, Event, Gold
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -25,7 +26,7 @@ from curation.rounds.answers.parsed import (
     need_label,
     need_target,
 )
-from curation.rules import fill, filler, same_text, stable_id
+from curation.rules import same_text, stable_id
 from curation.table_words import Words, key, shipped_words
 from curation.times import ORDERS, read_time
 

@@ -7,8 +7,8 @@ from typing import Any
 from curation.files import CurationError
 from curation.records import RoundKind
 from curation.rounds.answers import forms, rows
-from curation.rounds.tables import listed
 from curation.table_words import Words
+from curation.text_tables import listed
 from curation.times import ORDERS, Order, order_of, spreadsheet_day
 
 Row = dict[str, Any]

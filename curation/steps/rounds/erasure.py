@@ -78,9 +78,7 @@ def _without_words(task: Task) -> Task:
     return task.model_copy(update={"context": ERASED, "shown": shown})
 
 
-def _without_quotes(
-    sent: "Sent", *, theirs: set[str], words: Words | None = None
-) -> dict[str, Any] | None:
+def _without_quotes(sent: "Sent", *, theirs: set[str], words: Words) -> dict[str, Any] | None:
     """Somebody else's row of a table without the words that its task showed.
 
     None if the row has no such words.

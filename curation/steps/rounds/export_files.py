@@ -75,7 +75,7 @@ def write_files(
     consent = round.consent if campaign.settings.rounds.consent else ""
     chosen = columns(round.kind, texts, consent=consent, personal=bool(named), plain=plain)
     table = (
-        partial(_csv_table, bom=layout.bom)
+        partial(csv_table, bom=layout.bom)
         if plain
         else partial(workbooks.round_workbook, round.kind, texts)
     )
@@ -101,8 +101,7 @@ def write_files(
         guide = workbooks.column_table(chosen, texts["sheet"])
         file.write(pages.page(round.kind, texts, language=language, columns=guide).encode())
     if named:
-        rows = [[name, named[p]] for name, p in zip(names, shares, strict=True)]
-        text = csv_text([["file", "person"], *rows]).encode()
+        text = who_gets_which(names, [named[person] for person in shares])
         paths = (
             to / f"{round.name}-who-gets-which{f'-{n:03d}' if n > 1 else ''}.csv"
             for n in count(start)
@@ -184,7 +183,13 @@ def _in_the_way(path: Path, content: bytes) -> Path | None:
     return next((other for other in others if other != path and other.exists()), None)
 
 
-def _csv_table(columns: Sequence[Column], rows: Sequence[Row], *, bom: bool) -> bytes:
+def csv_table(columns: Sequence[Column], rows: Sequence[Row], *, bom: bool = False) -> bytes:
+    """A table to fill in as CSV, with the headings of its columns."""
     heads = [column.heading for column in columns]
     cells = ([row.cells.get(column.name, "") for column in columns] for row in rows)
     return csv_text([heads, *cells]).encode("utf-8-sig" if bom else "utf-8")
+
+
+def who_gets_which(names: Sequence[str], people: Sequence[str]) -> bytes:
+    """The list of who gets which table: the file's name, and the id of its person."""
+    return csv_text([["file", "person"], *zip(names, people, strict=True)]).encode()

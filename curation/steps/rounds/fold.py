@@ -10,7 +10,7 @@ from curation.campaign import Campaign
 from curation.files import count_lines
 from curation.manifest import SEGMENTS, Results, digests
 from curation.rules import WORK, Caps, Work
-from curation.steps import read
+from curation.steps import read, term_files
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.caps import caps_of
@@ -112,7 +112,7 @@ def folded_answers(
         folded = stage.fold(
             parsed_answers(),
             domains=tuple(settings.domains),
-            terms=read.term_ids(read.read_terms(campaign).values()),
+            terms=term_files.term_ids(read.read_terms(campaign).values()),
             pseudonym=people.pseudonyms(people.read_key(settings.campaign.id)),
             near=partial(content.near, likeness=settings.rounds.near),
             meta=partial(content.meta_text, patterns=patterns),

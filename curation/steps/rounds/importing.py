@@ -16,10 +16,11 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
+from curation.text_tables import listed
 from curation.times import Order
 
 if TYPE_CHECKING:
-    from curation.rounds.tables import Place, Table
+    from curation.rounds.tables import Table, TablePlace
     from curation.table_words import Words
 
 
@@ -30,7 +31,7 @@ def import_round(
     *,
     consent: str = "",
     dates: Order | None = None,
-    place: "Place | None" = None,
+    place: "TablePlace | None" = None,
     reporter: Reporter = QUIET,
 ) -> NewAnswers:
     """Add answers to a round's tasks to its archive, and fold them into items and labels.
@@ -106,7 +107,7 @@ def read_answers(
     """
     from curation.rounds.answers.forms import columns_of
     from curation.rounds.answers.rows import probable
-    from curation.rounds.tables import listed, read_table
+    from curation.rounds.tables import read_table
 
     table = read_table(file, reporter.warn, words)
     if not table.rows:

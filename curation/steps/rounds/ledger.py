@@ -12,7 +12,7 @@ from curation.records import Answer, Dealing
 from curation.rounds.held import ERASED, Holding, holdings
 from curation.steps.rounds import round_files
 from curation.times import now
-from curation.wording import amount
+from curation.wording import amount, some
 
 SHOWN = 5  # tables named in a line
 ENDINGS = ("xlsx", "csv")  # of the files of tables
@@ -103,11 +103,11 @@ def recalls(
 def describe(out: Sequence[Holding], named: Mapping[str, str] | None = None) -> str:
     """Which tables are out, to whom, since when: the oldest in one line; empty if none is."""
     parts = []
-    for each in out[:SHOWN]:
+    for each in out:
         who = "" if each.is_for_anybody else f"{(named or {}).get(each.holder, each.holder)}, "
         answers = amount(each.answers, "answer")
         parts.append(f"{each.table} ({who}{answers}, since {each.since[:10]})")
-    return ", ".join(parts) + (f" and {len(out) - SHOWN} more" if len(out) > SHOWN else "")
+    return some(parts, SHOWN)
 
 
 def forget(campaign: Campaign, person: str, erased: Collection[str]) -> None:

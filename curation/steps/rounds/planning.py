@@ -7,7 +7,7 @@ from curation.files import CurationError, dump_json, writing
 from curation.records import Item, Kind, PlatformName, Round, RoundKind, Task, Term
 from curation.rules import Votes, decide
 from curation.settings import DecisionSettings
-from curation.steps import licences, read
+from curation.steps import licences, read, term_files
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
@@ -81,7 +81,7 @@ def plan_round(
         answers, tasks = _writing(campaign, name, chosen, kind)
     if kind != "review":  # a term that people write about keeps its id, whatever happens later
         pairs = iter([(task.domain, task.target) for task in tasks])
-        register_terms(campaign, read.selection(campaign), pairs, known_only=True)
+        register_terms(campaign, term_files.selection(campaign), pairs, known_only=True)
         bring_up_to_date(campaign, "check" if has_answers else "select", reporter=reporter)
     round = Round(
         name=name,
@@ -129,7 +129,7 @@ def _terms(campaign: Campaign, domains: Sequence[str], named: Sequence[str]) -> 
     ]
     chosen: dict[str, Term] = {}
     for name in named:
-        meant = read.terms_named(terms, name)
+        meant = term_files.terms_named(terms, name)
         if not meant:
             raise CurationError(
                 f"no kept term {name!r}",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.cells import csv_text
 from curation.files import read_bytes, read_records, writing
 from curation.leftovers import sweep_beside
 from curation.records import Label, Person, Rejection, Round
@@ -19,7 +18,7 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.caps import caps_of
-from curation.steps.rounds.export_files import Format
+from curation.steps.rounds.export_files import Format, csv_table, who_gets_which
 from curation.steps.rounds.running import check_takes_tables
 
 if TYPE_CHECKING:
@@ -106,9 +105,7 @@ def write_refused(
             plain=format == "csv",
         )
         if format == "csv":
-            heads = [column.heading for column in shown_columns]
-            cells = ([row.cells.get(c.name, "") for c in shown_columns] for row in rows)
-            contents.append(csv_text([heads, *cells]).encode())
+            contents.append(csv_table(shown_columns, rows))
         else:
             contents.append(workbooks.round_workbook(round.kind, texts, shown_columns, rows))
     names = [ids[person] for person in chosen]
@@ -216,9 +213,8 @@ def _write(
         paths = [to / f"{round}-refused-{n:03d}.{ending}" for n in numbers]
         number = f"-{start:03d}" if start > 1 else ""
         index = to / f"{round}-refused-who-gets-which{number}.csv"
-        lines = [[path.name, person] for path, person in zip(paths, people, strict=True)]
         files = dict(zip(paths, contents, strict=True))
-        files[index] = csv_text([["file", "person"], *lines]).encode()
+        files[index] = who_gets_which([path.name for path in paths], people)
         if all(not p.exists() or read_bytes(p) == content for p, content in files.items()):
             break
     for path, content in files.items():

@@ -1,13 +1,12 @@
 """What most reviewers of terms say becomes lines of ``edits.csv``."""
 
-import csv
-
 from curation.campaign import Campaign
 from curation.cells import csv_text
 from curation.files import read_records, read_text, writing
 from curation.records import Review, Round
-from curation.steps import read
+from curation.steps import read, term_files
 from curation.steps.reporter import QUIET, Reporter
+from curation.text_tables import find_header, read_csv
 from curation.wording import amount
 
 
@@ -25,7 +24,7 @@ def apply_reviews(
 
     path = campaign.rounds / round.name / "reviews.jsonl"
     reviews = read_records(path, Review) if path.exists() else []
-    edits = [edit for edit in read.read_edits(campaign) if edit.action]
+    edits = [edit for edit in term_files.read_edits(campaign) if edit.action]
     actions = {(edit.domain, edit.term): edit.action for edit in edits}
     # A renamed term is met under its new name.
     actions |= {(edit.domain, edit.into): edit.action for edit in edits if edit.action == "rename"}
@@ -61,22 +60,18 @@ def apply_reviews(
 
 def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, str]]) -> None:
     """Add lines to ``edits.csv`` with the columns and the delimiter that the file has."""
-    from curation.rounds.tables import DELIMITERS
     from curation.terms.edits import ALIASES
 
     path = campaign.terms / "edits.csv"
     text = read_text(path) if path.exists() and path.read_bytes().strip() else ",".join(columns)
-    lines_there = text.split("\n")
-    top = next(n for n, line in enumerate(lines_there) if line.strip() and line[:4] != "sep=")
-    head = lines_there[top].rstrip("\r")
-    delimiter = max(DELIMITERS, key=head.count)
-    names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
+    header = find_header(text, path)
+    names, _ = read_csv(text, path)
     called = {ALIASES.get(name.casefold(), name.casefold()): name for name in names}
     called = {column: called.get(column, column) for column in columns}
     names += [name for name in called.values() if name not in names]
-    lines_there[top] = delimiter.join(names)
     given = ({called[column]: value for column, value in line.items()} for line in lines)
-    rows = csv_text(([row.get(name, "") for name in names] for row in given), delimiter=delimiter)
-    body = "\n".join(lines_there).rstrip("\r\n")
+    cells = ([row.get(name, "") for name in names] for row in given)
+    above, (_, _, below) = text[: header.start], text[header.start :].partition("\n")
+    body = f"{above}{header.delimiter.join(names)}\n{below}".rstrip("\r\n")
     with writing(path) as file:
-        file.write(f"{body}\n{rows}".encode())
+        file.write(f"{body}\n{csv_text(cells, delimiter=header.delimiter)}".encode())

@@ -21,7 +21,7 @@ from curation.files import (
 )
 from curation.records import Answer, Flag, Rejection, Round, Standing, Task
 from curation.settings import RoundName
-from curation.table_words import Sections, Words, completed, round_words, wrong_text
+from curation.table_words import Sections, Words, completed, round_words, shipped_words, wrong_text
 
 if TYPE_CHECKING:
     from curation.rounds.answers.archive import Sent
@@ -262,14 +262,14 @@ def read_texts(campaign: Campaign, name: str) -> Sections | None:
     return completed(texts, campaign.settings.campaign.language)
 
 
-def read_words(campaign: Campaign, name: str) -> Words | None:
-    """What words in the tables of a round mean; None if it has no words of its own.
+def read_words(campaign: Campaign, name: str) -> Words:
+    """What words in the tables of a round mean; those of the shipped languages if it has no texts.
 
     Raises:
         CurationError: the texts of the round are damaged.
     """
     texts = read_texts(campaign, name)
-    return None if texts is None else round_words(texts)
+    return shipped_words() if texts is None else round_words(texts)
 
 
 def erased(campaign: Campaign, name: str) -> "Callable[[Sent], bool]":

@@ -6,7 +6,7 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.records import Round, Task
-from curation.steps import read
+from curation.steps import read, term_files
 from curation.steps.rounds import round_files
 from curation.wording import amount
 
@@ -61,7 +61,7 @@ def _descriptions(campaign: Campaign, tasks: Sequence[Task]) -> dict[str, str]:
     """By term id what a reviewer reads of it: its description, its number of statements."""
     terms = {task.term for task in tasks}
     descriptions = {}
-    for candidate in read.selection(campaign).candidates:
+    for candidate in term_files.selection(campaign).candidates:
         if candidate.id in terms:
             counted = amount(candidate.rolled, "statement") if candidate.item else ""
             descriptions[candidate.id] = "; ".join(filter(None, [candidate.description, counted]))

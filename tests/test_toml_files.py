@@ -1,16 +1,14 @@
-"""Whatever a file that people write contains, its error names the file and the line."""
+"""Whatever a TOML file that people write contains, its error names the file and the line."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
-from curation.checks.lists import lists
 from curation.files import CurationError
 from curation.rounds.pages import texts
-from curation.scores.sizes import read_sizes
-from curation.settings import Settings, read_settings
+from curation.settings import Settings
+from curation.settings_file import read_settings
 
 HEAD = '[campaign]\nid = "c-1234"\n'  # what a test adds begins at line 3
 LONG = "9" * 5000
@@ -77,29 +75,3 @@ def test_texts_for_annotators_are_read_by_the_same_reader(tmp_path: Path) -> Non
         path.write_text(f"[page]\n{text}", "utf-8")
         with pytest.raises(CurationError, match=r"text\.toml line 2: "):
             texts("en", path)
-
-
-HUGE = {
-    "a cell": "language,list,word\nen,filler,{huge}\n",
-    "a cell that stays open": 'language,list,word\nen,filler,"{huge}\n',
-    "a column": "language,list,word,{huge}\nen,filler,x\n",
-}
-
-
-@pytest.mark.parametrize("table", HUGE.values(), ids=HUGE.keys())
-def test_a_huge_cell_of_a_word_list(campaign: Campaign, table: str) -> None:
-    path = campaign.root / "words.csv"
-    path.write_text(table.format(huge="x" * 200_000), "utf-8")
-    with pytest.raises(CurationError, match=r"words\.csv line [12]: is not a row") as caught:
-        lists("en", path)
-    assert caught.value.fix
-
-
-def test_a_huge_cell_of_a_table_of_sizes(tmp_path: Path) -> None:
-    path = tmp_path / "sizes.csv"
-    path.write_text(f"model,parameters\nm,{'1' * 200_000}\n", "utf-8")
-    with pytest.raises(CurationError, match=r"sizes\.csv line 2: is not a row"):
-        read_sizes(path)
-    path.write_text(f"model,parameters\nm,{'1' * 5000}\n", "utf-8")
-    with pytest.raises(CurationError, match=r"sizes\.csv line 2: parameters is"):
-        read_sizes(path)

@@ -1,13 +1,12 @@
-"""Read the small files that people write by hand: TOML and CSV.
+"""Read the TOML files that people write by hand.
 
 Whatever such a file contains, the error names the file and, as far as possible, the line.
 """
 
-import csv
-import io
+import json
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -82,34 +81,6 @@ def _is_key(line: str, key: str) -> bool:
     return bool(re.match(rf"\s*{re.escape(key)}\s*=", line))
 
 
-def read_csv(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
-    """The columns of a CSV file with commas, and its rows, each with its place for messages.
-
-    Rows are as from ``csv.DictReader``: missing cells are None, and those beyond the header are a
-    list under the key None.
-
-    Raises:
-        CurationError: a row cannot be read; the message names the line. Also raised by the
-            iterator.
-    """
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
-
-    def rows() -> Iterator[tuple[str, dict[str, Any]]]:
-        try:
-            for row in reader:
-                yield f"{path} line {reader.line_num}", row
-        except csv.Error as error:
-            raise _no_row(path, reader.line_num, error) from None
-
-    try:
-        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
-    except csv.Error as error:
-        raise _no_row(path, 0, error) from None
-    return list(reader.fieldnames), rows()
-
-
-def _no_row(path: Path, last: int, error: csv.Error) -> CurationError:
-    return CurationError(
-        f"{path} line {last + 1}: is not a row of a table: {error}",
-        "check this line: a quotation mark may be open, or the file may not be a table",
-    )
+def toml_key(name: str) -> str:
+    """A name as a key of a TOML file; quoted if it needs quotes."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)

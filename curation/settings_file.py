@@ -1,0 +1,64 @@
+"""Read and write ``campaign.toml``."""
+
+import difflib
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from curation.files import CurationError, read_text
+from curation.settings import DomainSettings, Settings
+from curation.toml_files import line_of, read_toml, toml_key
+
+
+def read_settings(path: Path) -> Settings:
+    """Read a ``campaign.toml``.
+
+    Raises:
+        CurationError: the file is not TOML, or a setting is unknown or out of range; the message
+            names the line.
+    """
+    content = read_toml(path, fix="see docs/settings.md for the format")
+    try:
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = [str(key) for key in first["loc"] if key != "[key]"]
+        message = first["msg"].removeprefix("Value error, ")
+        fix = "see docs/settings.md"
+        if first["type"] == "extra_forbidden":
+            message = "no such setting"
+            near = difflib.get_close_matches(keys[-1], _known(keys[:-1]), 1)
+            fix = f"did you mean {near[0]!r}?" if near else fix
+        line = line_of(read_text(path), keys, depth=2 if keys[0] == "domains" else 1)
+        raise CurationError(f"{path}{line}, {'.'.join(keys)[:200]}: {message}", fix) from None
+
+
+def _known(keys: list[str]) -> list[str]:
+    if keys[:1] == ["domains"]:
+        return list(DomainSettings.model_fields)
+    section: Any = Settings.model_fields[keys[0]].annotation if keys else Settings
+    return list(section.model_fields)
+
+
+def settings_text(settings: Settings) -> str:
+    """A ``campaign.toml`` with every setting, its value and a comment that explains it."""
+    lines = ["# Settings of a curation campaign. docs/settings.md describes each of them.", ""]
+    explained: set[type] = set()
+    for name in Settings.model_fields:
+        value = getattr(settings, name)
+        tables = value if isinstance(value, dict) else {"": value}
+        for part, section in tables.items():
+            head = name if not part else f"{name}.{toml_key(part)}"
+            new, kind = type(section) not in explained, type(section)
+            explained.add(kind)
+            lines += [f"[{head}]" + (f"  # {(kind.__doc__ or '').strip()}" if new else "")]
+            for key, field in kind.model_fields.items():
+                if getattr(section, key) is None:  # a setting with an earlier name
+                    continue
+                text = json.dumps(getattr(section, key), ensure_ascii=False)
+                lines += [f"# {field.description}"] if new else []
+                lines += [f"{key} = {text}"]
+            lines += [""]
+    return "\n".join(lines)

@@ -1,0 +1,158 @@
+"""Reads tables in text: CSV and JSON Lines, as people, spreadsheets and programs write them.
+
+Errors name the file and the line. Which columns a table needs is checked where it is used.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.files import CurationError, parsed_json
+from curation.wording import some
+
+DELIMITERS = ",;\t|"
+MOST_COLUMNS = 2000
+_LONGEST = 60  # characters of a column's name in a message
+_MOST_LISTED = 40  # columns in a message
+
+
+class Header(NamedTuple):
+    """Where the header of a CSV text is.
+
+    Attributes:
+        start: the position of its first character in the text.
+        lines: how many lines are before it: blank ones, and the line ``sep=;`` of spreadsheets.
+        delimiter: the most frequent of ``DELIMITERS`` in its first line.
+    """
+
+    start: int
+    lines: int
+    delimiter: str
+
+
+def find_header(text: str, path: Path) -> Header:
+    """Where the header of a CSV text is.
+
+    Raises:
+        CurationError: there is none; the error names the file.
+    """
+    stream = io.StringIO(text, newline="")
+    for lines, line in enumerate(stream):
+        if line.strip() and line[:4].lower() != "sep=":
+            start = stream.tell() - len(line)
+            return Header(start, lines, max(DELIMITERS, key=line.count))
+    raise CurationError(f"{path}: no header and no rows", "export the table again")
+
+
+def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, Any]]]]:
+    """The columns of a CSV text, and its rows, each with the number of its first line.
+
+    Cells keep their text. Rows without any text are left out. A row with fewer cells than columns
+    lacks the last columns; cells beyond the columns are a list under ``""``. Columns without a name
+    are not in the rows.
+
+    Args:
+        text: the content of the file. It may begin with a line ``sep=;``; its cells have commas,
+            semicolons, tabs or bars between them.
+        path: the file, for errors.
+
+    Raises:
+        CurationError: there is no header, it has a column twice or too many columns, or a row
+            cannot be read. The iterator raises it, too.
+    """
+    header = find_header(text, path)
+    lines = io.StringIO(text[header.start :], newline="")
+    reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
+    all_cells = _cells(reader, path, header.lines)
+    number, names = next(all_cells)
+    columns = [name.strip() for name in names]
+    check_columns(columns, f"{path} line {number}")
+    return columns, ((number, _row(columns, cells)) for number, cells in all_cells)
+
+
+def _cells(reader: Any, path: Path, before: int) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row with the number of its first line; ``before`` lines are above."""
+    number = before + 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield number, cells
+            number = before + reader.line_num + 1
+    except csv.Error as error:
+        fix = (
+            f"a cell may have {csv.field_size_limit():,} characters: shorten it, or close a "
+            "quotation mark that is open"
+            if "limit" in str(error)
+            else "a quotation mark is open or doubled; export the table again as CSV"
+        )
+        raise CurationError(
+            f"{path} line {number}: is not a row of a table: {error}", fix
+        ) from None
+
+
+def _row(columns: list[str], cells: list[str]) -> dict[str, Any]:
+    row: dict[str, Any] = dict(zip(columns, cells, strict=False))
+    row.pop("", None)
+    more = cells[len(columns) :]
+    return row | {"": more} if any(cell.strip() for cell in more) else row
+
+
+def check_columns(columns: list[str], place: str) -> None:
+    """Raise if a table has too many columns, or one twice.
+
+    Args:
+        columns: the columns; several may have no name.
+        place: the file and line of the header, for the error.
+
+    Raises:
+        CurationError: it does.
+    """
+    check_width(len(columns), place)
+    for name, times in Counter(columns).items():
+        if name and times > 1:
+            raise doubled(name, place)
+
+
+def check_width(columns: int, place: str) -> None:
+    """Raise if a table or a row has too many columns.
+
+    Raises:
+        CurationError: it has more than ``MOST_COLUMNS``.
+    """
+    if columns > MOST_COLUMNS:
+        raise CurationError(
+            f"{place}: it has {columns:,} columns, and {MOST_COLUMNS:,} are the most",
+            "check that this is the right file; delete the columns that are not needed",
+        )
+
+
+def doubled(name: str, place: str) -> CurationError:
+    """The error of a column that is there twice."""
+    return CurationError(
+        f"{place}: the column {name[:_LONGEST]!r} is there twice", "rename one of them"
+    )
+
+
+def listed(columns: Iterable[str]) -> str:
+    """Names of columns for a message; of very many and very long ones only the beginning."""
+    short = (name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in columns)
+    return some(short, _MOST_LISTED)
+
+
+def read_json_lines(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a text in JSON Lines, each with the number of its line.
+
+    Raises:
+        CurationError: a line is not a JSON object.
+    """
+    for number, line in enumerate(text.split("\n"), 1):  # a text may hold other line separators
+        if line.strip():
+            row = parsed_json(line, path, line=number)
+            if not isinstance(row, dict):
+                raise CurationError(
+                    f"{path} line {number}: not a JSON object", "write {…} on each line"
+                )
+            yield number, row

@@ -1,0 +1,100 @@
+"""Tables in text: what all their readers have in common."""
+
+import gzip
+import math
+from pathlib import Path
+
+import pytest
+
+from curation.campaign import Campaign
+from curation.catsets.reading import read_dataset
+from curation.checks.lists import lists
+from curation.files import CurationError
+from curation.predictions import read_predictions
+from curation.rounds.tables import read_rows
+from curation.scores.sizes import read_sizes
+from curation.text_tables import find_header, read_csv, read_json_lines
+from support import catsets
+
+PATH = Path("t.csv")
+
+
+def test_a_row_has_the_number_of_its_first_line() -> None:
+    text = 'sep=;\r\n\r\na;b\r\n"1\r\n2";3\r\n;\r\n4;5;6\r\n7'
+    columns, rows = read_csv(text, PATH)
+    assert columns == ["a", "b"]
+    assert list(rows) == [
+        (4, {"a": "1\r\n2", "b": "3"}),
+        (7, {"a": "4", "b": "5", "": ["6"]}),
+        (8, {"a": "7"}),
+    ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_the_header_is_found_whatever_ends_a_line(end: str) -> None:
+    text = end.join(["", "SEP=|", "a|b|c,", "1|2"])
+    header = find_header(text, PATH)
+    assert (text[header.start :][:5], header.lines, header.delimiter) == ("a|b|c", 2, "|")
+    assert list(read_csv(text, PATH)[1]) == [(4, {"a": "1", "b": "2"})]
+
+
+def test_json_lines_may_have_nan_and_huge_numbers() -> None:
+    rows = dict(read_json_lines('{"a": NaN}\n\n{"a": -Infinity}\r\n', PATH))
+    assert math.isnan(rows[1]["a"])
+    assert rows[3] == {"a": -math.inf}
+
+
+def test_every_reader_takes_semicolons_and_a_first_line_with_the_separator(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+
+    def write(text: str) -> Path:
+        path.write_text(f"sep=;\n{text}", "utf-8-sig")
+        return path
+
+    assert read_sizes(write("model;parameters\nm;7\n")) == {"m": {"parameters": 7.0}}
+    assert list(read_predictions(write("id;score\nx;-1\n"))) == [("x", -1.0)]
+    assert lists("tlh", write("language;list;word\ntlh;negation;be'\n")).get("negation").whole
+    assert list(read_rows(write("a;b\n1;2\n"))) == [(3, {"a": "1", "b": "2"})]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_packed_files_have_the_same_encodings_as_others(tmp_path: Path, encoding: str) -> None:
+    path = catsets.LAYOUTS["hf.jsonl"](tmp_path / "a.jsonl")
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress(path.read_text("utf-8").encode(encoding)))
+    items = [[entry.item for entry in read_dataset(p).entries] for p in (path, packed)]
+    assert items[0] == items[1]
+
+
+def test_a_table_without_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("sep=;\n\n", "utf-8")
+    for read in (read_sizes, read_dataset):
+        with pytest.raises(CurationError, match="no header and no rows"):
+            read(path)
+
+
+HUGE = {
+    "a cell": "language,list,word\nen,filler,{huge}\n",
+    "a cell that stays open": 'language,list,word\nen,filler,"{huge}\n',
+    "a column": "language,list,word,{huge}\nen,filler,x\n",
+}
+
+
+@pytest.mark.parametrize("table", HUGE.values(), ids=HUGE.keys())
+def test_a_huge_cell_of_a_word_list(campaign: Campaign, table: str) -> None:
+    path = campaign.root / "words.csv"
+    path.write_text(table.format(huge="x" * 200_000), "utf-8")
+    with pytest.raises(CurationError, match=r"words\.csv line [12]: is not a row") as caught:
+        lists("en", path)
+    assert caught.value.fix
+
+
+def test_a_huge_cell_of_a_table_of_sizes(tmp_path: Path) -> None:
+    path = tmp_path / "sizes.csv"
+    path.write_text(f"model,parameters\nm,{'1' * 200_000}\n", "utf-8")
+    with pytest.raises(CurationError, match=r"sizes\.csv line 2: is not a row"):
+        read_sizes(path)
+    path.write_text(f"model,parameters\nm,{'1' * 5000}\n", "utf-8")
+    with pytest.raises(CurationError, match=r"sizes\.csv line 2: parameters is"):
+        read_sizes(path)
