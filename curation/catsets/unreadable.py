@@ -110,6 +110,19 @@ def _zip(path: Path) -> tuple[str, str]:
     return "a zip archive", _UNPACK
 
 
+def refuse_address(path: Path) -> None:
+    """Refuse a web address, of which ``Path`` has made one slash of two.
+
+    Raises:
+        CurationError: the path is a web address.
+    """
+    if path.parts[:1] in (("http:",), ("https:",), ("hf:",)) and not path.exists():
+        address = str(path).replace(":/", "://", 1)
+        raise CurationError(
+            f"{address}: is a web address, not a file", "download the file, and name the copy"
+        )
+
+
 def refuse_folder(path: Path) -> None:
     """Refuse a folder, and say which file in it to name.
 
