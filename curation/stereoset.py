@@ -167,6 +167,7 @@ def _cats(path: Path, dataset: Dataset) -> tuple[list[Cat], list[Entry]]:
 def _cat(entry: Entry) -> Cat:
     kind, where, item = entry
     place = f"{where} (id {item.get('id')})"
+    _check_texts(item, place)
     foreign = [
         s["gold_label"] for s in sentences_of(item) if not _is_label(s.get("gold_label", ""))
     ]
@@ -212,6 +213,16 @@ def _cat(entry: Entry) -> Cat:
             "use a gold file, which has only validated CATs",
         )
     return cat
+
+
+def _check_texts(item: dict[str, Any], place: str) -> None:
+    """Refuse an item whose target, domain, context or sentences are there and are not texts."""
+    sentences = [(sentence, "sentence") for sentence in sentences_of(item)]
+    for record, name in [(item, "target"), (item, "bias_type"), (item, "context"), *sentences]:
+        value = record.get(name, "")
+        if not isinstance(value, str):
+            shown = str(value)[:60]
+            raise CurationError(f"{place}, {name}: {shown!r} is not a text", "write a text there")
 
 
 def _id(record: Mapping[str, Any]) -> Any:

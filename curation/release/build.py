@@ -129,10 +129,10 @@ def _labels(annotations: pd.DataFrame) -> list[str]:
     ]
 
 
-def _translated(cats: Sequence[Cat]) -> list[str]:
+def _translated(cats: Sequence[Cat], annotations: pd.DataFrame) -> list[str]:
     """What users must know of CATs that were translated from another dataset."""
-    count = sum(cat.target_original is not None for cat in cats)
-    if not count:
+    translated = {cat.id for cat in cats if cat.target_original is not None}
+    if not translated:
         return []
     splits: dict[tuple[str, str], set[str]] = defaultdict(set)
     for cat in cats:
@@ -142,9 +142,12 @@ def _translated(cats: Sequence[Cat]) -> list[str]:
         f" {amount(both, 'original target is', 'original targets are')} in both files, under "
         "different translations."
     )
+    votes = " Labels that came with that dataset may be about the texts before translation."
     return [
-        f"{amount(count, 'CAT was', 'CATs were')} translated from another dataset; "
-        "`target_original` is the target there." + (shared if both else ""),
+        f"{amount(len(translated), 'CAT was', 'CATs were')} translated from another dataset; "
+        "`target_original` is the target there."
+        + (shared if both else "")
+        + (votes if annotations["cat_id"].isin(translated).any() else ""),
         "",
     ]
 
@@ -220,7 +223,7 @@ def readme(
         "",
         "## How it was made",
         "",
-        *_translated(cats),
+        *_translated(cats, annotations),
         *_decided(decisions, without_votes, cats),
         "`tier` is the smallest number of votes of a CAT's three gold labels. It is unknown if an",
         f"association does not have exactly five counted labels. {', '.join(strict)}.",

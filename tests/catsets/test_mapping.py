@@ -121,6 +121,12 @@ def test_a_column_without_texts_is_not_called_missing(tmp_path: Path) -> None:
         read_cats(path)
 
 
+def test_a_value_that_is_not_a_text_is_named(tmp_path: Path) -> None:
+    catsets.write_json(tmp_path / "a.json", [*items()[1:], {**items()[0], "target": 7}])
+    with pytest.raises(CurationError, match=r"\(id cat-1\), target: '7' is not a text"):
+        read_cats(tmp_path / "a.json")
+
+
 def test_the_examples_of_the_docs_are_mapping_files(tmp_path: Path) -> None:
     docs = Path(__file__).parents[2] / "docs" / "formats.md"
     section = docs.read_text("utf-8").partition("\n## Mapping files\n")[2].partition("\n## ")[0]

@@ -253,6 +253,7 @@ def test_the_readme_counts_translated_cats(tmp_path: Path) -> None:
     take(campaign, item("i1", target_original="baker"), item("i2"))
     run(campaign)
     readme = (campaign.releases / "0.1.0" / "README.md").read_text("utf-8")
+    assert "before translation" not in readme
     assert "1 CAT was translated from another dataset; `target_original` is the target" in readme
     assert "`annotations.csv`: a header only, because there are no labels." in readme
     assert "2 CATs of unknown tier" in readme
