@@ -14,8 +14,9 @@ _CONVERT = (
     "convert it to Parquet. Loading a pickle runs the code in it: do this only if you trust where "
     "it comes from, in an environment of its own: "
     "python -m venv pkl && pkl/bin/pip install pandas pyarrow && pkl/bin/python -c "
-    "\"import pandas; pandas.read_pickle('{name}').to_parquet('{stem}.parquet')\"; if pandas cannot "
-    "load it, use an older one, with Python 3.11: pip install 'pandas<2' 'numpy<2' 'pyarrow<18'"
+    "\"import pandas; pandas.read_pickle('{name}').to_parquet('{stem}.parquet')\"; if pandas "
+    "cannot load it, use an older one, with Python 3.11: "
+    "pip install 'pandas<2' 'numpy<2' 'pyarrow<18'"
 )
 _ARROW = (
     'convert it to Parquet: python -c "from datasets import Dataset; '
