@@ -79,6 +79,15 @@ def read_entries(path: Path) -> list[Entry]:
     return read_dataset(path).entries
 
 
+def read_cat_entries(path: Path) -> list[Entry]:
+    """The items of a gold file that are CATs; ``read_entries`` also has those left out by «skip».
+
+    Raises:
+        CurationError: as for ``read_cats``.
+    """
+    return _cats(path, read_dataset(path))[1]
+
+
 def votes(sentence: dict[str, Any]) -> Votes:
     """The votes of a sentence from its labels in the file.
 
@@ -123,35 +132,41 @@ def read_gold_file(path: Path) -> GoldFile:
         CurationError: as for ``read_cats`` and ``read_settings``.
     """
     dataset = read_dataset(path)
-    cats, skipped = _cats(path, dataset)
+    cats, entries = _cats(path, dataset)
+    skipped = len(dataset.entries) - len(entries)
     bad = f"{path.name}: {amount(skipped, 'item')} left out by «skip», not CATs or repeated"
     notes = (*dataset.notes, *([bad] if skipped else ()))
     return GoldFile(cats, _settings(path, dataset), notes)
 
 
-def _cats(path: Path, dataset: Dataset) -> tuple[list[Cat], int]:
-    """The CATs of a gold file, and how many bad items its mapping file leaves out."""
+def _cats(path: Path, dataset: Dataset) -> tuple[list[Cat], list[Entry]]:
+    """The CATs of a gold file and their items, without those that its mapping file leaves out."""
     cats: list[Cat] = []
+    entries: list[Entry] = []
     bad: list[tuple[str, CurationError]] = []
     seen: dict[str, str] = {}
+    repeated = False
     for entry in dataset.entries:
         try:
             cat = _cat(entry)
             names = (cat.id, *(a.id for a in cat.associations))
+            repeated |= cat.id in seen
             _check_new(names, seen, f"{entry.where} (id {cat.id})")
         except CurationError as error:
             bad.append((str(entry.item.get("id")), error))
             continue
         seen |= dict.fromkeys(names, entry.where)
         cats.append(cat)
+        entries.append(entry)
     if bad and not (dataset.skip_bad and cats):
-        raise _not_cats(path, bad)
-    return cats, len(bad)
+        raise _not_cats(path, bad, repeated=repeated)
+    return cats, entries
 
 
 def _cat(entry: Entry) -> Cat:
     kind, where, item = entry
     place = f"{where} (id {item.get('id')})"
+    _check_texts(item, place)
     foreign = [
         s["gold_label"] for s in sentences_of(item) if not _is_label(s.get("gold_label", ""))
     ]
@@ -199,6 +214,16 @@ def _cat(entry: Entry) -> Cat:
     return cat
 
 
+def _check_texts(item: dict[str, Any], place: str) -> None:
+    """Refuse an item whose target, domain, context or sentences are there and are not texts."""
+    sentences = [(sentence, "sentence") for sentence in sentences_of(item)]
+    for record, name in [(item, "target"), (item, "bias_type"), (item, "context"), *sentences]:
+        value = record.get(name, "")
+        if not isinstance(value, str):
+            shown = str(value)[:60]
+            raise CurationError(f"{place}, {name}: {shown!r} is not a text", "write a text there")
+
+
 def _id(record: Mapping[str, Any]) -> Any:
     """An id as a text; some files have numbers."""
     own = record["id"]
@@ -221,15 +246,20 @@ def _check_new(names: Iterable[str], seen: Mapping[str, str], place: str) -> Non
         here.add(name)
 
 
-def _not_cats(path: Path, bad: list[tuple[str, CurationError]]) -> CurationError:
-    """The error of items that are not CATs, with the lines that leave them out."""
+def _not_cats(path: Path, bad: list[tuple[str, CurationError]], *, repeated: bool) -> CurationError:
+    """The error of items that are not CATs, with the lines that leave them out.
+
+    An id would leave out all items that have it, so items with repeated ids are left out by «bad».
+    """
     first, names = bad[0][1], [name for name, _ in bad]
     shown = some((f'"{name}"' for name in names), SHOWN)
-    others = f"; {len(names)} items are not CATs: {shown}" if len(names) > 1 else ""
+    wrong = "are not CATs or repeat an id" if repeated else "are not CATs"
+    others = f"; {len(names)} items {wrong}: {shown}" if len(names) > 1 else ""
     mapped = path.suffix.lower() == ".toml"
     files = "" if mapped else f'files = ["{path.name}"] and '
     named = f"{path.name}: " if mapped else ""
-    skip = f"skip = [{shown}]" if len(names) <= SHOWN else 'skip = "bad"'
+    by_id = len(names) <= SHOWN and not repeated
+    skip = f"skip = [{shown}]" if by_id else 'skip = "bad"'
     return CurationError(
         f"{named}{first.what}{others}",
         f"{first.fix}; or leave out: a mapping file with {files}{skip}",

@@ -8,7 +8,7 @@ from curation.catsets.entries import Part, Row
 from curation.catsets.headings import is_by_label
 from curation.catsets.other_sets import refuse_other_sets
 from curation.catsets.parquet_rows import read_parquet
-from curation.catsets.unreadable import HEAD, PARQUET, refuse, refuse_folder
+from curation.catsets.unreadable import HEAD, PARQUET, refuse, refuse_address, refuse_folder
 from curation.files import CurationError, decoded, parsed_json, read_bytes, read_text
 from curation.packed import packing_of, read_lines
 from curation.records import KINDS
@@ -29,6 +29,7 @@ def read_parts(path: Path) -> tuple[list[Part], Any]:
         CurationError: the file cannot be read, is damaged, or is not of these; the message names
             the file and, if possible, the place.
     """
+    refuse_address(path)
     refuse_folder(path)
     head, packing = _head(path)
     refuse(path, head, packed=bool(packing))

@@ -374,6 +374,7 @@ def _note_differing(reading: Reading, differing: Mapping[str, str]) -> None:
     if not differing:
         return
     first = ", ".join(list(differing)[:_FIRST])
+    first += f" and {len(differing) - _FIRST} more" if len(differing) > _FIRST else ""
     names = " and ".join(f"«{reading.names[name]}»" for name in sorted(set(differing.values())))
     count = amount(len(differing), "CAT")
     if reading.mapping is None or reading.mapping.differing != "most":

@@ -21,6 +21,22 @@ _Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 _Code = Annotated[str, StringConstraints(pattern=r"^([a-z]{2,3}(-[A-Za-z0-9]+)*)?$", max_length=35)]
 
 
+_TEXT = "must be a text in quotation marks, and not empty"
+_MEANT: dict[str, tuple[str, str]] = {
+    "files": (
+        "must name one or more files",
+        'name the data files, relative to the mapping file: files = ["data.csv"]',
+    ),
+    "language": ("is not a language code", 'use a code such as "en" or "pt-BR"'),
+    "domain": (_TEXT, 'write the domain of all items: domain = "gender"'),
+    "columns": (_TEXT, 'write our name = their column: [columns] context = "their name"'),
+    "labels": ("is not a table", 'write theirs = ours: [labels] theirs = "stereotype"'),
+    "domains": (_TEXT, 'write theirs = ours: [domains] theirs = "ours"'),
+}
+"""For keys of which pydantic's message says little: what is wrong, and the fix."""
+_MAY_SHARE = {"target", "target_original"}  # our columns that may be the same column of a file
+
+
 class MappingFile(BaseModel):
     """A mapping file.
 
@@ -55,6 +71,8 @@ class MappingFile(BaseModel):
     @check_field("files", mode="before")
     @classmethod
     def _one_file(cls, files: Any) -> Any:
+        if isinstance(files, list) and (twice := [f for f in files if files.count(f) > 1]):
+            raise ValueError(f"names {str(twice[0])[:80]!r} twice")
         return (files,) if isinstance(files, str) else files
 
     @check_field("order", mode="before")
@@ -80,12 +98,13 @@ class MappingFile(BaseModel):
     def _our_labels(cls, labels: Any) -> Any:
         if not isinstance(labels, dict):
             return labels
-        ours = {}
+        ours: dict[str, Value] = {}
         for theirs, name in labels.items():
             label = read_label(name) if isinstance(name, str) else None
             if label is None:
                 raise ValueError(f"{str(name)[:80]!r} is not one of {', '.join(VALUES)}")
-            ours[key_of(theirs)] = label
+            if ours.setdefault(key_of(theirs), label) != label:
+                raise ValueError(f"{theirs[:80]!r} is there twice; case does not matter")
         return ours
 
     @check_field("domains", mode="before")
@@ -122,6 +141,8 @@ def read_mapping(path: Path) -> MappingFile:
             message, fix = "no such key", _near(keys[0], MappingFile.model_fields)
         elif first["type"] == "missing":
             message, fix = "is missing", 'name the data file: files = ["data.csv"]'
+        elif first["type"] != "value_error" and keys[0] in _MEANT:
+            message, fix = _MEANT[keys[0]]
         raise mapping_error(path, keys, message, fix) from None
 
 
@@ -140,13 +161,27 @@ def _our_columns(path: Path, content: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(columns, dict):
         return content
     ours = {plain(other): name for name, others in NAMES.items() for other in (name, *others)}
-    chosen = {}
+    chosen: dict[str, Any] = {}
+    first: dict[Any, str] = {}  # the first of our names for each column of the file
     for name, column in columns.items():
         if plain(name) not in ours:
             raise mapping_error(
                 path, ["columns", name], "not a name of a column here", _near(name, NAMES)
             )
-        chosen[ours[plain(name)]] = column
+        own = ours[plain(name)]
+        if own in chosen:
+            raise mapping_error(
+                path, ["columns", name], f"«{own}» is there twice", "delete one of the lines"
+            )
+        other = first.setdefault(str(column), own)
+        if other != own and {other, own} != _MAY_SHARE:
+            raise mapping_error(
+                path,
+                ["columns", name],
+                f"«{column}» is also the column of «{other}»",
+                "name another column",
+            )
+        chosen[own] = column
     return {**content, "columns": chosen}
 
 

@@ -48,9 +48,14 @@ def read_parquet(path: Path) -> Part:
                     rows.append(Row(f"{path.name} row {len(rows) + 1}", values))
     except (arrow.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
         raise CurationError(
-            f"{path}: cannot be read as Parquet: {str(error).strip()}", "fetch the file again"
+            f"{path}: cannot be read as Parquet: {_one_line(error)}", "fetch the file again"
         ) from None
     return Part(rows, classes=classes)
+
+
+def _one_line(error: Exception) -> str:
+    """A message of pyarrow, which may have line breaks and bytes of the damaged file."""
+    return "".join(c for c in " ".join(str(error).split()) if c.isprintable())[:300].strip()
 
 
 def _refuse_cut(path: Path) -> None:

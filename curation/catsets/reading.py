@@ -34,24 +34,23 @@ def read_dataset(path: Path) -> Dataset:
             in it is known; the message names the file, the place and the fix.
     """
     if path.suffix.lower() != ".toml":
-        return _dataset(path, [path], None)
-    mapping = read_mapping(path)
-    return _dataset(path, [path.parent / file for file in mapping.files], mapping)
+        return _dataset(path, None)
+    return _dataset(path, read_mapping(path))
 
 
-def _dataset(path: Path, files: Sequence[Path], mapping: MappingFile | None) -> Dataset:
+def _dataset(path: Path, mapping: MappingFile | None) -> Dataset:
     entries: list[Entry] = []
     layouts: dict[str, None] = {}
     files_of: dict[str, list[str]] = {}  # each note, and the files that it is true of
     curation: Any = {}
-    for file in files:
+    for named in mapping.files if mapping else [path.name]:
         new_entries, layout, own_notes, own = (
-            _named_in(path, file, mapping) if mapping else _read(path, file, mapping)
+            _named_in(path, named, mapping) if mapping else _read(path, path, None)
         )
         entries += new_entries
         layouts[layout] = None
         for note in own_notes:
-            files_of.setdefault(note, []).append(file.name)
+            files_of.setdefault(note, []).append(Path(named).name)
         curation = curation or own
     if mapping and mapping.language:
         curation = {
@@ -60,6 +59,8 @@ def _dataset(path: Path, files: Sequence[Path], mapping: MappingFile | None) -> 
         }
     notes = [f"{_named(names)}: {note}" for note, names in files_of.items()]
     entries = _without_skipped(path, entries, mapping, notes)
+    if mapping and mapping.skip and not entries:
+        raise mapping_error(path, ["skip"], "leaves out all items", "delete some of the ids")
     if not entries and not curation:  # a release of very few terms has an empty dev.json
         raise CurationError(f"{path}: contains no items", "check that it is the right file")
     bad = mapping is not None and mapping.skip == "bad"
@@ -67,9 +68,10 @@ def _dataset(path: Path, files: Sequence[Path], mapping: MappingFile | None) -> 
 
 
 def _named_in(
-    path: Path, file: Path, mapping: MappingFile
+    path: Path, named: str, mapping: MappingFile
 ) -> tuple[list[Entry], str, list[str], Any]:
     """The items of a file that a mapping file names; errors name the mapping file, too."""
+    file = path.parent / named
     if file.suffix.lower() == ".toml":
         raise mapping_error(path, ["files"], "names a mapping file", "name the data files")
     try:
@@ -77,13 +79,26 @@ def _named_in(
     except OSError:
         exists = False
     if not exists:
-        raise mapping_error(path, ["files"], f"{file}: no such file", "check the path")
+        raise mapping_error(path, ["files"], f"{named}: no such file", _path_fix(named))
     try:
         return _read(path, file, mapping)
     except CurationError as error:
         if path.name in error.what:
             raise
         raise CurationError(f"{path.name}: {error.what}", error.fix) from None
+
+
+def _path_fix(named: str) -> str:
+    """What to do about a path in a mapping file at which there is no file."""
+    if "://" in named:
+        return "download the file first, and name the copy"
+    if "*" in named or "?" in named:
+        return "name each file: * and ? have no meaning here"
+    if named.startswith("~"):
+        return "write the whole path: ~ has no meaning here"
+    if "\\" in named:
+        return "write / between folders"
+    return "check the path; it is relative to the mapping file"
 
 
 def _named(files: Sequence[str]) -> str:
@@ -121,7 +136,7 @@ def _read(
     _check_labels(file, entries)
     own = any(part.whole for part in parts)  # imports say it of StereoSet's own JSON
     if not own and not any(_has_votes(entry.item) for entry in entries):
-        notes.append("the file has no votes, only gold labels")
+        notes.append("no votes, only gold labels")
     return entries, layout, notes, curation
 
 
@@ -164,9 +179,10 @@ def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
         fixed = reading.mapping and name == "domain" and reading.mapping.domain
         if fixed or not raw_items or any(name in raw.values for raw in raw_items):
             continue
+        own = reading.names.get(name)
+        missing = f"the column «{own}» is empty" if own else f"there is no column {shown}"
         raise CurationError(
-            f"{reading.path}: there is no column {shown}; its columns are "
-            f"{listed(reading.part.columns())}",
+            f"{reading.path}: {missing}; its columns are {listed(reading.part.columns())}",
             f'write a mapping file: [columns] {name} = "their name"'
             + (', or domain = "one for all"' if name == "domain" else ""),
         )

@@ -14,7 +14,9 @@ _CONVERT = (
     "convert it to Parquet. Loading a pickle runs the code in it: do this only if you trust where "
     "it comes from, in an environment of its own: "
     "python -m venv pkl && pkl/bin/pip install pandas pyarrow && pkl/bin/python -c "
-    "\"import pandas; pandas.read_pickle('{name}').to_parquet('{stem}.parquet')\""
+    "\"import pandas; pandas.read_pickle('{name}').to_parquet('{stem}.parquet')\"; if pandas "
+    "cannot load it, use an older one, with Python 3.11: "
+    "pip install 'pandas<2' 'numpy<2' 'pyarrow<18'"
 )
 _ARROW = (
     'convert it to Parquet: python -c "from datasets import Dataset; '
@@ -111,6 +113,19 @@ def _zip(path: Path) -> tuple[str, str]:
     if any(name.endswith("data.pkl") for name in names):
         return "a file of PyTorch, which contains a Python pickle", _TABLE
     return "a zip archive", _UNPACK
+
+
+def refuse_address(path: Path) -> None:
+    """Refuse a web address, of which ``Path`` has made one slash of two.
+
+    Raises:
+        CurationError: the path is a web address.
+    """
+    if path.parts[:1] in (("http:",), ("https:",), ("hf:",)) and not path.exists():
+        address = str(path).replace(":/", "://", 1)
+        raise CurationError(
+            f"{address}: is a web address, not a file", "download the file, and name the copy"
+        )
 
 
 def refuse_folder(path: Path) -> None:

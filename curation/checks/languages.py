@@ -1,10 +1,10 @@
 """In which languages the checks of an item's form cannot run, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from curation.checks.codes import CASED, JOINED, PITFALLS
-from curation.checks.lists import Lists
-from curation.words import AFFIXING, UNSPACED, base
+from curation.checks.lists import Lists, in_small, lists
+from curation.words import AFFIXING, UNSPACED, WORD, base
 
 UNMARKED = {"lo", "th"}
 """Languages whose sentences end without a punctuation mark."""
@@ -16,6 +16,23 @@ UNCASED = {
     *("ug", "ur", "yi", "yue", "zh"),
 }
 """Languages without capital letters."""
+
+ENGLISH = 0.15
+"""Share of function words: about 0.45 in English CATs, at most 0.05 in their translations."""
+ENOUGH = 100  # words that show the language
+
+
+def is_not_english(texts: Iterable[str]) -> bool:
+    """Whether texts plainly are not English: few of their words are English function words.
+
+    >>> is_not_english(["El panadero de la esquina trabaja por las noches."] * 20)
+    True
+    >>> is_not_english(["The baker at the corner works in the night."] * 20)
+    False
+    """
+    english = lists("en").get("function_word")
+    tokens = [word for text in texts for word in WORD.findall(in_small(text))]
+    return len(tokens) >= ENOUGH and sum(map(english.holds, tokens)) < ENGLISH * len(tokens)
 
 
 def unchecked(lists: Lists) -> dict[str, str]:

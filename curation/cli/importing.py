@@ -93,9 +93,9 @@ def _show(done: Import, *, as_json: bool) -> None:
         )
         return
     console.say(
-        f"{amount(done.added, 'row')} added to round {done.round}; {done.known} already there. "
+        f"{amount(done.added, 'row')} added to round {done.round}; {done.known:,} already there. "
         f"The round has {amount(done.items, 'item')} and {amount(done.labels, 'label')}; "
-        f"the campaign has {done.all_items} and {done.all_labels}."
+        f"the campaign has {done.all_items:,} and {done.all_labels:,}."
     )
     if done.new_terms:
         console.say(

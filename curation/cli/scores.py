@@ -132,6 +132,7 @@ def baselines(
     from curation.steps.source import open_source
 
     source = open_source(campaign, gold=gold, language=language, reporter=console)
+    source.warn_of_language(console)
     source = source.by_original(console) if original_targets else source
     source = source.in_split(split.value if split else None).in_tier(tier, console)
     results = compute(source, tier=tier, ties=ties.value, sentiment=sentiment, reporter=console)

@@ -118,6 +118,40 @@ def _decided(decisions: str, without_votes: Collection[str], cats: Sequence[Cat]
     return [trusted, ""] if count == len(cats) else [decisions, "", trusted, ""]
 
 
+def _labels(annotations: pd.DataFrame) -> list[str]:
+    if annotations.empty:
+        return ["- `annotations.csv`: a header only, because there are no labels."]
+    return [
+        f"- `annotations.csv`: {amount(len(annotations), 'label')} by "
+        f"{amount(annotations['annotator'].nunique(), 'annotator')} under pseudonyms; `counted` "
+        "says which",
+        "  labels decided the gold label.",
+    ]
+
+
+def _translated(cats: Sequence[Cat], annotations: pd.DataFrame) -> list[str]:
+    """What users must know of CATs that were translated from another dataset."""
+    translated = {cat.id for cat in cats if cat.target_original is not None}
+    if not translated:
+        return []
+    splits: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for cat in cats:
+        splits[cat.domain, cat.target_original or cat.target].add(cat.split)
+    both = sum(len(of) > 1 for of in splits.values())
+    shared = (
+        f" {amount(both, 'original target is', 'original targets are')} in both files, under "
+        "different translations."
+    )
+    votes = " Labels that came with that dataset may be about the texts before translation."
+    return [
+        f"{amount(len(translated), 'CAT was', 'CATs were')} translated from another dataset; "
+        "`target_original` is the target there."
+        + (shared if both else "")
+        + (votes if annotations["cat_id"].isin(translated).any() else ""),
+        "",
+    ]
+
+
 def _known(accepted: Mapping[str, int]) -> list[str]:
     if not accepted:
         return []
@@ -177,21 +211,19 @@ def readme(
         lines.append(f"| {inline(domain)} | {' | '.join(cells)} |")
     tiers = Counter(cat.tier for cat in cats)
     strict = [f"{amount(tiers[n], 'CAT')} of tier {n}" for n in (3, 4, 5) if tiers[n]]
-    strict += [f"{tiers[None]} of unknown tier"] if tiers[None] else []
+    strict += [f"{amount(tiers[None], 'CAT')} of unknown tier"] if tiers[None] else []
     lines += [
         "",
         "## Files",
         "",
         "- `dev.json`, `test.json`: StereoSet's format. The two files share no target term. There",
         "  is no training set: a test does not measure a model that was trained on similar texts.",
-        f"- `annotations.csv`: {amount(len(annotations), 'label')} by "
-        f"{amount(annotations['annotator'].nunique(), 'annotator')} under pseudonyms; `counted` "
-        "says which",
-        "  labels decided the gold label.",
+        *_labels(annotations),
         "- `SHA256SUMS`: check with `sha256sum -c SHA256SUMS`.",
         "",
         "## How it was made",
         "",
+        *_translated(cats, annotations),
         *_decided(decisions, without_votes, cats),
         "`tier` is the smallest number of votes of a CAT's three gold labels. It is unknown if an",
         f"association does not have exactly five counted labels. {', '.join(strict)}.",

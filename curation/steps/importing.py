@@ -19,6 +19,7 @@ from curation.steps.rounds import check, round_files
 from curation.times import Order
 from curation.toml_files import toml_key
 from curation.wording import amount, some
+from curation.words import base
 
 FileSource = Literal["stereoset", "answers"]
 SHOWN = 20  # domains in a warning
@@ -72,6 +73,7 @@ def import_stereoset(
         CurationError: the file cannot be read, or nothing may be imported here.
     """
     from curation.catsets.reading import read_dataset
+    from curation.checks.languages import is_not_english
     from curation.rounds.answers.archive import as_json
 
     dataset = read_dataset(file)
@@ -81,8 +83,30 @@ def import_stereoset(
         as_json(entry.item, str(file.parent / entry.where))
     for note in dataset.notes:
         reporter.note(note)
+    items = [entry.item for entry in dataset.entries]
+    if _has_votes_of_others(items):
+        reporter.note(
+            f"{file.name}: has votes and original targets. If people gave the votes to the texts "
+            "before translation, agreement and tiers are those of the original texts"
+        )
+    contexts = (str(item.get("context")) for item in items)
+    if base(campaign.settings.campaign.language) == "en" and is_not_english(contexts):
+        reporter.warn(
+            f"{file.name}: the texts are not English, and the campaign's language is; correct "
+            "language in [campaign] of campaign.toml"
+        )
     payloads = [{"kind": entry.kind, "item": entry.item} for entry in dataset.entries]
     return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
+
+
+def _has_votes_of_others(items: Sequence[dict[str, Any]]) -> bool:
+    """Whether translated items have labels, which people may have given to other texts."""
+    from curation.catsets.entries import sentences_of
+
+    return any(
+        item.get("target_original") and any(s.get("labels") for s in sentences_of(item))
+        for item in items
+    )
 
 
 def import_answers(

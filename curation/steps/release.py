@@ -124,7 +124,8 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     if not cats:
         raise CurationError(
             "no CAT was kept, so there is nothing to release",
-            "«curation decisions filter» shows why items are dropped, «curation status» what to do",
+            "«curation decisions filter» shows why items are dropped; check that labels are in, or "
+            "set trust_gold in [decisions] if published gold labels are to decide",
         )
     accepted = _accepted(campaign)
     items = read_items(campaign)

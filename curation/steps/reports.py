@@ -61,6 +61,7 @@ def report(
     given = {key: value for key, value in settings.items() if value is not None}
     if gold:
         source = gold_source(gold, language=language, reporter=reporter)
+        source.warn_of_language(reporter)
     else:
         once = bool(given or language or tier)
         opened = _up_to_date(campaign, "split" if once else name, reporter)
@@ -99,6 +100,7 @@ def pitfalls(
     """
     if gold:
         source = gold_source(gold, language=language, reporter=reporter)
+        source.warn_of_language(reporter)
         return measures.pitfalls_of(source, own=own, reporter=reporter), ()
     once = bool(language or own)
     opened = _up_to_date(campaign, "split" if once else "pitfalls", reporter)

@@ -23,6 +23,7 @@ from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
 from curation.wording import amount
 
+SAMPLE = 1000  # CATs whose contexts show the language
 ALL = "all"  # the name of all splits together
 FORM = {
     "target_missing": "name_target",
@@ -48,6 +49,7 @@ class Source:
         kind: the kind that ``of_kind`` chose; None if the CATs of all kinds are there.
         original_targets: of ``by_original``, how many CATs have an original target (``cats``), and
             how many have none and keep their own (``own``); None for the CATs' own targets.
+        assumed: whether nothing names the language, so that it is taken to be English.
     """
 
     cats: list[Cat]
@@ -60,6 +62,18 @@ class Source:
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kind: Kind | None = None
     original_targets: Mapping[str, int] | None = None
+    assumed: bool = False
+
+    def warn_of_language(self, reporter: Reporter) -> None:
+        """Warn if nothing names the language of the texts, and they plainly are not English."""
+        from curation.checks.languages import is_not_english
+
+        texts = (cat.context for cat in self.cats[:SAMPLE])
+        if self.assumed and is_not_english(texts):
+            reporter.warn(
+                f"the texts are measured as English, and are not: {self.gold[0].name} does not "
+                "name their language; give --language"
+            )
 
     def in_split(self, split: str | None) -> "Source":
         """The CATs of one split.
@@ -261,6 +275,7 @@ def gold_source(
         }
         | ({"no_votes": "; ".join(without)} if without else {}),
         names=names,
+        assumed=not (language or languages),
     )
 
 

@@ -8,7 +8,9 @@ import pytest
 from curation.catsets.mapping import MappingFile, read_mapping
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
-from curation.stereoset import read_cats, read_entries, read_settings
+from curation.steps.scores.compare import read_agreement
+from curation.steps.source import gold_source
+from curation.stereoset import read_cat_entries, read_cats, read_entries, read_settings
 from support import catsets
 from support.catsets import items
 
@@ -102,6 +104,31 @@ def test_several_files_are_one_set(tmp_path: Path) -> None:
     assert dataset.notes == ("map.toml: 1 item left out by «skip»",)
 
 
+def test_repeated_items_are_left_out_by_bad_and_not_by_their_id(tmp_path: Path) -> None:
+    catsets.write_json(tmp_path / "a.json", [*items(), items()[0], {"id": "x"}])
+    with pytest.raises(CurationError, match="2 items are not CATs or repeat an id") as caught:
+        read_cats(tmp_path / "a.json")
+    assert caught.value.fix.endswith('a mapping file with files = ["a.json"] and skip = "bad"')
+    path = mapping(tmp_path, 'files = ["a.json"]\nskip = "bad"\n')
+    assert len(read_cats(path)) == 4
+    assert [entry.item["id"] for entry in read_cat_entries(path)] == [i["id"] for i in items()]
+    agreement = read_agreement(gold_source([path]))["profession/baker"]
+    assert (agreement.agreement, agreement.votes) == (100, 100)
+
+
+def test_a_column_without_texts_is_not_called_missing(tmp_path: Path) -> None:
+    rows = [{**catsets.option_row(item), "Context": ""} for item in items()]
+    path = catsets.write_csv(tmp_path / "a.csv", rows)
+    with pytest.raises(CurationError, match="the column «Context» is empty; its columns are"):
+        read_cats(path)
+
+
+def test_a_value_that_is_not_a_text_is_named(tmp_path: Path) -> None:
+    catsets.write_json(tmp_path / "a.json", [*items()[1:], {**items()[0], "target": 7}])
+    with pytest.raises(CurationError, match=r"\(id cat-1\), target: '7' is not a text"):
+        read_cats(tmp_path / "a.json")
+
+
 def test_the_examples_of_the_docs_are_mapping_files(tmp_path: Path) -> None:
     docs = Path(__file__).parents[2] / "docs" / "datasets.md"
     section = docs.read_text("utf-8").partition("\n## Mapping files\n")[2].partition("\n## ")[0]
@@ -134,9 +161,36 @@ BASE = 'files = ["a.csv"]\n'
         (BASE + 'kind = "intra"\n', "map.toml line 2, kind: Input should be", "docs"),
         (BASE + 'skip = ["cat-9"]\n', "map.toml line 2, skip: no item has the id 'cat-9'", "list"),
         (BASE + 'skip = "all"\n', "map.toml line 2, skip: must be a list of ids, or", "docs"),
-        (BASE + 'language = "Portuguese"\n', "map.toml line 2, language: ", "docs"),
+        (BASE + 'language = "Portuguese"\n', "map.toml line 2, language: is not", '"pt-BR"'),
+        (
+            BASE + '[columns]\ncontext = "target"\ntarget = "target"\n',
+            "map.toml line 4, columns.target: «target» is also the column of «context»",
+            "name another column",
+        ),
+        (
+            BASE + '[columns]\nprompt = "context"\ncontext = "target"\n',
+            "map.toml line 4, columns.context: «context» is there twice",
+            "delete",
+        ),
+        (BASE + "[columns]\ncontext = 5\n", "columns.context: must be a text", "[columns]"),
+        (BASE + '[labels]\nA = "stereotype"\na = "unrelated"\n', "labels: 'a' is there", "docs"),
+        ('files = ["a.csv", "a.csv"]\n', "map.toml line 1, files: names 'a.csv' twice", "docs"),
+        ("files = 5\n", "map.toml line 1, files: must name one or more files", "data.csv"),
+        ('files = ["*.csv"]\n', "*.csv: no such file", "name each file"),
+        ('files = ["~/a.csv"]\n', "~/a.csv: no such file", "whole path"),
+        ("files = ['C:\\Data\\a.csv']\n", "C:\\Data\\a.csv: no such file", "write / between"),
+        (
+            'files = ["https://example.org/a.csv"]\n',
+            "files: https://example.org/a.csv: no such file",
+            "download",
+        ),
+        (
+            BASE + 'skip = ["cat-1", "cat-2", "cat-3", "cat-4"]\n',
+            "map.toml line 2, skip: leaves out all items",
+            "delete some",
+        ),
         ('language = "pt"\n', "map.toml, files: is missing", 'files = ["data.csv"]'),
-        ("files = []\n", "map.toml line 1, files: ", "docs"),
+        ("files = []\n", "map.toml line 1, files: must name one or more files", "data.csv"),
         ('files = ["map.toml"]\n', "map.toml line 1, files: names a mapping file", "data files"),
         ('files = ["b.csv"]\n', "b.csv: no such file", "check the path"),
         ("files = [\n", "map.toml: ", "docs"),

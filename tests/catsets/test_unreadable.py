@@ -227,3 +227,9 @@ def test_a_damaged_table_names_the_line(tmp_path: Path, text: str, says: str) ->
     with pytest.raises(CurationError) as caught:
         read_dataset(path)
     assert says in caught.value.what
+
+
+def test_a_web_address_is_not_a_file() -> None:
+    with pytest.raises(CurationError, match=r"https://example\.org/dev\.json: is a web") as caught:
+        read_dataset(Path("https://example.org/dev.json"))
+    assert caught.value.fix == "download the file, and name the copy"

@@ -174,6 +174,15 @@ def test_perplexities_are_turned_around_beside_the_printed_tables(tmp_path: Path
 # --- partial files ---------------------------------------------------------------------------
 
 
+def test_predictions_of_other_ids_are_not_offered_partial(gold: Path, tmp_path: Path) -> None:
+    file = write(tmp_path / "p.json", likes, CATS)
+    file.write_text(file.read_text("utf-8").replace('"id": "c', '"id": "x'), "utf-8")
+    error = refused("predictions", "--gold", gold, "--predictions", file)
+    assert "(60 of 60 sentences missing)" in error.what
+    assert "--partial" not in error.fix
+    assert "made from its texts" in error.fix
+
+
 def test_a_partial_file_is_scored_on_what_it_holds_if_asked(gold: Path, tmp_path: Path) -> None:
     file = tmp_path / "p.json"
     content = json.loads(write(file, likes, CATS[2:]).read_text("utf-8"))  # without c0 and c1

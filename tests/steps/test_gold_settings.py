@@ -107,3 +107,24 @@ def test_settings_of_a_later_version_are_ignored(tmp_path: Path) -> None:
     path = gold(tmp_path / "a.json", GLUED)
     path.write_bytes(dump_json({**read_json(path), "curation": {"new": 1, "language": "id"}}))
     assert gold_source([path]).language == "id"
+
+
+PORTUGUESE = "A padaria da esquina abre muito cedo, e o padeiro trabalha de noite em BLANK."
+
+
+@pytest.mark.parametrize(
+    ("context", "options", "warned"),
+    [
+        (PORTUGUESE, (), True),
+        (PORTUGUESE, ("--language", "pt"), False),
+        ("The baker at the corner opens early and works at night in the BLANK.", (), False),
+    ],
+)
+def test_texts_that_are_measured_as_english_and_are_not(
+    tmp_path: Path, forked: Any, context: str, options: tuple[str, ...], warned: bool
+) -> None:
+    path = gold(tmp_path / "a.json", *(cat(f"cat-{n}", context) for n in range(8)))
+    for command in (("measures", "pitfalls"), ("scores", "baselines")):
+        done = forked(*command, "--gold", path, *options)
+        text = "measured as English, and are not: a.json does not name their language"
+        assert (text in done.err) == warned

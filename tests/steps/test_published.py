@@ -24,10 +24,13 @@ PEOPLE = "abcde"
 
 
 class Log:
-    """A reporter that keeps warnings."""
+    """A reporter that keeps warnings and notes."""
 
     def __init__(self) -> None:
-        self.quiet, self.warnings = QUIET, list[str]()
+        self.quiet, self.warnings, self.notes = QUIET, list[str](), list[str]()
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
 
     def warn(self, text: str) -> None:
         self.warnings.append(text)
@@ -231,6 +234,29 @@ def test_the_original_target_goes_through_to_the_release(tmp_path: Path) -> None
     assert [cat.target_original for cat in cats] == ["baker woman", None, None]
     data = read_json(campaign.releases / "0.1.0" / "test.json")["data"]["intrasentence"]
     assert [one.get("target_original", "-") for one in data] == ["baker woman", "-", "-"]
+
+
+def test_votes_of_translated_texts_and_a_wrong_language_are_named(tmp_path: Path) -> None:
+    log, campaign = Log(), make(tmp_path / "c", language="en")
+    texts = "A padeira da esquina abre muito cedo e trabalha de noite em BLANK."
+    voted = [
+        {**item(f"i{n}", votes=5, target_original="baker"), "context": texts} for n in range(10)
+    ]
+    import_stereoset(campaign, write(tmp_path / "f.json", *voted), reporter=cast(Reporter, log))
+    assert any("the texts are not English, and the campaign's" in text for text in log.warnings)
+    (note,) = (text for text in log.notes if "original targets" in text)
+    assert note.endswith("agreement and tiers are those of the original texts")
+
+
+def test_the_readme_counts_translated_cats(tmp_path: Path) -> None:
+    campaign = make(tmp_path / "c", trust_gold=True)
+    take(campaign, item("i1", target_original="baker"), item("i2"))
+    run(campaign)
+    readme = (campaign.releases / "0.1.0" / "README.md").read_text("utf-8")
+    assert "before translation" not in readme
+    assert "1 CAT was translated from another dataset; `target_original` is the target" in readme
+    assert "`annotations.csv`: a header only, because there are no labels." in readme
+    assert "2 CATs of unknown tier" in readme
 
 
 # --- trusted gold labels ------------------------------------------------------------------------

@@ -162,10 +162,10 @@ def read_agreement(source: Source) -> dict[str, Agreement]:
     decisions, it is computed from the campaign's labels. For gold files it is computed from the
     labels that they hold. By original targets it is known for gold files only.
     """
-    from curation.stereoset import read_entries
+    from curation.stereoset import read_cat_entries
 
     if source.campaign is None:
-        entries = [e for path in source.gold for e in read_entries(path)]
+        entries = [e for path in source.gold for e in read_cat_entries(path)]
         return published_agreement(entries, original=source.original_targets is not None)
     if source.original_targets:
         return {}

@@ -22,6 +22,11 @@ Of 54 public files of predictions none is, as published. With the opposite sign 
 these would be 1 and 44.
 """
 
+_OTHER_IDS = (
+    "give the gold file that these predictions are for; if a gold file has no ids, they are made "
+    "from its texts, and only predictions made with it have them"
+)
+
 
 def score_predictions(
     path: Path,
@@ -79,8 +84,10 @@ def score_predictions(
     if not partial:
         fix = (
             "score every sentence of the gold file, give the gold file that these predictions are "
-            f"for, or give --partial to use the {len(whole)} of {amount(len(asked.cats), 'CAT')} "
-            "that have all their scores"
+            f"for, or give --partial to use the {len(whole):,} of "
+            f"{amount(len(asked.cats), 'CAT')} that have all their scores"
+            if whole
+            else _OTHER_IDS
         )
         check_complete(asked.cats, scores, where=str(path), fix=fix)
     shown = asked.in_tier(tier, reporter)
@@ -89,7 +96,7 @@ def score_predictions(
     if not cats:
         raise CurationError(
             f"{path}: none of the {amount(len(shown.cats), 'CAT')} has a score of each sentence",
-            "give the gold file that these predictions are for",
+            _OTHER_IDS,
         )
     result = results(
         comparisons(cats, scores.values, ties=ties),
