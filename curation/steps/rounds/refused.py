@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.cells import csv_text
-from curation.files import read_bytes, read_records, writing
+from curation.files import read_records, writing
 from curation.leftovers import sweep_beside
 from curation.records import Label, Person, Rejection, Round
 from curation.rules import WORK
@@ -19,7 +19,7 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.caps import caps_of
-from curation.steps.rounds.export_files import Format
+from curation.steps.rounds.export_files import Format, is_free
 from curation.steps.rounds.running import check_takes_tables
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def _write(
         lines = [[path.name, person] for path, person in zip(paths, people, strict=True)]
         files = dict(zip(paths, contents, strict=True))
         files[index] = csv_text([["file", "person"], *lines]).encode()
-        if all(not p.exists() or read_bytes(p) == content for p, content in files.items()):
+        if all(is_free(path, content) for path, content in files.items()):
             break
     for path, content in files.items():
         with writing(path, private=True) as file:
