@@ -43,6 +43,9 @@ def is_workbook(path: Path) -> bool:
             read: .ods, .xls, .xlsb, .xlsm, a workbook with a password, a link to a Google sheet,
             and so on. The error says what it is and what to do.
     """
+    if path.name.startswith(("~$", ".~lock.")):
+        open_in = "a note of a spreadsheet program that has the table open"
+        raise _other(path, (open_in, "save the table, close the program, and name the table"))
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)

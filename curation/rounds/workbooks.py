@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from curation.cells import restored
 from curation.files import CurationError
 from curation.records import RoundKind
 from curation.rounds import pages
@@ -145,6 +146,7 @@ def _put(sheet: "Worksheet", line: int, number: int, value: Any, place: str) -> 
     """Write a cell. A text is always a text: openpyxl would make =1+1 a formula."""
     cell: Any = sheet.cell(line, number)
     if isinstance(value, str):
+        value = f"'{value}" if restored(value) != value else value  # reading removes one
         if len(value) > LONGEST:
             raise CurationError(
                 f"{place}: has {len(value):,} characters, and a cell of a workbook can hold "

@@ -382,3 +382,9 @@ def test_xml_that_would_take_much_memory(file: Path, content: str) -> None:
 def test_a_sheet_of_very_many_columns(file: Path) -> None:
     saved(file, [f"c{n}" for n in range(2001)], ["x"])
     refused(file, "sheet 'Tasks' row 1: it has 2,001 columns")
+
+
+@pytest.mark.parametrize("name", ["~$w.xlsx", ".~lock.w.xlsx#"])
+def test_the_note_of_a_program_that_has_the_table_open(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x03Ann".ljust(55) + b"\x03\0A\0n\0n\0")
+    refused(tmp_path / name, "is a note of a spreadsheet program", "name the table")
