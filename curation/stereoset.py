@@ -146,7 +146,7 @@ def _cats(path: Path, dataset: Dataset) -> tuple[list[Cat], int]:
         seen |= dict.fromkeys(names, entry.where)
         cats.append(cat)
     if bad and not (dataset.skip_bad and cats):
-        raise _not_cats(path, bad)
+        raise _not_cats(path, bad, kept={cat.id for cat in cats})
     return cats, len(bad)
 
 
@@ -187,9 +187,13 @@ def _cat(entry: Entry) -> Cat:
         )
     except KeyError as error:
         raise CurationError(f"{place}: no field {error}", "see docs/formats.md") from None
-    except (TypeError, AttributeError, ValueError):
+    except (TypeError, AttributeError, ValueError) as error:
+        problem = ": not a CAT with three sentences and their gold labels"
+        if isinstance(error, ValidationError) and len(item["sentences"]) == len(GOLDS):
+            first = error.errors()[0]
+            problem = f", field {'.'.join(map(str, first['loc']))!r}: {first['msg']}"
         raise CurationError(
-            f"{place}: not a CAT with three sentences and their gold labels",
+            f"{place}{problem}",
             "use a gold file, which has only validated CATs; see docs/formats.md",
         ) from None
     if {a.gold for a in options} != set(GOLDS):
@@ -222,16 +226,21 @@ def _check_new(names: Iterable[str], seen: Mapping[str, str], place: str) -> Non
         here.add(name)
 
 
-def _not_cats(path: Path, bad: list[tuple[str, CurationError]]) -> CurationError:
-    """The error of items that are not CATs, with the lines that leave them out."""
+def _not_cats(path: Path, bad: list[tuple[str, CurationError]], kept: set[str]) -> CurationError:
+    """The error of items that are not CATs, with the lines that leave them out.
+
+    An id in ``skip`` leaves out every item that has it, so it cannot leave out a repeated one.
+    """
     first, names = bad[0][1], [name for name, _ in bad]
+    repeated = not kept.isdisjoint(names)
     shown = ", ".join(f'"{name}"' for name in names[:SHOWN])
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    others = f"; {len(names)} items are not CATs: {shown}{more}" if len(names) > 1 else ""
+    kinds = "are not CATs or are repeated" if repeated else "are not CATs"
+    others = f"; {len(names)} items {kinds}: {shown}{more}" if len(names) > 1 else ""
     mapped = path.suffix.lower() == ".toml"
     files = "" if mapped else f'files = ["{path.name}"] and '
     named = f"{path.name}: " if mapped else ""
-    skip = f"skip = [{shown}]" if len(names) <= SHOWN else 'skip = "bad"'
+    skip = 'skip = "bad"' if repeated or len(names) > SHOWN else f"skip = [{shown}]"
     return CurationError(
         f"{named}{first.what}{others}",
         f"{first.fix}; or leave out: a mapping file with {files}{skip}",
