@@ -323,5 +323,8 @@ def dataset(
                 "sentences": sentences,
             }
         )
-    checked = {"curation": settings.model_dump()} if settings else {}
-    return {"version": version, **checked, "data": data}
+    if settings is None:
+        return {"version": version, "data": data}
+    # Without such CATs, a release has the bytes that earlier versions wrote.
+    checked = settings.model_dump(exclude=None if settings.without_votes else {"without_votes"})
+    return {"version": version, "curation": checked, "data": data}
