@@ -28,6 +28,8 @@ FIRST = "en"  # the language whose file defines which sections and keys there ar
 SPACES: tuple[Space, ...] = ("column", "label", "decision", "flag", "reason", "answer")
 LONGEST = 200  # characters of a word; longer cells are texts
 YES, NO, OTHER = "yes", "no", "other"  # the names of the space «answer»
+MACHINE = ("answer_id", "updated_at", "as_sent", "item_id", "date_order")
+"""Columns whose canonical names tables show in every language."""
 SPELLED = {"anti_stereotype": "anti-stereotype"}  # names of labels that are not keys of TOML
 FORM: dict[Space, dict[str, tuple[str, str]]] = {
     "label": {
@@ -146,11 +148,13 @@ def offered(texts: Sections) -> dict[Space, dict[str, str]]:
     # Forms have boxes to tick, not these two: a table shows the first word that is read.
     lists = texts["answer_words"]
     words["answer"] |= {name: next(iter(lists[name]), name) for name in (YES, NO)}
-    return {space: _distinct(words[space]) for space in SPACES}
+    others: dict[Space, Iterable[str]] = {"column": (*texts["column_words"], *MACHINE)}
+    return {space: _distinct(words[space], others.get(space, ())) for space in SPACES}
 
 
-def _distinct(words: Mapping[str, str]) -> dict[str, str]:
-    owners: dict[str, list[str]] = {}
+def _distinct(words: Mapping[str, str], others: Iterable[str]) -> dict[str, str]:
+    """The words, or the canonical name if a word names something else, too, such as ``others``."""
+    owners = {key(name): [name] for name in others if name not in words}
     for name, word in words.items():
         for each in {key(word), key(name)}:
             owners.setdefault(each, []).append(name)

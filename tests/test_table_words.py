@@ -104,6 +104,14 @@ def test_a_word_that_would_name_two_things_is_not_shown() -> None:
     assert read_label("typical", table_words.round_words(texts)) is None
 
 
+@pytest.mark.parametrize("word", ["task_id", "Task ID", "answer_id", "seconds", "as sent"])
+def test_a_heading_that_is_the_name_of_another_column_is_not_shown(word: str) -> None:
+    texts = ENGLISH | {"heading": ENGLISH["heading"] | {"stereotype": word}}
+    assert table_words.offered(texts)["column"]["stereotype"] == "stereotype"
+    read = table_words.round_words(texts)
+    assert forms.heading(word, read) == forms.heading(word)
+
+
 def test_texts_of_an_earlier_version_are_completed() -> None:
     whole = table_words.completed({"review": {"keep": "Hold"}}, "id-ID")
     assert whole["review"] == {"keep": "Hold"}
