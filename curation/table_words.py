@@ -148,18 +148,23 @@ def offered(texts: Sections) -> dict[Space, dict[str, str]]:
     # Forms have boxes to tick, not these two: a table shows the first word that is read.
     lists = texts["answer_words"]
     words["answer"] |= {name: next(iter(lists[name]), name) for name in (YES, NO)}
-    others: dict[Space, Iterable[str]] = {"column": (*texts["column_words"], *MACHINE)}
-    return {space: _distinct(words[space], others.get(space, ())) for space in SPACES}
+    return {space: _distinct(words[space], _names(space, texts)) for space in SPACES}
 
 
-def _distinct(words: Mapping[str, str], others: Iterable[str]) -> dict[str, str]:
-    """The words, or the canonical name if a word names something else, too, such as ``others``."""
-    owners = {key(name): [name] for name in others if name not in words}
+def _names(space: Space, texts: Sections) -> list[str]:
+    """The canonical names in a space."""
+    names = dict.fromkeys(SPELLED.get(name, name) for name in texts[f"{space}_words"])
+    return [*names, *texts["heading"], *MACHINE] if space == "column" else [*names]
+
+
+def _distinct(words: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The words; or the canonical name if a word is too long, or names something else, too."""
+    owners = {key(name): [name] for name in names if name not in words}
     for name, word in words.items():
         for each in {key(word), key(name)}:
             owners.setdefault(each, []).append(name)
     return {
-        name: word if key(word) and owners[key(word)] == [name] else name
+        name: word if key(word) and len(word) <= LONGEST and owners[key(word)] == [name] else name
         for name, word in words.items()
     }
 
@@ -205,8 +210,11 @@ def round_words(texts: Sections) -> Words:
     """
     own = [(s, word, name) for s, words in offered(texts).items() for name, word in words.items()]
     meanings: dict[Space, dict[str, str]] = {space: {} for space in SPACES}
+    names = {space: {key(name): name for name in _names(space, texts)} for space in SPACES}
     for space, word, name in (*own, *aliases(texts)):
-        meanings[space].setdefault(key(word), name)
+        # Nothing else has a canonical name, and an empty cell has no meaning.
+        if key(word) and names[space].get(key(word), name) == name:
+            meanings[space].setdefault(key(word), name)
     known = shipped_words().meanings
     return Words({space: {**known[space], **meanings[space]} for space in SPACES})
 

@@ -112,6 +112,32 @@ def test_a_heading_that_is_the_name_of_another_column_is_not_shown(word: str) ->
     assert forms.heading(word, read) == forms.heading(word)
 
 
+def own(section: str, **words: object) -> table_words.Sections:
+    """The English texts with words of a campaign's own."""
+    return ENGLISH | {section: ENGLISH[section] | words}
+
+
+def test_a_word_of_ones_own_gives_an_empty_cell_no_meaning() -> None:
+    words = table_words.round_words(own("answer_words", yes=["-", "sure"]))
+    assert words.read("answer", "sure") == "yes"
+    assert (words.read("answer", ""), words.read("answer", "-")) == (None, None)
+    assert forms.file_row({"flags.objective": "", "annotator": "p"}, words) == {"annotator": "p"}
+
+
+@pytest.mark.parametrize("name", ["reasons.insult", "answers_needed", "merge into"])
+def test_a_canonical_name_is_read_as_what_it_names(name: str) -> None:
+    plain = forms.file_row({name: "yes", "rename": "", "decision": "drop"})
+    for texts in (own("heading", rename=name), own("column_words", rename=[name])):
+        words = table_words.round_words(texts)
+        assert forms.file_row({name: "yes", "rename": "", "decision": "drop"}, words) == plain
+
+
+def test_a_word_that_is_too_long_to_be_read_is_not_shown() -> None:
+    for length, shown in ((200, True), (201, False)):
+        texts = own("heading", label_1="x" * length)
+        assert (table_words.offered(texts)["column"]["label_1"] != "label_1") is shown
+
+
 def test_texts_of_an_earlier_version_are_completed() -> None:
     whole = table_words.completed({"review": {"keep": "Hold"}}, "id-ID")
     assert whole["review"] == {"keep": "Hold"}

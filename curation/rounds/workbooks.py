@@ -31,6 +31,7 @@ GUIDE, LINE = 120, 15.0  # characters that fit in a line of the instructions; it
 LISTS = "lists"
 ANSWER, FIXED, HEAD = "FFFFF2CC", "FFEDEDED", "FFD9D9D9"  # colours
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")  # such a file means a character by this
 _NO_TITLE = re.compile(r"[\\/*?:\[\]\x00-\x1f]")
 _CHANGED = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can hold
@@ -153,7 +154,7 @@ def _put(sheet: "Worksheet", line: int, number: int, value: Any, place: str) -> 
                 f"{LONGEST:,}",
                 "shorten the text, or use --format csv",
             )
-        cell.value = _NO_XML.sub("\ufffd", value)
+        cell.value = _ESCAPED.sub(r"_x005F_x\1_", _NO_XML.sub("\ufffd", value))
         cell.data_type = "s"
     else:
         cell.value = value

@@ -241,7 +241,7 @@ def test_a_text_stays_a_text(text: str, shown: str) -> None:
 
 
 def test_texts_that_begin_like_formulas_are_read_as_they_were_written(tmp_path: Path) -> None:
-    texts = ["=1+1", "'=1+1", "''=1+1", "+1", "'-2", "@a", "'tis", "'"]
+    texts = ["=1+1", "'=1+1", "''=1+1", "+1", "'-2", "@a", "'tis", "'", "a_x0041_b"]
     chosen = [Column(name, name, "h") for name in ("task_id", "annotator", "stereotype")]
     tasks = [
         Row({"task_id": f"t-{n}", "annotator": t, "stereotype": t}) for n, t in enumerate(texts)
