@@ -36,7 +36,8 @@ def read_parts(path: Path) -> tuple[list[Part], Any]:
             the file and, if possible, the place.
     """
     refuse_folder(path)
-    head, packing = _head(path)
+    # What is read from a pipe once cannot be read again: it must be text.
+    head, packing = (b"", "") if path.is_fifo() else _head(path)
     refuse(path, head, packed=bool(packing))
     if head.startswith(PARQUET) and not packing:
         return _unnested(read_parquet(path)), {}
@@ -45,7 +46,8 @@ def read_parts(path: Path) -> tuple[list[Part], Any]:
         return [_table(path, text)], {}
     if _is_lines(text):
         return _unnested(Part(list(_json_lines(path, text)))), {}
-    document = _packed_json(path, text) if packing else read_json(path)
+    once = packing or path.is_fifo()
+    document = _packed_json(path, text) if once else read_json(path)
     curation = document.get("curation", {}) if isinstance(document, dict) else {}
     return list(_parts(document, path)), curation
 

@@ -1,6 +1,8 @@
 """Imports and gold files take every layout, and mapping files."""
 
+import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -76,3 +78,14 @@ def test_a_parquet_file_that_is_cut_short(
         assert f"error: {path}: cannot be read as Parquet: the file ends in the middle" in done.err
         assert done.err.endswith("fix:   it was probably cut off: fetch it again\n")
     assert untouched(campaign.root) == before
+
+
+@pytest.mark.parametrize("name", ["bare.json", "hf.jsonl", "options.csv"])
+def test_an_import_reads_a_pipe(tmp_path: Path, campaign: Campaign, name: str) -> None:
+    data = LAYOUTS[name](tmp_path / name).read_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=[data], daemon=True)
+    writer.start()
+    assert import_stereoset(campaign, pipe).items == 4
+    writer.join(10)
