@@ -153,8 +153,10 @@ def offered(texts: Sections) -> dict[Space, dict[str, str]]:
 
 def _names(space: Space, texts: Sections) -> list[str]:
     """The canonical names in a space."""
-    names = dict.fromkeys(SPELLED.get(name, name) for name in texts[f"{space}_words"])
-    return [*names, *texts["heading"], *MACHINE] if space == "column" else [*names]
+    names = [*texts[f"{space}_words"]]
+    if space == "column":
+        return [*names, *texts["heading"], *MACHINE]
+    return [SPELLED.get(name, name) for name in names] if space == "label" else names
 
 
 def _distinct(words: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

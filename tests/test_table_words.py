@@ -6,6 +6,7 @@ import pytest
 
 from curation import table_words
 from curation.records import FLAGS, VALUES
+from curation.rounds import pages
 from curation.rounds.answers import forms, rows
 from curation.rules import read_label
 from curation.table_words import Space, aliases, key, shipped_texts, shipped_words
@@ -102,6 +103,12 @@ def test_a_word_that_would_name_two_things_is_not_shown() -> None:
     assert shown["column"]["label_2"] == "label_2"
     assert shown["column"]["text_1"] == "text_1"
     assert read_label("typical", table_words.round_words(texts)) is None
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_all_headings_of_a_language_are_shown(language: str) -> None:
+    shown = table_words.offered(pages.texts("en", None) | shipped_texts(language))
+    assert shown["column"] == shipped_texts(language)["heading"]
 
 
 @pytest.mark.parametrize("word", ["task_id", "Task ID", "answer_id", "seconds", "as sent"])
