@@ -323,24 +323,28 @@ def staging(path: Path, *, private: bool = False) -> Iterator[Any]:
         private: only its owner may read the file.
 
     Raises:
-        CurationError: the path is a link, a folder or a device.
+        CurationError: the path is a link, a folder or a device, or cannot be in its folder.
     """
     refuse_links(path, below=path.parent)
     if path.exists() and not path.is_file():  # otherwise /dev/null would be replaced by a file
         kind = "a folder" if path.is_dir() else "a device or a pipe"
         raise CurationError(f"{path}: is {kind}, not a file", "name a file")
-    hidden = beside(path)
+    hidden, mode = beside(path), 0o600 if private else 0o666
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        last = next(part for part in path.parents if part.exists() or part.is_symlink())
+        raise CurationError(f"{last}: is not a folder", "name a folder, or move it away") from None
+    try:
         hidden.unlink(missing_ok=True)
-        with hidden.open("xb") as file:  # never into a file or a link that somebody put there
-            if private:
-                os.fchmod(file.fileno(), 0o600)
+        # x: never into a file or a link that somebody put there. Path.open has no opener.
+        with open(hidden, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
     except BaseException as error:
-        hidden.unlink(missing_ok=True)
+        with suppress(OSError):  # such as a disk that cannot be written to
+            hidden.unlink(missing_ok=True)
         if isinstance(error, OSError):
             error.filename = str(path)  # the user does not know the temporary file
         raise
@@ -354,7 +358,8 @@ def writing(path: Path, *, private: bool = False) -> Iterator[Any]:
             yield file
         os.replace(beside(path), path)
     except BaseException:  # also if the command is interrupted between the two
-        beside(path).unlink(missing_ok=True)
+        with suppress(OSError):
+            beside(path).unlink(missing_ok=True)
         raise
     sync(path.parent)
 

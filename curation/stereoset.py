@@ -145,12 +145,10 @@ def _cats(path: Path, dataset: Dataset) -> tuple[list[Cat], list[Entry]]:
     entries: list[Entry] = []
     bad: list[tuple[str, CurationError]] = []
     seen: dict[str, str] = {}
-    repeated = False
     for entry in dataset.entries:
         try:
             cat = _cat(entry)
             names = (cat.id, *(a.id for a in cat.associations))
-            repeated |= cat.id in seen
             _check_new(names, seen, f"{entry.where} (id {cat.id})")
         except CurationError as error:
             bad.append((str(entry.item.get("id")), error))
@@ -159,7 +157,7 @@ def _cats(path: Path, dataset: Dataset) -> tuple[list[Cat], list[Entry]]:
         cats.append(cat)
         entries.append(entry)
     if bad and not (dataset.skip_bad and cats):
-        raise _not_cats(path, bad, repeated=repeated)
+        raise _not_cats(path, bad, kept={cat.id for cat in cats})
     return cats, entries
 
 
@@ -201,9 +199,13 @@ def _cat(entry: Entry) -> Cat:
         )
     except KeyError as error:
         raise CurationError(f"{place}: no field {error}", "see docs/datasets.md") from None
-    except (TypeError, AttributeError, ValueError):
+    except (TypeError, AttributeError, ValueError) as error:
+        problem = ": not a CAT with three sentences and their gold labels"
+        if isinstance(error, ValidationError) and len(item["sentences"]) == len(GOLDS):
+            first = error.errors()[0]
+            problem = f", field {'.'.join(map(str, first['loc']))!r}: {first['msg']}"
         raise CurationError(
-            f"{place}: not a CAT with three sentences and their gold labels",
+            f"{place}{problem}",
             "use a gold file, which has only validated CATs; see docs/datasets.md",
         ) from None
     if {a.gold for a in options} != set(GOLDS):
@@ -246,20 +248,20 @@ def _check_new(names: Iterable[str], seen: Mapping[str, str], place: str) -> Non
         here.add(name)
 
 
-def _not_cats(path: Path, bad: list[tuple[str, CurationError]], *, repeated: bool) -> CurationError:
+def _not_cats(path: Path, bad: list[tuple[str, CurationError]], kept: set[str]) -> CurationError:
     """The error of items that are not CATs, with the lines that leave them out.
 
-    An id would leave out all items that have it, so items with repeated ids are left out by «bad».
+    An id in ``skip`` leaves out every item that has it, so it cannot leave out a repeated one.
     """
     first, names = bad[0][1], [name for name, _ in bad]
+    repeated = not kept.isdisjoint(names)
     shown = some((f'"{name}"' for name in names), SHOWN)
     wrong = "are not CATs or repeat an id" if repeated else "are not CATs"
     others = f"; {len(names)} items {wrong}: {shown}" if len(names) > 1 else ""
     mapped = path.suffix.lower() == ".toml"
     files = "" if mapped else f'files = ["{path.name}"] and '
     named = f"{path.name}: " if mapped else ""
-    by_id = len(names) <= SHOWN and not repeated
-    skip = f"skip = [{shown}]" if by_id else 'skip = "bad"'
+    skip = 'skip = "bad"' if repeated or len(names) > SHOWN else f"skip = [{shown}]"
     return CurationError(
         f"{named}{first.what}{others}",
         f"{first.fix}; or leave out: a mapping file with {files}{skip}",
@@ -342,5 +344,8 @@ def dataset(
                 "sentences": sentences,
             }
         )
-    checked = {"curation": settings.model_dump()} if settings else {}
-    return {"version": version, **checked, "data": data}
+    if settings is None:
+        return {"version": version, "data": data}
+    # Without such CATs, a release has the bytes that earlier versions wrote.
+    checked = settings.model_dump(exclude=None if settings.without_votes else {"without_votes"})
+    return {"version": version, "curation": checked, "data": data}

@@ -28,6 +28,8 @@ FIRST = "en"  # the language whose file defines which sections and keys there ar
 SPACES: tuple[Space, ...] = ("column", "label", "decision", "flag", "reason", "answer")
 LONGEST = 200  # characters of a word; longer cells are texts
 YES, NO, OTHER = "yes", "no", "other"  # the names of the space «answer»
+MACHINE = ("answer_id", "updated_at", "as_sent", "item_id", "date_order")
+"""Columns whose canonical names tables show in every language."""
 SPELLED = {"anti_stereotype": "anti-stereotype"}  # names of labels that are not keys of TOML
 FORM: dict[Space, dict[str, tuple[str, str]]] = {
     "label": {
@@ -150,16 +152,25 @@ def offered(texts: Sections) -> dict[Space, dict[str, str]]:
     # Forms have boxes to tick, not these two: a table shows the first word that is read.
     lists = texts["answer_words"]
     words["answer"] |= {name: next(iter(lists[name]), name) for name in (YES, NO)}
-    return {space: _distinct(words[space]) for space in SPACES}
+    return {space: _distinct(words[space], _names(space, texts)) for space in SPACES}
 
 
-def _distinct(words: Mapping[str, str]) -> dict[str, str]:
-    owners: dict[str, list[str]] = {}
+def _names(space: Space, texts: Sections) -> list[str]:
+    """The canonical names in a space."""
+    names = [*texts[f"{space}_words"]]
+    if space == "column":
+        return [*names, *texts["heading"], *MACHINE]
+    return [SPELLED.get(name, name) for name in names] if space == "label" else names
+
+
+def _distinct(words: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """The words; or the canonical name if a word is too long, or names something else, too."""
+    owners = {key(name): [name] for name in names if name not in words}
     for name, word in words.items():
         for each in {key(word), key(name)}:
             owners.setdefault(each, []).append(name)
     return {
-        name: word if key(word) and owners[key(word)] == [name] else name
+        name: word if key(word) and len(word) <= LONGEST and owners[key(word)] == [name] else name
         for name, word in words.items()
     }
 
@@ -205,8 +216,11 @@ def round_words(texts: Sections) -> Words:
     """
     own = [(s, word, name) for s, words in offered(texts).items() for name, word in words.items()]
     meanings: dict[Space, dict[str, str]] = {space: {} for space in SPACES}
+    names = {space: {key(name): name for name in _names(space, texts)} for space in SPACES}
     for space, word, name in (*own, *aliases(texts)):
-        meanings[space].setdefault(key(word), name)
+        # Nothing else has a canonical name, and an empty cell has no meaning.
+        if key(word) and names[space].get(key(word), name) == name:
+            meanings[space].setdefault(key(word), name)
     known = shipped_words().meanings
     return Words({space: {**known[space], **meanings[space]} for space in SPACES})
 

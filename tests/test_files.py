@@ -264,6 +264,20 @@ def test_only_files_are_replaced(tmp_path: Path, make: Any, kind: str) -> None:
     assert list(tmp_path.iterdir()) == [place]
 
 
+def test_a_private_file_is_never_readable_by_others(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with writing(tmp_path / "a", private=True):
+            (hidden,) = tmp_path.iterdir()
+            assert hidden.stat().st_mode & 0o777 == 0o600
+        with writing(tmp_path / "b"):
+            pass
+    finally:
+        os.umask(before)
+    modes = [(tmp_path / name).stat().st_mode & 0o777 for name in "ab"]
+    assert modes == [0o600, 0o666]
+
+
 def test_a_file_is_on_the_disk_before_it_takes_its_place_and_its_name_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

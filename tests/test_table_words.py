@@ -6,6 +6,7 @@ import pytest
 
 from curation import table_words
 from curation.records import FLAGS, VALUES
+from curation.rounds import pages
 from curation.rounds.answers import forms, rows
 from curation.rules import read_label
 from curation.table_words import Space, aliases, key, shipped_texts, shipped_words
@@ -102,6 +103,46 @@ def test_a_word_that_would_name_two_things_is_not_shown() -> None:
     assert shown["column"]["label_2"] == "label_2"
     assert shown["column"]["text_1"] == "text_1"
     assert read_label("typical", table_words.round_words(texts)) is None
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_all_headings_of_a_language_are_shown(language: str) -> None:
+    shown = table_words.offered(pages.texts("en", None) | shipped_texts(language))
+    assert shown["column"] == shipped_texts(language)["heading"]
+
+
+@pytest.mark.parametrize("word", ["task_id", "Task ID", "answer_id", "seconds", "as sent"])
+def test_a_heading_that_is_the_name_of_another_column_is_not_shown(word: str) -> None:
+    texts = ENGLISH | {"heading": ENGLISH["heading"] | {"stereotype": word}}
+    assert table_words.offered(texts)["column"]["stereotype"] == "stereotype"
+    read = table_words.round_words(texts)
+    assert forms.heading(word, read) == forms.heading(word)
+
+
+def own(section: str, **words: object) -> table_words.Sections:
+    """The English texts with words of a campaign's own."""
+    return ENGLISH | {section: ENGLISH[section] | words}
+
+
+def test_a_word_of_ones_own_gives_an_empty_cell_no_meaning() -> None:
+    words = table_words.round_words(own("answer_words", yes=["-", "sure"]))
+    assert words.read("answer", "sure") == "yes"
+    assert (words.read("answer", ""), words.read("answer", "-")) == (None, None)
+    assert forms.file_row({"flags.objective": "", "annotator": "p"}, words) == {"annotator": "p"}
+
+
+@pytest.mark.parametrize("name", ["reasons.insult", "answers_needed", "merge into"])
+def test_a_canonical_name_is_read_as_what_it_names(name: str) -> None:
+    plain = forms.file_row({name: "yes", "rename": "", "decision": "drop"})
+    for texts in (own("heading", rename=name), own("column_words", rename=[name])):
+        words = table_words.round_words(texts)
+        assert forms.file_row({name: "yes", "rename": "", "decision": "drop"}, words) == plain
+
+
+def test_a_word_that_is_too_long_to_be_read_is_not_shown() -> None:
+    for length, shown in ((200, True), (201, False)):
+        texts = own("heading", label_1="x" * length)
+        assert (table_words.offered(texts)["column"]["label_1"] != "label_1") is shown
 
 
 def test_texts_of_an_earlier_version_are_completed() -> None:

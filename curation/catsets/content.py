@@ -31,7 +31,8 @@ def read_parts(path: Path) -> tuple[list[Part], Any]:
     """
     refuse_address(path)
     refuse_folder(path)
-    head, packing = _head(path)
+    # What is read from a pipe once cannot be read again: it must be text.
+    head, packing = (b"", "") if path.is_fifo() else _head(path)
     refuse(path, head, packed=bool(packing))
     if head.startswith(PARQUET) and not packing:
         return _unnested(read_parquet(path)), {}

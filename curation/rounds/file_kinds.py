@@ -36,13 +36,18 @@ TEXTS = {
 
 
 def is_workbook(path: Path) -> bool:
-    """Whether a file is an .xlsx workbook, whatever its name is.
+    """Whether a file is an .xlsx workbook, whatever its name is. A pipe is taken for a text.
 
     Raises:
         CurationError: it is missing, is a damaged archive, or is another kind of file that is not
             read: .ods, .xls, .xlsb, .xlsm, a workbook with a password, a link to a Google sheet,
             and so on. The error says what it is and what to do.
     """
+    if path.name.startswith(("~$", ".~lock.")):
+        open_in = "a note of a spreadsheet program that has the table open"
+        raise _other(path, (open_in, "save the table, close the program, and name the table"))
+    if path.is_fifo():
+        return False  # what is read from a pipe once cannot be read again
     try:
         with path.open("rb") as file:
             head = file.read(HEAD)

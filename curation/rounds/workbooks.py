@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from curation.cells import restored
 from curation.files import CurationError
 from curation.records import RoundKind
 from curation.rounds import pages
@@ -30,6 +31,7 @@ GUIDE, LINE = 120, 15.0  # characters that fit in a line of the instructions; it
 LISTS = "lists"
 ANSWER, FIXED, HEAD = "FFFFF2CC", "FFEDEDED", "FFD9D9D9"  # colours
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")  # such a file means a character by this
 _NO_TITLE = re.compile(r"[\\/*?:\[\]\x00-\x1f]")
 _CHANGED = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip archive can hold
@@ -145,13 +147,14 @@ def _put(sheet: "Worksheet", line: int, number: int, value: Any, place: str) -> 
     """Write a cell. A text is always a text: openpyxl would make =1+1 a formula."""
     cell: Any = sheet.cell(line, number)
     if isinstance(value, str):
+        value = f"'{value}" if restored(value) != value else value  # reading removes one
         if len(value) > LONGEST:
             raise CurationError(
                 f"{place}: has {len(value):,} characters, and a cell of a workbook can hold "
                 f"{LONGEST:,}",
                 "shorten the text, or use --format csv",
             )
-        cell.value = _NO_XML.sub("\ufffd", value)
+        cell.value = _ESCAPED.sub(r"_x005F_x\1_", _NO_XML.sub("\ufffd", value))
         cell.data_type = "s"
     else:
         cell.value = value

@@ -1,6 +1,8 @@
 """Imports and gold files take every layout, and mapping files."""
 
+import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -45,3 +47,45 @@ def test_a_bad_item_is_refused_alone(tmp_path: Path, campaign: Campaign) -> None
     rows[2]["Unrelated Sentence"] = ""
     done = import_stereoset(campaign, catsets.write_csv(tmp_path / "a.csv", rows))
     assert (done.items, done.rejected) == (3, {"wrong_association_count": 1})
+
+
+def test_a_mapping_file_that_names_a_missing_column(
+    tmp_path: Path, campaign: Campaign, forked: Any, untouched: Any
+) -> None:
+    LAYOUTS["sentences.csv"](tmp_path / "a.csv")
+    path = tmp_path / "map.toml"
+    path.write_text('files = ["a.csv"]\n[columns]\ncontext = "context_pt"\n', "utf-8")
+    before = untouched(campaign.root)
+    done = forked("import", "stereoset", path, "-c", campaign.root)
+    assert (done.code, done.out) == (1, "")
+    assert "map.toml line 3, columns.context: a.csv has no column «context_pt»" in done.err
+    assert done.err.endswith("fix:   did you mean 'context'?\n")
+    assert untouched(campaign.root) == before
+    done = forked("measures", "pitfalls", "--gold", path, "--language", "en")
+    assert (done.code, done.out) == (1, "")
+    assert "columns.context: a.csv has no column «context_pt»" in done.err
+
+
+def test_a_parquet_file_that_is_cut_short(
+    tmp_path: Path, campaign: Campaign, forked: Any, untouched: Any
+) -> None:
+    path = LAYOUTS["hf.parquet"](tmp_path / "a.parquet")
+    path.write_bytes(path.read_bytes()[:-100])
+    before = untouched(campaign.root)
+    for words in (("import", "stereoset", path), ("measures", "statistics", "--gold", path)):
+        done = forked(*words, *(("-c", campaign.root) if words[0] == "import" else ()))
+        assert (done.code, done.out) == (1, "")
+        assert f"error: {path}: cannot be read as Parquet: the file ends in the middle" in done.err
+        assert done.err.endswith("fix:   it was probably cut off: fetch it again\n")
+    assert untouched(campaign.root) == before
+
+
+@pytest.mark.parametrize("name", ["bare.json", "hf.jsonl", "options.csv"])
+def test_an_import_reads_a_pipe(tmp_path: Path, campaign: Campaign, name: str) -> None:
+    data = LAYOUTS[name](tmp_path / name).read_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=[data], daemon=True)
+    writer.start()
+    assert import_stereoset(campaign, pipe).items == 4
+    writer.join(10)

@@ -259,10 +259,22 @@ def test_bad_items_are_named_together_with_the_way_out(tmp_path: Path) -> None:
         assert [cat.id for cat in read_cats(mapping)] == ["cat-1", "cat-3"]
 
 
+def test_a_field_that_is_empty_is_named(tmp_path: Path) -> None:
+    content = items()
+    content[2]["context"] = ""
+    path = catsets.write_json(tmp_path / "a.json", catsets.stereoset(content))
+    with pytest.raises(CurationError, match=r"\(id cat-3\), field 'context': String should"):
+        read_cats(path)
+
+
 def test_of_repeated_items_the_first_is_kept(tmp_path: Path) -> None:
     path = catsets.write_json(tmp_path / "a.json", [*items(), *items()[:2]])
-    with pytest.raises(CurationError, match=r"the id cat-1 is already used in a\.json \[0\]"):
+    with pytest.raises(
+        CurationError, match=r"the id cat-1 is already used in a\.json \[0\]"
+    ) as caught:
         read_cats(path)
+    assert '2 items are not CATs or are repeated: "cat-1", "cat-2"' in caught.value.what
+    assert 'and skip = "bad"' in caught.value.fix  # their ids would leave out the first ones, too
     mapping = tmp_path / "a.toml"
     mapping.write_text('files = ["a.json"]\nskip = "bad"\n', "utf-8")
     assert len(read_cats(mapping)) == 4

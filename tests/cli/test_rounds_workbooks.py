@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,9 @@ def test_nothing_is_kept_of_a_workbook_that_is_refused(desk: Desk, untouched: An
     for change, says in {
         (lambda book: book.worksheets[0].merge_cells("E2:E3")): "cells E2:E3 are merged",
         (lambda book: book.worksheets[0].__setitem__("F3", "=E2")): "cell F3 with a formula",
+        (lambda book: book.worksheets[0].__setitem__("F3", date(2026, 4, 3))): (
+            "cell F3 with a date, which the spreadsheet program made of what was typed"
+        ),
         rename: "sheet 'Tasks': no column task_id; it has task-no, Group",
         copy: "the sheets 'Tasks', 'Tasks Copy' look like tables of answers",
     }.items():

@@ -258,7 +258,7 @@ SERVICE = re.compile(r"^(http://)?127\.0\.0\.1:\d+")
 STATE = re.compile(
     r"too few people|is built already|these raw answers|waits for no answer|(item|term) has its|"
     r"no prediction for id|different reviews? of|there are no scores of|nothing is out under|"
-    r"does not say how many answers it was asked for"
+    r"does not say how many answers it was asked for|a cell of a workbook can hold"
 )
 """Refusals that are not about a file: what was read does not suffice for the command."""
 

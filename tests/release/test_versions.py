@@ -289,7 +289,6 @@ def test_a_release_is_measured_with_the_settings_it_was_built_with(desk: Desk) -
         "blank_alone": False,
         "name_target": True,
         "names": {},
-        "without_votes": 0,
     }
     found = json.loads(desk.forked("measures", "pitfalls", "--gold", path, "--json").out)
     (row,) = [row for row in found["table"] if row["code"] == "blank_glued"]

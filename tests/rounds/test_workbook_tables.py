@@ -1,11 +1,13 @@
 """Workbooks as people and programs save them: what is read, and what is refused."""
 
 import io
+import os
 import re
 import zipfile
 from collections.abc import Callable, Iterable
 from datetime import datetime, time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -382,3 +384,19 @@ def test_xml_that_would_take_much_memory(file: Path, content: str) -> None:
 def test_a_sheet_of_very_many_columns(file: Path) -> None:
     saved(file, [f"c{n}" for n in range(2001)], ["x"])
     refused(file, "sheet 'Tasks' row 1: it has 2,001 columns")
+
+
+@pytest.mark.parametrize("name", ["~$w.xlsx", ".~lock.w.xlsx#"])
+def test_the_note_of_a_program_that_has_the_table_open(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\x03Ann".ljust(55) + b"\x03\0A\0n\0n\0")
+    refused(tmp_path / name, "is a note of a spreadsheet program", "name the table")
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "task_id,annotator\n" + "t-1,v1\n" * 5000  # more than is read at once
+    writer = Thread(target=pipe.write_text, args=[text, "utf-8"], daemon=True)
+    writer.start()
+    assert len(read(pipe)[0]) == 5000
+    writer.join(10)

@@ -15,6 +15,7 @@ from curation.records import FLAGS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
 from curation.rounds.answers.forms import ACTIONS, FIELDS, file_row
 from curation.rounds.sheet_columns import Column, Row, columns, row
+from curation.rounds.tables import read_rows
 from curation.rounds.workbooks import LONGEST, column_table, round_workbook, workbook
 from curation.table_words import key, round_words, shipped_texts
 from support.team import CAMPAIGNS
@@ -217,11 +218,12 @@ def test_the_same_input_gives_the_same_bytes() -> None:
         ("+1", "+1"),
         ("-1", "-1"),
         ("@SUM(A1)", "@SUM(A1)"),
-        ("'=1+1", "'=1+1"),
         ("3/4", "3/4"),
         ("0012", "0012"),
         ("#N/A", "#N/A"),
         ("TRUE", "TRUE"),
+        ("'=1+1", "''=1+1"),  # reading removes an apostrophe
+        ("'tis", "'tis"),
         ("two\nlines", "two\nlines"),
         ("  spaces  ", "  spaces  "),
         ("a\x00b\x0bc\x1f\ufffe", "a\ufffdb\ufffdc\ufffd\ufffd"),
@@ -235,6 +237,19 @@ def test_a_text_stays_a_text(text: str, shown: str) -> None:
     content = workbook(told, [Row({"task_id": "t", "text_1": text})], about=(), sheet=SHEET)
     cell = opened(content).worksheets[0]["B2"]
     assert (cell.value, cell.data_type) == (shown, "s")
+
+
+def test_texts_that_begin_like_formulas_are_read_as_they_were_written(tmp_path: Path) -> None:
+    texts = ["=1+1", "'=1+1", "''=1+1", "+1", "'-2", "@a", "'tis", "'", "a_x0041_b"]
+    chosen = [Column(name, name, "h") for name in ("task_id", "annotator", "stereotype")]
+    tasks = [
+        Row({"task_id": f"t-{n}", "annotator": t, "stereotype": t}) for n, t in enumerate(texts)
+    ]
+    file = tmp_path / "a.xlsx"
+    file.write_bytes(workbook(chosen, tasks, about=(), sheet=SHEET))
+    rows = [row for _, row in read_rows(file)]
+    assert [row["stereotype"] for row in rows] == texts
+    assert [row["annotator"] for row in rows] == texts
 
 
 def test_a_text_that_no_cell_can_hold_is_refused_with_its_place() -> None:

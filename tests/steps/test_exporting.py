@@ -220,6 +220,22 @@ def test_a_stopped_export_in_the_other_format_keeps_its_names(
     assert table.name == "v-001.csv"
 
 
+def test_what_is_in_the_place_of_a_folder_or_a_table_stays(
+    campaign: Campaign, validating: Round, tmp_path: Path
+) -> None:
+    (tmp_path / "out").write_text("mine", "utf-8")
+    for to in (tmp_path / "out", tmp_path / "out" / "below"):
+        with pytest.raises(CurationError, match=r"/out: is not a folder"):
+            export(campaign, to)
+    assert not (campaign.rounds / "v" / "dealt.jsonl").exists()
+    (tmp_path / "new" / "v-001.xlsx").mkdir(parents=True)
+    (tmp_path / "new" / "v-who-gets-which.csv").mkdir()
+    with pytest.warns(UserWarning, match=r"v-001\.xlsx: this file is there already"):
+        tables = export(campaign, tmp_path / "new", people=people_file(tmp_path, *"abcde"))
+    assert [table.name for table in tables] == [f"v-{n:03d}.xlsx" for n in range(2, 7)]
+    assert (tmp_path / "new" / "v-who-gets-which-002.csv").is_file()
+
+
 def test_a_spreadsheet_runs_nothing_and_a_byte_that_xml_forbids_breaks_nothing(
     campaign: Campaign, tmp_path: Path
 ) -> None:

@@ -44,6 +44,35 @@ profession = "work"
 """
 
 
+TABLE_TEXTS = """
+[validation]
+stereotype = "Dhana"
+objective = "Ni ukweli"
+
+[sheet]
+tasks = "Kazi"
+how = ["Jaza **seli** zenye rangi.", "Hifadhi."]
+
+[heading]
+annotator = "Jina lako"
+label_1 = "Lebo 1"
+stereotype = "Neno la dhana"
+"flags.objective" = "Ukweli?"
+
+[hint]
+label = "Chagua moja."
+
+[column_words]
+seconds = ["sekunde"]
+
+[label_words]
+unrelated = ["haihusiani", "-"]
+
+[answer_words]
+yes = ["ndiyo", "ndio"]
+"""
+
+
 def build(forked: Any, root: Path) -> Path:
     """The folder with the campaign ``c`` and the files beside it."""
     made = Desk.make(forked, root / "c", JOBS)
@@ -77,6 +106,7 @@ def build(forked: Any, root: Path) -> Path:
 
 def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row]) -> None:
     """The files that commands are given."""
+    (root / "text.toml").write_text(desk.STUDY + TABLE_TEXTS, "utf-8")
     desk.write_csv(root / "labels.csv", rows[-9:])
     _lines(root / "labels.jsonl", rows[-9:])
     for name in ("labels.xlsx", "labels-2.xlsx"):

@@ -16,15 +16,20 @@ from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
 from curation.predictions import read_predictions, scores_of
-from curation.records import Task
+from curation.records import ROUND_KINDS, Task
+from curation.rounds import pages
 from curation.rounds.answers import archive
+from curation.rounds.answers.forms import columns_of, file_row
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.platforms.label_studio import seen, servers
 from curation.rounds.platforms.label_studio.connection import Connection
 from curation.rounds.platforms.label_studio.pull import pull
+from curation.rounds.sheet_columns import Row, columns
 from curation.rounds.tables import read_rows
+from curation.rounds.workbooks import round_workbook
 from curation.steps.classifying import read_cache
 from curation.stereoset import read_cats, read_entries, read_settings
+from curation.table_words import key, round_words
 from curation.terms.facts import FactRequest
 from curation.terms.query import query
 from curation.terms.wikidata import Service
@@ -43,6 +48,20 @@ def _predictions(path: Path) -> object:
 
 def _corpus(path: Path) -> object:
     return read_corpus([path])
+
+
+def _texts(path: Path) -> object:
+    """A campaign's own texts; whatever they are, each column is read as what it is."""
+    texts = pages.texts("en", path)
+    words = round_words(texts)
+    for kind in ROUND_KINDS:
+        shown = columns(kind, texts, consent="1-abcdef", personal=False)
+        assert len({key(column.heading) for column in shown}) == len(shown)
+        for column in shown:
+            meant = columns_of([column.heading], words)
+            assert not column.fill or meant == {column.name.partition(".")[0]}, column
+        round_workbook(kind, texts, shown, [Row({"task_id": "t-1"})])
+    return file_row({column.heading: "" for column in shown}, words)
 
 
 def _cats(path: Path) -> object:
@@ -190,6 +209,7 @@ def _table(path: Path) -> object:
 
 FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "labels-2.xlsx": _table,
+    "text.toml": _texts,
     "counts.tsv.gz": read_counts,
     "counts.tsv": read_counts,
     "reviews.jsonl": _reviews,

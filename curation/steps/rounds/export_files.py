@@ -106,7 +106,7 @@ def write_files(
             to / f"{round.name}-who-gets-which{f'-{n:03d}' if n > 1 else ''}.csv"
             for n in count(start)
         )
-        index = next(path for path in paths if not path.exists() or read_bytes(path) == text)
+        index = next(path for path in paths if is_free(path, text))
         with writing(index, private=True) as file:
             file.write(text)
         exported = exported._replace(who_gets_which=index)
@@ -126,6 +126,11 @@ def write_files(
             )
         )
     return exported, dealt
+
+
+def is_free(path: Path, content: bytes) -> bool:
+    """Whether a file can be written without a loss: nothing is there, or the same content."""
+    return not path.exists() or (path.is_file() and read_bytes(path) == content)
 
 
 def _names(
@@ -178,7 +183,7 @@ def _in_the_way(path: Path, content: bytes) -> Path | None:
     since people would take it for the same table.
     """
     others = (path.with_name(f"{path.stem}.{ending}") for ending in ledger.ENDINGS)
-    if path.exists() and read_bytes(path) != content:
+    if not is_free(path, content):
         return path
     return next((other for other in others if other != path and other.exists()), None)
 

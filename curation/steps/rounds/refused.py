@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import read_bytes, read_records, writing
+from curation.files import read_records, writing
 from curation.leftovers import sweep_beside
 from curation.records import Label, Person, Rejection, Round
 from curation.rules import WORK
@@ -18,7 +18,7 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.caps import caps_of
-from curation.steps.rounds.export_files import Format, csv_table, who_gets_which
+from curation.steps.rounds.export_files import Format, csv_table, is_free, who_gets_which
 from curation.steps.rounds.running import check_takes_tables
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _write(
         index = to / f"{round}-refused-who-gets-which{number}.csv"
         files = dict(zip(paths, contents, strict=True))
         files[index] = who_gets_which([path.name for path in paths], people)
-        if all(not p.exists() or read_bytes(p) == content for p, content in files.items()):
+        if all(is_free(path, content) for path, content in files.items()):
             break
     for path, content in files.items():
         with writing(path, private=True) as file:
