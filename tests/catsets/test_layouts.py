@@ -273,7 +273,7 @@ def test_of_repeated_items_the_first_is_kept(tmp_path: Path) -> None:
         CurationError, match=r"the id cat-1 is already used in a\.json \[0\]"
     ) as caught:
         read_cats(path)
-    assert '2 items are not CATs or are repeated: "cat-1", "cat-2"' in caught.value.what
+    assert '2 items are not CATs or repeat an id: "cat-1", "cat-2"' in caught.value.what
     assert 'and skip = "bad"' in caught.value.fix  # their ids would leave out the first ones, too
     mapping = tmp_path / "a.toml"
     mapping.write_text('files = ["a.json"]\nskip = "bad"\n', "utf-8")

@@ -3,6 +3,7 @@
 import io
 import zipfile
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
