@@ -5,9 +5,10 @@ from typing import Any
 
 from curation.records import Round
 from curation.rounds.answers import corrections
-from curation.rounds.answers.forms import FIELDS, LABELS, file_row, flag_words
+from curation.rounds.answers.forms import FIELDS, LABELS, file_row
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import MEANT, text_of
+from curation.rounds.answers.several_values import flag_words, unread
 from curation.rounds.refused import RefusedAnswer
 from curation.rounds.sheet_columns import Column, Row, columns, row
 from curation.rules import read_label
@@ -100,7 +101,7 @@ def _answer(
 ) -> dict[str, str]:
     """The cells of the answer's fields, as the person sent them."""
     shown = offered(texts)
-    cells: dict[str, str] = {}
+    cells: dict[str, str] = dict(unread(answer.row))
     for field in FIELDS[round.kind]:
         text = text_of(answer.row, field)
         cells[field] = text
@@ -153,7 +154,8 @@ def _what(answer: RefusedAnswer, round: Round, texts: Sections, asks: str) -> st
 
 def _problems(answer: RefusedAnswer, round: Round) -> list[tuple[str, list[str]]]:
     """The reason codes of an answer, each with the columns that it concerns, if they are known."""
-    names = dict.fromkeys((*FIELDS[round.kind], *KEPT, *MEANT, "context"))
+    own = unread(answer.row)
+    names = dict.fromkeys((*FIELDS[round.kind], *KEPT, *MEANT, "context", *own))
     problems = []
     for code, detail in zip(answer.codes, answer.details, strict=True):
         concerned = [n for n in names if repr(n) in detail or detail.startswith(f"{n} is ")]

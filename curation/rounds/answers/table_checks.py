@@ -1,5 +1,6 @@
-"""Checks of a whole table before any of it is kept: its columns, and the dates of its times."""
+"""Checks of a whole table before any of it is kept: its columns, its dates, and who answered."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -155,6 +156,35 @@ def settle_dates(
     for number in unclear:
         result[number] = {**table[number], "date_order": settled}
     return result
+
+
+def settle_person(
+    table: Sequence[Row], read: Callable[[Mapping[str, Any]], Row]
+) -> tuple[list[Row], str, int]:
+    """Say who answered, in the column ``annotator`` of rows that do not, if it can be one person.
+
+    People often type their id into one row only. The table is one person's if it names one person
+    and has no task twice; otherwise it stays as it is.
+
+    Args:
+        table: its rows, by heading, without those in which nobody wrote anything.
+        read: gives the values of a row by column.
+
+    Returns:
+        The rows, the person's id, and how many rows did not have it.
+    """
+    values = [read(row) for row in table]
+    ids = {rows.text_of(row, "annotator"): None for row in values}
+    named = [id for id in ids if id]
+    tasks = Counter(rows.text_of(row, "task_id") for row in values)
+    tasks.pop("", None)
+    lacking = [n for n, row in enumerate(values) if not rows.text_of(row, "annotator")]
+    if len(named) != 1 or not lacking or max(tasks.values(), default=0) > 1:
+        return list(table), "", 0
+    result = list(table)
+    for number in lacking:
+        result[number] = {**table[number], "annotator": named[0]}
+    return result, named[0], len(lacking)
 
 
 def _headings(table: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -17,6 +17,7 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
 from curation.times import Order
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.tables import Place, Table
@@ -36,6 +37,7 @@ def import_round(
     """Add answers to a round's tasks to its archive, and fold them into items and labels.
 
     A row of a table for anybody in which nobody wrote anything is not an answer, and is left out.
+    If the table names one person, rows with answers and without an id are that person's.
 
     Args:
         campaign: the campaign.
@@ -53,7 +55,7 @@ def import_round(
             consent text.
     """
     from curation.rounds.answers import archive, corrections, forms
-    from curation.rounds.answers.table_checks import check_answers, settle_dates
+    from curation.rounds.answers.table_checks import check_answers, settle_dates, settle_person
 
     check_takes_tables(campaign, round, "take tables")
     versions = round_files.consents(campaign)
@@ -74,6 +76,12 @@ def import_round(
         raise CurationError(
             f"{where}: nobody has filled in a row",
             "fill in annotator and the answer, as the instructions of the export say",
+        )
+    rows, person, lacking = settle_person(rows, file_row)
+    if lacking:
+        reporter.note(
+            f"{where}: {amount(lacking, 'row')} with answers and without an id; taken as answers "
+            f"of {person!r}, the only person that the table names"
         )
     before = round_files.refusals(campaign)
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)

@@ -8,7 +8,12 @@ from curation.files import CurationError
 from curation.records import RoundKind
 from curation.rounds.answers.forms import file_row
 from curation.rounds.answers.rows import understood
-from curation.rounds.answers.table_checks import check_answers, check_columns, settle_dates
+from curation.rounds.answers.table_checks import (
+    check_answers,
+    check_columns,
+    settle_dates,
+    settle_person,
+)
 
 Row = dict[str, Any]
 WHO = {"task_id": "t", "annotator": "v"}
@@ -163,3 +168,19 @@ def test_rows_and_cells_of_a_workbook_are_named() -> None:
 def test_other_numbers_are_no_dates() -> None:
     table = dated("1773483725", "20260314", "999", "")
     assert settle_dates(table, understood, order=None, where="answers.csv") == table
+
+
+def test_rows_without_an_id_are_those_of_the_only_person() -> None:
+    def settled(*rows: tuple[str, str]) -> tuple[list[str], str, int]:
+        table = [{"task_id": task, "ID Anda": person, "label_1": "x"} for task, person in rows]
+        result, person, count = settle_person(table, file_row)
+        return [str(file_row(row)["annotator"]) for row in result], person, count
+
+    assert settled(("t-1", ""), ("t-2", "Ann "), ("", "")) == (["Ann", "Ann ", "Ann"], "Ann", 2)
+    for unclear in (
+        [("t-1", "Ann"), ("t-2", "Ben"), ("t-3", "")],  # two people
+        [("t-1", "Ann"), ("t-1", "")],  # one task twice: probably two people
+        [("t-1", ""), ("t-2", "")],
+        [("t-1", "Ann"), ("t-2", "Ann")],
+    ):
+        assert settled(*unclear) == ([person for _, person in unclear], "", 0)
