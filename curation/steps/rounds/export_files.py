@@ -99,7 +99,8 @@ def write_files(
     exported = Exported(to / f"{round.name}-instructions.html", [], None, 0, consent)
     with writing(exported.instructions) as file:
         guide = workbooks.column_table(chosen, texts["sheet"])
-        file.write(pages.page(round.kind, texts, language=language, columns=guide).encode())
+        page = pages.page(round.kind, texts, language=language, columns=guide, fill=not plain)
+        file.write(page.encode())
     if named:
         rows = [[name, named[p]] for name, p in zip(names, shares, strict=True)]
         text = csv_text([["file", "person"], *rows]).encode()
