@@ -88,6 +88,8 @@ def to_correct(
     left: Left = Counter()
     last: dict[tuple[str, str], RefusedAnswer] = {}
     for answer in sorted(refused, key=lambda each: (each.sent, each.position)):
+        if "superseded" in answer.codes:
+            continue  # its later version is here, too
         pair = (answer.task, answer.person)
         task = by_id.get(answer.task)
         too_fast = answer.seconds is not None and answer.seconds < least

@@ -142,6 +142,10 @@ def _what(answer: RefusedAnswer, round: Round, texts: Sections, asks: str) -> st
     headings = texts["heading"]
     names: dict[str, list[str]] = {}
     for code, concerned in _problems(answer, round):
+        too_long = code == "bad_value" and any(
+            len(text_of(answer.row, name)) > LONGEST_TEXT for name in concerned
+        )
+        code = "too_long" if too_long else code
         names.setdefault(code, []).extend(headings.get(name, name) for name in concerned)
     if asks:
         names["no_consent"] = [f"{headings['consent']}: {asks}"]

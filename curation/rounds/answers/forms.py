@@ -283,10 +283,11 @@ def read(
     consent = text_of(row, "consent")
     if consent and not answer.cancelled:
         yield Consented(where=where, person=person, version=consent, at=sent)
-        if not text_of(row, "task_id"):
+        if empty and not text_of(row, "task_id"):
             return
     if task is None or kind is None:
-        detail = f"the round has no task {text_of(row, 'task_id')!r}"
+        named = text_of(row, "task_id")
+        detail = f"the round has no task {named!r}" if named else "no 'task_id'"
         yield Refused(code="unknown_task", detail=detail, **frame)
         return
     own = text_of(row, "answer_id")
@@ -341,7 +342,8 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
 
 
 def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any]) -> Written:
-    name = "template" if kind == "intrasentence" and row.get("template") else "context"
+    other = kind == "intersentence" or (row.get("context") and not row.get("template"))
+    name = "context" if other else "template"
     context = _flat(need(row, name))
     texts = {name: _flat(need(row, name)) for name in MEANT}
     if kind == "intrasentence":

@@ -1,4 +1,4 @@
-"""Checks of a whole table before any of it is kept: its columns, its dates, and who answered."""
+"""Checks of a whole table before any of it is kept: its columns, tasks, dates and people."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from curation.files import CurationError
 from curation.records import RoundKind
-from curation.rounds.answers import forms, rows
+from curation.rounds.answers import forms, rows, several_values
 from curation.rounds.tables import listed
 from curation.table_words import Words
 from curation.times import ORDERS, Order, order_of, spreadsheet_day
@@ -87,6 +87,46 @@ def check_answers(
         + _did_you_mean(needed, names, cells),
         f"name the columns {', '.join(needed)}; columns of Mechanical Turk may be {of_turk}",
     )
+
+
+def check_tasks(
+    table: Sequence[Row],
+    read: Callable[[Mapping[str, Any]], Row],
+    kind: RoundKind,
+    *,
+    where: str,
+    numbers: Sequence[int] = (),
+) -> None:
+    """Check that no column of answers has slipped down a row.
+
+    Then the last answer is in a row without a task, and the first task has no answer. All answers
+    in between would count for other tasks.
+
+    Args:
+        table: its rows, by heading.
+        read: gives the values of a row by column.
+        kind: the kind of the round.
+        where: the file, for messages.
+        numbers: the number of each row in its file; by default they are counted from 1.
+
+    Raises:
+        CurationError: a column has probably slipped.
+    """
+    first: set[str] | None = None
+    for number, heads in enumerate(table):
+        row = read(heads)
+        names = (*forms.FIELDS[kind], *several_values.unread(row))
+        filled = {name for name in names if rows.text_of(row, name)}
+        if rows.text_of(row, "task_id"):
+            first = filled if first is None else first
+        elif first is not None and filled and not filled & first:
+            place = f"{where} row {numbers[number] if numbers else number + 1}"
+            raise CurationError(
+                f"{place}: {', '.join(sorted(filled))} without a task_id, and the first task has "
+                "none; a column has probably slipped down",
+                "compare the table with the one that went out, and move the cells back to their "
+                "tasks; if the row is a note, delete it",
+            )
 
 
 def settle_dates(

@@ -51,11 +51,16 @@ def import_round(
 
     Raises:
         CurationError: the round is not of this kind or is not open, no row has an answer to it, a
-            date could be two days, or no round of the campaign has shown that version of the
-            consent text.
+            column has slipped down a row, a date could be two days, or no round of the campaign has
+            shown that version of the consent text.
     """
     from curation.rounds.answers import archive, corrections, forms
-    from curation.rounds.answers.table_checks import check_answers, settle_dates, settle_person
+    from curation.rounds.answers.table_checks import (
+        check_answers,
+        check_tasks,
+        settle_dates,
+        settle_person,
+    )
 
     check_takes_tables(campaign, round, "take tables")
     versions = round_files.consents(campaign)
@@ -68,6 +73,7 @@ def import_round(
     words = round_files.read_words(campaign, round.name)
     file_row = partial(forms.file_row, words=words)
     warning = check_answers(rows, round.kind, where, words, cells)
+    check_tasks(rows, file_row, round.kind, where=where, numbers=numbers)
     rows = settle_dates(rows, file_row, order=dates, where=where, numbers=numbers)
     if warning:
         reporter.warn(warning)

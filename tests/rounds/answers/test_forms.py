@@ -491,6 +491,16 @@ def test_mechanical_turks_results_are_read() -> None:
     assert [f.flag for f in result.flags] == ["objective", "ungrammatical"]
 
 
+def test_a_missing_cell_is_named_as_in_the_table_and_an_answer_without_a_task_is_booked() -> None:
+    row = {"task_id": "t1", "annotator": ANNA, "consent": "1", "stereotype": "early"}
+    lost = {**row, "task_id": ""}
+    result = folded(say([row, lost], source="forms"))
+    assert {(r.code, r.detail) for r in result.rejections["w"]} == {
+        ("missing_field", "no 'template'"),
+        ("unknown_task", "no 'task_id'"),
+    }
+
+
 def test_rows_without_an_id_are_second_answers_unless_they_say_when_they_changed() -> None:
     base = {"Task ID": "t1", "participant id": "P", "submitted_at": "2026-03-02 09:00"} | WORDS
     later = base | {"submitted_at": "2026-03-02 09:30", "stereotype": "asleep"}

@@ -11,6 +11,7 @@ from curation.rounds.answers.rows import understood
 from curation.rounds.answers.table_checks import (
     check_answers,
     check_columns,
+    check_tasks,
     settle_dates,
     settle_person,
 )
@@ -184,3 +185,21 @@ def test_rows_without_an_id_are_those_of_the_only_person() -> None:
         [("t-1", "Ann"), ("t-2", "Ann")],
     ):
         assert settled(*unclear) == ([person for _, person in unclear], "", 0)
+
+
+def test_a_column_that_slipped_down_a_row_is_an_error() -> None:
+    def checked(*rows: tuple[str, str, str]) -> None:
+        names = ("task_id", "Label teks 1", "label_2")
+        table = [dict(zip(names, row, strict=True)) for row in rows]
+        check_tasks(table, file_row, "validation", where="answers.csv", numbers=[2, 3, 4])
+
+    for slipped in (
+        [("t-1", "", "x"), ("t-2", "x", "x"), ("", "x", "")],
+        [("t-1", "", ""), ("t-2", "x", "x"), ("", "x", "x")],
+    ):
+        error = refused(checked, *slipped)
+        assert "answers.csv row 4: label_1" in error.what
+        assert "a column has probably slipped down" in error.what
+    checked(("t-1", "x", "x"), ("t-2", "", ""), ("", "x", ""))  # refused alone
+    checked(("t-1", "", ""), ("t-2", "x", "x"), ("", "", ""))  # skipped
+    checked(("", "x", "x"))
