@@ -142,10 +142,8 @@ def _layout(names: tuple[str, ...], words: Words | None) -> _Layout:
 def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str, Any]:
     """The values of a file's row by column; unknown columns are left out.
 
-    A cell of a yes-column that is neither yes nor no is under that column, such as flags.objective.
-
     Args:
-        payload: the row, by heading.
+        payload: the row, by heading. A cell of a yes-column that is neither yes nor no stays there.
         words: the words of the row's round; None for those of the shipped languages.
 
     >>> file_row({"Answer.label_1.stereotype": "true", "Answer.label_1.unrelated": "false"})
@@ -267,8 +265,8 @@ def read(
         "task": task,
         "place": Place("", round, answer.number, 0),
     }
-    fields = (*(FIELDS[kind] if kind else CONTROLS), *several_values.unread(row))
-    empty = not any(map(row.get, fields))
+    empty = not any(map(row.get, FIELDS[kind] if kind else CONTROLS))
+    empty = empty and not several_values.unread(row)
     if answer.foreign:
         detail = "on the platform somebody else changed it last"
         blank = empty and answer.cancelled
@@ -286,8 +284,8 @@ def read(
         if empty and not text_of(row, "task_id"):
             return
     if task is None or kind is None:
-        named = text_of(row, "task_id")
-        detail = f"the round has no task {named!r}" if named else "no 'task_id'"
+        id = text_of(row, "task_id")
+        detail = f"the round has no task {id!r}" if id else "no 'task_id'"
         yield Refused(code="unknown_task", detail=detail, **frame)
         return
     own = text_of(row, "answer_id")
@@ -342,9 +340,8 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
 
 
 def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any]) -> Written:
-    other = kind == "intersentence" or (row.get("context") and not row.get("template"))
-    name = "context" if other else "template"
-    context = _flat(need(row, name))
+    is_context = kind == "intersentence" or (row.get("context") and not row.get("template"))
+    context = _flat(need(row, "context" if is_context else "template"))
     texts = {name: _flat(need(row, name)) for name in MEANT}
     if kind == "intrasentence":
         texts = {n: whole_sentence(context, task.target, text) for n, text in texts.items()}

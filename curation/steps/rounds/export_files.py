@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, keep_out
 from curation.cells import csv_text
 from curation.files import read_bytes, writing
 from curation.leftovers import sweep_beside
@@ -102,6 +102,7 @@ def write_files(
         page = pages.page(round.kind, texts, language=language, columns=guide, fill=not plain)
         file.write(page.encode())
     if named:
+        keep_out(to, campaign, private_names(round.name))
         rows = [[name, named[p]] for name, p in zip(names, shares, strict=True)]
         text = csv_text([["file", "person"], *rows]).encode()
         paths = (
@@ -128,6 +129,12 @@ def write_files(
             )
         )
     return exported, dealt
+
+
+def private_names(round: str) -> list[str]:
+    """What git calls the tables and sheets of a round that have people's ids."""
+    tables = [f"{round}-[0-9]*.{ending}" for ending in ledger.ENDINGS]
+    return [*tables, f"{round}-refused-*", f"{round}-who-gets-which*.csv"]
 
 
 def _names(
