@@ -54,15 +54,18 @@ def refused_sheet(
         *(_kept(name, texts, fill=name in concerned) for name in KEPT),
         _kept(corrections.AS_SENT, texts),
     ]
+    kept = [_identity(each, round) for each in answers]
+    empty = {name for name in KEPT if not any(cells[name] for cells in kept)}
+    shown = [column for column in shown if column.name not in empty]
     heading = WHAT if plain else texts["heading"][WHAT]
     shown.insert(1, Column(WHAT, heading, texts["hint"][WHAT], long=True))
     rows = []
-    for each in answers:
+    for each, identity in zip(answers, kept, strict=True):
         # As it is in this answer: the same address in other letters would be another person's.
         id = text_of(each.row, "annotator")
         task = row(data[each.task], needed=0, annotator=id, plain=plain)
         cells = {**task.cells, WHAT: _what(each, round, texts, asks), "consent": agreed}
-        own = _answer(each, round, texts, words, plain=plain) | _identity(each, round)
+        own = _answer(each, round, texts, words, plain=plain) | identity
         cells |= {name: text[:LONGEST_TEXT] for name, text in own.items()}
         if listed := task.lists.get("merge_into"):
             cells["merge_into"] = _choice(cells["merge_into"], data[each.task], listed)
