@@ -89,6 +89,12 @@ def check_answers(
     )
 
 
+def filled_in(row: Mapping[str, Any], kind: RoundKind) -> set[str]:
+    """The columns with an answer in a row, given by column."""
+    names = (*forms.FIELDS[kind], *several_values.unread(row))
+    return {name for name in names if rows.text_of(row, name)}
+
+
 def check_tasks(
     table: Sequence[Row],
     read: Callable[[Mapping[str, Any]], Row],
@@ -115,8 +121,7 @@ def check_tasks(
     first: set[str] | None = None
     for number, heads in enumerate(table):
         row = read(heads)
-        names = (*forms.FIELDS[kind], *several_values.unread(row))
-        filled = {name for name in names if rows.text_of(row, name)}
+        filled = filled_in(row, kind)
         if rows.text_of(row, "task_id"):
             first = filled if first is None else first
         elif first is not None and filled and not filled & first:
