@@ -3,7 +3,7 @@
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,19 +187,44 @@ def protect(root: Path) -> None:
     Lines that ``.gitignore`` lacks are added at its end. Lines of the team stay, and a line
     ``!PATTERN`` keeps a pattern out. Files that others can read get mode 600.
     """
-    path = root / ".gitignore"
-    content = path.read_bytes() if path.exists() else b""
-    there = {line.strip() for line in content.decode("utf-8", "replace").splitlines()}
-    lacking = [line for line in IGNORED if not {line, f"!{line}"} & there]
-    if lacking:
-        before = content.rstrip() + b"\n\n" if content.strip() else b""
-        with writing(path) as file:
-            file.write(before + "\n".join([NOTE, *lacking, ""]).encode())
+    _ignore(root, IGNORED, NOTE)
     for pattern in PRIVATE:
         for private in root.glob(f"{pattern}*" if pattern.endswith("/") else pattern):
             with suppress(FileNotFoundError, PermissionError):  # it may be another user's
                 if private.is_file() and not private.is_symlink() and private.stat().st_mode & 0o77:
                     private.chmod(0o600)
+
+
+def keep_out(folder: Path, campaign: Campaign, patterns: Sequence[str]) -> None:
+    """Keep private files in a folder out of version control.
+
+    If the folder is in the campaign or in a git repository, its ``.gitignore`` gets the patterns.
+    The campaign's own ``tasks/`` is ignored as a whole.
+
+    Args:
+        folder: where the files are written to.
+        campaign: the campaign that they are from.
+        patterns: what git calls them.
+    """
+    place = folder.resolve()
+    above = (place, *place.parents)
+    root = campaign.root.resolve()
+    if root / "tasks" in above or not (root in above or any((a / ".git").exists() for a in above)):
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    _ignore(folder, patterns, "# tables with people's ids (docs/campaign.md, Privacy)")
+
+
+def _ignore(folder: Path, lines: Sequence[str], note: str) -> None:
+    """Add lines that a folder's ``.gitignore`` lacks at its end, unless it has ``!LINE``."""
+    path = folder / ".gitignore"
+    content = path.read_bytes() if path.exists() else b""
+    there = {line.strip() for line in content.decode("utf-8", "replace").splitlines()}
+    lacking = [line for line in lines if not {line, f"!{line}"} & there]
+    if lacking:
+        before = content.rstrip() + b"\n\n" if content.strip() else b""
+        with writing(path) as file:
+            file.write(before + "\n".join([note, *lacking, ""]).encode())
 
 
 def create_campaign(root: Path, settings: Settings) -> Campaign:

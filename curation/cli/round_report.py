@@ -7,6 +7,7 @@ from curation.campaign import Campaign
 from curation.cli import console
 from curation.cli.importing import show_refused
 from curation.records import Round
+from curation.rounds.refused import REPAIRABLE
 from curation.steps.rounds import ledger, round_status
 from curation.steps.rounds.check import describe_pitfalls
 from curation.steps.rounds.platform import open_platform
@@ -90,6 +91,10 @@ def show_new_answers(
         console.warn(
             "nobody in the file has consented, so all answers are refused; if all people agreed on "
             f"their platform, import the file again with --consent {round.consent}"
+        )
+    if status.exchanges_tables and any(code in refused for code in REPAIRABLE):
+        console.say(
+            f"«curation rounds refused {round.name}» makes sheets in which people can correct them"
         )
     if line := describe_pitfalls(answers.pitfalls, round.name, answers.items):
         console.say(line)

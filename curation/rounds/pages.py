@@ -237,7 +237,12 @@ def instruction(kind: RoundKind, texts: Texts) -> str:
 
 
 def page(
-    kind: RoundKind, texts: Texts, *, language: str, columns: Sequence[Sequence[str]] = ()
+    kind: RoundKind,
+    texts: Texts,
+    *,
+    language: str,
+    columns: Sequence[Sequence[str]] = (),
+    fill: bool = False,
 ) -> str:
     """The instructions as a file of its own, which names its encoding and its language.
 
@@ -246,11 +251,12 @@ def page(
         texts: its texts, with those of tables.
         language: the language code of the texts.
         columns: the columns of the table that goes with it, as rows of cells after a header.
+        fill: whether that table is a workbook; the page then says how to fill it in.
     """
     head = f"<title>{html.escape(texts['instruction']['panel'])}</title>"
     return (
         f'<!DOCTYPE html>\n<html lang="{html.escape(language)}">\n<meta charset="utf-8">\n{head}\n'
-        f"{instruction(kind, texts)}{_columns(texts, columns)}</html>\n"
+        f"{instruction(kind, texts)}{_columns(texts, columns, fill=fill)}</html>\n"
     )
 
 
@@ -275,8 +281,8 @@ def how_to_fill(texts: Texts) -> tuple[str, list[str]]:
     return sheet["how_title"], [_unmarked(line) for line in sheet["how"]]
 
 
-def _columns(texts: Texts, columns: Sequence[Sequence[str]]) -> str:
-    """The columns of a table as HTML; the first row is the header."""
+def _columns(texts: Texts, columns: Sequence[Sequence[str]], *, fill: bool) -> str:
+    """How to fill a table in, and its columns, as HTML; the first row is the header."""
     if not columns:
         return ""
     lines = []
@@ -284,10 +290,12 @@ def _columns(texts: Texts, columns: Sequence[Sequence[str]]) -> str:
         tag = "td" if number else "th"
         shown = (html.escape(cell, quote=False).replace("\n", "<br>") for cell in cells)
         lines.append("<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in shown) + "</tr>\n")
-    title = html.escape(texts["sheet"]["columns_title"], quote=False)
+    sheet = texts["sheet"]
+    title = html.escape(sheet["columns_title"], quote=False)
+    how = _html(sheet["how_title"], sheet["how"]) + "\n" if fill else ""
     direction = texts["page"]["direction"]
     return (
-        f'<div dir="{direction}">\n<h4>{title}</h4>\n<table border="1">\n'
+        f'<div dir="{direction}">\n{how}<h4>{title}</h4>\n<table border="1">\n'
         + "".join(lines)
         + "</table>\n</div>\n"
     )

@@ -16,6 +16,9 @@ REPAIRABLE = (
 """Reason codes of answers that their person can correct. The others cannot be corrected by them:
 it is not the answer that is wrong, it is not theirs, or it was not meant to be one."""
 
+NO_ANSWER = frozenset(("skipped", "superseded"))
+"""Reason codes of what is not an answer that was refused: no work, or an earlier version."""
+
 Left = Counter[str]
 """Why refused answers do not go back, and how many: ``ACCEPTED``, ``UNNEEDED``, ``OTHER``."""
 ACCEPTED = "accepted since"
@@ -88,6 +91,8 @@ def to_correct(
     left: Left = Counter()
     last: dict[tuple[str, str], RefusedAnswer] = {}
     for answer in sorted(refused, key=lambda each: (each.sent, each.position)):
+        if not NO_ANSWER.isdisjoint(answer.codes):
+            continue
         pair = (answer.task, answer.person)
         task = by_id.get(answer.task)
         too_fast = answer.seconds is not None and answer.seconds < least

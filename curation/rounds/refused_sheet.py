@@ -5,9 +5,10 @@ from typing import Any
 
 from curation.records import Round
 from curation.rounds.answers import corrections
-from curation.rounds.answers.forms import FIELDS, LABELS, file_row, flag_words
+from curation.rounds.answers.forms import FIELDS, LABELS, file_row
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import MEANT, text_of
+from curation.rounds.answers.several_values import flag_words, unread
 from curation.rounds.refused import RefusedAnswer
 from curation.rounds.sheet_columns import Column, Row, columns, row
 from curation.rules import read_label
@@ -53,15 +54,18 @@ def refused_sheet(
         *(_kept(name, texts, fill=name in concerned) for name in KEPT),
         _kept(corrections.AS_SENT, texts),
     ]
+    kept = [_identity(each, round) for each in answers]
+    empty = {name for name in KEPT if not any(cells[name] for cells in kept)}
+    shown = [column for column in shown if column.name not in empty]
     heading = WHAT if plain else texts["heading"][WHAT]
     shown.insert(1, Column(WHAT, heading, texts["hint"][WHAT], long=True))
     rows = []
-    for each in answers:
+    for each, identity in zip(answers, kept, strict=True):
         # As it is in this answer: the same address in other letters would be another person's.
         id = text_of(each.row, "annotator")
         task = row(data[each.task], needed=0, annotator=id, plain=plain)
         cells = {**task.cells, WHAT: _what(each, round, texts, asks), "consent": agreed}
-        own = _answer(each, round, texts, words, plain=plain) | _identity(each, round)
+        own = _answer(each, round, texts, words, plain=plain) | identity
         cells |= {name: text[:LONGEST_TEXT] for name, text in own.items()}
         if listed := task.lists.get("merge_into"):
             cells["merge_into"] = _choice(cells["merge_into"], data[each.task], listed)
@@ -100,7 +104,7 @@ def _answer(
 ) -> dict[str, str]:
     """The cells of the answer's fields, as the person sent them."""
     shown = offered(texts)
-    cells: dict[str, str] = {}
+    cells: dict[str, str] = dict(unread(answer.row))
     for field in FIELDS[round.kind]:
         text = text_of(answer.row, field)
         cells[field] = text
@@ -141,6 +145,10 @@ def _what(answer: RefusedAnswer, round: Round, texts: Sections, asks: str) -> st
     headings = texts["heading"]
     names: dict[str, list[str]] = {}
     for code, concerned in _problems(answer, round):
+        too_long = code == "bad_value" and any(
+            len(text_of(answer.row, name)) > LONGEST_TEXT for name in concerned
+        )
+        code = "too_long" if too_long else code
         names.setdefault(code, []).extend(headings.get(name, name) for name in concerned)
     if asks:
         names["no_consent"] = [f"{headings['consent']}: {asks}"]
@@ -153,7 +161,8 @@ def _what(answer: RefusedAnswer, round: Round, texts: Sections, asks: str) -> st
 
 def _problems(answer: RefusedAnswer, round: Round) -> list[tuple[str, list[str]]]:
     """The reason codes of an answer, each with the columns that it concerns, if they are known."""
-    names = dict.fromkeys((*FIELDS[round.kind], *KEPT, *MEANT, "context"))
+    own = unread(answer.row)
+    names = dict.fromkeys((*FIELDS[round.kind], *KEPT, *MEANT, "context", *own))
     problems = []
     for code, detail in zip(answer.codes, answer.details, strict=True):
         concerned = [n for n in names if repr(n) in detail or detail.startswith(f"{n} is ")]

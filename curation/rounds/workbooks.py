@@ -10,6 +10,7 @@ import re
 import unicodedata
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from curation.cells import restored
@@ -20,6 +21,7 @@ from curation.rounds.sheet_columns import TASK, Column, Row
 from curation.table_words import Sections
 
 if TYPE_CHECKING:
+    from openpyxl.worksheet.dimensions import RowDimension
     from openpyxl.worksheet.worksheet import Worksheet
 
 Parts = Sequence[tuple[str, Sequence[str]]]
@@ -27,9 +29,10 @@ Parts = Sequence[tuple[str, Sequence[str]]]
 
 LONGEST = 32_767  # characters that a cell can hold
 WIDE, NARROW, MACHINE = 44, 20, 12  # widths of columns, in characters
-GUIDE, LINE = 120, 15.0  # characters that fit in a line of the instructions; its height in points
+GUIDE = (30, 60, 36)  # widths of the columns of the instructions
+LINE, HIGHEST = 15.0, 409.0  # heights of a line, and of a row at most, in points
 LISTS = "lists"
-ANSWER, FIXED, HEAD = "FFFFF2CC", "FFEDEDED", "FFD9D9D9"  # colours
+ANSWER, FIXED, HEAD, EDGE = "FFFFF2CC", "FFEDEDED", "FFD9D9D9", "FFBFBFBF"  # colours
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")  # such a file means a character by this
 _NO_TITLE = re.compile(r"[\\/*?:\[\]\x00-\x1f]")
@@ -93,9 +96,11 @@ def workbook(
     guide = book.create_sheet(_title(sheet["instructions"], "instructions", taken))
     lists = book.create_sheet(LISTS)
     lists.sheet_state = "hidden"
-    _fill_table(table, columns, rows)
+    _fill_table(table, columns, rows, right_to_left=right_to_left)
     _add_lists(table, lists, columns, rows, str(sheet["wrong"]))
-    _fill_guide(guide, columns, about, sheet)
+    _fill_guide(guide, columns, about, sheet, right_to_left=right_to_left)
+    for each in (table, guide):
+        _fit_for_print(each)
     for each in (table, guide, lists):
         each.sheet_view.rightToLeft = right_to_left
         each.protection.sheet = True  # without a password: against mistakes, not against people
@@ -114,33 +119,92 @@ def column_table(columns: Iterable[Column], sheet: Mapping[str, Any]) -> list[tu
     return lines
 
 
-def _fill_table(table: "Worksheet", columns: Sequence[Column], rows: Sequence[Row]) -> None:
-    from openpyxl.styles import Alignment, Font, PatternFill, Protection
-    from openpyxl.worksheet.properties import PageSetupProperties
+def _fill_table(
+    table: "Worksheet", columns: Sequence[Column], rows: Sequence[Row], *, right_to_left: bool
+) -> None:
+    from openpyxl.styles import Border, PatternFill, Protection, Side
 
-    top = Alignment(wrap_text=True, vertical="top")
+    wrapped, cut = _alignment(right_to_left), _alignment(right_to_left, wrap=False)
     fills = {
         True: PatternFill("solid", fgColor=ANSWER),
         False: PatternFill("solid", fgColor=FIXED),
     }
-    free, bold, dark = Protection(locked=False), Font(bold=True), PatternFill("solid", fgColor=HEAD)
+    free, bold, dark = Protection(locked=False), _bold(), PatternFill("solid", fgColor=HEAD)
+    side = Side("thin", color=EDGE)
+    border = Border(side, side, side, side)  # a coloured cell hides the lines of the grid
+    lines = [1] * (len(rows) + 2)
     for number, column in enumerate(columns, 1):
         head = _put(table, 1, number, column.heading, column.heading)
-        head.font, head.fill, head.alignment = bold, fills[True] if column.fill else dark, top
+        head.font, head.fill, head.alignment = bold, fills[True] if column.fill else dark, wrapped
+        head.border = border
         width = MACHINE if column.name == TASK else WIDE if column.long else NARROW
         table.column_dimensions[head.column_letter].width = width
+        lines[1] = max(lines[1], _lines(column.heading, width * 0.9))  # bold letters are wider
         for line, row in enumerate(rows, 2):
             value = row.cells.get(column.name)
             place = f"task {row.cells.get(TASK)}, {column.name}"
             cell = _put(table, line, number, value if value != "" else None, place)
-            cell.alignment, cell.fill = top, fills[column.fill]
+            cell.alignment = cut if column.name == TASK else wrapped
+            cell.fill, cell.border = fills[column.fill], border
             if column.fill:
                 cell.protection = free
                 cell.number_format = "@"  # a text stays a text: no date, number or formula
+            if column.name != TASK and isinstance(value, str):
+                lines[line] = max(lines[line], _lines(value, width))
+    for line, height in enumerate(lines[1:], 1):
+        _set_height(table, line, height)
     table.freeze_panes = "A2"
     table.print_title_rows = "1:1"
-    table.page_setup.orientation, table.page_setup.fitToHeight = "landscape", 0
-    table.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)  # in its width
+    table.page_setup.orientation = "landscape"
+
+
+def _alignment(right_to_left: bool, *, wrap: bool = True) -> Any:
+    """Text at the top of its cell; its direction is that of the sheet, whatever it begins with."""
+    from openpyxl.styles import Alignment
+
+    return Alignment(wrap_text=wrap, vertical="top", readingOrder=2 if right_to_left else 0)
+
+
+def _bold() -> Any:
+    """The usual font, bold."""
+    from openpyxl.styles import DEFAULT_FONT, Font
+
+    return Font(name=DEFAULT_FONT.name, sz=DEFAULT_FONT.sz, bold=True)
+
+
+def _fit_for_print(sheet: "Worksheet") -> None:
+    """All columns on one page in print."""
+    from openpyxl.worksheet.properties import PageSetupProperties
+
+    sheet.page_setup.fitToHeight = 0
+    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+
+
+def _lines(text: str, width: float) -> int:
+    """How many lines a text takes in a column of a width in characters."""
+    return sum(1 + int(_width(part) // width) for part in text.split("\n"))
+
+
+def _set_height(sheet: "Worksheet", line: int, lines: int, *, merged: bool = False) -> None:
+    """Set the height with which a row is first shown; not all programs compute it.
+
+    If people write more into the row, it grows, unless its cells are ``merged``.
+    """
+    from openpyxl.worksheet.dimensions import RowDimension
+
+    kind = RowDimension if merged else _growing_row()
+    sheet.row_dimensions[line] = kind(sheet, index=line, ht=min(lines * LINE, HIGHEST))
+
+
+@cache
+def _growing_row() -> "type[RowDimension]":
+    """A row whose height programs may change; openpyxl itself calls every height fixed."""
+    from openpyxl.worksheet.dimensions import RowDimension
+
+    class Growing(RowDimension):
+        customHeight = False  # noqa: N815
+
+    return Growing
 
 
 def _put(sheet: "Worksheet", line: int, number: int, value: Any, place: str) -> Any:
@@ -214,11 +278,14 @@ def _add_lists(
 
 
 def _fill_guide(
-    guide: "Worksheet", columns: Sequence[Column], about: Parts, sheet: Mapping[str, Any]
+    guide: "Worksheet",
+    columns: Sequence[Column],
+    about: Parts,
+    sheet: Mapping[str, Any],
+    *,
+    right_to_left: bool,
 ) -> None:
-    from openpyxl.styles import Alignment, Font
-
-    top, bold = Alignment(wrap_text=True, vertical="top"), Font(bold=True)
+    top, bold = _alignment(right_to_left), _bold()
     line = 0
     for heading, texts in (*about, (sheet["columns_title"], ())):
         for text in (heading, *texts):
@@ -229,9 +296,7 @@ def _fill_guide(
                 cell.alignment = top
                 if text is heading:
                     cell.font = bold
-                # A program does not find the height of merged cells by itself.
-                lines = sum(1 + _width(part) // GUIDE for part in text.split("\n"))
-                guide.row_dimensions[line].height = LINE * lines
+                _set_height(guide, line, _lines(text, sum(GUIDE)), merged=True)
         line += heading != sheet["columns_title"]
     for first, cells in enumerate(column_table(columns, sheet)):
         line += 1
@@ -240,7 +305,9 @@ def _fill_guide(
             cell.alignment = top
             if not first or number == 1:
                 cell.font = bold
-    for letter, width in zip("ABC", (GUIDE / 4, GUIDE / 2, GUIDE / 4), strict=True):
+        widths = (GUIDE[0] * 0.9, *GUIDE[1:])
+        _set_height(guide, line, max(map(_lines, cells, widths)))
+    for letter, width in zip("ABC", GUIDE, strict=True):
         guide.column_dimensions[letter].width = width
 
 

@@ -159,10 +159,16 @@ def test_tables_that_do_not_fit(desk: Desk, tmp_path: Path, untouched: Any) -> N
     write_csv(file, rows)
     assert "shut" in desk.refused("rounds", "import", "shut", file)
     assert {k: v for k, v in untouched(desk.root).items() if "/3-" not in k} == before
-    # The table of another round, or of another campaign: each row is refused, by name.
+    # The table of another round, or of another campaign.
     desk.open("intrasentence", "other")
-    said = desk.bring("other", rows)
-    assert said["refused"] == {"unknown_task": len(rows)}
+    said = desk.refused("rounds", "import", "other", file)
+    assert "this table is of round w, and not of round other" in said
+    assert "curation rounds import w FILE" in said
+    write_csv(file, [{**row, "task_id": f"t-{n}"} for n, row in enumerate(rows)])
+    assert "no task_id in this table is of round w" in desk.refused("rounds", "import", "w", file)
+    # A row about another task is refused alone.
+    said = desk.bring("w", [rows[0], {**rows[1], "task_id": "t-1"}])
+    assert said["refused"] == {"unknown_task": 1}
 
 
 def test_without_consent_nothing_counts_until_it_is_there(desk: Desk) -> None:

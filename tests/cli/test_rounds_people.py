@@ -140,10 +140,10 @@ def test_a_person_with_refused_answers_alone_can_be_taken_out(desk: Any) -> None
     assert said["tasks"]
     row = item_row(desk.export("w2")[0], "eve@example.invalid", 900)
     for n, bad in enumerate((
-        {**row, "task_id": "t-of-nobody"},
-        {"task_id": "", "annotator": "fay", "consent": row["consent"]},
+        [{**row, "task_id": "t-of-nobody"}, {**row, "template": "No gap."}],
+        [{"task_id": "", "annotator": "fay", "consent": row["consent"]}],
     )):  # fmt: skip
-        desk.bring("w2", [bad], f"bad-{n}.csv")
+        desk.bring("w2", bad, f"bad-{n}.csv")
     known = {p.id for p in desk.records("people.jsonl", Person)}
     for person in ("eve@example.invalid", "fay"):
         assert name_of(desk, person) in known

@@ -373,6 +373,7 @@ def test_the_guide_says_for_every_code_whether_it_goes_back() -> None:
 @pytest.mark.parametrize("language", languages())
 def test_every_language_has_a_sentence_for_every_code(language: str) -> None:
     sentences = shipped_texts(language)["refused"]
-    assert tuple(sentences) == REPAIRABLE
+    assert tuple(name for name in sentences if name != "too_long") == REPAIRABLE
+    assert "too_long" in sentences
     assert all(text.strip() and text[-1] in ".。" for text in sentences.values())
     assert len(set(sentences.values())) == len(sentences)

@@ -58,6 +58,20 @@ def test_answers_come_back_in_the_workbook(desk: Desk) -> None:
     }
 
 
+def test_an_id_that_is_typed_once_holds_for_the_whole_table(desk: Desk) -> None:
+    def once(book: Any) -> None:
+        book.worksheets[0]["I3"] = " "
+
+    path = filled(desk, once)
+    done = desk.run("rounds", "import", "w", path)
+    said = " ".join(done.err.split())
+    assert "1 row with answers and without an id" in said
+    assert "'ann-2', the only person that the table names" in said
+    items = desk.records("w/items.jsonl", Item)
+    assert (len(items), len({item.writer for item in items})) == (2, 1)
+    assert desk.say("rounds", "import", "w", path)["new"] == 0
+
+
 def test_another_sheet_is_named(desk: Desk) -> None:
     def add(book: Any) -> None:
         book.create_sheet("Notes").append(["call", "Ann"])

@@ -19,14 +19,19 @@ ROUND = Round(
 ANSWER = RefusedAnswer(
     task="t1",
     person="p",
-    codes=("unknown_label", "missing_field"),
-    details=("'foo' is not a label", "no 'label_3'"),
-    row={"annotator": "Ann", "label_1": "unrelated", "label_2": "foo", "flags": "objective"},
+    codes=("unknown_label", "missing_field", "bad_value"),
+    details=(
+        "'foo' is not a label",
+        "no 'label_3'",
+        "'flags.ungrammatical' is 'maybe', which is neither yes nor no",
+    ),
+    row={"annotator": "Ann", "label_1": "unrelated", "label_2": "foo", "flags": "objective",
+         "flags.ungrammatical": "maybe"},
     sent="",
     updated="",
     seconds=None,
     position=0,
-)
+)  # fmt: skip
 DATA = {"t1": {"task_id": "t1", "target": "baker", "domain": "profession", "context": "c",
                "text_1": "a", "text_2": "b", "text_3": "c"}}  # fmt: skip
 
@@ -41,6 +46,7 @@ def test_every_language_is_shown_and_read_back(language: str, plain: bool) -> No
     what = row.cells["what_to_change"]
     heads = texts["heading"]
     for code, names in (("unknown_label", heads["label_2"]), ("missing_field", heads["label_3"]),
+                        ("bad_value", heads["flags.ungrammatical"]),
                         ("no_consent", f"{heads['consent']}: 1-abc")):  # fmt: skip
         assert f"{texts['refused'][code]} ({names})" in what
     back = {column.heading: row.cells.get(column.name, "") for column in columns}
@@ -49,5 +55,19 @@ def test_every_language_is_shown_and_read_back(language: str, plain: bool) -> No
     assert is_unchanged(read, "validation", words)
     assert (read["annotator"], read["flags"], read["label_2"]) == ("Ann", "objective", "foo")
     assert read["updated_at"] == ROUND.opened_at
-    changed = {next(c.heading for c in columns if c.name == "label_3"): "related"}
-    assert not is_unchanged(file_row({**back, **changed}, words), "validation", words)
+    assert read["flags.ungrammatical"] == "maybe"
+    for name, cell in (("label_3", "related"), ("flags.ungrammatical", "")):
+        changed = {next(c.heading for c in columns if c.name == name): cell}
+        assert not is_unchanged(file_row({**back, **changed}, words), "validation", words)
+
+
+def test_a_text_that_is_too_long_is_said_to_be() -> None:
+    texts = {**pages.texts("en", Path("none")), **shipped_texts("en")}
+    long = {"codes": ("bad_value",), "details": ("'stereotype' has more than 10,000 characters",)}
+    answer = ANSWER._replace(row={"annotator": "Ann", "stereotype": "x" * 10_001}, **long)
+    writing = ROUND.model_copy(update={"kind": "intrasentence"})
+    data = {"t1": {"task_id": "t1", "target": "baker", "domain": "profession"}}
+    _, (row,) = refused_sheet(
+        [answer], data, writing, texts, agreed="1-abc", consent=True, plain=False
+    )
+    assert row.cells["what_to_change"] == "A text is too long. Shorten it. (Stereotype)"

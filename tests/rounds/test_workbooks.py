@@ -135,7 +135,9 @@ def test_answer_cells_are_empty_and_free_and_have_their_lists(
             assert (cell.value is None) == column.fill, column
             assert cell.protection.locked != column.fill
             assert (cell.number_format == "@") == column.fill
-            assert cell.alignment.wrap_text
+            assert bool(cell.alignment.wrap_text) == (column.name != "task_id")
+            assert (cell.alignment.readingOrder == 2) == (language == "ar")
+            assert cell.border.left.style == cell.border.bottom.style == "thin"
             if column.fill and (values := words_of(texts, column, language, line)) is not None:
                 wanted[cell.coordinate] = values
     assert rules == wanted
@@ -191,6 +193,17 @@ def test_the_instructions_name_every_column_with_its_values(language: str, kind:
         shown = "\n".join("\t".join(line) for line in lines)
         for text in (*SHEET["how"], SHEET["given"], SHEET["any"]):
             assert text.replace("*", "") not in shown
+
+
+def test_rows_are_as_high_as_their_texts_and_may_grow() -> None:
+    texts, long = texts_of("en"), "A baker who sings. " * 12
+    chosen = columns("validation", texts, consent=VERSION, personal=True)
+    data = pages.task_data(task(1, "validation"), "validation", texts=texts) | {"context": long}
+    content = round_workbook("validation", texts, chosen, [row(data, needed=1)])
+    heights = [opened(content).worksheets[0].row_dimensions[line].height for line in (1, 2)]
+    assert heights == [30, 90]
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
+        assert b"customHeight" not in parts.read("xl/worksheets/sheet1.xml")
 
 
 def test_a_table_of_one_person_names_them_and_is_for_nobody_else() -> None:
@@ -319,3 +332,6 @@ def test_the_page_has_the_columns_of_the_table_beside_it() -> None:
     assert page.count("<tr>") == len(chosen) + 1
     assert page.count('<div dir="rtl">') == 2
     assert page.endswith("</html>\n")
+    how = texts["sheet"]["how_title"]
+    assert how not in page
+    assert how in pages.page("validation", texts, language="ar", columns=guide, fill=True)

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -288,3 +289,25 @@ def test_quoted_words_are_erased_under_headings_of_the_rounds_own(
         "Maandishi 1": "(erased)",
         "النص 2": "(erased)",
     }
+
+
+def test_git_sees_no_table_of_a_person_wherever_it_is_written(
+    campaign: Campaign, validating: Round, tmp_path: Path
+) -> None:
+    people = people_file(tmp_path, "v1", "v2", "v3", "v4", "v5")
+    ledger = campaign.rounds / "v" / "dealt.jsonl"
+    for folder, ignores in (
+        (campaign.root / "tasks" / "may", False),  # all of it is ignored
+        (tmp_path / "post", False),  # in no repository
+        (campaign.root / "post", True),
+        (tmp_path / "repository" / "post", True),
+    ):
+        (tmp_path / "repository" / ".git").mkdir(parents=True, exist_ok=True)
+        ledger.unlink(missing_ok=True)
+        written = export(campaign, folder, people=people)
+        assert (folder / ".gitignore").exists() == ignores
+        if ignores:
+            lines = (folder / ".gitignore").read_text("utf-8").splitlines()
+            index = folder / "v-who-gets-which.csv"
+            assert all(any(fnmatch(p.name, line) for line in lines) for p in (*written, index))
+            assert not any(fnmatch("v-instructions.html", line) for line in lines)

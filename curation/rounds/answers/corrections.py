@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from curation.records import RoundKind
-from curation.rounds.answers.forms import FIELDS, LABELS, flag_words
+from curation.rounds.answers.forms import FIELDS, LABELS
+from curation.rounds.answers.several_values import flag_words, unread
 from curation.rules import read_label
 from curation.table_words import Words, shipped_words
 from curation.times import read_time
@@ -38,6 +39,7 @@ def digest(row: Mapping[str, Any], kind: RoundKind, words: Words | None = None) 
     """
     known = words or shipped_words()
     cells = [_plain(name, row.get(name), known) for name in (*FIELDS[kind], *_OTHERS)]
+    cells += [f"{name}={text}" for name, text in sorted(unread(row).items())]
     return hashlib.sha256("\x1f".join(cells).encode()).hexdigest()[:16]
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 from curation.records import FLAGS, Event, FlagName, Kind, RoundKind, Task
+from curation.rounds.answers import several_values
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
     Consented,
@@ -40,7 +41,7 @@ from curation.rounds.answers.rows import (
     whole_sentence,
 )
 from curation.rules import read_label, stable_id
-from curation.table_words import OTHER, YES, Words, shipped_words
+from curation.table_words import NO, OTHER, YES, Words, shipped_words
 
 LABELS = ("label_1", "label_2", "label_3")
 FIELDS: dict[RoundKind, tuple[str, ...]] = {
@@ -142,7 +143,7 @@ def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str
     """The values of a file's row by column; unknown columns are left out.
 
     Args:
-        payload: the row, by heading.
+        payload: the row, by heading. A cell of a yes-column that is neither yes nor no stays there.
         words: the words of the row's round; None for those of the shipped languages.
 
     >>> file_row({"Answer.label_1.stereotype": "true", "Answer.label_1.unrelated": "false"})
@@ -152,8 +153,11 @@ def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str
     row = values(payload, layout.fields)
     chosen: dict[str, list[str]] = {}
     for field, value, name in layout.choices:
-        if (words or shipped_words()).read("answer", str(payload[name])) == YES:
+        answer = several_values.answer_in(payload[name], words or shipped_words())
+        if answer == YES:
             chosen.setdefault(field, []).append(value)
+        elif answer not in ("", NO):
+            row[f"{field}.{value}"] = answer
     for field, named in chosen.items():
         if not row.get(field):
             row[field] = "|".join(named)
@@ -166,7 +170,7 @@ def is_untouched(row: Mapping[str, Any], kind: RoundKind) -> bool:
     >>> is_untouched({"task_id": "t-1", "context": "It rains.", "label_1": ""}, "validation")
     True
     """
-    names = ("annotator", "consent", *FIELDS[kind])
+    names = ("annotator", "consent", *FIELDS[kind], *several_values.unread(row))
     return not any(text_of(row, name) for name in names)
 
 
@@ -262,6 +266,7 @@ def read(
         "place": Place("", round, answer.number, 0),
     }
     empty = not any(map(row.get, FIELDS[kind] if kind else CONTROLS))
+    empty = empty and not several_values.unread(row)
     if answer.foreign:
         detail = "on the platform somebody else changed it last"
         blank = empty and answer.cancelled
@@ -276,10 +281,11 @@ def read(
     consent = text_of(row, "consent")
     if consent and not answer.cancelled:
         yield Consented(where=where, person=person, version=consent, at=sent)
-        if not text_of(row, "task_id"):
+        if empty and not text_of(row, "task_id"):
             return
     if task is None or kind is None:
-        detail = f"the round has no task {text_of(row, 'task_id')!r}"
+        id = text_of(row, "task_id")
+        detail = f"the round has no task {id!r}" if id else "no 'task_id'"
         yield Refused(code="unknown_task", detail=detail, **frame)
         return
     own = text_of(row, "answer_id")
@@ -315,9 +321,10 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
         value = read_label(str(text), words)
         problem = None if value else ("unknown_label", f"{text!r} is not a label")
         marks.append(Mark(shown.association, value, problem))
+    marks += [Mark("", None, problem) for problem in several_values.problems(row)]
     flags: list[FlagName] = []
     if flags_text := row.get("flags"):
-        for word in dict.fromkeys(flag_words(str(flags_text), words)):
+        for word in dict.fromkeys(several_values.flag_words(str(flags_text), words)):
             flag = next((name for name in FLAGS if name == words.read("flag", word)), None)
             if flag is None:
                 marks.append(Mark("", None, ("bad_value", f"{word!r} is not a flag")))
@@ -333,8 +340,8 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
 
 
 def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any]) -> Written:
-    name = "template" if kind == "intrasentence" and row.get("template") else "context"
-    context = _flat(need(row, name))
+    is_context = kind == "intersentence" or (row.get("context") and not row.get("template"))
+    context = _flat(need(row, "context" if is_context else "template"))
     texts = {name: _flat(need(row, name)) for name in MEANT}
     if kind == "intrasentence":
         texts = {n: whole_sentence(context, task.target, text) for n, text in texts.items()}
@@ -347,12 +354,6 @@ def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any])
         seconds=seconds_of(row),
         **frame,
     )
-
-
-def flag_words(text: str, words: Words) -> Iterator[str]:
-    """The words for flags in a cell; a part of it that is not one is split at its spaces."""
-    for part in filter(None, map(str.strip, re.split(r"[|,;،؛、\n]+", text.casefold()))):
-        yield from [part] if words.read("flag", part) else part.split()
 
 
 def _review(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Reviewed:
@@ -381,6 +382,7 @@ def _review(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
         must_name=must_name,
         name=_flat(text_of(row, "rename")) or None if action != "drop" else None,
         note="; ".join(filter(None, notes)),
+        problems=several_values.problems(row),
         seconds=seconds_of(row),
         **frame,
     )

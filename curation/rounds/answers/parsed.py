@@ -94,7 +94,8 @@ class Reviewed(msgspec.Struct, gc=False, kw_only=True):
     """A reviewer's answer on a term.
 
     ``into`` is the id of the term to merge it into, or ``into_text`` a text that may name it. If
-    ``must_name`` is true, an answer whose text does not name a term is refused.
+    ``must_name`` is true, an answer whose text does not name a term is refused. ``problems`` are
+    the reason codes and sentences of parts that are refused alone.
     """
 
     place: Place
@@ -112,6 +113,7 @@ class Reviewed(msgspec.Struct, gc=False, kw_only=True):
     version: str
     source: str
     task: Task
+    problems: tuple[tuple[str, str], ...] = ()
     earlier: tuple["Reviewed", ...] = ()
 
 

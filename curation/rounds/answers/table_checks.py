@@ -1,12 +1,13 @@
-"""Checks of a whole table before any of it is kept: its columns, and the dates of its times."""
+"""Checks of a whole table before any of it is kept: its columns, tasks, dates and people."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from curation.files import CurationError
 from curation.records import RoundKind
-from curation.rounds.answers import forms, rows
+from curation.rounds.answers import forms, rows, several_values
 from curation.table_words import Words
 from curation.text_tables import listed
 from curation.times import ORDERS, Order, order_of, spreadsheet_day
@@ -88,6 +89,51 @@ def check_answers(
     )
 
 
+def filled_in(row: Mapping[str, Any], kind: RoundKind) -> set[str]:
+    """The columns with an answer in a row, given by column."""
+    names = (*forms.FIELDS[kind], *several_values.unread(row))
+    return {name for name in names if rows.text_of(row, name)}
+
+
+def check_tasks(
+    table: Sequence[Row],
+    read: Callable[[Mapping[str, Any]], Row],
+    kind: RoundKind,
+    *,
+    where: str,
+    numbers: Sequence[int] = (),
+) -> None:
+    """Check that no column of answers has slipped down a row.
+
+    Then the last answer is in a row without a task, and the first task has no answer. All answers
+    in between would count for other tasks.
+
+    Args:
+        table: its rows, by heading.
+        read: gives the values of a row by column.
+        kind: the kind of the round.
+        where: the file, for messages.
+        numbers: the number of each row in its file; by default they are counted from 1.
+
+    Raises:
+        CurationError: a column has probably slipped.
+    """
+    first: set[str] | None = None
+    for number, heads in enumerate(table):
+        row = read(heads)
+        filled = filled_in(row, kind)
+        if rows.text_of(row, "task_id"):
+            first = filled if first is None else first
+        elif first is not None and filled and not filled & first:
+            place = f"{where} row {numbers[number] if numbers else number + 1}"
+            raise CurationError(
+                f"{place}: {', '.join(sorted(filled))} without a task_id, and the first task has "
+                "none; a column has probably slipped down",
+                "compare the table with the one that went out, and move the cells back to their "
+                "tasks; if the row is a note, delete it",
+            )
+
+
 def settle_dates(
     table: Sequence[Row],
     read: Callable[[Mapping[str, Any]], Row],
@@ -155,6 +201,35 @@ def settle_dates(
     for number in unclear:
         result[number] = {**table[number], "date_order": settled}
     return result
+
+
+def settle_person(
+    table: Sequence[Row], read: Callable[[Mapping[str, Any]], Row]
+) -> tuple[list[Row], str, int]:
+    """Say who answered, in the column ``annotator`` of rows that do not, if it can be one person.
+
+    People often type their id into one row only. The table is one person's if it names one person
+    and has no task twice; otherwise it stays as it is.
+
+    Args:
+        table: its rows, by heading, without those in which nobody wrote anything.
+        read: gives the values of a row by column.
+
+    Returns:
+        The rows, the person's id, and how many rows did not have it.
+    """
+    values = [read(row) for row in table]
+    ids = {rows.text_of(row, "annotator"): None for row in values}
+    named = [id for id in ids if id]
+    tasks = Counter(rows.text_of(row, "task_id") for row in values)
+    tasks.pop("", None)
+    lacking = [n for n, row in enumerate(values) if not rows.text_of(row, "annotator")]
+    if len(named) != 1 or not lacking or max(tasks.values(), default=0) > 1:
+        return list(table), "", 0
+    result = list(table)
+    for number in lacking:
+        result[number] = {**table[number], "annotator": named[0]}
+    return result, named[0], len(lacking)
 
 
 def _headings(table: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -303,6 +303,8 @@ def _reviews(
         except ValidationError as error:
             refuse(round, answer, "bad_value", unexpected(error))
             continue
+        for part in answer.problems:
+            refuse(round, answer, *part)
         reviews.append(review)
         gate.admit(round, answer, who)
     return reviews

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, keep_out
 from curation.cells import csv_text
 from curation.files import read_bytes, writing
 from curation.leftovers import sweep_beside
@@ -99,8 +99,10 @@ def write_files(
     exported = Exported(to / f"{round.name}-instructions.html", [], None, 0, consent)
     with writing(exported.instructions) as file:
         guide = workbooks.column_table(chosen, texts["sheet"])
-        file.write(pages.page(round.kind, texts, language=language, columns=guide).encode())
+        page = pages.page(round.kind, texts, language=language, columns=guide, fill=not plain)
+        file.write(page.encode())
     if named:
+        keep_out(to, campaign, private_names(round.name))
         text = who_gets_which(names, [named[person] for person in shares])
         paths = (
             to / f"{round.name}-who-gets-which{f'-{n:03d}' if n > 1 else ''}.csv"
@@ -131,6 +133,12 @@ def write_files(
 def is_free(path: Path, content: bytes) -> bool:
     """Whether a file can be written without a loss: nothing is there, or the same content."""
     return not path.exists() or (path.is_file() and read_bytes(path) == content)
+
+
+def private_names(round: str) -> list[str]:
+    """What git calls the tables and sheets of a round that have people's ids."""
+    tables = [f"{round}-[0-9]*.{ending}" for ending in ledger.ENDINGS]
+    return [*tables, f"{round}-refused-*", f"{round}-who-gets-which*.csv"]
 
 
 def _names(

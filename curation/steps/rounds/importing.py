@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.files import CurationError
-from curation.records import Round
+from curation.files import CurationError, read_records
+from curation.records import Round, Task
 from curation.steps.alike import warn_of_people
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
@@ -18,6 +18,7 @@ from curation.steps.rounds import round_files
 from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
 from curation.text_tables import listed
 from curation.times import Order
+from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.tables import Table, TablePlace
@@ -37,6 +38,7 @@ def import_round(
     """Add answers to a round's tasks to its archive, and fold them into items and labels.
 
     A row of a table for anybody in which nobody wrote anything is not an answer, and is left out.
+    If the table names one person, rows with answers and without an id are that person's.
 
     Args:
         campaign: the campaign.
@@ -49,12 +51,19 @@ def import_round(
         reporter: where warnings and progress go.
 
     Raises:
-        CurationError: the round is not of this kind or is not open, no row has an answer to it, a
-            date could be two days, or no round of the campaign has shown that version of the
-            consent text.
+        CurationError: the round is not of this kind or is not open, no row has an answer to it or
+            is about one of its tasks, a column has slipped down a row, a date could be two days, or
+            no round of the campaign has shown that version of the consent text.
     """
     from curation.rounds.answers import archive, corrections, forms
-    from curation.rounds.answers.table_checks import check_answers, settle_dates
+    from curation.rounds.answers.rows import text_of
+    from curation.rounds.answers.table_checks import (
+        check_answers,
+        check_tasks,
+        filled_in,
+        settle_dates,
+        settle_person,
+    )
 
     check_takes_tables(campaign, round, "take tables")
     versions = round_files.consents(campaign)
@@ -67,6 +76,9 @@ def import_round(
     words = round_files.read_words(campaign, round.name)
     file_row = partial(forms.file_row, words=words)
     warning = check_answers(rows, round.kind, where, words, cells)
+    answered = [row for row in map(file_row, rows) if filled_in(row, round.kind)]
+    _check_round(campaign, round, {text_of(row, "task_id") for row in answered}, where)
+    check_tasks(rows, file_row, round.kind, where=where, numbers=numbers)
     rows = settle_dates(rows, file_row, order=dates, where=where, numbers=numbers)
     if warning:
         reporter.warn(warning)
@@ -75,6 +87,12 @@ def import_round(
         raise CurationError(
             f"{where}: nobody has filled in a row",
             "fill in annotator and the answer, as the instructions of the export say",
+        )
+    rows, person, lacking = settle_person(rows, file_row)
+    if lacking:
+        reporter.note(
+            f"{where}: {amount(lacking, 'row')} with answers and without an id; taken as answers "
+            f"of {person!r}, the only person that the table names"
         )
     before = round_files.refusals(campaign)
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)
@@ -90,6 +108,30 @@ def import_round(
     fold_answers(campaign, reporter=reporter)
     counts = {"new": delivery.added, "known": delivery.known + len(rows) - len(changed)}
     return new_answers(campaign, round, counts, before)
+
+
+def _check_round(campaign: Campaign, round: Round, ids: set[str], where: str) -> None:
+    """Check that a table with these ids of tasks is of a round.
+
+    Raises:
+        CurationError: it has tasks, and none of them is of the round.
+    """
+    ids = ids - {""}
+    if not ids or not ids.isdisjoint(
+        task.id for task in round_files.read_tasks(campaign, round.name)
+    ):
+        return
+    for other in round_files.planned_rounds(campaign):
+        path = campaign.rounds / other / "tasks.jsonl"
+        if path.exists() and not ids.isdisjoint(t.id for t in read_records(path, Task)):
+            raise CurationError(
+                f"{where}: this table is of round {other}, and not of round {round.name}",
+                f"curation rounds import {other} FILE",
+            )
+    raise CurationError(
+        f"{where}: no task_id in this table is of round {round.name} or of another round here",
+        "check that this is the right file and the right campaign; keep task_id as it was exported",
+    )
 
 
 def read_answers(

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, keep_out
 from curation.files import read_records, writing
 from curation.leftovers import sweep_beside
 from curation.records import Label, Person, Rejection, Round
@@ -18,7 +18,13 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.caps import caps_of
-from curation.steps.rounds.export_files import Format, csv_table, is_free, who_gets_which
+from curation.steps.rounds.export_files import (
+    Format,
+    csv_table,
+    is_free,
+    private_names,
+    who_gets_which,
+)
 from curation.steps.rounds.running import check_takes_tables
 
 if TYPE_CHECKING:
@@ -108,6 +114,7 @@ def write_refused(
             contents.append(csv_table(shown_columns, rows))
         else:
             contents.append(workbooks.round_workbook(round.kind, texts, shown_columns, rows))
+    keep_out(to, campaign, private_names(round.name))
     names = [ids[person] for person in chosen]
     tables, index = _write(round.name, to, contents, names, ending=format)
     sizes = [len(theirs) for theirs in chosen.values()]

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from curation.records import Answer, Event, Label, Review, RoundKind, Shown, Task
 from curation.rounds import people
 from curation.rounds.answers import archive
-from curation.rounds.answers.forms import file_row
+from curation.rounds.answers.forms import file_row, is_untouched
 from curation.rounds.answers.interpret import interpret, named, person_of
 from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused, Reviewed
 from curation.rounds.folding.fold import Folded, fold, lines
@@ -226,6 +226,20 @@ def test_a_bad_label_falls_alone() -> None:
     assert [(p.answers, p.refused) for p in result.people if p.id == PSEUDONYM(ANNA)] == [(1, 0)]
 
 
+def test_a_yes_column_that_cannot_be_read_is_refused_alone() -> None:
+    written, tasks = validation()
+    labels = {"label_1": "stereotype", "label_2": "anti-stereotype", "label_3": "unrelated"}
+    flags = {"Menyatakan fakta?": "maybe", "flags.ungrammatical": "ya", "文法が正しくない？": "no"}
+    row = {"task_id": "t1", "annotator": ANNA, "consent": "1", **labels, **flags}
+    result = folded([*written, *say([row], tasks, "validation", source="forms", round="v")])
+    assert [flag.flag for flag in result.flags] == ["ungrammatical"]
+    assert len(result.labels) == 3
+    (refused,) = result.rejections["v"]
+    detail = "'flags.objective' is 'maybe', which is neither yes nor no"
+    assert (refused.code, refused.detail) == ("bad_value", detail)
+    assert result.answers["v"][0].code is None
+
+
 def test_a_correction_replaces_labels_and_keeps_their_ids_and_place() -> None:
     rows = [sent(MARKS, id=9, created=1), sent(MARKS, id=10, person=BEN, created=2)]
     late = sent(MARKS | {"label_1": "unrelated"}, id=9, created=1, updated=5)
@@ -254,6 +268,20 @@ def test_controls_that_repeat_have_a_number_more() -> None:
 
 
 # --- review -------------------------------------------------------------------------------------
+
+
+def test_a_reason_that_cannot_be_read_is_refused_alone() -> None:
+    row = {"task_id": "t1", "annotator": ANNA, "consent": "1", "decision": "drop"}
+    row |= {"reasons.insult": "✓", "reasons.too_general": "si"}
+    result = folded(say([row], plan("review"), "review", source="forms", round="r"))
+    assert [(review.action, review.note) for review in result.reviews] == [("drop", "insult")]
+    (refused,) = result.rejections["r"]
+    assert "'reasons.too_general' is 'si'" in refused.detail
+    alone = {"task_id": "t1", "annotator": ANNA, "flags.objective": "maybe"}
+    assert not is_untouched(file_row({"reasons.insult": "si"}), "review")
+    assert [
+        c for c, _ in codes(folded(say([alone], plan("review"), "review", source="forms")))
+    ] == ["missing_field"]
 
 
 def reviewed(**fields: Any) -> tuple[list[Review], list[tuple[str, str]]]:
@@ -461,6 +489,16 @@ def test_mechanical_turks_results_are_read() -> None:
         for value in ("stereotype", "anti-stereotype", "unrelated")
     ]
     assert [f.flag for f in result.flags] == ["objective", "ungrammatical"]
+
+
+def test_a_missing_cell_is_named_as_in_the_table_and_an_answer_without_a_task_is_booked() -> None:
+    row = {"task_id": "t1", "annotator": ANNA, "consent": "1", "stereotype": "early"}
+    lost = {**row, "task_id": ""}
+    result = folded(say([row, lost], source="forms"))
+    assert {(r.code, r.detail) for r in result.rejections["w"]} == {
+        ("missing_field", "no 'template'"),
+        ("unknown_task", "no 'task_id'"),
+    }
 
 
 def test_rows_without_an_id_are_second_answers_unless_they_say_when_they_changed() -> None:

@@ -8,7 +8,13 @@ from curation.files import CurationError
 from curation.records import RoundKind
 from curation.rounds.answers.forms import file_row
 from curation.rounds.answers.rows import understood
-from curation.rounds.answers.table_checks import check_answers, check_columns, settle_dates
+from curation.rounds.answers.table_checks import (
+    check_answers,
+    check_columns,
+    check_tasks,
+    settle_dates,
+    settle_person,
+)
 
 Row = dict[str, Any]
 WHO = {"task_id": "t", "annotator": "v"}
@@ -163,3 +169,37 @@ def test_rows_and_cells_of_a_workbook_are_named() -> None:
 def test_other_numbers_are_not_dates() -> None:
     table = dated("1773483725", "20260314", "999", "")
     assert settle_dates(table, understood, order=None, where="answers.csv") == table
+
+
+def test_rows_without_an_id_are_those_of_the_only_person() -> None:
+    def settled(*rows: tuple[str, str]) -> tuple[list[str], str, int]:
+        table = [{"task_id": task, "ID Anda": person, "label_1": "x"} for task, person in rows]
+        result, person, count = settle_person(table, file_row)
+        return [str(file_row(row)["annotator"]) for row in result], person, count
+
+    assert settled(("t-1", ""), ("t-2", "Ann "), ("", "")) == (["Ann", "Ann ", "Ann"], "Ann", 2)
+    for unclear in (
+        [("t-1", "Ann"), ("t-2", "Ben"), ("t-3", "")],  # two people
+        [("t-1", "Ann"), ("t-1", "")],  # one task twice: probably two people
+        [("t-1", ""), ("t-2", "")],
+        [("t-1", "Ann"), ("t-2", "Ann")],
+    ):
+        assert settled(*unclear) == ([person for _, person in unclear], "", 0)
+
+
+def test_a_column_that_slipped_down_a_row_is_an_error() -> None:
+    def checked(*rows: tuple[str, str, str]) -> None:
+        names = ("task_id", "Label teks 1", "label_2")
+        table = [dict(zip(names, row, strict=True)) for row in rows]
+        check_tasks(table, file_row, "validation", where="answers.csv", numbers=[2, 3, 4])
+
+    for slipped in (
+        [("t-1", "", "x"), ("t-2", "x", "x"), ("", "x", "")],
+        [("t-1", "", ""), ("t-2", "x", "x"), ("", "x", "x")],
+    ):
+        error = refused(checked, *slipped)
+        assert "answers.csv row 4: label_1" in error.what
+        assert "a column has probably slipped down" in error.what
+    checked(("t-1", "x", "x"), ("t-2", "", ""), ("", "x", ""))  # refused alone
+    checked(("t-1", "", ""), ("t-2", "x", "x"), ("", "", ""))  # skipped
+    checked(("", "x", "x"))
