@@ -81,8 +81,8 @@ def damaged(path: Path, problem: object, part: str = "") -> CurationError:
     """
     where = f", part {part}" if part else ""
     return CurationError(
-        f"{path}{where}: the workbook is damaged or cut off ({problem})",
-        "get the file again, or open it in a spreadsheet program and save it as .xlsx",
+        f"{path}{where}: the workbook is damaged or unusual ({problem})",
+        "open it in a spreadsheet program and save it as .xlsx again, or as CSV",
     )
 
 
