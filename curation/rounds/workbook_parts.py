@@ -28,8 +28,9 @@ from openpyxl.worksheet.cell_range import CellRange
 from openpyxl.xml.constants import ARC_STYLE, REL_NS, SHEET_MAIN_NS
 from openpyxl.xml.functions import fromstring
 
+from curation.file_kinds import DAMAGE
 from curation.files import CurationError
-from curation.rounds.file_kinds import DAMAGE, damaged
+from curation.rounds.file_kinds import damaged
 
 UNPACKED = 64 << 20  # bytes of XML to read from one workbook at most,
 FREE = 8 << 20  # and from a small one: these,

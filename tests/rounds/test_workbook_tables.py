@@ -364,11 +364,13 @@ ODS = b"application/vnd.oasis.opendocument.spreadsheet"
         (zipped(xl__workbook_DOT_xml=b"", xl__vbaProject_DOT_bin=b""), ".xlsm", "without macros"),
         (zipped(word__document_DOT_xml=b""), "a Word document", "save it as .xlsx"),
         (zipped(Index__Document_DOT_iwa=b""), "a Numbers file", "export it to Excel"),
-        (zipped(a=b""), "a ZIP archive", "unpack it"),
+        (zipped(a=b""), "a zip archive", "unpack it"),
         (b'{"url": "https://docs.google.com/open?id=1", "doc_id": "1"}', "Google", "download it"),
         (b"\xef\xbb\xbf<html><table>", "a web page", "save it as .xlsx"),
         (b"<?xml version='1.0'?><?mso-application progid='Excel.Sheet'?>", "2003", ".xlsx"),
         (b"%PDF-1.7", "a PDF", ".xlsx"),
+        (b"PAR1 PAR1", "a Parquet file", ".xlsx or CSV"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it"),
     ],
 )
 def test_other_kinds_are_named(file: Path, data: bytes, what: str, fix: str) -> None:
