@@ -67,7 +67,8 @@ def damaged(path: Path, problem: object, part: str = "") -> CurationError:
         part: the file inside the workbook that has the problem.
     """
     where = f", part {part}" if part else ""
+    reason = problem.args[0] if isinstance(problem, KeyError) else problem
     return CurationError(
-        f"{path}{where}: the workbook is damaged or unusual ({problem})",
+        f"{path}{where}: the workbook is damaged or unusual ({reason})",
         "open it in a spreadsheet program and save it as .xlsx again, or as CSV",
     )

@@ -191,22 +191,20 @@ class Workbook:
                 if content["row"] != number:
                     raise ValueError(f"it is in row {number}")
                 if content["value"] is not None or formula:
-                    cells[column] = self._cell(content, formula)
+                    cells[column] = self._cell(content, formula, node.get("t") == "s")
         except UNREADABLE as error:
             place = f"{get_column_letter(parser.col_counter or 1)}{parser.row_counter}"
             raise damaged(self._path, error, f"{sheet.part} cell {place}") from None
         return Row(number, element.get("hidden") in ("1", "true"), cells)
 
-    def _cell(self, content: dict[str, Any], formula: bool) -> Cell:
+    def _cell(self, content: dict[str, Any], formula: bool, shared: bool) -> Cell:
         value, kind = content["value"], content["data_type"]
         if kind not in KINDS:
             raise ValueError(f"there is no type of cells {kind[:20]!r}")
         if isinstance(value, float) and not isfinite(value):
             raise ValueError(f"{value} is not a number")
-        if isinstance(value, str) and "_x" in value:
-            # An escape may be half of a character, or the wrong half.
-            pairs = unescape(value).encode("utf-16", "surrogatepass")
-            value = pairs.decode("utf-16", "replace")
+        if isinstance(value, str) and not shared:
+            value = _unescaped(value)
         format = self._formats.get(content["style_id"] or 0, "General")
         return Cell(value, format, kind == "e", formula)
 
@@ -218,7 +216,7 @@ class Workbook:
         reader.read_manifest()
         reader.read_strings()
         reader.read_workbook()
-        self._texts = reader.shared_strings
+        self._texts = [_unescaped(text) for text in reader.shared_strings]
         self._epoch = reader.wb.epoch
         if len(reader.parser.sheets) > MOST_SHEETS:
             raise self._archive.too_large(f"{MOST_SHEETS} sheets")
@@ -248,6 +246,17 @@ class Workbook:
         self._durations = {n for n, format in formats if is_timedelta_format(format)}
         self._dates = {n for n, format in formats if is_date_format(format)}
         self._dates |= {n for n, id in enumerate(ids) if id in EAST_ASIAN_DATES}
+
+
+def _unescaped(text: str) -> str:
+    r"""A text without the escapes that Excel writes for control characters.
+
+    >>> _unescaped("a_x000D_b"), _unescaped("_xD83D__xDE00_"), _unescaped("_xD800_")
+    ('a\rb', '😀', '�')
+    """
+    if "_x" not in text:
+        return text
+    return unescape(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class _Archive(ZipFile):

@@ -222,6 +222,17 @@ def test_what_openpyxl_does_not_know_is_passed_over(file: Path) -> None:
     assert read(file)[0] == [(2, dict(zip(HEAD, ANSWER, strict=True)))]
 
 
+def test_a_date_that_is_none_is_an_error_value(
+    file: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    def change(book: Any) -> None:
+        book.active["C2"] = 1e12
+        book.active["C2"].number_format = "yyyy-mm-dd"
+
+    refused(saved(file, HEAD, ANSWER, change=change), "cell C2 with an error value")
+    assert not recwarn.list
+
+
 def test_a_cell_far_away_takes_no_memory(file: Path) -> None:
     def add(book: Any) -> None:
         book.active["XFD1048576"] = "x"
@@ -258,6 +269,7 @@ def test_sheets_of_the_tool_and_empty_ones_are_passed_over(file: Path) -> None:
         with_sheet("Lists", LABELS, ("x", "y"), state="hidden")(book)
         with_sheet("Help", ("Column", "Write"), *([name, "text"] for name in HEAD))(book)
         with_sheet("Sheet3")(book)
+        book.create_chartsheet("Chart")
         with_sheet("Empty form", HEAD)(book)
 
     rows, warnings = read(saved(file, HEAD, ANSWER, change=add))
