@@ -8,7 +8,8 @@ from curation.catsets.entries import Part, Row
 from curation.catsets.headings import is_by_label
 from curation.catsets.other_sets import refuse_other_sets
 from curation.catsets.parquet_rows import read_parquet
-from curation.catsets.unreadable import HEAD, PARQUET, refuse, refuse_address, refuse_folder
+from curation.catsets.unreadable import refuse, refuse_address, refuse_folder
+from curation.file_kinds import HEAD, PARQUET
 from curation.files import CurationError, decoded, parsed_json, read_bytes, read_text
 from curation.packed import packing_of, read_lines
 from curation.records import KINDS

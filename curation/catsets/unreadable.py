@@ -1,13 +1,11 @@
 """Files that are recognised and not read: what they are, and what to do with them."""
 
 import re
-import zipfile
 from pathlib import Path
 
+from curation.file_kinds import CUT_OFF, PARQUET_FILE, PICKLE, kind_of
 from curation.files import CurationError
 
-PARQUET = b"PAR1"
-HEAD = 1024  # bytes that show what a file is
 _PICKLES = (".pkl", ".pickle", ".p", ".joblib")
 
 _CONVERT = (
@@ -32,21 +30,18 @@ _AGAIN = "get the data itself: the link «raw» or «download» of the page"
 _LFS = "run «git lfs pull» in the repository, or download the file itself"
 _TABLE = "export the items as JSON, CSV or Parquet"
 
-_STARTS: tuple[tuple[bytes, str, str], ...] = (
-    (b"ARROW1", "an Arrow file", _ARROW),
-    (b"\xff\xff\xff\xff", "an Arrow file, as in the cache of Hugging Face datasets", _ARROW),
-    (b"FEA1", "a Feather file", _ARROW),
-    (b"SQLite format 3\0", "an SQLite database", _TABLE),
-    (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel", _CSV),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
-    (b"Rar!", "a RAR archive", _UNPACK),
-    (b"\xfd7zXZ", "compressed with xz", _UNPACK),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd", _UNPACK),
-    (b"%PDF", "a PDF document", _TABLE),
-    (b"\x89HDF", "an HDF5 file", _TABLE),
-    (b"\x93NUMPY", "a NumPy array", _TABLE),
-    (b"version https://git-lfs", "a pointer of Git LFS, not the data", _LFS),
-)
+_FIXES = {
+    PICKLE: _CONVERT,
+    "an Arrow file": _ARROW,
+    "an Arrow file, as in the cache of Hugging Face datasets": _ARROW,
+    "a Feather file": _ARROW,
+    "a pointer of Git LFS, not the data": _LFS,
+    "a web page, not the data": _AGAIN,
+    "a link to a Google sheet, without the sheet": "in Google Sheets, download the sheet as CSV",
+    CUT_OFF: "fetch it again, and unpack it",
+    "a compressed Parquet file": _UNPACK,
+}
+_SHEETS = ("workbook", "spreadsheet", "OpenDocument", "old Office", "Numbers")
 
 
 def refuse(path: Path, head: bytes, *, packed: bool = False) -> None:
@@ -60,13 +55,27 @@ def refuse(path: Path, head: bytes, *, packed: bool = False) -> None:
     Raises:
         CurationError: the file is of such a kind; the fix says what to do.
     """
-    kind, fix = _kind_of(path, head, packed=packed)
+    kind = kind_of(path, head, packed=packed)
+    if kind == PARQUET_FILE:
+        kind = "a compressed Parquet file" if packed else ""
+    elif not kind and _is_old_pickle(path, head):
+        kind = PICKLE
+    elif not kind and path.suffix == ".py":
+        kind = "a Python program, perhaps a loader of a Hugging Face dataset"
     if kind:
         name = _in_a_command(path)
         raise CurationError(
             f"{path}: is {kind}; this is not a file of items that can be read",
-            fix.replace("{name}", name).replace("{stem}", name.split(".")[0]),
+            _fix(kind).replace("{name}", name).replace("{stem}", name.split(".")[0]),
         )
+
+
+def _fix(kind: str) -> str:
+    if kind in _FIXES:
+        return _FIXES[kind]
+    if kind.endswith(" archive"):
+        return _UNPACK
+    return _CSV if any(word in kind for word in _SHEETS) else _TABLE
 
 
 def _in_a_command(path: Path) -> str:
@@ -74,45 +83,10 @@ def _in_a_command(path: Path) -> str:
     return path.name if re.fullmatch(r"\w[\w. +-]*", path.name) else "FILE"
 
 
-def _kind_of(path: Path, head: bytes, *, packed: bool) -> tuple[str, str]:
-    for start, kind, fix in _STARTS:
-        if head.startswith(start):
-            return kind, fix
-    if packed and head.startswith(PARQUET):
-        return "a compressed Parquet file", _UNPACK
-    if _is_pickle(path, head):
-        return "a Python pickle, which is never loaded here", _CONVERT
-    if head.startswith(b"PK\x03\x04"):
-        return ("a zip archive", _UNPACK) if packed else _zip(path)
-    if head[257:262] == b"ustar":
-        return "a tar archive", _UNPACK
-    text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if text.startswith((b"<!doctype html", b"<html", b"<head")):
-        return "a web page, not the data", _AGAIN
-    if path.suffix == ".py":
-        return "a Python program, perhaps a loader of a Hugging Face dataset", _TABLE
-    return "", ""
-
-
-def _is_pickle(path: Path, head: bytes) -> bool:
-    binary = head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+def _is_old_pickle(path: Path, head: bytes) -> bool:
+    """Whether a file is a pickle as Python 2 wrote them, which only its name tells."""
     name = path.name.lower().removesuffix(".gz").removesuffix(".bz2")
-    return binary or (name.endswith(_PICKLES) and head[:1] not in b"{[" and head != b"")
-
-
-def _zip(path: Path) -> tuple[str, str]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()[:10_000]
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError):
-        return "a damaged zip archive", "fetch it again, and unpack it"
-    if any(name.startswith("xl/") for name in names):
-        return "an Excel workbook", _CSV
-    if "content.xml" in names:
-        return "an OpenDocument file", _CSV
-    if any(name.endswith("data.pkl") for name in names):
-        return "a file of PyTorch, which contains a Python pickle", _TABLE
-    return "a zip archive", _UNPACK
+    return name.endswith(_PICKLES) and head[:1] not in b"{[" and head != b""
 
 
 def refuse_address(path: Path) -> None:

@@ -1,37 +1,56 @@
 """Reads the sheets of an .xlsx workbook as streams of rows, with bounds on what is unpacked.
 
-A workbook is an archive of XML files. openpyxl builds every cell in memory, also those that a false
-size of the sheet names, and fails at odd styles and validations. Here only texts, values and the
-formats of dates are read.
+openpyxl reads the formats, the texts and each row. Its whole workbooks are not used, for three
+reasons: they build every cell of a merged range in memory, they fail at odd fonts, charts and
+filters that nobody needs here, and a sheet in an unknown namespace is empty in them.
 """
 
-import posixpath
-import re
+import warnings
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
+from io import BytesIO
+from math import isfinite
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import IO, Any, NamedTuple
+from xml.etree import ElementTree
 from xml.parsers import expat
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format
-from openpyxl.utils import column_index_from_string, get_column_letter
-from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.numbers import BUILTIN_FORMATS, is_date_format, is_timedelta_format
+from openpyxl.styles.numbers import BUILTIN_FORMATS_MAX_SIZE as OWN_FORMATS
+from openpyxl.styles.stylesheet import Stylesheet
+from openpyxl.utils import get_column_letter
+from openpyxl.utils.datetime import from_excel
+from openpyxl.utils.escape import unescape
+from openpyxl.worksheet._reader import FORMULA_TAG, MERGE_TAG, ROW_TAG, WorkSheetParser
+from openpyxl.worksheet.cell_range import CellRange
+from openpyxl.xml.constants import ARC_STYLE, REL_NS, SHEET_MAIN_NS
+from openpyxl.xml.functions import fromstring
 
+from curation.file_kinds import DAMAGE
 from curation.files import CurationError
-from curation.rounds.file_kinds import DAMAGE, damaged
+from curation.rounds.file_kinds import damaged
 
 UNPACKED = 64 << 20  # bytes of XML to read from one workbook at most,
 FREE = 8 << 20  # and from a small one: these,
 RATIO = 100  # and this number for each of its bytes; tables give 5 to 40
-MOST_CELLS = 1_000_000  # cells with content, and different texts, at most
+MOST_ELEMENTS = 3_000_000  # XML elements at most; a cell with its text is two to four
 MOST_SHEETS = 500
-CHUNK = 1 << 18  # bytes to read at once; a tag is shorter
+DIGITS = 15  # digits of a number that spreadsheet programs keep
 DEEPEST = 100  # elements within elements
+ROW_DEPTH = 3  # a row in the data of a worksheet
+WIDEST = 1 << 18  # elements in a row; it has up to 16,384 cells
 EAST_ASIAN_DATES = {*range(27, 37), *range(50, 59)}  # builtin formats that openpyxl does not list
-Event = tuple[Literal["start", "end", "text"], str, Any]
-_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
-_REFERENCE = re.compile(r"([A-Za-z]{1,3})(\d{1,9})", re.ASCII)
+STRICT = {
+    b"http://purl.oclc.org/ooxml/spreadsheetml/main": SHEET_MAIN_NS.encode(),
+    b"http://purl.oclc.org/ooxml/officeDocument/relationships": REL_NS.encode(),
+}
+"""The namespaces of «Strict Open XML», and those that openpyxl reads."""
+KINDS = ("n", "s", "str", "inlineStr", "b", "d", "e")
+UNREADABLE = (*DAMAGE, TypeError, SyntaxError, expat.ExpatError)
+"""What openpyxl and the modules below it raise for damaged or unusual workbooks."""
+Value = str | int | float | datetime | date | time | timedelta | None
 
 
 class Sheet(NamedTuple):
@@ -46,16 +65,21 @@ class Cell(NamedTuple):
     """The content of a cell.
 
     Attributes:
-        kind: what it is.
-        text: its text; for a number or a date its value as it is stored.
+        value: its value; that of a formula is what the program computed last.
         format: the number format.
+        error: the value is an error such as #N/A.
         formula: a formula computes it.
     """
 
-    kind: Literal["text", "number", "date", "boolean", "error"]
-    text: str
+    value: Value
     format: str = "General"
+    error: bool = False
     formula: bool = False
+
+    @property
+    def text(self) -> str:
+        """The value as people write it; nothing if there is none."""
+        return as_text(self.value)
 
 
 class Row(NamedTuple):
@@ -64,6 +88,25 @@ class Row(NamedTuple):
     number: int
     hidden: bool
     cells: dict[int, Cell]
+
+
+def as_text(value: Value) -> str:
+    """A value as people write it.
+
+    >>> as_text(3.0), as_text(40.299999999999997), as_text(1e20), as_text(True), as_text(None)
+    ('3', '40.3', '1e+20', 'true', '')
+    """
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float() if value.is_integer() and abs(value) < 10**DIGITS:
+            return str(int(value))
+        case datetime():
+            return value.isoformat(timespec="milliseconds" if value.microsecond else "seconds")
+        case _:
+            return str(value)
 
 
 class Workbook:
@@ -77,18 +120,20 @@ class Workbook:
         """Open a workbook.
 
         Raises:
-            CurationError: it is damaged, or has far too many sheets.
+            CurationError: it is damaged or too large, or has far too many sheets.
         """
         self._path = path
-        self._strings: list[str] | None = None
         try:
-            self._most = self._left = min(UNPACKED, FREE + RATIO * path.stat().st_size)
-            self._archive = ZipFile(path)
-        except DAMAGE as error:
+            self._archive = _Archive(path)
+        except UNREADABLE as error:
             raise damaged(path, error) from None
         try:
-            self._names = set(self._archive.namelist())
-            self._read_index()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._read_index()
+        except UNREADABLE as error:
+            self._archive.close()
+            raise damaged(path, error, self._archive.part) from None
         except BaseException:
             self._archive.close()
             raise
@@ -99,17 +144,15 @@ class Workbook:
     def __exit__(self, *_: object) -> None:
         self._archive.close()
 
-    def day(self, serial: float) -> datetime | None:
-        """The moment that a number of days means in this workbook; None if there is none."""
+    def moment(self, number: float) -> datetime | None:
+        """The moment that a number means as a date in this workbook; None if there is none."""
         try:
-            days, part = divmod(serial, 1)
-            early = self._epoch == WINDOWS_EPOCH and 0 < serial < 60  # Excel has 29 February 1900
-            milliseconds = round(part * 86_400_000)
-            return self._epoch + timedelta(days=days + early, milliseconds=milliseconds)
+            moment = from_excel(number, self._epoch)
         except (OverflowError, ValueError):
             return None
+        return moment if isinstance(moment, datetime) else None
 
-    def rows(self, sheet: Sheet, merged: list[str] | None = None) -> Iterator[Row]:
+    def rows(self, sheet: Sheet, merged: list[CellRange] | None = None) -> Iterator[Row]:
         """The rows of a sheet that have cells with content, one at a time.
 
         Args:
@@ -119,241 +162,170 @@ class Workbook:
         Raises:
             CurationError: the sheet is damaged or too large.
         """
-        if self._strings is None:
-            self._strings = list(self._read_strings())
-        number = column = count = 0
-        hidden = taking = phonetic = formula = False
+        try:
+            source = self._archive.open(sheet.part)
+            if self._archive.roots[sheet.part] != f"{SHEET_MAIN_NS} worksheet":
+                raise ValueError("this is not the XML of a sheet")
+            parser = WorkSheetParser(
+                source, self._texts, True, self._epoch, self._dates, self._durations
+            )
+            for _, element in ElementTree.iterparse(source):  # noqa: S314 -- no DTD
+                if element.tag == ROW_TAG:
+                    if (row := self._row(sheet, parser, element)).cells:
+                        yield row
+                    element.clear()
+                elif element.tag == MERGE_TAG and merged is not None:
+                    merged += [CellRange(merge.get("ref", "")) for merge in element]
+        except UNREADABLE as error:
+            raise damaged(self._path, error, sheet.part) from None
+
+    def _row(self, sheet: Sheet, parser: WorkSheetParser, element: ElementTree.Element) -> Row:
         cells: dict[int, Cell] = {}
-        attributes: dict[str, str] = {}
-        texts: list[str] = []
-        for kind, name, value in self._events(sheet.part):
-            if kind == "text":
-                if taking:
-                    texts.append(value)
-            elif kind == "start":
-                if name == "c":
-                    attributes, texts, formula = value, [], False
-                    column = self._column(sheet, value.get("r"), column)
-                elif name in ("v", "t"):
-                    taking = not phonetic
-                elif name == "f":
-                    formula = True
-                elif name == "row":
-                    number = self._whole(sheet.part, value.get("r"), number + 1)
-                    hidden, column, cells = value.get("hidden") in ("1", "true"), 0, {}
-                elif name == "rPh":
-                    phonetic = True
-                elif name == "mergeCell" and merged is not None:
-                    merged.append(value.get("ref", ""))
-            elif name in ("v", "t"):
-                taking = False
-            elif name == "rPh":
-                phonetic = False
-            elif name == "c" and (texts or formula):
-                try:
-                    cells[column] = self._cell(attributes, "".join(texts), formula)
-                except ValueError as error:
-                    place = f"{sheet.part} cell {get_column_letter(column)}{number}"
-                    raise damaged(self._path, error, place) from None
-                count += 1
-                if count > MOST_CELLS:
-                    raise self._too_large(f"{MOST_CELLS:,} cells with content")
-            elif name == "row" and cells:
-                yield Row(number, hidden, cells)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                number, contents = parser.parse_row(element)  # type: ignore[arg-type]
+            for content, node in zip(contents, element, strict=True):
+                formula = node.find(FORMULA_TAG) is not None
+                column = parser.col_counter = int(content["column"])
+                if content["row"] != number:
+                    raise ValueError(f"it is in row {number}")
+                if content["value"] is not None or formula:
+                    cells[column] = self._cell(content, formula, node.get("t") == "s")
+        except UNREADABLE as error:
+            place = f"{get_column_letter(parser.col_counter or 1)}{parser.row_counter}"
+            raise damaged(self._path, error, f"{sheet.part} cell {place}") from None
+        return Row(number, element.get("hidden") in ("1", "true"), cells)
 
-    def _cell(self, attributes: dict[str, str], text: str, formula: bool) -> Cell:
-        """A cell with content; a ValueError says what is wrong with it."""
-        style = attributes.get("s", "")
-        format = self._formats.get(style, "General")
-        match attributes.get("t", "n"):
-            case "s":
-                strings = self._strings or []
-                if not (text.isdecimal() and len(text) < 10 and int(text) < len(strings)):
-                    raise ValueError(f"there is no text {text[:20]!r}")
-                return Cell("text", strings[int(text)], format, formula)
-            case "str" | "inlineStr":
-                return Cell("text", _unescaped(text), format, formula)
-            case "b":
-                said = "true" if text.strip() in ("1", "true") else "false"
-                return Cell("boolean", said if text else "", format, formula)
-            case "e":
-                return Cell("error", text, format, formula)
-            case "d":
-                return Cell("date", text.strip(), format, formula)
-            case "n":
-                if text.strip() and not abs(_number(text)) < float("inf"):
-                    raise ValueError(f"{text[:20]!r} is not a number")
-                dated = style in self._dates
-                return Cell("date" if dated else "number", text.strip(), format, formula)
-            case other:
-                raise ValueError(f"there is no type of cells {other[:20]!r}")
-
-    # --- the parts beside the sheets ------------------------------------------------------------
+    def _cell(self, content: dict[str, Any], formula: bool, shared: bool) -> Cell:
+        value, kind = content["value"], content["data_type"]
+        if kind not in KINDS:
+            raise ValueError(f"there is no type of cells {kind[:20]!r}")
+        if isinstance(value, float) and not isfinite(value):
+            raise ValueError(f"{value} is not a number")
+        if isinstance(value, str) and not shared:
+            value = _unescaped(value)
+        format = self._formats.get(content["style_id"] or 0, "General")
+        return Cell(value, format, kind == "e", formula)
 
     def _read_index(self) -> None:
-        """Read the names of the sheets, the first day of dates, and the formats of cells."""
-        roots = self._relations("_rels/.rels", "")
-        main = next((part for kind, part in roots.values() if kind == "officeDocument"), "")
-        main = main if main in self._names else "xl/workbook.xml"
-        folder, name = posixpath.split(main)
-        related = self._relations(f"{folder}/_rels/{name}.rels", folder)
-        parts = dict(related.values())
-        self.sheets: list[Sheet] = []
-        self._epoch = WINDOWS_EPOCH
-        for event, tag, value in self._events(main):
-            if event != "start":
-                continue
-            if tag == "workbookPr" and value.get("date1904") in ("1", "true", "on"):
-                self._epoch = MAC_EPOCH
-            elif tag == "sheet":
-                id = next((v for key, v in value.items() if key.endswith(":id")), "")
-                kind, part = related.get(id, ("", ""))
-                if kind == "worksheet":
-                    visible = value.get("state", "visible") == "visible"
-                    self.sheets.append(Sheet(value.get("name", ""), visible, part))
-        if len(self.sheets) > MOST_SHEETS:
-            raise self._too_large(f"{MOST_SHEETS} sheets")
-        self._shared = parts.get("sharedStrings", f"{folder}/sharedStrings.xml")
-        self._read_formats(parts.get("styles", f"{folder}/styles.xml"))
+        """Read the texts, the names of the sheets, the first day of dates, and the formats."""
+        with self._path.open("rb") as file:
+            reader = ExcelReader(file, keep_links=False)
+        reader.archive = self._archive
+        reader.read_manifest()
+        reader.read_strings()
+        reader.read_workbook()
+        self._texts = [_unescaped(text) for text in reader.shared_strings]
+        self._epoch = reader.wb.epoch
+        if len(reader.parser.sheets) > MOST_SHEETS:
+            raise self._archive.too_large(f"{MOST_SHEETS} sheets")
+        self.sheets = [
+            Sheet(sheet.name, sheet.state not in ("hidden", "veryHidden"), relation.target)
+            for sheet, relation in reader.parser.find_sheets()
+            if relation.Type.endswith("/worksheet")
+        ]
+        self._read_formats()
 
-    def _relations(self, part: str, folder: str) -> dict[str, tuple[str, str]]:
-        """By id, the kind and the file of what a part refers to."""
-        found = {}
-        for event, tag, value in self._events(part) if part in self._names else ():
-            if event == "start" and tag == "Relationship":
-                target = value.get("Target", "")
-                path = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-                found[value.get("Id", "")] = (posixpath.basename(value.get("Type", "")), path)
-        return found
-
-    def _read_formats(self, part: str) -> None:
+    def _read_formats(self) -> None:
         """Read the number format of each style of cells, and which of them show dates or times."""
-        own: dict[str, str] = {}
-        self._formats: dict[str, str] = {}
-        self._dates: set[str] = set()
-        inside = False
-        for event, tag, value in self._events(part) if part in self._names else ():
-            if tag == "cellXfs":
-                inside = event == "start"
-            elif event == "start" and tag == "numFmt":
-                own[value.get("numFmtId", "")] = value.get("formatCode", "")
-            elif event == "start" and tag == "xf" and inside:
-                style, id = str(len(self._formats)), value.get("numFmtId", "0")
-                number = int(id) if id.isdecimal() and len(id) < 6 else 0
-                format = own.get(id) or BUILTIN_FORMATS.get(number, "General")
-                dated = is_date_format(format) and "general" not in format.lower()
-                if id not in own and number in EAST_ASIAN_DATES:
-                    format, dated = "yyyy-mm-dd", True
-                self._formats[style] = format
-                if dated:
-                    self._dates.add(style)
-
-    def _read_strings(self) -> Iterator[str]:
-        """The texts that cells refer to, without the readings that Japanese texts may have."""
-        texts: list[str] = []
-        taking = phonetic = False
-        count = 0
-        for event, tag, value in self._events(self._shared) if self._shared in self._names else ():
-            if event == "text":
-                if taking:
-                    texts.append(value)
-            elif tag == "rPh":
-                phonetic = event == "start"
-            elif tag == "t":
-                taking = event == "start" and not phonetic
-            elif tag == "si":
-                if event == "end":
-                    yield _unescaped("".join(texts))
-                    count += 1
-                    if count > MOST_CELLS:
-                        raise self._too_large(f"{MOST_CELLS:,} texts")
-                texts = []
-
-    # --- XML ------------------------------------------------------------------------------------
-
-    def _events(self, part: str) -> Iterator[Event]:
-        """The elements and texts of an XML file of the archive, without prefixes of names."""
-        queue: list[Event] = []
-        depth = 0
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-
-        def refuse(*_: object) -> None:
-            raise damaged(self._path, "a workbook has no DTD and no entities", part)
-
-        parser.StartDoctypeDeclHandler = refuse
-
-        def start(name: str, attributes: dict[str, str]) -> None:
-            nonlocal depth
-            depth += 1
-            queue.append(("start", name.rpartition(":")[2], attributes))
-
-        def end(name: str) -> None:
-            nonlocal depth
-            depth -= 1
-            queue.append(("end", name.rpartition(":")[2], None))
-
-        parser.StartElementHandler = start
-        parser.EndElementHandler = end
-        parser.CharacterDataHandler = lambda text: queue.append(("text", "", text))
-        try:
-            if self._archive.getinfo(part).compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-                raise damaged(self._path, "its packing is not that of a workbook", part)
-            with self._archive.open(part) as file:
-                while True:
-                    chunk = file.read(CHUNK)
-                    self._left -= len(chunk)
-                    if self._left < 0:
-                        raise self._too_large(f"{self._most >> 20} MiB when it is unpacked")
-                    parser.Parse(chunk, not chunk)
-                    if depth > DEEPEST or (len(chunk) == CHUNK and not queue):
-                        raise damaged(self._path, "this is not the XML of a workbook", part)
-                    yield from queue
-                    queue.clear()
-                    if not chunk:
-                        return
-        except (expat.ExpatError, *DAMAGE) as error:
-            raise damaged(self._path, str(error).strip("'\""), part) from None
-
-    def _too_large(self, limit: str) -> CurationError:
-        return CurationError(
-            f"{self._path}: the workbook has more than {limit}",
-            "check that this is the right file; split the table, or save it as CSV",
-        )
-
-    def _column(self, sheet: Sheet, reference: str | None, before: int) -> int:
-        if reference is None:
-            return before + 1
-        if not (match := _REFERENCE.fullmatch(reference)):
-            raise damaged(self._path, f"there is no cell {reference[:20]!r}", sheet.part)
-        return int(column_index_from_string(match[1]))
-
-    def _whole(self, part: str, text: str | None, default: int) -> int:
-        if text is None:
-            return default
-        if not (text.isdecimal() and text.isascii() and len(text) < 10):
-            raise damaged(self._path, f"there is no row {text[:20]!r}", part)
-        return int(text)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
+        styles = Stylesheet()
+        if ARC_STYLE in self._archive.namelist():
+            tree = fromstring(self._archive.read(ARC_STYLE))
+            for part in list(tree):  # openpyxl refuses the fonts and colours of some programs
+                if not str(part.tag).endswith(("}numFmts", "}cellXfs")):
+                    tree.remove(part)
+            styles = Stylesheet.from_tree(tree)  # type: ignore[arg-type]
+        own = styles.number_formats
+        ids = [style.numFmtId for style in styles.cell_styles]
+        self._formats = {
+            n: BUILTIN_FORMATS.get(id, "General") if id < OWN_FORMATS else own[id - OWN_FORMATS]
+            for n, id in enumerate(ids)
+        }
+        formats = self._formats.items()
+        self._durations = {n for n, format in formats if is_timedelta_format(format)}
+        self._dates = {n for n, format in formats if is_date_format(format)}
+        self._dates |= {n for n, id in enumerate(ids) if id in EAST_ASIAN_DATES}
 
 
 def _unescaped(text: str) -> str:
     r"""A text without the escapes that Excel writes for control characters.
 
-    >>> _unescaped("a_x000D_b"), _unescaped("_xD800_")
-    ('a\rb', '_xD800_')
+    >>> _unescaped("a_x000D_b"), _unescaped("_xD83D__xDE00_"), _unescaped("_xD800_")
+    ('a\rb', '😀', '�')
     """
     if "_x" not in text:
         return text
+    return unescape(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
-    def restore(match: re.Match[str]) -> str:
-        code = int(match[1], 16)
-        return match[0] if 0xD800 <= code < 0xE000 else chr(code)
 
-    return _ESCAPED.sub(restore, text)
+class _Archive(ZipFile):
+    """An archive of XML files that checks each of them before it is read.
+
+    Attributes:
+        part: the file that was opened last.
+        roots: for each file that was opened the namespace and name of its outermost element.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._path = path
+        self._most = self._left = min(UNPACKED, FREE + RATIO * path.stat().st_size)
+        self._elements = 0
+        self.part = ""
+        self.roots: dict[str, str] = {}
+
+    def open(self, name: str | ZipInfo, *_: Any, **__: Any) -> IO[bytes]:
+        """The content of a file, with the namespaces that openpyxl reads.
+
+        Raises:
+            CurationError: the workbook is larger than the bounds.
+            ValueError: the file is not such XML as workbooks have.
+        """
+        info = name if isinstance(name, ZipInfo) else self.getinfo(name)
+        self.part = info.filename
+        if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            raise ValueError("its packing is not that of a workbook")
+        with super().open(info) as file:
+            content = file.read(self._most + 1)
+        for strict, namespace in STRICT.items():
+            content = content.replace(strict, namespace)
+        if self.part not in self.roots:
+            self._check(content)
+        return BytesIO(content)
+
+    def _check(self, content: bytes) -> None:
+        self._left -= len(content)
+        if self._left < 0:
+            raise self.too_large(f"{self._most >> 20} MiB when it is unpacked")
+        depth = width = 0
+
+        def start(name: str, attributes: object) -> None:
+            nonlocal depth, width
+            self.roots.setdefault(self.part, name)
+            depth += 1
+            width = width + 1 if depth > ROW_DEPTH else 0
+            self._elements += 1
+            if depth > DEEPEST or width > WIDEST:
+                raise ValueError("this is not the XML of a workbook")
+            if self._elements > MOST_ELEMENTS:
+                raise self.too_large(f"{MOST_ELEMENTS:,} XML elements")
+
+        def end(name: str) -> None:
+            nonlocal depth
+            depth -= 1
+
+        def refuse(*_: object) -> None:
+            raise ValueError("a workbook has no DTD and no entities")
+
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.StartDoctypeDeclHandler = refuse
+        parser.Parse(content, True)
+
+    def too_large(self, limit: str) -> CurationError:
+        """The error of a workbook that is larger than a bound."""
+        return CurationError(
+            f"{self._path}: the workbook has more than {limit}",
+            "check that this is the right file; split the table, or save it as CSV",
+        )

@@ -7,19 +7,19 @@ kept.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from openpyxl.styles.numbers import is_datetime
-from openpyxl.utils import column_index_from_string, get_column_letter
+from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.cell_range import CellRange
 
 from curation.cells import restored
 from curation.files import CurationError
 from curation.rounds.answers.forms import columns_of
-from curation.rounds.workbook_parts import Cell, Row, Sheet, Workbook
+from curation.rounds.workbook_parts import DIGITS, Cell, Row, Sheet, Workbook, as_text
 from curation.table_words import Words
 from curation.times import is_plausible
 from curation.wording import some
@@ -27,10 +27,9 @@ from curation.wording import some
 PEEK = 500  # rows with content that tell what a sheet is
 TITLES = 10  # rows with content that may be above the header, and the header
 SHOWN = 5  # cells that an error names
-DIGITS = 15  # digits of a number that spreadsheet programs keep
+DAY = 86_400  # seconds
 TIMES = ("submitted_at", "updated_at")
 PLAIN = re.compile(r"general|@|0|standard|g/標準", re.IGNORECASE)
-_RANGE = re.compile(r"([A-Z]{1,3})(\d{1,9}):([A-Z]{1,3})(\d{1,9})", re.ASCII)
 AS_TEXT = "format the column as Text and type the answer again"
 PROBLEMS = {
     "formula": ("with a formula", "copy the column and paste it as values only"),
@@ -172,7 +171,7 @@ def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Colu
     rows: list[tuple[int, list[str]]] = []
     hidden: list[int] = []
     outside: list[str] = []
-    merged: list[str] = []
+    merged: list[CellRange] = []
     began, last = False, row
     for line in book.rows(peeked.sheet, merged):
         if not began:
@@ -219,77 +218,53 @@ def _text(cell: Cell, meaning: str, book: Workbook) -> tuple[str, str]:
 
     Columns without a meaning are kept as they are, because nothing is computed from them.
     """
-    if meaning and cell.formula:
+    text = restored(cell.value) if isinstance(cell.value, str) else cell.text
+    if not meaning:
+        return text, ""
+    if cell.formula:
         return "", "formula"
-    if meaning and cell.kind == "error":
+    if cell.error:
         return "", "error"
-    if cell.kind == "text":
-        return restored(cell.text), ""
-    if cell.kind not in ("number", "date") or not cell.text:
-        return cell.text, ""
-    moment, serial = _moment(cell, book)
-    dated = cell.kind == "date"
-    if meaning in TIMES:
-        dated = dated or is_plausible(moment)
-        if not dated:
-            return _number(serial), ""
-        if moment is None or 0 <= serial < 1:
-            return cell.text, "time"
-        return _iso(moment), ""
-    if meaning == "seconds" and dated:
-        seconds = round(serial * 86_400, 3)
-        if not 0 <= serial < 1:
-            return cell.text, "seconds"
-        return _number(seconds), "clock" if seconds % 60 else "minutes"
-    if dated:
-        shown = _iso(moment) if moment and serial >= 1 else cell.text
-        return shown, "date" if meaning else ""
-    if meaning and meaning != "seconds":
-        if not PLAIN.fullmatch(cell.format):
-            return cell.text, "number"
-        if abs(serial) >= 10**DIGITS:
-            return cell.text, "long"
-    return _number(serial), ""
+    match cell.value:
+        case bool() | str() | None:
+            return text, ""
+        case int() | float() as number:
+            if meaning in TIMES:
+                moment = book.moment(number)
+                return (as_text(moment) if is_plausible(moment) else text), ""
+            if meaning == "seconds":
+                return text, ""
+            if not PLAIN.fullmatch(cell.format):
+                return text, "number"
+            return text, "long" if abs(number) >= 10**DIGITS else ""
+        case time() | timedelta() as clock if meaning == "seconds":
+            seconds = _seconds(clock)
+            if not 0 <= seconds < DAY:
+                return text, "seconds"
+            return as_text(seconds), "clock" if seconds % 60 else "minutes"
+        case date() if meaning in TIMES:
+            return text, ""
+    return text, "time" if meaning in TIMES else "seconds" if meaning == "seconds" else "date"
 
 
-def _moment(cell: Cell, book: Workbook) -> tuple[datetime | None, float]:
-    """The moment that a number or a date means, if it means one, and its number of days."""
-    try:
-        serial = float(cell.text)
-        return book.day(serial), serial
-    except ValueError:  # a date as a text, in ISO 8601
-        try:
-            return datetime.fromisoformat(cell.text).replace(tzinfo=None), 1.0
-        except ValueError:
-            return None, 0.0 if is_datetime(cell.format) == "time" else 1.0
-
-
-def _number(value: float) -> str:
-    """A number as people write it.
-
-    >>> _number(3.0), _number(40.299999999999997), _number(1e20)
-    ('3', '40.3', '1e+20')
-    """
-    return str(int(value)) if value.is_integer() and abs(value) < 10**DIGITS else repr(value)
-
-
-def _iso(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
+def _seconds(clock: time | timedelta) -> float:
+    if isinstance(clock, time):
+        clock = datetime.combine(date.min, clock) - datetime.min
+    return round(clock.total_seconds(), 3)
 
 
 def _refuse_merged(
-    place: str, merged: Sequence[str], first: int, last: int, columns: Sequence[int]
+    place: str, merged: Sequence[CellRange], first: int, last: int, columns: Sequence[int]
 ) -> None:
     """Refuse merged cells between two rows in one of these columns."""
-    bad = []
-    for name in merged:
-        if not (match := _RANGE.fullmatch(name)):
-            continue
-        left, right = (column_index_from_string(match[n]) for n in (1, 3))
-        top, bottom = int(match[2]), int(match[4])
-        several = (left, top) != (right, bottom)
-        if several and top <= last and bottom >= first and any(left <= n <= right for n in columns):
-            bad.append(name)
+    bad = [
+        cells.coord
+        for cells in merged
+        if ":" in cells.coord
+        and cells.min_row <= last
+        and cells.max_row >= first
+        and any(cells.min_col <= n <= cells.max_col for n in columns)
+    ]
     if bad:
         raise CurationError(
             f"{place}: cells {some(bad, SHOWN)} are merged, so only the first of each has an "

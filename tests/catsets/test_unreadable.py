@@ -80,6 +80,13 @@ FILES: dict[str, tuple[bytes, str, str]] = {
     "q'; x.pkl": (pickle.dumps(Bomb()), "a Python pickle", "read_pickle('FILE')"),
     "r.parquet.gz": (gzip.compress(b"PAR1 PAR1"), "a compressed Parquet file", "unpack it"),
     "o.py": (b"import datasets\n", "a Python program", "export"),
+    "s.xlsx": (
+        b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"),
+        "a workbook with a password",
+        "as CSV",
+    ),
+    "t.xlsb": (zipped("xl/workbook.bin"), "a binary workbook", "as CSV"),
+    "u.docx": (zipped("word/document.xml"), "a Word document", "export"),
     "p.zip": (b"PK\x03\x04cut", "a damaged zip archive", "fetch it again"),
 }
 
