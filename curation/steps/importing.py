@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from curation.campaign import Campaign
 from curation.files import CurationError
@@ -20,6 +20,9 @@ from curation.times import Order
 from curation.toml_files import toml_key
 from curation.wording import amount, some
 from curation.words import base
+
+if TYPE_CHECKING:
+    from curation.catsets.entries import Dataset
 
 FileSource = Literal["stereoset", "answers"]
 SHOWN = 20  # domains in a warning
@@ -73,7 +76,6 @@ def import_stereoset(
         CurationError: the file cannot be read, or nothing may be imported here.
     """
     from curation.catsets.reading import read_dataset
-    from curation.checks.languages import is_not_english
     from curation.rounds.answers.archive import as_json
 
     dataset = read_dataset(file)
@@ -89,14 +91,29 @@ def import_stereoset(
             f"{file.name}: has votes and original targets. If people gave the votes to the texts "
             "before translation, agreement and tiers are those of the original texts"
         )
-    contexts = (str(item.get("context")) for item in items)
-    if base(campaign.settings.campaign.language) == "en" and is_not_english(contexts):
-        reporter.warn(
-            f"{file.name}: the texts are not English, and the campaign's language is; correct "
-            "language in [campaign] of campaign.toml"
-        )
+    _warn_of_language(campaign, file, dataset, reporter)
     payloads = [{"kind": entry.kind, "item": entry.item} for entry in dataset.entries]
     return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
+
+
+def _warn_of_language(
+    campaign: Campaign, file: Path, dataset: "Dataset", reporter: Reporter
+) -> None:
+    """Warn if a dataset is in another language than the campaign."""
+    from curation.checks.languages import is_not_english
+
+    own, given = campaign.settings.campaign.language, dataset.curation
+    named = given.get("language") if isinstance(given, dict) else None
+    contexts = (str(entry.item.get("context")) for entry in dataset.entries)
+    if isinstance(named, str) and named:
+        problem = f"is in «{named[:35]}»" if base(named) != base(own) else ""
+    else:
+        problem = "is not in English" if base(own) == "en" and is_not_english(contexts) else ""
+    if problem:
+        reporter.warn(
+            f"{file.name} {problem}, but the campaign is in «{own}»; correct language in "
+            "[campaign] of campaign.toml"
+        )
 
 
 def _has_votes_of_others(items: Sequence[dict[str, Any]]) -> bool:

@@ -248,7 +248,7 @@ def gold_source(
         named = ", ".join(f"{code} ({name})" for code, name in languages.items())
         raise CurationError(
             f"the gold files are in different languages: {named}",
-            "name files in one language, or give --language",
+            "name files in one language; or give --language, if the command has it",
         )
     names: dict[str, tuple[str, ...]] = {}
     for file in settings.values():

@@ -243,9 +243,20 @@ def test_votes_of_translated_texts_and_a_wrong_language_are_named(tmp_path: Path
         {**item(f"i{n}", votes=5, target_original="baker"), "context": texts} for n in range(10)
     ]
     import_stereoset(campaign, write(tmp_path / "f.json", *voted), reporter=cast(Reporter, log))
-    assert any("the texts are not English, and the campaign's" in text for text in log.warnings)
+    assert any("f.json is not in English, but the campaign is in «en»" in w for w in log.warnings)
     (note,) = (text for text in log.notes if "original targets" in text)
     assert note.endswith("agreement and tiers are those of the original texts")
+
+
+def test_a_language_that_a_file_names_is_compared_with_the_campaigns(tmp_path: Path) -> None:
+    write(tmp_path / "f.json", item("i1"))
+    for own, warned in (("es", True), ("pt", False)):
+        log, campaign = Log(), make(tmp_path / own, language=own)
+        file = tmp_path / "m.toml"
+        file.write_text('files = ["f.json"]\nlanguage = "pt-BR"\n', "utf-8")
+        import_stereoset(campaign, file, reporter=cast(Reporter, log))
+        text = f"m.toml is in «pt-BR», but the campaign is in «{own}»; correct language"
+        assert any(warning.startswith(text) for warning in log.warnings) == warned
 
 
 def test_the_readme_counts_translated_cats(tmp_path: Path) -> None:
