@@ -102,7 +102,7 @@ def to_correct(
         elif pair in complete:
             left[ACCEPTED] += 1
         # If a part of an answer is accepted, a correction must be a version of that answer.
-        elif pair not in admitted or len(answer.codes) < len(task.shown):
+        elif pair not in admitted or _refused_labels(answer) < len(task.shown):
             last.pop(pair, None)
             last[pair] = answer
     room = dict(needed)
@@ -126,3 +126,8 @@ def to_correct(
     for theirs in chosen.values():
         theirs.sort(key=lambda answer: order[answer.task])
     return dict(sorted(chosen.items())), left
+
+
+def _refused_labels(answer: RefusedAnswer) -> int:
+    """How many labels of an answer were refused; a flag that cannot be read is ``bad_value``."""
+    return sum(code != "bad_value" for code in answer.codes)

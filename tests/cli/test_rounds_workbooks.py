@@ -66,7 +66,8 @@ def test_an_id_that_is_typed_once_holds_for_the_whole_table(desk: Desk) -> None:
     done = desk.run("rounds", "import", "w", path)
     said = " ".join(done.err.split())
     assert "1 row with answers and without an id" in said
-    assert "'ann-2', the only person that the table names" in said
+    assert "taken as answers of the only person that the table names" in said
+    assert "ann-2" not in said
     items = desk.records("w/items.jsonl", Item)
     assert (len(items), len({item.writer for item in items})) == (2, 1)
     assert desk.say("rounds", "import", "w", path)["new"] == 0

@@ -102,10 +102,13 @@ def test_answers_that_would_be_refused_again_do_not_go_back() -> None:
 def test_a_part_of_an_answer_goes_back_as_that_answer() -> None:
     shown = tuple(Shown(id=f"s{n}", text="x", association=f"a{n}") for n in range(3))
     task = TASKS[0].model_copy(update={"item": "i", "shown": shown})
-    part, whole = refused("t1", "p", "unknown_label", at=1), refused("t1", "p", *["bad_value"] * 3)
+    part = refused("t1", "p", "unknown_label", at=1)
+    whole = refused("t1", "p", *["unknown_label"] * 3)
     answers = [Answer(task="t1", annotator="p")]
     theirs, _ = chosen(part, whole, tasks=[task], answers=answers, caps=Caps(person=1))
     assert theirs == {"p": ["t1"]}
+    flagged = refused("t1", "p", "missing_field", "missing_field", "bad_value")  # and one flag
+    assert chosen(flagged, tasks=[task], answers=answers)[0] == theirs
     complete = {("t1", "p")}
     assert chosen(part, tasks=[task], answers=answers, complete=complete) == ({}, {ACCEPTED: 1})
 

@@ -205,7 +205,7 @@ def settle_dates(
 
 def settle_person(
     table: Sequence[Row], read: Callable[[Mapping[str, Any]], Row]
-) -> tuple[list[Row], str, int]:
+) -> tuple[list[Row], int]:
     """Say who answered, in the column ``annotator`` of rows that do not, if it can be one person.
 
     People often type their id into one row only. The table is one person's if it names one person
@@ -216,7 +216,7 @@ def settle_person(
         read: gives the values of a row by column.
 
     Returns:
-        The rows, the person's id, and how many rows did not have it.
+        The rows, and how many of them did not have the person's id.
     """
     values = [read(row) for row in table]
     ids = {rows.text_of(row, "annotator"): None for row in values}
@@ -225,11 +225,11 @@ def settle_person(
     tasks.pop("", None)
     lacking = [n for n, row in enumerate(values) if not rows.text_of(row, "annotator")]
     if len(named) != 1 or not lacking or max(tasks.values(), default=0) > 1:
-        return list(table), "", 0
+        return list(table), 0
     result = list(table)
     for number in lacking:
         result[number] = {**table[number], "annotator": named[0]}
-    return result, named[0], len(lacking)
+    return result, len(lacking)
 
 
 def _headings(table: Iterable[Mapping[str, Any]]) -> list[str]:

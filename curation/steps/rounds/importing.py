@@ -88,11 +88,11 @@ def import_round(
             f"{where}: nobody has filled in a row",
             "fill in annotator and the answer, as the instructions of the export say",
         )
-    rows, person, lacking = settle_person(rows, file_row)
+    rows, lacking = settle_person(rows, file_row)
     if lacking:
         reporter.note(
             f"{where}: {amount(lacking, 'row')} with answers and without an id; taken as answers "
-            f"of {person!r}, the only person that the table names"
+            "of the only person that the table names"
         )
     before = round_files.refusals(campaign)
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)

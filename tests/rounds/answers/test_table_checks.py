@@ -172,19 +172,19 @@ def test_other_numbers_are_not_dates() -> None:
 
 
 def test_rows_without_an_id_are_those_of_the_only_person() -> None:
-    def settled(*rows: tuple[str, str]) -> tuple[list[str], str, int]:
+    def settled(*rows: tuple[str, str]) -> tuple[list[str], int]:
         table = [{"task_id": task, "ID Anda": person, "label_1": "x"} for task, person in rows]
-        result, person, count = settle_person(table, file_row)
-        return [str(file_row(row)["annotator"]) for row in result], person, count
+        result, count = settle_person(table, file_row)
+        return [str(file_row(row)["annotator"]) for row in result], count
 
-    assert settled(("t-1", ""), ("t-2", "Ann "), ("", "")) == (["Ann", "Ann ", "Ann"], "Ann", 2)
+    assert settled(("t-1", ""), ("t-2", "Ann "), ("", "")) == (["Ann", "Ann ", "Ann"], 2)
     for unclear in (
         [("t-1", "Ann"), ("t-2", "Ben"), ("t-3", "")],  # two people
         [("t-1", "Ann"), ("t-1", "")],  # one task twice: probably two people
         [("t-1", ""), ("t-2", "")],
         [("t-1", "Ann"), ("t-2", "Ann")],
     ):
-        assert settled(*unclear) == ([person for _, person in unclear], "", 0)
+        assert settled(*unclear) == ([person for _, person in unclear], 0)
 
 
 def test_a_column_that_slipped_down_a_row_is_an_error() -> None:
