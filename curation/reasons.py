@@ -46,7 +46,7 @@ REASONS: dict[str, str] = {
     "own_item": "the validator wrote this item",
     "skipped": "the person skipped the task without an answer",
     "unknown_task": "the answer is for a task that is not in its round",
-    "second_answer": "the same person had already answered this task",
+    "second_answer": "the same person had already answered this task; the first answer counts",
     "over_person_cap": "the person had already given the maximum number of answers in a round",
     "over_term_cap": "the person had already given the maximum number of answers on this term",
     "edited_by_other": "somebody else changed the answer on the platform",

@@ -162,10 +162,12 @@ def test_tables_that_do_not_fit(desk: Desk, tmp_path: Path, untouched: Any) -> N
     # The table of another round, or of another campaign.
     desk.open("intrasentence", "other")
     said = desk.refused("rounds", "import", "other", file)
-    assert "this table is of round w, and not of round other" in said
+    assert f"{file} row 1, task_id " in said
+    assert "this table is of round w, and not of other" in said
     assert "curation rounds import w FILE" in said
     write_csv(file, [{**row, "task_id": f"t-{n}"} for n, row in enumerate(rows)])
-    assert "no task_id in this table is of round w" in desk.refused("rounds", "import", "w", file)
+    said = desk.refused("rounds", "import", "w", file)
+    assert "row 1, task_id 't-0': neither this nor another row is about a task of round w" in said
     # A row about another task is refused alone.
     said = desk.bring("w", [rows[0], {**rows[1], "task_id": "t-1"}])
     assert said["refused"] == {"unknown_task": 1}

@@ -311,3 +311,29 @@ def test_git_sees_no_table_of_a_person_wherever_it_is_written(
             index = folder / "v-who-gets-which.csv"
             assert all(any(fnmatch(p.name, line) for line in lines) for p in (*written, index))
             assert not any(fnmatch("v-instructions.html", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("id\nAnn\nBen\n", "its first line, 'id', looks like a heading"),
+        ("ID Anda\nAnn\n", "its first line, 'ID Anda', looks like a heading"),
+        ("A1;Ann\nB2;Ben\n\n", "has several cells in each line"),
+    ],
+)
+def test_a_list_of_people_that_is_a_table_is_an_error(
+    campaign: Campaign, validating: Round, tmp_path: Path, text: str, says: str
+) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(CurationError, match=says) as caught:
+        export(campaign, tmp_path / "out", people=path)
+    assert "one person's id per line" in caught.value.fix
+
+
+def test_a_workbook_is_not_a_list_of_people(
+    campaign: Campaign, validating: Round, tmp_path: Path
+) -> None:
+    (book,) = export(campaign, tmp_path / "out")
+    with pytest.raises(CurationError, match="is a workbook"):
+        export(campaign, tmp_path / "out", people=book)

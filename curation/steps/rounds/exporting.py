@@ -96,14 +96,31 @@ def export_round(
     return exported._replace(recalled=sum(sum(line.tasks.values()) for line in taken))
 
 
+_ONE_ID = "use a text file with one person's id per line, and nothing else"
+HEADINGS = ("id", "ids", "name", "names", "person", "people", "email", "e-mail")
+"""What the first line of a list of people may say, besides headings of the column annotator."""
+
+
 def _read_people(campaign: Campaign, path: Path) -> dict[str, str]:
     """The ids of people by pseudonym, from a file with one id per line."""
     from curation.rounds import people
+    from curation.rounds.answers.rows import column
+    from curation.rounds.file_kinds import is_workbook
 
+    if path.is_file() and is_workbook(path):
+        raise CurationError(f"{path}: is a workbook", _ONE_ID)
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     named: dict[str, str] = {}
     lines: dict[str, int] = {}
-    for number, line in enumerate(map(str.strip, read_text(path).splitlines()), 1):
+    rows = [line.strip() for line in read_text(path).splitlines()]
+    first = next(filter(None, rows), "")
+    if first.casefold() in HEADINGS or column(first) == "annotator":
+        raise CurationError(
+            f"{path}: its first line, {first!r}, looks like a heading", f"delete it; {_ONE_ID}"
+        )
+    if len(rows) > 1 and any(all(mark in row for row in rows if row) for mark in "\t;"):
+        raise CurationError(f"{path}: has several cells in each line", _ONE_ID)
+    for number, line in enumerate(rows, 1):
         if not line or line.startswith("#"):
             continue
         person = pseudonym(line)

@@ -3,7 +3,7 @@
 Call ``import_round`` only under the campaign's lock.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,8 +76,12 @@ def import_round(
     words = round_files.read_words(campaign, round.name)
     file_row = partial(forms.file_row, words=words)
     warning = check_answers(rows, round.kind, where, words, cells)
-    answered = [row for row in map(file_row, rows) if filled_in(row, round.kind)]
-    _check_round(campaign, round, {text_of(row, "task_id") for row in answered}, where)
+    places: dict[str, str] = {}  # of each task, its first row with an answer
+    for number, row in enumerate(map(file_row, rows)):
+        if filled_in(row, round.kind) and (id := text_of(row, "task_id")):
+            line = numbers[number] if numbers else number + 1
+            places.setdefault(id, f"{where} row {line}, task_id {id[:60]!r}")
+    _check_round(campaign, round, places)
     check_tasks(rows, file_row, round.kind, where=where, numbers=numbers)
     rows = settle_dates(rows, file_row, order=dates, where=where, numbers=numbers)
     if warning:
@@ -110,26 +114,26 @@ def import_round(
     return new_answers(campaign, round, counts, before)
 
 
-def _check_round(campaign: Campaign, round: Round, ids: set[str], where: str) -> None:
-    """Check that a table with these ids of tasks is of a round.
+def _check_round(campaign: Campaign, round: Round, places: Mapping[str, str]) -> None:
+    """Check that a table is of a round; ``places`` are those of its tasks, for messages.
 
     Raises:
-        CurationError: it has tasks, and none of them is of the round.
+        CurationError: the table has answers to tasks, and none of these tasks is of the round.
     """
-    ids = ids - {""}
-    if not ids or not ids.isdisjoint(
-        task.id for task in round_files.read_tasks(campaign, round.name)
-    ):
+    own = {task.id for task in round_files.read_tasks(campaign, round.name)}
+    if not places or not own.isdisjoint(places):
         return
     for other in round_files.planned_rounds(campaign):
         path = campaign.rounds / other / "tasks.jsonl"
-        if path.exists() and not ids.isdisjoint(t.id for t in read_records(path, Task)):
-            raise CurationError(
-                f"{where}: this table is of round {other}, and not of round {round.name}",
-                f"curation rounds import {other} FILE",
-            )
+        for task in read_records(path, Task) if path.exists() else ():
+            if task.id in places:
+                raise CurationError(
+                    f"{places[task.id]}: this table is of round {other}, and not of {round.name}",
+                    f"curation rounds import {other} FILE",
+                )
     raise CurationError(
-        f"{where}: no task_id in this table is of round {round.name} or of another round here",
+        f"{next(iter(places.values()))}: neither this nor another row is about a task of round "
+        f"{round.name}, or of another round here",
         "check that this is the right file and the right campaign; keep task_id as it was exported",
     )
 
