@@ -162,7 +162,7 @@ def test_erased_answers_cannot_be_paid_by_name(desk: Desk) -> None:
     assert said["erased"] == 7
     done = desk.run("rounds", "pay")
     assert "7 lines of the archive are erased" in done.err
-    assert "use a list from before" in done.err
+    assert "use an earlier list" in done.err
 
 
 def test_without_the_key_there_is_no_list(desk: Desk, monkeypatch: Any, tmp_path: Path) -> None:

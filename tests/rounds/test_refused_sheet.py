@@ -70,4 +70,4 @@ def test_a_text_that_is_too_long_is_said_to_be() -> None:
     _, (row,) = refused_sheet(
         [answer], data, writing, texts, agreed="1-abc", consent=True, plain=False
     )
-    assert row.cells["what_to_change"] == "A text is too long. Shorten it. (Stereotype)"
+    assert row.cells["what_to_change"] == "A text is too long. Please make it shorter. (Stereotype)"
