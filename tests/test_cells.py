@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.cells import csv_text, restored, safe
-from curation.rounds.tables import read_rows
+from curation.rounds.tables.reading import read_rows
 from curation.text_tables import DELIMITERS
 
 LIVE = ("=", "+", "-", "@", "\t", "\r", "＝", "＠")

@@ -14,7 +14,7 @@ from curation.cli import console
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.item_form import fill
 from curation.records import KINDS
-from curation.rounds.tables import read_rows
+from curation.rounds.tables.reading import read_rows
 from curation.settings_file import read_settings
 from curation.steps.rounds import round_files
 from curation.wording import amount

@@ -154,7 +154,7 @@ def import_answers(
     """
     from curation.rounds.answers.rows import understood
     from curation.rounds.answers.table_checks import check_columns, settle_dates
-    from curation.rounds.tables import read_table
+    from curation.rounds.tables.reading import read_table
 
     payloads, place = read_table(file, reporter.warn)
     if not payloads:

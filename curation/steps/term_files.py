@@ -52,7 +52,7 @@ def read_words(
     Raises:
         CurationError: a list is missing or has no words in the campaign's language.
     """
-    from curation.rounds.tables import read_rows
+    from curation.rounds.tables.reading import read_rows
     from curation.terms import words
     from curation.terms.facts import languages
 
@@ -100,7 +100,7 @@ def read_met(campaign: Campaign) -> list[Term]:
 
 def read_edits(campaign: Campaign) -> "list[Edit]":
     """The manual edits of terms; none if the file is missing or empty."""
-    from curation.rounds.tables import read_rows
+    from curation.rounds.tables.reading import read_rows
     from curation.terms import edits
 
     path = campaign.terms / "edits.csv"

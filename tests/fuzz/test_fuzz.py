@@ -249,7 +249,8 @@ WHOLE = re.compile(
     r"there is no|contains no items|missing column|is damaged|is not \.\w+ data|"
     r"cannot be read as Parquet|changed after it was built|not a valid manifest: Input|"
     r"does not hold the owner's account|the workbook is damaged|the workbook has more than|"
-    r"no sheet has a table|no task_id in this table is of round|has a header and no rows|nobody has filled in a row|"
+    r"no sheet has a table|no task_id in this table is of round|has a header and no rows|"
+    r"nobody has filled in a row|"
     r"; tables are read from \.xlsx"
 )
 """How a refusal says that it concerns the whole file, or a record by its id."""

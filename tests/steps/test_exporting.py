@@ -15,7 +15,7 @@ from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_records
 from curation.records import Dealing, Round
 from curation.rounds.answers.archive import Sent
-from curation.rounds.tables import read_rows
+from curation.rounds.tables.reading import read_rows
 from curation.steps import read
 from curation.steps.importing import import_answers
 from curation.steps.rounds.erasure import _without_quotes

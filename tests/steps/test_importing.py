@@ -12,7 +12,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_records
 from curation.records import Rejection, Round
 from curation.rounds.answers.archive import Sent
-from curation.rounds.tables import read_rows
+from curation.rounds.tables.reading import read_rows
 from curation.steps.importing import import_answers, import_stereoset
 from curation.steps.read import read_items, read_labels
 from curation.steps.rounds.erasure import _without_quotes

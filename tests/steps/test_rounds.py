@@ -6,7 +6,7 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.files import CurationError
-from curation.rounds.tables import read_rows
+from curation.rounds.tables.reading import read_rows
 from curation.steps.rounds.exclusion import decide_on_person
 from curation.steps.rounds.exporting import export_round
 from curation.steps.rounds.importing import import_round

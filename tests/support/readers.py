@@ -24,9 +24,9 @@ from curation.rounds.answers.interpret import interpret
 from curation.rounds.platforms.label_studio import seen, servers
 from curation.rounds.platforms.label_studio.connection import Connection
 from curation.rounds.platforms.label_studio.pull import pull
-from curation.rounds.sheet_columns import Row, columns
-from curation.rounds.tables import read_rows
-from curation.rounds.workbooks import round_workbook
+from curation.rounds.tables.columns import Row, columns
+from curation.rounds.tables.reading import read_rows
+from curation.rounds.tables.workbooks import round_workbook
 from curation.steps.classifying import read_cache
 from curation.stereoset import read_cats, read_entries, read_settings
 from curation.table_words import key, round_words

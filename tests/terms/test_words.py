@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError, shipped
-from curation.rounds.tables import read_rows
+from curation.rounds.tables.reading import read_rows
 from curation.terms.words import Word, read_words, text_rows
 
 LIST = Path("gender.csv")

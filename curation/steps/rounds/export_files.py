@@ -12,7 +12,7 @@ from curation.cells import csv_text
 from curation.files import read_bytes, writing
 from curation.leftovers import sweep_beside
 from curation.records import Dealing, Round, Task
-from curation.rounds.sheet_columns import Column, Row, columns, row
+from curation.rounds.tables.columns import Column, Row, columns, row
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import ledger, round_status, shown
 from curation.steps.rounds.round_status import RoundStatus
@@ -68,7 +68,8 @@ def write_files(
     reporter: Reporter,
 ) -> tuple[Exported, list[Dealing]]:
     """Write the files of an export; gives them, and the lines for the round's ledger."""
-    from curation.rounds import pages, workbooks
+    from curation.rounds import pages
+    from curation.rounds.tables import workbooks
 
     language = campaign.settings.campaign.language
     texts, plain = shown.texts(campaign, round), layout.format == "csv"

@@ -105,7 +105,7 @@ def _read_people(campaign: Campaign, path: Path) -> dict[str, str]:
     """The ids of people by pseudonym, from a file with one id per line."""
     from curation.rounds import people
     from curation.rounds.answers.rows import column
-    from curation.rounds.file_kinds import is_workbook
+    from curation.rounds.tables.file_kinds import is_workbook
 
     if path.is_file() and is_workbook(path):
         raise CurationError(f"{path}: is a workbook", _ONE_ID)

@@ -21,7 +21,7 @@ from curation.times import Order
 from curation.wording import amount
 
 if TYPE_CHECKING:
-    from curation.rounds.tables import Table, TablePlace
+    from curation.rounds.tables.reading import Table, TablePlace
     from curation.table_words import Words
 
 
@@ -153,7 +153,7 @@ def read_answers(
     """
     from curation.rounds.answers.forms import columns_of
     from curation.rounds.answers.rows import probable
-    from curation.rounds.tables import read_table
+    from curation.rounds.tables.reading import read_table
 
     table = read_table(file, reporter.warn, words)
     if not table.rows:

@@ -72,7 +72,8 @@ def write_refused(
         CurationError: the campaign's key is not on this machine, or the round is not of this kind
             or not open.
     """
-    from curation.rounds import people, refused, refused_sheet, standing, workbooks
+    from curation.rounds import people, refused, standing
+    from curation.rounds.tables import refused_sheet, workbooks
 
     key = people.read_key(campaign.settings.campaign.id)  # the sheets have people's ids
     check_takes_tables(campaign, round, "be exported")

@@ -19,7 +19,7 @@ from openpyxl.worksheet.cell_range import CellRange
 from curation.cells import restored
 from curation.files import CurationError
 from curation.rounds.answers.forms import columns_of
-from curation.rounds.workbook_parts import DIGITS, Cell, Row, Sheet, Workbook, as_text
+from curation.rounds.tables.workbook_parts import DIGITS, Cell, Row, Sheet, Workbook, as_text
 from curation.table_words import Words
 from curation.times import is_plausible
 from curation.wording import some

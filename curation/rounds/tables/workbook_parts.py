@@ -30,7 +30,7 @@ from openpyxl.xml.functions import fromstring
 
 from curation.file_kinds import DAMAGE
 from curation.files import CurationError
-from curation.rounds.file_kinds import damaged
+from curation.rounds.tables.file_kinds import damaged
 
 UNPACKED = 64 << 20  # bytes of XML to read from one workbook at most,
 FREE = 8 << 20  # and from a small one: these,

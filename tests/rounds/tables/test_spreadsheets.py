@@ -16,7 +16,7 @@ from curation.files import CurationError, read_records
 from curation.records import Event, Flag, Item, Label, Person, Rejection, Review, Term
 from curation.rounds import people
 from curation.rounds.answers.rows import seconds_of
-from curation.rounds.tables import read_rows
+from curation.rounds.tables.reading import read_rows
 from curation.settings_file import read_settings
 from curation.table_words import shipped_texts
 from curation.times import read_time

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from curation.cells import restored
 from curation.files import CurationError, parsed_json, read_text
 from curation.rounds.answers.archive import as_json
-from curation.rounds.file_kinds import is_workbook
+from curation.rounds.tables.file_kinds import is_workbook
 from curation.table_words import Words
 from curation.text_tables import check_width, doubled, read_csv, read_json_lines
 
@@ -92,7 +92,7 @@ def _restored(cell: str | list[str]) -> str | list[str]:
 
 
 def _sheet(path: Path, warn: Callable[[str], None] | None, words: Words | None = None) -> Table:
-    from curation.rounds.workbook_tables import read_grid  # openpyxl takes long to import
+    from curation.rounds.tables.workbook_tables import read_grid  # openpyxl takes long to import
 
     grid = read_grid(path, warn, words)
     check_width(len(grid.header), f"{grid.place} row {grid.row}")

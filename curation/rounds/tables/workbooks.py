@@ -17,7 +17,7 @@ from curation.cells import restored
 from curation.files import CurationError
 from curation.records import RoundKind
 from curation.rounds import pages
-from curation.rounds.sheet_columns import TASK, Column, Row
+from curation.rounds.tables.columns import TASK, Column, Row
 from curation.table_words import Sections
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from curation.rounds import pages
 from curation.rounds.answers.corrections import is_unchanged
 from curation.rounds.answers.forms import file_row
 from curation.rounds.refused import RefusedAnswer
-from curation.rounds.refused_sheet import refused_sheet
+from curation.rounds.tables.refused_sheet import refused_sheet
 from curation.table_words import languages, round_words, shipped_texts
 
 ROUND = Round(

@@ -17,7 +17,7 @@ from openpyxl.styles import Font
 from openpyxl.utils.datetime import MAC_EPOCH
 
 from curation.files import CurationError
-from curation.rounds.tables import TablePlace, read_rows, read_table
+from curation.rounds.tables.reading import TablePlace, read_rows, read_table
 
 HEAD = ("task_id", "annotator", "label_1", "label_2", "label_3", "submitted_at", "seconds")
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -435,10 +435,10 @@ def test_damaged_parts_are_named(file: Path, change: dict[str, Any], word: str) 
 
 def test_bombs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(file, HEAD, ANSWER)
-    monkeypatch.setattr("curation.rounds.workbook_parts.UNPACKED", 1 << 20)
+    monkeypatch.setattr("curation.rounds.tables.workbook_parts.UNPACKED", 1 << 20)
     parts(file, sheet1=SHEET.format("<x:c/>" * 200_000))
     refused(file, "more than 1 MiB when it is unpacked")
-    monkeypatch.setattr("curation.rounds.workbook_parts.MOST_ELEMENTS", 2500)
+    monkeypatch.setattr("curation.rounds.tables.workbook_parts.MOST_ELEMENTS", 2500)
     parts(file, sheet1=SHEET.format("<x:c/>" * 2501))
     refused(file, "more than 2,500 XML elements")
     parts(file, sharedStrings=STRINGS.format("<si/>" * 2501))

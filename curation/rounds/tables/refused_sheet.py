@@ -10,7 +10,7 @@ from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import MEANT, text_of
 from curation.rounds.answers.several_values import flag_words, unread
 from curation.rounds.refused import RefusedAnswer
-from curation.rounds.sheet_columns import Column, Row, columns, row
+from curation.rounds.tables.columns import Column, Row, columns, row
 from curation.rules import read_label
 from curation.table_words import YES, Sections, Words, offered, round_words
 
