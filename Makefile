@@ -33,6 +33,7 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/measures.py
 	$(IN)/python benchmarks/pull.py
 	$(IN)/python benchmarks/scoring.py
+	$(IN)/python benchmarks/workbooks.py
 
 schemas: $(VENV)/test.ready
 	$(IN)/python -c "from curation import files, records, schemas; [files.shipped('schemas', schemas.schema_name(r)).write_bytes(schemas.schema(r)) for r in records.ON_DISK]"

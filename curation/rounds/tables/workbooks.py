@@ -48,8 +48,8 @@ def round_workbook(
     Args:
         kind: the kind of the round.
         texts: the texts of the round, with those of tables.
-        columns: as ``sheet_columns.columns`` gives them. There may be more.
-        rows: as ``sheet_columns.row`` gives them.
+        columns: as ``columns.columns`` gives them. There may be more.
+        rows: as ``columns.row`` gives them.
 
     Raises:
         CurationError: a text is longer than a cell can hold.
