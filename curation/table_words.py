@@ -100,6 +100,18 @@ def shipped_texts(language: str) -> Sections:
     return read_toml(path, fix="install curation again")
 
 
+def has_own_headings(texts: Sections, language: str) -> bool:
+    """Whether the tables of a round have headings in the campaign's language.
+
+    Args:
+        texts: the texts of the round, ``completed``.
+        language: the campaign's language code.
+    """
+    base = language.split("-")[0]
+    english = shipped_texts(FIRST)["heading"]
+    return base == FIRST or texts["heading"] != english
+
+
 def completed(texts: Sections, language: str) -> Sections:
     """A round's texts with the table texts that they lack, as those of earlier versions do.
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from curation.campaign import open_campaign
+from curation.files import shipped
 from curation.records import Round
 from support.desk import Desk, label_row, told
 from support.strike import strike, times
@@ -120,6 +121,24 @@ def set_caps(desk: Desk, **caps: int) -> None:
         assert f"{name} = 0\n" in text
         text = text.replace(f"{name} = 0\n", f"{name} = {value}\n")
     path.write_text(text, "utf-8")
+
+
+def test_english_headings_of_tables_in_another_language_are_named(desk: Desk) -> None:
+    settings, texts = desk.root / "campaign.toml", desk.rounds / "text.toml"
+    settings.write_text(
+        settings.read_text("utf-8").replace('language = "en"', 'language = "de"'), "utf-8"
+    )
+    words = desk.root / "1-terms" / "jobs.txt"
+    words.write_text(words.read_text("utf-8").replace("language: en", "language: de"), "utf-8")
+    english = shipped("annotation_configs", "text", "en.toml").read_text("utf-8")
+    whole = english.replace('institution = ""', 'institution = "A"')
+    whole = whole.replace('contact = ""', 'contact = "a@example.invalid"')
+    texts.write_text(whole, "utf-8")
+    done = desk.run("rounds", "open", "validation", "--name", "v1", *FILES)
+    assert "will have English headings, because there are none for «de»" in done.err
+    texts.write_text(f'{whole}\n[heading]\nlabel_1 = "Einordnung 1"\n', "utf-8")
+    done = desk.run("rounds", "open", "validation", "--name", "v2", *FILES)
+    assert "English headings" not in done.err
 
 
 def test_caps_that_need_more_people_are_warned_of(desk: Desk) -> None:

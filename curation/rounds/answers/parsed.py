@@ -173,16 +173,24 @@ def unexpected(error: Exception) -> str:
     return f"the answer cannot be read ({type(error).__name__}: {first[:200]})"
 
 
+ERROR_VALUES = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
+"""What a spreadsheet program shows for a formula that it cannot compute."""
+
+
 def need(row: Mapping[str, Any], name: str) -> str:
     """A field's text, as it is.
 
     Raises:
-        UnusableError: it is missing, empty, too long or not a text.
+        UnusableError: it is missing, empty, too long, an error value or not a text.
     """
     value = row.get(name)
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
         raise UnusableError("bad_value", f"{name!r} has more than {LONGEST_TEXT:,} characters")
     if type(value) is str and value.strip():
+        if value.startswith("#") and value.strip() in ERROR_VALUES:
+            raise UnusableError(
+                "bad_value", f"{name!r} is {value.strip()}, an error of a spreadsheet program"
+            )
         return value
     if value is None:
         raise UnusableError("missing_field", f"no {name!r}")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_json, writing
+from curation.files import CurationError, dump_json, shipped, writing
 from curation.records import Item, Kind, PlatformName, Round, RoundKind, Task, Term
 from curation.rules import Votes, decide
 from curation.settings import DecisionSettings
@@ -12,7 +12,9 @@ from curation.steps.pipeline import bring_up_to_date
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
+from curation.steps.rounds.platform import open_platform
 from curation.steps.terms import domains_without_terms, no_terms
+from curation.table_words import has_own_headings
 
 
 def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:
@@ -97,6 +99,14 @@ def plan_round(
         terms=tuple(terms),
         of=tuple(of),
     )
+    language = settings.campaign.language
+    if open_platform(campaign, round).exchanges_tables and not has_own_headings(texts, language):
+        reporter.warn(
+            f"the tables of this round will have English headings, because there are none for "
+            f"«{language}». To have your own, put the sections of "
+            f"{shipped('annotation_configs', 'tables', 'en.toml')} into "
+            f"{campaign.relative(shown.own_texts(campaign))}, and open another round"
+        )
     round_files.write_tasks(campaign, name, tasks)
     with writing(campaign.rounds / name / "texts.json") as file:
         file.write(dump_json(texts))

@@ -24,6 +24,14 @@ def sentence(context: str, target: str, text: str) -> str:
     return what.options[0].sentence
 
 
+@pytest.mark.parametrize("value", ["#REF!", "#NAME? ", "#N/A"])
+def test_an_error_of_a_spreadsheet_program_is_not_a_text(value: str) -> None:
+    what = say(**SOUND, context="The baker is BLANK.", stereotype=value)
+    assert isinstance(what, Refused)
+    assert (what.code, value.strip() in what.detail) == ("bad_value", True)
+    assert sentence("The baker is BLANK.", "baker", "#1") == "The baker is #1."
+
+
 @pytest.mark.parametrize(
     ("context", "target", "text", "becomes"),
     [
