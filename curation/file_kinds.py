@@ -56,7 +56,7 @@ MEMBERS = {
 
 
 def kind_of(path: Path, head: bytes, *, packed: bool = False) -> str:
-    """What a file is, if it is none of the usual texts; else "".
+    """What a file is, if it is not one of the usual texts; else "".
 
     Args:
         path: the file.

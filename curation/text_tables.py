@@ -37,7 +37,7 @@ def find_header(text: str, path: Path) -> Header:
     """Where the header of a CSV text is.
 
     Raises:
-        CurationError: there is none; the error names the file.
+        CurationError: there is no header; the error names the file.
     """
     stream = io.StringIO(text, newline="")
     for lines, line in enumerate(stream):

@@ -132,7 +132,7 @@ def _need_value(label: Mapping[str, Any]) -> Value:
     """The value of a label.
 
     Raises:
-        UnusableError: there is none, or it is not in the vocabulary; the message quotes it.
+        UnusableError: it is missing, or it is not in the vocabulary; the message quotes it.
     """
     if type(label.get("label")) in (int, float):
         raise UnusableError("unknown_label", f"{_shown(label['label'])} is not a label")

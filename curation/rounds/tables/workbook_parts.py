@@ -78,7 +78,7 @@ class Cell(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The value as people write it; nothing if there is none."""
+        """The value as people write it; empty if there is no value."""
         return as_text(self.value)
 
 
@@ -145,7 +145,7 @@ class Workbook:
         self._archive.close()
 
     def moment(self, number: float) -> datetime | None:
-        """The moment that a number means as a date in this workbook; None if there is none."""
+        """The moment that a number means as a date in this workbook; None if it cannot be one."""
         try:
             moment = from_excel(number, self._epoch)
         except (OverflowError, ValueError):
