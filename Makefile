@@ -42,7 +42,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/demo.ready: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[models,language]'
+	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[models,language,parquet]'
 	touch $@
 
 $(VENV)/test.ready: $(VENV)/bin/python pyproject.toml constraints.txt

@@ -9,8 +9,8 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.files import CurationError
+from curation.steps.release.versions import Held
 from curation.steps.rounds.exclusion import Action, Change, decide_on_person
-from curation.steps.versions import Held
 from curation.wording import amount
 
 Who = Annotated[

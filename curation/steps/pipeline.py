@@ -18,7 +18,9 @@ from curation.extras import removed
 from curation.files import CurationError, refuse_links
 from curation.manifest import Results, digests, is_current, read_manifest, run_step
 from curation.records import StepRun
-from curation.steps import decisions, measures, read, release, terms, versions
+from curation.steps import decisions, measures, read, terms
+from curation.steps.release import build as release
+from curation.steps.release import versions
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, fold
 from curation.words import INSTALL

@@ -8,9 +8,9 @@ from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, digest, read_json, read_records
 from curation.records import Cat, StepRun
-from curation.steps import versions
 from curation.steps.decisions import about_published_golds
 from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
+from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
 from curation.steps.terms import (
     domains_without_terms,

@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from curation.records import Annotation, Cat
-from curation.release.build import readme
+from curation.release.card import readme
 from curation.release.markdown import inline
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -10,7 +10,7 @@ import pytest
 
 from curation.campaign import open_campaign
 from curation.files import CurationError, read_json
-from curation.steps import licences
+from curation.steps.release import licences
 from curation.steps.reporter import QUIET
 from support.desk import Desk, label_row
 

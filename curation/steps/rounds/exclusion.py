@@ -6,9 +6,9 @@ from typing import Any, Literal, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_line, read_json, read_records, writing
 from curation.records import Decision, Person, Standing
-from curation.steps import versions
 from curation.steps.pipeline import STEPS, bring_up_to_date, current, last_run, made_steps
 from curation.steps.read import read_items, read_labels
+from curation.steps.release import versions
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.erasure import erase

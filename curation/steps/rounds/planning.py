@@ -7,9 +7,10 @@ from curation.files import CurationError, dump_json, shipped, writing
 from curation.records import Item, Kind, PlatformName, Round, RoundKind, Task, Term
 from curation.rules import Votes, decide
 from curation.settings import DecisionSettings
-from curation.steps import licences, read, term_files
+from curation.steps import read, term_files
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.registering import register_terms
+from curation.steps.release import licences
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.platform import open_platform

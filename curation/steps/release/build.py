@@ -12,9 +12,9 @@ from curation.files import CurationError, dump_json, read_json, writing
 from curation.item_form import names
 from curation.manifest import Results
 from curation.records import Cat, Item
-from curation.steps import licences, versions
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import item_files, label_files, read_counted, read_items, read_terms
+from curation.steps.release import licences, versions
 from curation.steps.reporter import Reporter
 from curation.steps.rounds.shown import own_texts
 from curation.steps.source import FORM, campaign_source
@@ -117,7 +117,7 @@ def _file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) 
 
 def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the published folder."""
-    from curation.release import build
+    from curation.release import card, stereoset_files
 
     settings, version = campaign.settings, campaign.settings.release.version
     cats = campaign_source(campaign).cats
@@ -130,14 +130,16 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     accepted = _accepted(campaign)
     items = read_items(campaign)
     counted = read_counted(campaign, items)
-    table = build.annotations(cats, counted.labels)
+    table = stereoset_files.annotations(cats, counted.labels)
     other_licences = licences.others(campaign, _answered(cats, items, table), reporter)
     checked = _file_settings(campaign, cats, reporter)
     trusted = kept_without_votes(campaign)
-    files = build.split_files(cats, table, version=version, settings=checked, without_votes=trusted)
+    files = stereoset_files.split_files(
+        cats, table, version=version, settings=checked, without_votes=trusted
+    )
     content = {name: dump_json(data) for name, data in files.items()}
     content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
-    content["README.md"] = build.readme(
+    content["README.md"] = card.readme(
         cats,
         table,
         name=settings.campaign.name,
@@ -145,7 +147,7 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         language=settings.campaign.language,
         licence=settings.release.licence,
         warning=_warning(campaign),
-        decisions=build.how_decided(settings.decisions.model_dump()),
+        decisions=card.how_decided(settings.decisions.model_dump()),
         accepted=accepted,
         other_licences=other_licences,
         without_votes=trusted,

@@ -1,0 +1,109 @@
+"""What a release publishes: CATs, annotations, terms. Every data file is written from these.
+
+A hidden CAT has no gold labels, no tier and no annotations; its options are in random order, and
+its ids say nothing. ``commitment`` then proves later that its gold labels were not changed.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from curation.records import Cat, Gold, Kind, SplitName, Term
+from curation.stereoset import FileSettings
+
+SPLITS: tuple[SplitName, ...] = ("dev", "test")
+HUB_SPLITS: dict[SplitName, str] = {"dev": "validation", "test": "test"}
+"""What the splits are called on the Hugging Face Hub, as in ``McGill-NLP/stereoset``."""
+
+
+class PublishedOption(NamedTuple):
+    """One association of a published CAT; ``gold`` is None if the CAT is hidden."""
+
+    id: str
+    sentence: str
+    gold: Gold | None
+
+
+class PublishedCat(NamedTuple):
+    """One published CAT, in the order and with the ids of the files.
+
+    ``commitment`` is None for a CAT whose gold labels are published.
+    """
+
+    id: str
+    kind: Kind
+    domain: str
+    target: str
+    target_original: str | None
+    split: SplitName
+    context: str
+    tier: int | None
+    options: tuple[PublishedOption, PublishedOption, PublishedOption]
+    commitment: str | None = None
+
+
+class PublishedTerm(NamedTuple):
+    """One target term that has CATs, and how many of them by kind."""
+
+    term: Term
+    split: SplitName
+    intrasentence: int
+    intersentence: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a release publishes.
+
+    Attributes:
+        version: the release's version.
+        cats: the CATs, in the order of the files.
+        annotations: rows of ``records.Annotation`` of the CATs that are not hidden.
+        terms: the terms of these CATs, in the order of their domain and text.
+        settings: how the CATs were checked.
+        without_votes: ids of CATs that have no votes.
+    """
+
+    version: str
+    cats: tuple[PublishedCat, ...]
+    annotations: pd.DataFrame
+    terms: tuple[PublishedTerm, ...]
+    settings: FileSettings
+    without_votes: frozenset[str] = frozenset()
+
+    def part(self, split: SplitName, kind: Kind | None = None) -> list[PublishedCat]:
+        """The CATs of a split, of one kind or of both, in order."""
+        return [cat for cat in self.cats if cat.split == split and kind in (None, cat.kind)]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether the gold labels of some CATs are hidden."""
+        return any(cat.commitment is not None for cat in self.cats)
+
+
+class DataFile(NamedTuple):
+    """A file of a release as metadata describe it.
+
+    ``rows`` is the number of CATs, annotations or terms in it; None for a file without rows.
+    """
+
+    path: str
+    sha256: str
+    size: int
+    rows: int | None
+
+    @classmethod
+    def of(cls, path: str, content: bytes, rows: int | None = None) -> "DataFile":
+        """The description of a file's content; ``path`` is relative to the release."""
+        return cls(path, hashlib.sha256(content).hexdigest(), len(content), rows)
+
+
+def published(cat: Cat) -> PublishedCat:
+    """A CAT as it is published if nothing of it is hidden."""
+    first, second, third = (PublishedOption(a.id, a.sentence, a.gold) for a in cat.associations)
+    return PublishedCat(
+        *(cat.id, cat.kind, cat.domain, cat.target, cat.target_original, cat.split),
+        *(cat.context, cat.tier, (first, second, third)),
+    )

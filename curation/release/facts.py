@@ -1,0 +1,264 @@
+"""Everything that a release says about itself, as one record; ``release.json`` has it.
+
+The card, the data statement and all metadata only put these facts into words. So each number is
+computed once, and whoever reads one in a text finds it in ``release.json``. What only the team
+can say is in ``Statement``, which comes from ``7-release/statement.toml``.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Interval = tuple[float, float] | None
+
+
+class Part(BaseModel):
+    """A frozen part of the facts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Author(Part):
+    """A person or an institution that made the dataset."""
+
+    name: str
+    affiliation: str = ""
+    email: str = ""
+    orcid: str = ""
+
+
+class Hub(Part):
+    """Where the dataset is on the Hugging Face Hub, and who may download it.
+
+    ``gated`` is empty if everybody may. ``prompt`` is what people read before they ask for access,
+    and ``fields`` what they are asked for: a text, or a checkbox.
+    """
+
+    id: str = ""
+    gated: Literal["", "auto", "manual"] = ""
+    prompt: str = ""
+    fields: dict[str, Literal["text", "checkbox", "country"]] = {}
+
+
+class Statement(Part):
+    """What only the team can say; ``answers`` has the answers by the key of their question."""
+
+    description: str = ""
+    authors: tuple[Author, ...] = ()
+    contact: str = ""
+    takedown: str = ""
+    homepage: str = ""
+    repository: str = ""
+    paper: str = ""
+    doi: str = ""
+    hub: Hub = Hub()
+    answers: dict[str, str] = {}
+
+
+class Licence(Part):
+    """The licence of the data.
+
+    ``spdx`` is empty if the licence is not in the list of SPDX; ``hub`` is then "other". ``text``
+    is the whole text, which the file LICENSE has; ``release.json`` leaves it out.
+    """
+
+    name: str
+    spdx: str = ""
+    hub: str = "other"
+    url: str = ""
+    text: Annotated[str, Field(exclude=True)] = ""
+
+
+class Size(Part):
+    """How many CATs and terms a domain has, of a kind in a split."""
+
+    domain: str
+    kind: str
+    split: str
+    terms: int
+    cats: int
+
+
+class Reading(Part):
+    """A part of what people read in a round: a heading and its lines, without markup."""
+
+    heading: str
+    lines: tuple[str, ...]
+
+
+class RoundFacts(Part):
+    """One round: how many people answered when, what they read, what they were paid.
+
+    ``kind`` is that of the round, or "import" for answers that were imported without a plan.
+    ``people`` are those with an accepted answer; ``first`` and ``last`` are days, as YYYY-MM-DD.
+    """
+
+    name: str
+    kind: str
+    platform: str = ""
+    people: int
+    answers: int
+    refused: int
+    first: str | None = None
+    last: str | None = None
+    consent: str | None = None
+    pay: float | None = None
+    currency: str = ""
+    read: tuple[Reading, ...] = ()
+    consent_text: tuple[str, ...] = ()
+
+
+class Agreement(Part):
+    """One coefficient of agreement over all CATs or items (``scope``: kept or decided)."""
+
+    scope: str
+    classes: str
+    measure: str
+    value: float | None
+    ci: Interval
+    cats: int
+    labels: int
+    few: bool
+
+
+class Retention(Part):
+    """The share of items that were kept, in per cent; None if nothing is decided."""
+
+    domain: str
+    kind: str
+    items: int
+    kept: int
+    share: float | None
+
+
+class SentimentShare(Part):
+    """The share of negative associations with a gold label, in per cent, over all CATs."""
+
+    kind: str
+    label: str
+    cats: int
+    share: float
+    ci: Interval
+
+
+class PitfallCount(Part):
+    """How often a known pitfall was found; ``count`` is None if it was not checked, see ``why``."""
+
+    code: str
+    says: str
+    severity: str
+    count: int | None
+    of: int | None
+    stereoset: float | None
+    why: str | None
+    accepted: bool = False
+
+
+class ScoreRow(Part):
+    """lms, ss and icat of a model or a baseline on one split, for one kind or "both".
+
+    ``rules`` is empty for a baseline. ``few`` says that there are too few terms for the interval.
+    ``flags`` says what is wrong with the result, if anything is.
+    """
+
+    model: str
+    rules: str = ""
+    split: str
+    kind: str
+    cats: int
+    terms: int
+    lms: float | None
+    lms_ci: Interval = None
+    ss: float | None
+    ss_ci: Interval = None
+    icat: float | None
+    icat_ci: Interval = None
+    few: bool = False
+    flags: tuple[str, ...] = ()
+
+
+class Baseline(Part):
+    """A baseline: its rule, why it could not be computed, and where it is beyond chance."""
+
+    model: str
+    says: str = ""
+    why: str = ""
+    beyond: tuple[str, ...] = ()
+    rows: tuple[ScoreRow, ...] = ()
+
+
+class Changes(Part):
+    """How a release differs from the version before it: numbers of CATs, and of terms moved."""
+
+    previous: str
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    relabelled: int = 0
+    moved: int = 0
+    terms_to_dev: tuple[str, ...] = ()
+    terms_to_test: tuple[str, ...] = ()
+
+
+class Near(Part):
+    """How many test CATs nearly repeat public CATs of a place: dev, a version or a file."""
+
+    place: str
+    cats: int
+    similarity: float
+
+
+class Hidden(Part):
+    """The split whose gold labels are hidden, and how many CATs and terms it has."""
+
+    split: str
+    cats: int
+    terms: int
+
+
+class Facts(Part):
+    """Everything that a release says about itself. ``seed`` and ``versions`` say how it was made.
+
+    ``date`` is the day of the first build, as YYYY-MM-DD. ``canary`` is the GUID in every card.
+    ``canonical`` is the sha256 of the files in ``cats/``, one after the other in order of name.
+    ``open`` has the keys of the questions that the team has not answered.
+    """
+
+    name: str
+    version: str
+    language: str
+    date: str
+    canary: str
+    warning: str
+    licence: Licence
+    other_licences: dict[str, int] = {}
+    statement: Statement = Statement()
+    open: tuple[str, ...] = ()
+    sizes: tuple[Size, ...]
+    tiers: dict[str, int]
+    without_votes: int = 0
+    translated: int = 0
+    originals_in_both: int = 0
+    annotations: int
+    annotators: int
+    counted: int
+    people: dict[str, int] = {}
+    rounds: tuple[RoundFacts, ...] = ()
+    decisions: dict[str, Any]
+    rounds_settings: dict[str, Any] = {}
+    agreement: tuple[Agreement, ...] = ()
+    retention: tuple[Retention, ...] = ()
+    sentiment: tuple[SentimentShare, ...] = ()
+    sentiment_by: str = ""
+    pitfalls: tuple[PitfallCount, ...] = ()
+    baselines: tuple[Baseline, ...] = ()
+    scores: tuple[ScoreRow, ...] = ()
+    seed: int
+    dev: float
+    versions: dict[str, str] = {}
+    changes: Changes | None = None
+    near: tuple[Near, ...] = ()
+    hidden: Hidden | None = None
+    trust: dict[str, Any] | None = None
+    anonymous: bool = False
+    canonical: str = ""

@@ -1,0 +1,1 @@
+"""The step release, and what is done with built releases."""
