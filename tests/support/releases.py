@@ -1,12 +1,22 @@
 """What a small made-up release publishes: two domains, both kinds, both splits, odd texts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from curation.records import GOLDS, Annotation, Gold, Kind, SplitName, Term, Value
-from curation.release.contents import Contents, PublishedCat, PublishedOption, PublishedTerm
+from curation.records import GOLDS, KINDS, Annotation, Gold, Kind, SplitName, Term, Value
+from curation.release import parquet_files, tables
+from curation.release.contents import (
+    HUB_SPLITS,
+    SPLITS,
+    Contents,
+    DataFile,
+    PublishedCat,
+    PublishedOption,
+    PublishedTerm,
+)
 from curation.release.facts import (
     Agreement,
     Author,
@@ -190,7 +200,7 @@ def facts(**changes: Any) -> Facts:
         for domain in ("profession", "race")
         for split in ("dev", "test")
         for kind in ("intrasentence", "intersentence")
-        for part in [content.part(split, kind)]  # type: ignore[arg-type]
+        for part in [content.part(split, kind)]
     ]
     values: dict[str, Any] = {
         "name": "Mild: <Set> #1",
@@ -282,3 +292,32 @@ def facts(**changes: Any) -> Facts:
         "canonical": "0" * 64,
     }  # fmt: skip
     return Facts(**{**values, **changes})
+
+
+def data_files(files: Mapping[str, bytes], content: Contents) -> list[DataFile]:
+    """The descriptions of data files, with their numbers of rows."""
+    rows = {tables.ANNOTATIONS: len(content.annotations), tables.TERMS: len(content.terms)}
+    for split in SPLITS:
+        rows[f"{split}.json"] = len(content.part(split))
+        for kind in KINDS:
+            number = len(content.part(split, kind))
+            rows[tables.path(kind, split)] = number
+            rows[parquet_files.path(kind, HUB_SPLITS[split])] = number
+    return [DataFile.of(path, content, rows.get(path)) for path, content in files.items()]
+
+
+def hidden(content: Contents) -> Contents:
+    """The same with a hidden test split: no gold labels, tiers and annotations of its CATs."""
+    cats = tuple(
+        cat
+        if cat.split == "dev"
+        else cat._replace(
+            tier=None,
+            options=tuple(option._replace(gold=None) for option in cat.options),
+            commitment=f"{n:064x}",
+        )
+        for n, cat in enumerate(content.cats)
+    )
+    kept = [cat.id for cat in cats if cat.commitment is None]
+    table = content.annotations[content.annotations["cat_id"].isin(kept)].reset_index(drop=True)
+    return replace(content, cats=cats, annotations=table)
