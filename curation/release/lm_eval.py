@@ -23,6 +23,7 @@ FOLDER = "lm-eval"
 SIMPLE = "yaml-only"
 METRICS = Path(__file__).with_name("lm_eval_metrics.py")
 Part = tuple[Kind, SplitName]
+_LONGEST = 60  # characters: the harness names files after tasks
 
 _HEAD = """\
 # Run this in the folder that has cats/ and lm-eval/ (lm-eval/README.md says more):
@@ -175,7 +176,7 @@ def slug(name: str) -> str:
     ('mild_set_1', 'evaluation_des_cliches', 'cats_7_groups', 'cats')
     """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    words = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+    words = re.sub(r"[^a-z0-9]+", "_", plain)[:_LONGEST].strip("_")
     return words if words[:1].isalpha() else "_".join(filter(None, ("cats", words)))
 
 
