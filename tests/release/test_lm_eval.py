@@ -27,9 +27,7 @@ Loader.add_constructor("!function", lambda loader, node: f"!{loader.construct_sc
 
 FILES = lm_eval.files(releases.contents(), releases.facts())
 YAML: dict[str, Any] = {
-    path: yaml.load(text, Loader)
-    for path, text in FILES.items()
-    if path.endswith(".yaml")
+    path: yaml.load(text, Loader) for path, text in FILES.items() if path.endswith(".yaml")
 }
 
 
