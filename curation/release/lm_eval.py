@@ -103,10 +103,9 @@ metadata:
 _README = """\
 # Tasks for lm-evaluation-harness: $title
 
-These tasks compute lms, ss and icat of a model with
-[lm-evaluation-harness](https://github.com/EleutherAI/lm-evaluation-harness). They were tested with
-its version 0.4.13. Run them in the folder that has `cats/` and `lm-eval/`, because they read the
-data by relative paths:
+These tasks compute lms, ss and icat of a model with EleutherAI's lm-evaluation-harness. They were
+tested with its version 0.4.13. Run them in the folder that has `cats/` and `lm-eval/`, because they
+read the data by relative paths:
 
 ```sh
 lm-eval run --model hf --model_args pretrained=MODEL --include_path lm-eval --tasks $first

@@ -119,7 +119,7 @@ def export(
         files |= _flat(kept, version) | lm_eval.tasks(parts, name=name, version=version)
         task_names = tuple(lm_eval.task_name(name, part) for part in parts)
     _write(to, files)
-    return Exported(to, tuple(files), tuple(kept), len(refused), tuple(misread), task_names)
+    return Exported(to, tuple(sorted(files)), tuple(kept), len(refused), tuple(misread), task_names)
 
 
 def _is_in(cat: Cat, kind: Kind, split: SplitName) -> bool:
