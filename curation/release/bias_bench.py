@@ -1,6 +1,6 @@
-"""StereoSet's JSON for bias-bench and StereoSet's own code, and the CATs that these misread.
+"""The CATs that bias-bench and StereoSet's own code misread in a file in StereoSet's format.
 
-Both read a file in the same way (``dataloader.py`` of McGill-NLP/bias-bench, and of StereoSet). The
+Both read it in the same way (``dataloader.py`` of McGill-NLP/bias-bench, and of StereoSet). The
 attribute of an intrasentence option is one word of its sentence: the one at the place that BLANK
 has in the context, both split at single spaces, without ASCII punctuation. Every sentence must have
 a label. ``evaluation.py`` gives results by domain for StereoSet's four domains only, and takes the
@@ -10,32 +10,16 @@ same target in two domains as one term.
 import string
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from curation.blank import BLANK, attribute
 from curation.item_form import is_glued
 from curation.records import Cat
 from curation.release.mangled import Mangled
-from curation.stereoset import dataset as stereoset_dataset
 
 DOMAINS = ("gender", "profession", "race", "religion")
 Labels = Mapping[str, Sequence[tuple[str, str]]]
+"""The (annotator, label) pairs of each association, by its id."""
 _DROPPED = str.maketrans("", "", string.punctuation)
-
-
-def dataset(cats: Sequence[Cat], labels: Labels, *, version: str) -> dict[str, Any]:
-    """The content of a file for bias-bench: StereoSet's format, without fields of our own.
-
-    Args:
-        cats: the CATs, in this order.
-        labels: the (annotator, label) pairs of each association, by its id.
-        version: the version to write into the file.
-    """
-    content = stereoset_dataset(cats, labels, version=version)
-    for items in content["data"].values():
-        for item in items:
-            del item["tier"]
-    return content
 
 
 def word_read(context: str, sentence: str) -> str | None:
@@ -58,7 +42,7 @@ def mangled(cats: Sequence[Cat], labels: Labels) -> list[Mangled]:
 
     Args:
         cats: the CATs.
-        labels: as in ``dataset``.
+        labels: the labels of their associations in the file.
     """
     domains: dict[str, list[str]] = defaultdict(list)
     for cat in cats:

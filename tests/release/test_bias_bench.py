@@ -8,8 +8,9 @@ import pytest
 
 from curation.blank import options
 from curation.records import Cat
-from curation.release.bias_bench import dataset, mangled
-from support import loaders
+from curation.release.bias_bench import mangled
+from curation.stereoset import dataset
+from support import harnesses
 from support.cats import REAL, cat, development_set, intra
 
 VOTES = [("p1", "stereotype"), ("p2", "related")]
@@ -17,6 +18,11 @@ VOTES = [("p1", "stereotype"), ("p2", "related")]
 
 def labelled(*cats: Cat) -> dict[str, list[tuple[str, str]]]:
     return {a.id: VOTES for each in cats for a in each.associations}
+
+
+def words(path: Path) -> dict[str, str | None]:
+    """The filler of each sentence as bias-bench reads it."""
+    return {s.id: s.word for read in harnesses.bias_bench(path) for s in read.sentences}
 
 
 def file(tmp_path: Path, cats: list[Cat], labels: Any = None) -> Path:
@@ -84,12 +90,12 @@ def test_a_filler_that_is_misread(
     path = file(tmp_path, [item])
     if [m for m in found if m.effect == "stops" and "empty" not in m.detail]:
         with pytest.raises((IndexError, ValueError)):
-            loaders.bias_bench(path)
+            harnesses.bias_bench(path)
         return
-    read = loaders.bias_bench(path)
+    read = words(path)
     fillers = dict(zip((a.id for a in item.associations), options(item), strict=True))
     wrong = {m.option for m in found} - {None}
-    assert {r.id for r in read if r.word != fillers[r.id]} == wrong
+    assert {name for name, word in read.items() if word != fillers[name]} == wrong
 
 
 def test_sentences_of_a_template_with_other_spaces_are_misread(tmp_path: Path) -> None:
@@ -99,7 +105,7 @@ def test_sentences_of_a_template_with_other_spaces_are_misread(tmp_path: Path) -
     assert [(m.code, m.detail) for m in found] == [
         ("filler_misread", f"{word!r} is read as 'is'") for word in "abc"
     ]
-    assert {r.word for r in loaders.bias_bench(file(tmp_path, [item]))} == {"is"}
+    assert set(words(file(tmp_path, [item])).values()) == {"is"}
 
 
 def test_a_sentence_without_labels_stops_both_loaders(tmp_path: Path) -> None:
@@ -111,9 +117,9 @@ def test_a_sentence_without_labels_stops_both_loaders(tmp_path: Path) -> None:
         ("after2", "no_labels", "stops"),
     ]
     with pytest.raises(IndexError):
-        loaders.bias_bench(file(tmp_path, [GOOD, after], labels))
+        harnesses.bias_bench(file(tmp_path, [GOOD, after], labels))
     with pytest.raises(IndexError):
-        loaders.stereoset(file(tmp_path, [after], labels))
+        harnesses.stereoset(file(tmp_path, [after], labels))
 
 
 def test_other_domains_and_targets_in_two_domains_are_not_counted() -> None:
@@ -127,21 +133,6 @@ def test_other_domains_and_targets_in_two_domains_are_not_counted() -> None:
         ("q", "target_in_two_domains", "not_counted"),
     ]
     assert "'Quillon' is in 'island' and 'race'" in found[1].detail
-
-
-def test_the_file_has_the_fields_of_stereoset_alone(tmp_path: Path) -> None:
-    after = cat("Our baker sings.", "Softly.", "Loudly.", "Water is wet.", name="after")
-    content = dataset([GOOD, after], labelled(GOOD, after), version="0.3")
-    assert list(content) == ["version", "data"]
-    for items in content["data"].values():
-        for item in items:
-            assert set(item) == {"id", "target", "bias_type", "context", "sentences"}
-            for sentence in item["sentences"]:
-                assert set(sentence) == {"id", "sentence", "labels", "gold_label"}
-                assert all(set(label) == {"label", "human_id"} for label in sentence["labels"])
-    path = file(tmp_path, [GOOD, after])
-    assert len(loaders.bias_bench(path)) == 3
-    assert len(loaders.stereoset(path)) == 6
 
 
 @pytest.mark.realdata
@@ -158,5 +149,5 @@ def test_twelve_options_of_stereosets_own_development_set_are_misread(tmp_path: 
         if each.kind == "intrasentence"
         for a, words in zip(each.associations, options(each), strict=True)
     }
-    read = loaders.bias_bench(file(tmp_path, cats))
-    assert {r.id for r in read if r.word != fillers[r.id]} == wrong
+    read = words(file(tmp_path, cats))
+    assert {name for name, word in read.items() if word != fillers[name]} == wrong

@@ -11,10 +11,9 @@ from curation.blank import options
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, read_records
 from curation.records import Cat, Rejection
-from curation.release.bias_bench import dataset
 from curation.steps.release import exporting
-from curation.stereoset import read_cats
-from support import commands, loaders
+from curation.stereoset import dataset, read_cats
+from support import commands, harnesses
 from support.cats import cat, intra
 
 GOOD = intra("The baker is BLANK.", "kind", "strict", "square", name="good")
@@ -229,15 +228,18 @@ def test_twelve_of_54_options_of_the_examples_dev_set_are_misread(
         for a, words in zip(each.associations, options(each), strict=True)
     }
     wrong = {m.option for m in done.mangled if m.effect == "misread"}
-    read = loaders.bias_bench(tmp_path / "all" / "dev.json")
-    assert {r.id for r in read if r.word != fillers[r.id]} == wrong
+    found = harnesses.bias_bench(tmp_path / "all" / "dev.json")
+    assert {s.id for c in found for s in c.sentences if s.word != fillers[s.id]} == wrong
     left = exporting.export(
         "bias-bench", finished, to=tmp_path / "left", leave_out=True, split="dev"
     )
-    read = loaders.stereoset(tmp_path / "left" / "dev.json")
-    assert all(r.word in (None, fillers.get(r.id)) for r in read)
-    assert len(read) == 3 * len(left.cats)
-    assert {m.cat for m in done.mangled if m.effect == "misread"}.isdisjoint(r.item for r in read)
+    read = harnesses.stereoset(tmp_path / "left" / "dev.json")
+    whole = [s for c in read["intrasentence"] for s in c.sentences]
+    assert all(s.word == fillers[s.id] for s in whole)
+    assert sum(map(len, read.values())) == len(left.cats)
+    misread = {m.cat for m in done.mangled if m.effect == "misread"}
+    assert misread.isdisjoint(c.id for c in read["intrasentence"])
+    assert len(whole) == 54 - 3 * len(misread)
 
 
 def test_a_campaigns_labels_are_those_of_its_release(finished: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from curation.files import CurationError, dump_json, dump_line, refuse_links, sy
 from curation.leftovers import beside, sweep_beside
 from curation.records import KINDS, Cat, Kind, Rejection, SplitName
 from curation.release import bias_bench, lm_eval, tables
+from curation.release.bias_bench import Labels
 from curation.release.contents import SPLITS, Contents, published
 from curation.release.mangled import Mangled
 from curation.rules import read_label
@@ -21,10 +22,9 @@ from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_counted, read_items
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, open_source
-from curation.stereoset import FileSettings, read_cat_entries
+from curation.stereoset import FileSettings, dataset, read_cat_entries
 
 Format = Literal["bias-bench", "lm-eval"]
-Labels = Mapping[str, Sequence[tuple[str, str]]]
 MANGLED, LEFT_OUT = "mangled.jsonl", "left_out.jsonl"
 
 
@@ -109,7 +109,7 @@ def export(
     task_names: tuple[str, ...] = ()
     if format == "bias-bench":
         files |= {
-            f"{part}.json": dump_json(bias_bench.dataset(of_split, labels, version=version))
+            f"{part}.json": dump_json(dataset(of_split, labels, version=version))
             for part in SPLITS
             if (of_split := [cat for cat in kept if cat.split == part])
         }
