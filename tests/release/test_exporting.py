@@ -154,6 +154,18 @@ def test_a_folder_with_files_is_never_written_to(mixed: Path, tmp_path: Path) ->
     assert set(contents(tmp_path / "empty")) == set(done.files)
 
 
+def test_names_without_a_name_are_folders_too(
+    mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(CurationError, match="is the folder in which you are"):
+        exporting.export("bias-bench", to=Path(), gold=[mixed])
+    with pytest.raises(CurationError, match="is not empty"):
+        exporting.export("bias-bench", to=Path(".."), gold=[mixed])
+    assert exporting.export("bias-bench", to=Path("new"), gold=[mixed]).folder == Path("new")
+
+
 def test_a_failed_export_leaves_nothing(
     mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

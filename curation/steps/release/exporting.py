@@ -79,7 +79,9 @@ def export(
         CurationError: the folder is not empty; there is no such CAT; a file is not a gold file; or
             nothing is left to export.
     """
-    _check_free(to)
+    refuse_links(to, below=to.parent)
+    place = to.resolve()  # a name such as «..» has no name for temporary files
+    _check_free(place)
     if gold:
         source, labels = _of_files(gold, reporter)
         version = "1.0"
@@ -115,15 +117,12 @@ def export(
         }
     else:
         name = name or "+".join(path.stem for path in gold or ())
-        parts = [(k, s) for s in SPLITS for k in KINDS if any(_is_in(cat, k, s) for cat in kept)]
+        there = {(cat.kind, cat.split) for cat in kept}
+        parts = [(k, s) for s in SPLITS for k in KINDS if (k, s) in there]
         files |= _flat(kept, version) | lm_eval.tasks(parts, name=name, version=version)
         task_names = tuple(lm_eval.task_name(name, part) for part in parts)
-    _write(to, files)
+    _write(place, files)
     return Exported(to, tuple(sorted(files)), tuple(kept), len(refused), tuple(misread), task_names)
-
-
-def _is_in(cat: Cat, kind: Kind, split: SplitName) -> bool:
-    return (cat.kind, cat.split) == (kind, split)
 
 
 def _counted(campaign: Campaign, cats: Iterable[Cat]) -> Labels:
@@ -183,16 +182,19 @@ def _flat(cats: Iterable[Cat], version: str) -> dict[str, bytes]:
 
 
 def _check_free(to: Path) -> None:
-    """Refuse a folder that has files, or that is a link.
+    """Refuse a folder that has files, that is a link, or that a shell is in.
 
     Raises:
         CurationError: something is there already.
     """
+    fix = "name a new folder with --to"
     refuse_links(to, below=to.parent)
     if to.exists() and not to.is_dir():
-        raise CurationError(f"{to}: is not a folder", "name a new folder with --to")
+        raise CurationError(f"{to}: is not a folder", fix)
     if to.is_dir() and any(to.iterdir()):
-        raise CurationError(f"{to}: is not empty", "name a new folder with --to")
+        raise CurationError(f"{to}: is not empty", fix)
+    if to == Path.cwd():  # it would be replaced, and the shell would be nowhere
+        raise CurationError(f"{to}: is the folder in which you are", fix)
 
 
 def _write(to: Path, files: Mapping[str, bytes]) -> None:
