@@ -119,9 +119,13 @@ def logged(samples: Sequence[Mapping[str, Any]], cats: Sequence[Cat]) -> dict[st
     return found
 
 
-def check(answer: Answer, cats: Sequence[Cat], model: Path, split: str) -> None:
-    """Log-likelihoods, the means over terms, and the means over CATs of the pure-YAML form."""
-    mine = ours(cats, model)
+def check(answer: Answer, cats: Sequence[Cat], model: Path, split: str) -> dict[str, int]:
+    """Log-likelihoods, the means over terms, and the means over CATs of the pure-YAML form.
+
+    Returns:
+        How many comparisons of each kind tie.
+    """
+    mine, ties = ours(cats, model), {}
     for kind in KINDS:
         of_kind = [cat for cat in cats if cat.kind == kind]
         task = lm_eval.task_name("Mild", (kind, split))  # type: ignore[arg-type]
@@ -131,6 +135,7 @@ def check(answer: Answer, cats: Sequence[Cat], model: Path, split: str) -> None:
             assert mine[name] == pytest.approx(value, abs=1e-4)
         means = results(comparisons(of_kind, theirs), model="m")["kinds"][kind]["overall"]
         own = results(comparisons(of_kind, mine), model="m")["kinds"][kind]["overall"]
+        ties[kind] = means["ties"]
         for metric in ("lms", "ss", "icat"):
             value = answer.values[task][f"{metric},none"]
             assert value == pytest.approx(means[metric], abs=1e-9)
@@ -143,6 +148,7 @@ def check(answer: Answer, cats: Sequence[Cat], model: Path, split: str) -> None:
         lms = float(((stereotype >= unrelated).mean() + (anti >= unrelated).mean()) / 2)
         assert answer.values[f"{task}_ss"]["acc,none"] == pytest.approx(ss, abs=1e-9)
         assert answer.values[f"{task}_lms"]["acc,none"] == pytest.approx(lms, abs=1e-9)
+    return ties
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama", "qwen2"])
@@ -153,29 +159,42 @@ def test_exported_tasks_give_our_scores(name: str, peers: Worker, tmp_path: Path
     tasks = export(tmp_path, contents)
     made = MAKERS[name](tmp_path / name)
     answer = run(tmp_path, made, tasks)
-    check(answer, cats, made, "test")
+    assert check(answer, cats, made, "test") == {"intrasentence": 0, "intersentence": 0}
     values = answer.values["mild_intrasentence_test"]
     over_cats = 100 * answer.values["mild_intrasentence_test_ss"]["acc,none"]
     assert values["ss,none"] != pytest.approx(over_cats)  # terms have unequal numbers of CATs
 
 
-def test_odd_texts_of_a_release_reach_the_model_as_they_are(peers: Worker, tmp_path: Path) -> None:
+def test_odd_texts_reach_the_model_as_they_are_and_ties_count_as_documented(
+    peers: Worker, tmp_path: Path
+) -> None:
     contents = releases.contents()
-    tasks = [task for task in export(tmp_path, contents) if task.endswith(("dev", "test"))]
+    tied = cat("We met a potter.", "They sing.", "They sing.", "It rains.", name="tied")
+    every = replace(contents, cats=(*contents.cats, published(tied)))
+    tasks = export(tmp_path, every)
     answer = run(tmp_path, MAKERS["gpt2"](tmp_path / "gpt2"), tasks)
     asked = {
         (sample["doc"]["id"], *arguments.values())
-        for samples in answer.samples.values()
+        for task, samples in answer.samples.items()
         for sample in samples
+        if task.endswith(("dev", "test"))
         for arguments in sample["arguments"].values()
     }
     wanted = {
         (cat.id, *((cat.context, f" {o.sentence}") if between else ("", o.sentence)))
-        for cat in contents.cats
+        for cat in every.cats
         for between in [cat.kind == "intersentence"]
         for o in cat.options
     }
     assert asked == wanted
+    # Two equal sentences: half a CAT in the means over terms; the first one wins without Python.
+    task = "mild_intersentence_test"
+    halves, firsts = (
+        next(sample for sample in answer.samples[name] if sample["doc"]["id"] == "tied")
+        for name in (task, f"{task}_ss")
+    )
+    assert halves["ss"][:2] == ["profession/baker", 0.5]
+    assert firsts["acc"] == 1.0
 
 
 @pytest.mark.realdata
