@@ -69,4 +69,11 @@ REASONS: dict[str, str] = {
     "too_long": "the text to score does not fit into the model's window",
     "nothing_to_score": "there is no token to score: the text is empty, or too short for the rule",
     "not_finite": "the model gave a score that is not a finite number",
+    # a CAT that another harness misreads (release export)
+    "filler_cut": "the harness reads the first word of a filler that has several",
+    "filler_punctuation": "the harness drops the punctuation inside a filler",
+    "filler_misread": "the harness reads another word than the filler, or none",
+    "no_labels": "a sentence has no labels, and the harness needs at least one",
+    "other_domain": "the harness gives no results for this domain",
+    "target_in_two_domains": "the harness takes a target in two domains as one term",
 }

@@ -1,0 +1,215 @@
+"""Exports CATs of a campaign or of gold files to another harness, and says what it misreads."""
+
+import os
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from curation.campaign import Campaign, open_campaign
+from curation.files import CurationError, dump_json, dump_line, refuse_links, sync, writing
+from curation.leftovers import beside, sweep_beside
+from curation.records import KINDS, Cat, Kind, Rejection, SplitName
+from curation.release import bias_bench, lm_eval, tables
+from curation.release.bias_bench import Labels
+from curation.release.contents import SPLITS, Contents, published
+from curation.release.mangled import Mangled
+from curation.rules import read_label
+from curation.steps.pipeline import bring_up_to_date
+from curation.steps.read import read_counted, read_items
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.source import Source, open_source
+from curation.stereoset import FileSettings, dataset, read_cat_entries
+
+Format = Literal["bias-bench", "lm-eval"]
+MANGLED, LEFT_OUT = "mangled.jsonl", "left_out.jsonl"
+
+
+class Exported(NamedTuple):
+    """The result of an export.
+
+    Attributes:
+        folder: the folder.
+        files: the files in it, by their paths in the folder.
+        cats: the CATs in the export.
+        left_out: how many CATs were left out.
+        mangled: what the harness gets wrong, also in the CATs that were left out.
+        tasks: the names of the tasks of lm-eval, without those of the pure-YAML form.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    cats: tuple[Cat, ...]
+    left_out: int
+    mangled: tuple[Mangled, ...]
+    tasks: tuple[str, ...] = ()
+
+
+def export(
+    format: Format,
+    campaign: Campaign | Path = Path(),
+    *,
+    to: Path,
+    gold: Sequence[Path] | None = None,
+    split: str = "all",
+    kind: Kind | None = None,
+    leave_out: bool = False,
+    name: str = "",
+    reporter: Reporter = QUIET,
+) -> Exported:
+    """Export CATs to another harness.
+
+    A campaign's step «split» is brought up to date first, under the campaign's lock.
+
+    Args:
+        format: bias-bench (StereoSet's JSON) or lm-eval (tasks, and the files that they read).
+        campaign: the campaign or its folder; not looked at if gold files are given.
+        to: the folder to write; it must not exist, or be empty.
+        gold: gold files. The split of a file is its name if that is dev or test, else test.
+        split: dev, test or all.
+        kind: export only CATs of this kind.
+        leave_out: leave out the CATs that the harness misreads, or stops at.
+        name: what names of tasks begin with; by default the campaign's name, or the files' names.
+        reporter: where warnings go.
+
+    Raises:
+        CurationError: the folder is not empty; there is no such CAT; a file is not a gold file; or
+            nothing is left to export.
+    """
+    refuse_links(to, below=to.parent)
+    place = to.resolve()  # a name such as «..» has no name for temporary files
+    _check_free(place)
+    if gold:
+        source, labels = _of_files(gold, reporter)
+        version = "1.0"
+    else:
+        opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
+        with opened.lock():
+            bring_up_to_date(opened, "split", reporter=reporter)
+            source = open_source(opened)
+            labels = _counted(opened, source.cats)
+        name, version = name or opened.settings.campaign.name, opened.settings.release.version
+    cats = [cat for cat in source.of_kind(kind).cats if split in ("all", cat.split)]
+    if not cats:
+        raise CurationError(
+            f"there is no CAT in the split «{split}»", "give another --split, or leave it out"
+        )
+    misread = bias_bench.mangled(cats, labels) if format == "bias-bench" else lm_eval.mangled(cats)
+    refused = {m.cat for m in misread if m.effect != "not_counted"} if leave_out else set()
+    kept = [cat for cat in cats if cat.id not in refused]
+    if not kept:
+        codes = Counter(m.code for m in misread if m.cat in refused)
+        counts = ", ".join(f"{code} {count}" for code, count in codes.most_common())
+        raise CurationError(
+            f"{format} misreads every CAT, so nothing is left to export: {counts}",
+            "export without --leave-out to see each place in mangled.jsonl",
+        )
+    files = _lists(cats, misread, refused)
+    task_names: tuple[str, ...] = ()
+    if format == "bias-bench":
+        files |= {
+            f"{part}.json": dump_json(dataset(of_split, labels, version=version))
+            for part in SPLITS
+            if (of_split := [cat for cat in kept if cat.split == part])
+        }
+    else:
+        name = name or "+".join(path.stem for path in gold or ())
+        there = {(cat.kind, cat.split) for cat in kept}
+        parts = [(k, s) for s in SPLITS for k in KINDS if (k, s) in there]
+        files |= _flat(kept, version) | lm_eval.tasks(parts, name=name, version=version)
+        task_names = tuple(lm_eval.task_name(name, part) for part in parts)
+    _write(place, files)
+    return Exported(to, tuple(sorted(files)), tuple(kept), len(refused), tuple(misread), task_names)
+
+
+def _counted(campaign: Campaign, cats: Iterable[Cat]) -> Labels:
+    """The labels that decided the gold labels of a campaign's CATs, by association."""
+    table = read_counted(campaign, read_items(campaign)).labels
+    table = table[(table["code"] == "").to_numpy()]
+    labels: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for association, annotator, value in zip(
+        table["association"], table["annotator"], table["value"], strict=True
+    ):
+        labels[association].append((annotator, value))
+    return {a.id: labels[a.id] for cat in cats for a in cat.associations}
+
+
+def _of_files(gold: Sequence[Path], reporter: Reporter) -> tuple[Source, Labels]:
+    """The CATs of gold files in the splits that the files are named after, and their labels."""
+    source = open_source(gold=gold, reporter=reporter)
+    splits: dict[str, SplitName] = {}
+    labels: dict[str, list[tuple[str, str]]] = {}
+    for path in gold:
+        split: SplitName = "dev" if path.stem == "dev" else "test"
+        for entry in read_cat_entries(path):
+            splits[str(entry.item["id"])] = split
+            for sentence in entry.item["sentences"]:
+                votes = sentence.get("labels")
+                labels[str(sentence["id"])] = [
+                    (str(vote.get("human_id", "")), value)
+                    for vote in (votes if isinstance(votes, list) else ())
+                    if isinstance(vote, dict) and (value := read_label(str(vote.get("label"))))
+                ]
+    cats = [cat.model_copy(update={"split": splits[cat.id]}) for cat in source.cats]
+    return replace(source, cats=cats), labels
+
+
+def _lists(cats: Iterable[Cat], misread: Iterable[Mangled], refused: set[str]) -> dict[str, bytes]:
+    """What the harness gets wrong: in CATs of the export, and in those that are left out."""
+    records = {cat.id: cat.model_dump(mode="json") for cat in cats}
+    lines: dict[str, bytes] = {}
+    for wrong in misread:
+        place = wrong.cat if wrong.option is None else f"{wrong.cat}, {wrong.option}"
+        line = Rejection(
+            code=wrong.code, detail=wrong.detail, where=place, record=records[wrong.cat]
+        )
+        file = LEFT_OUT if wrong.cat in refused else MANGLED
+        lines[file] = lines.get(file, b"") + dump_line(line)
+    return lines
+
+
+def _flat(cats: Iterable[Cat], version: str) -> dict[str, bytes]:
+    """The flat files that the tasks read, as in a release."""
+    import pandas as pd
+
+    contents = Contents(
+        version, tuple(map(published, cats)), pd.DataFrame(), (), settings=FileSettings()
+    )
+    return {path: data for path, data in tables.files(contents).items() if path.startswith("cats/")}
+
+
+def _check_free(to: Path) -> None:
+    """Refuse a folder that has files, that is a link, or that a shell is in.
+
+    Raises:
+        CurationError: something is there already.
+    """
+    fix = "name a new folder with --to"
+    refuse_links(to, below=to.parent)
+    if to.exists() and not to.is_dir():
+        raise CurationError(f"{to}: is not a folder", fix)
+    if to.is_dir() and any(to.iterdir()):
+        raise CurationError(f"{to}: is not empty", fix)
+    if to == Path.cwd():  # it would be replaced, and the shell would be nowhere
+        raise CurationError(f"{to}: is the folder in which you are", fix)
+
+
+def _write(to: Path, files: Mapping[str, bytes]) -> None:
+    """Write a folder that appears when all of its files are complete."""
+    sweep_beside(to)
+    staged = beside(to)
+    try:
+        for name, content in files.items():
+            with writing(staged / name) as file:
+                file.write(content)
+        _check_free(to)
+        with suppress(FileNotFoundError):
+            to.rmdir()
+        os.replace(staged, to)
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+    sync(to.parent)

@@ -1,0 +1,265 @@
+"""``release export``: what is written, what is left out and why, and what is refused."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.blank import options
+from curation.campaign import Campaign
+from curation.files import CurationError, dump_json, read_records
+from curation.records import Cat, Rejection
+from curation.steps.release import exporting
+from curation.stereoset import dataset, read_cats
+from support import commands, harnesses
+from support.cats import cat, intra
+
+GOOD = intra("The baker is BLANK.", "kind", "strict", "square", name="good")
+CUT = intra("The baker is BLANK.", "very kind", "quite strict", "square", name="cut")
+AFTER = cat("Our baker sings.", "Softly.", "Loudly.", "Water is wet.", name="after")
+SAME = cat("Our baker sleeps.", "Softly.", "Softly.", "Water is wet.", name="same")
+VOTES = [("p1", "stereotype"), ("p1", "related"), ("p2", "unrelated")]
+
+
+def gold(path: Path, *cats: Cat, votes: Any = VOTES) -> Path:
+    labels = {a.id: votes for each in cats for a in each.associations}
+    path.write_bytes(dump_json(dataset(cats, labels, version="1")))
+    return path
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    return gold(tmp_path / "dev.json", GOOD, CUT, AFTER)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_gold_file_comes_back_with_its_votes(mixed: Path, tmp_path: Path) -> None:
+    done = exporting.export("bias-bench", to=tmp_path / "new" / "out", gold=[mixed])
+    assert done.files == ("dev.json", "mangled.jsonl")
+    assert [c.id for c in done.cats] == ["good", "cut", "after"]
+    assert (done.left_out, [m.option for m in done.mangled]) == (0, ["cut0", "cut1"])
+    before, after = (json.loads(path.read_bytes()) for path in (mixed, done.folder / "dev.json"))
+    assert after["data"] == before["data"]
+    lines = read_records(done.folder / "mangled.jsonl", Rejection)
+    assert [(line.code, line.where, line.detail) for line in lines] == [
+        ("filler_cut", "cut, cut0", "'very kind' is read as 'very'"),
+        ("filler_cut", "cut, cut1", "'quite strict' is read as 'quite'"),
+    ]
+    assert lines[0].record["context"] == "The baker is BLANK."
+    assert lines[0].record["associations"] == CUT.model_dump(mode="json")["associations"]
+
+
+def test_what_is_misread_is_left_out_on_request(mixed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = exporting.export("bias-bench", to=out, gold=[mixed], leave_out=True)
+    assert done.files == ("dev.json", "left_out.jsonl")
+    assert done.left_out == 1
+    assert [c.id for c in read_cats(out / "dev.json")] == ["good", "after"]
+    assert {line.record["id"] for line in read_records(out / "left_out.jsonl", Rejection)} == {
+        "cut"
+    }
+    again = exporting.export("bias-bench", to=tmp_path / "b", gold=[out / "dev.json"])
+    assert again.mangled == ()
+    assert again.files == ("dev.json",)
+
+
+def test_what_is_only_not_counted_stays(tmp_path: Path) -> None:
+    island = GOOD.model_copy(update={"domain": "island"})
+    file = gold(tmp_path / "set.json", island, CUT)
+    done = exporting.export("bias-bench", to=tmp_path / "out", gold=[file], leave_out=True)
+    assert done.files == ("left_out.jsonl", "mangled.jsonl", "test.json")
+    codes = [line.code for line in read_records(tmp_path / "out" / "mangled.jsonl", Rejection)]
+    assert codes == ["other_domain", "target_in_two_domains"]
+    lines = read_records(tmp_path / "out" / "left_out.jsonl", Rejection)
+    assert {line.code for line in lines} == {"filler_cut", "target_in_two_domains"}
+
+
+def test_tasks_and_their_data(tmp_path: Path) -> None:
+    files = [gold(tmp_path / "dev.json", GOOD, AFTER), gold(tmp_path / "rest.json", CUT, SAME)]
+    done = exporting.export(
+        "lm-eval", to=tmp_path / "out", gold=files, leave_out=True, name="Ma série n° 2"
+    )
+    start = "ma_serie_n_2"
+    assert done.tasks == (
+        f"{start}_intrasentence_dev",
+        f"{start}_intersentence_dev",
+        f"{start}_intrasentence_test",
+    )
+    assert done.left_out == 1  # two of its sentences are the same
+    found = contents(tmp_path / "out")
+    data = {name for name in found if name.startswith("cats/")}
+    assert data == {
+        "cats/intrasentence-dev.jsonl",
+        "cats/intersentence-dev.jsonl",
+        "cats/intrasentence-test.jsonl",
+    }
+    row = json.loads(found["cats/intersentence-dev.jsonl"])
+    assert (row["stereotype"], row["unrelated"]) == ("Softly.", "Water is wet.")
+    assert "lm-eval/intrasentence-test.yaml" in found
+    assert "lm-eval/intersentence-test.yaml" not in found
+
+
+def test_the_same_input_gives_the_same_files(mixed: Path, tmp_path: Path) -> None:
+    for format in ("bias-bench", "lm-eval"):
+        first, second = tmp_path / f"{format}-1", tmp_path / f"{format}-2"
+        for folder in (first, second):
+            exporting.export(format, to=folder, gold=[mixed])
+        assert contents(first) == contents(second)
+
+
+def test_one_kind_or_split(mixed: Path, tmp_path: Path) -> None:
+    done = exporting.export("bias-bench", to=tmp_path / "a", gold=[mixed], kind="intersentence")
+    assert [c.id for c in done.cats] == ["after"]
+    assert json.loads((tmp_path / "a" / "dev.json").read_bytes())["data"]["intrasentence"] == []
+    with pytest.raises(CurationError, match="no CAT in the split «test»"):
+        exporting.export("bias-bench", to=tmp_path / "b", gold=[mixed], split="test")
+    assert not (tmp_path / "b").exists()
+
+
+def test_nothing_left_is_an_error_with_the_reasons(tmp_path: Path) -> None:
+    file = gold(tmp_path / "set.json", GOOD, AFTER, votes=[])
+    with pytest.raises(CurationError, match="nothing is left to export: no_labels 6"):
+        exporting.export("bias-bench", to=tmp_path / "out", gold=[file], leave_out=True)
+    assert not (tmp_path / "out").exists()
+    done = exporting.export("bias-bench", to=tmp_path / "out", gold=[file])
+    assert {m.effect for m in done.mangled} == {"stops"}
+
+
+def test_a_folder_with_files_is_never_written_to(mixed: Path, tmp_path: Path) -> None:
+    full, link, file = tmp_path / "full", tmp_path / "link", tmp_path / "file"
+    for folder in (full, tmp_path / "empty"):
+        folder.mkdir()
+    (full / "mine.txt").write_text("mine")
+    link.symlink_to(full)
+    file.write_text("a file")
+    for place, wrong in (
+        (full, "is not empty"),
+        (link, "is a link"),
+        (file, "is not a folder"),
+        (file / "below", "is not a folder"),
+    ):
+        with pytest.raises(CurationError, match=wrong):
+            exporting.export("bias-bench", to=place, gold=[mixed])
+    assert contents(full) == {"mine.txt": b"mine"}
+    done = exporting.export("bias-bench", to=tmp_path / "empty", gold=[mixed])
+    assert set(contents(tmp_path / "empty")) == set(done.files)
+
+
+def test_names_without_a_name_are_folders_too(
+    mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(CurationError, match="is the folder in which you are"):
+        exporting.export("bias-bench", to=Path(), gold=[mixed])
+    with pytest.raises(CurationError, match="is not empty"):
+        exporting.export("bias-bench", to=Path(".."), gold=[mixed])
+    assert exporting.export("bias-bench", to=Path("new"), gold=[mixed]).folder == Path("new")
+
+
+def test_a_failed_export_leaves_nothing(
+    mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(exporting.os, "replace", full)
+    before = set(tmp_path.iterdir())
+    with pytest.raises(OSError, match="No space"):
+        exporting.export("bias-bench", to=tmp_path / "out", gold=[mixed])
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_what_is_no_gold_file_is_refused(tmp_path: Path, campaign: Campaign) -> None:
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(CurationError, match=r"bad\.json"):
+        exporting.export("lm-eval", to=tmp_path / "out", gold=[tmp_path / "bad.json"])
+    with pytest.raises(CurationError):
+        exporting.export("lm-eval", campaign, to=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def test_the_command_names_what_is_misread(mixed: Path, tmp_path: Path) -> None:
+    to = tmp_path / "out"
+    done = commands.run("release", "export", "bias-bench", "--gold", mixed, "--to", to)
+    assert done.code == 0, done.err
+    assert "filler_cut" in done.out
+    assert "'very kind' is read as 'very'" in done.out
+    assert "Content warning" in done.out
+    assert "bias-bench misreads 1 CAT without an error: use --leave-out" in done.err
+    assert f"3 CATs in {to}" in done.out
+    again = commands.run("release", "export", "bias-bench", "--gold", mixed, "--to", to)
+    assert again.code == 1
+    assert f"error: {to}: is not empty" in again.err
+
+
+def test_the_command_prints_json(mixed: Path, tmp_path: Path) -> None:
+    words = ("release", "export", "lm-eval", "--gold", mixed, "--to", tmp_path / "out", "--json")
+    done = commands.run(*words, "--name", "Mild")
+    assert json.loads(done.out) == {
+        "folder": str(tmp_path / "out"),
+        "files": sorted(contents(tmp_path / "out")),
+        "cats": 3,
+        "left_out": 0,
+        "tasks": ["mild_intrasentence_dev", "mild_intersentence_dev"],
+        "mangled": [],
+    }
+
+
+def test_a_loader_that_stops_is_a_warning(tmp_path: Path) -> None:
+    file = gold(tmp_path / "set.json", GOOD, votes=[])
+    done = commands.run("release", "export", "bias-bench", "--gold", file, "--to", tmp_path / "o")
+    assert done.code == 0
+    assert "bias-bench and StereoSet's code stop with an error at 1 CAT" in done.err
+
+
+def test_twelve_of_54_options_of_the_examples_dev_set_are_misread(
+    finished: Path, tmp_path: Path
+) -> None:
+    done = exporting.export(
+        "bias-bench", finished, to=tmp_path / "all", split="dev", kind="intrasentence"
+    )
+    assert 3 * len(done.cats) == 54
+    codes = Counter(m.code for m in done.mangled)
+    assert codes == {"filler_cut": 11, "filler_punctuation": 1}  # «by train»; «old-fashioned»
+    fillers = {
+        a.id: words
+        for each in done.cats
+        for a, words in zip(each.associations, options(each), strict=True)
+    }
+    wrong = {m.option for m in done.mangled if m.effect == "misread"}
+    found = harnesses.bias_bench(tmp_path / "all" / "dev.json")
+    assert {s.id for c in found for s in c.sentences if s.word != fillers[s.id]} == wrong
+    left = exporting.export(
+        "bias-bench", finished, to=tmp_path / "left", leave_out=True, split="dev"
+    )
+    read = harnesses.stereoset(tmp_path / "left" / "dev.json")
+    whole = [s for c in read["intrasentence"] for s in c.sentences]
+    assert all(s.word == fillers[s.id] for s in whole)
+    assert sum(map(len, read.values())) == len(left.cats)
+    misread = {m.cat for m in done.mangled if m.effect == "misread"}
+    assert misread.isdisjoint(c.id for c in read["intrasentence"])
+    assert len(whole) == 54 - 3 * len(misread)
+
+
+def test_a_campaigns_labels_are_those_of_its_release(finished: Path, tmp_path: Path) -> None:
+    done = exporting.export("bias-bench", finished, to=tmp_path / "out")
+    assert {"dev.json", "test.json"} <= set(done.files)
+    for name in ("dev.json", "test.json"):
+        released = json.loads((finished / "7-release" / "0.1.0" / name).read_bytes())["data"]
+        exported = json.loads((tmp_path / "out" / name).read_bytes())["data"]
+        for kind, items in released.items():
+            votes = [[s["labels"] for s in item["sentences"]] for item in items]
+            assert [[s["labels"] for s in i["sentences"]] for i in exported[kind]] == votes
