@@ -1,5 +1,6 @@
 """What a small made-up release publishes: two domains, both kinds, both splits, odd texts."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -314,9 +315,9 @@ def hidden(content: Contents) -> Contents:
         else cat._replace(
             tier=None,
             options=tuple(option._replace(gold=None) for option in cat.options),
-            commitment=f"{n:064x}",
+            commitment=hashlib.sha256(cat.id.encode()).hexdigest(),
         )
-        for n, cat in enumerate(content.cats)
+        for cat in content.cats
     )
     kept = [cat.id for cat in cats if cat.commitment is None]
     table = content.annotations[content.annotations["cat_id"].isin(kept)].reset_index(drop=True)
