@@ -32,6 +32,7 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/import_labels.py
 	$(IN)/python benchmarks/measures.py
 	$(IN)/python benchmarks/pull.py
+	$(IN)/python benchmarks/release.py
 	$(IN)/python benchmarks/scoring.py
 	$(IN)/python benchmarks/workbooks.py
 
