@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from curation.catsets.labels import GOLD_ORDER, HIDDEN, LABEL_ORDER
+from curation.catsets.labels import GOLD_ORDER, LABEL_ORDER
 from curation.files import CurationError
 from curation.records import KINDS, Value
 from curation.release import tables
@@ -29,6 +29,7 @@ Feature = Mapping[str, Any]
 Labels = Mapping[str, Sequence[tuple[str, Value]]]
 WHOLE = "full"
 """The split of a table that has no splits; datasets refuses "all" as the name of one."""
+_NO_CLASS = -1  # the gold label of a hidden CAT
 _PATH = re.compile(r"(?P<config>[^/]+)/(?P<split>[a-z]+)-00000-of-00001\.parquet")
 
 
@@ -211,7 +212,7 @@ def _as_on_the_hub(cat: PublishedCat, labels: Labels) -> dict[str, Any]:
                 for pairs in votes
             ],
             "gold_label": [
-                HIDDEN if option.gold is None else GOLD_ORDER.index(option.gold)
+                _NO_CLASS if option.gold is None else GOLD_ORDER.index(option.gold)
                 for option in cat.options
             ],
         },
