@@ -19,6 +19,8 @@ from filelock import FileLock
 from curation.campaign import Campaign, create_campaign
 from curation.settings import CampaignSettings, Settings, new_id
 from support import commands, selection
+from support import consumers as outside
+from support.environments import Process
 from support.peers import Worker
 from support.peers import peers as open_peers
 
@@ -96,6 +98,20 @@ def peers() -> Iterator[Worker]:
     """A process that has lm-eval and minicons, in an environment of its own."""
     with open_peers() as worker:
         yield worker
+
+
+@pytest.fixture(scope="session")
+def consumers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """A process that reads releases with other libraries, in an environment of its own."""
+    with outside.readers(tmp_path_factory.mktemp("caches")) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def citations() -> Iterator[Process]:
+    """A process that reads CITATION.cff with cffconvert, in an environment of its own."""
+    with outside.citations() as process:
+        yield process
 
 
 def _fresh(folder: Path) -> Campaign:

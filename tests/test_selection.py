@@ -41,7 +41,7 @@ def test_marks_come_from_what_a_test_uses(request: pytest.FixtureRequest) -> Non
     assert not own & {"outside", "models"}
     for item in request.session.items:
         names = set(getattr(item, "fixturenames", ()))
-        if names & {"server", "label_studio_executable", "browser", "office", "peers"}:
+        if names & {"server", "label_studio_executable", "browser", "office", "peers", "consumers"}:
             assert item.get_closest_marker("outside"), item.nodeid
         if item.get_closest_marker("ray") or item.get_closest_marker("environment"):
             assert item.get_closest_marker("outside"), item.nodeid

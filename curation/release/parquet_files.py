@@ -1,35 +1,82 @@
-"""The CATs as Parquet, with the fields and the order of classes of ``McGill-NLP/stereoset``.
+"""The Parquet files: one configuration of the Hugging Face Hub for each folder.
 
-Code that was written for that dataset reads them under another id. ``sentences`` is a struct of
-lists, and a sentence's ``labels`` are one, too. The schema's metadata name the classes of integer
-labels, as the library datasets writes them, so that they are known without the dataset card.
+CATs by kind have the fields and the order of classes of ``McGill-NLP/stereoset``, so that code that
+was written for that dataset reads them under another id: ``sentences`` is a struct of lists, and a
+sentence's ``labels`` are one, too. The flat tables are here as well, because the library datasets
+reads only one file format in a dataset. The schemas' metadata name types and classes as datasets
+writes them, so that they are known without the dataset card.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from curation.catsets.labels import GOLD_ORDER, HIDDEN, LABEL_ORDER
+from curation.catsets.labels import GOLD_ORDER, LABEL_ORDER
 from curation.files import CurationError
 from curation.records import KINDS, Value
+from curation.release import tables
 from curation.release.contents import HUB_SPLITS, SPLITS, Contents, PublishedCat
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as arrow
 
+    Rows = pd.DataFrame | Sequence[Mapping[str, Any]]
+
+Feature = Mapping[str, Any]
 Labels = Mapping[str, Sequence[tuple[str, Value]]]
-_TEXT = {"dtype": "string", "_type": "Value"}
-_GOLD = {"names": list(GOLD_ORDER), "_type": "ClassLabel"}
-_LABEL = {"names": list(LABEL_ORDER), "_type": "ClassLabel"}
-# Versions of datasets before 4 know «Sequence» only, and later ones read it as well.
-_LABELS = {"feature": {"label": _LABEL, "human_id": _TEXT}, "_type": "Sequence"}
-_SENTENCES = {"sentence": _TEXT, "id": _TEXT, "labels": _LABELS, "gold_label": _GOLD}
-FEATURES: Mapping[str, Any] = {
+WHOLE = "full"
+"""The split of a table that has no splits; datasets refuses "all" as the name of one."""
+_NO_CLASS = -1  # the gold label of a hidden CAT
+_PATH = re.compile(r"(?P<config>[^/]+)/(?P<split>[a-z]+)-00000-of-00001\.parquet")
+
+
+def _value(kind: str) -> Feature:
+    return {"dtype": kind, "_type": "Value"}
+
+
+def _sequence(of: Feature) -> Feature:
+    # Versions of datasets before 4 know «Sequence» only, and later ones read it as well.
+    return {"feature": of, "_type": "Sequence"}
+
+
+_TEXT, _INTEGER = _value("string"), _value("int64")
+_GOLD: Feature = {"names": list(GOLD_ORDER), "_type": "ClassLabel"}
+_LABEL: Feature = {"names": list(LABEL_ORDER), "_type": "ClassLabel"}
+_LABELS = _sequence({"label": _LABEL, "human_id": _TEXT})
+_CATS: dict[str, Feature] = {
     **dict.fromkeys(("id", "target", "bias_type", "context"), _TEXT),
-    "sentences": {"feature": _SENTENCES, "_type": "Sequence"},
+    "sentences": _sequence(
+        {"sentence": _TEXT, "id": _TEXT, "labels": _LABELS, "gold_label": _GOLD}
+    ),
 }
-"""The fields and their types, as datasets describes them."""
+_FLAT: dict[str, Feature] = {
+    **dict.fromkeys(("id", "kind", "split", "domain", "target", "target_original"), _TEXT),
+    "context": _TEXT,
+}
+_OPEN: dict[str, Feature] = {
+    **_FLAT,
+    **dict.fromkeys(("stereotype", "anti_stereotype", "unrelated"), _TEXT),
+    "tier": _INTEGER,
+}
+_HIDDEN: dict[str, Feature] = {
+    **_FLAT,
+    "options": _sequence({"id": _TEXT, "sentence": _TEXT}),
+    "commitment": _TEXT,
+}
+_ANNOTATIONS: dict[str, Feature] = {
+    **dict.fromkeys(("cat_id", "association_id", "annotator", "label", "round"), _TEXT),
+    "counted": _value("bool"),
+    "tier": _INTEGER,
+}
+_TERMS: dict[str, Feature] = {
+    **dict.fromkeys(("id", "text", "domain", "family"), _TEXT),
+    **dict.fromkeys(("wikidata", "names"), _sequence(_TEXT)),
+    "split": _TEXT,
+    **dict.fromkeys(KINDS, _INTEGER),
+}
 
 
 def check_installed() -> None:
@@ -47,79 +94,126 @@ def check_installed() -> None:
         ) from None
 
 
-def path(kind: str, split: str) -> str:
-    """The file of a kind and a split («validation» or «test»).
+def path(config: str, split: str) -> str:
+    """The file of a configuration and a split.
 
     >>> path("intersentence", "validation")
     'intersentence/validation-00000-of-00001.parquet'
     """
-    return f"{kind}/{split}-00000-of-00001.parquet"
+    return f"{config}/{split}-00000-of-00001.parquet"
+
+
+def configs(paths: Iterable[str]) -> dict[str, dict[str, str]]:
+    """The configurations among the files of a release: the file of each split, by name.
+
+    >>> configs(["README.md", "terms/full-00000-of-00001.parquet"])
+    {'terms': {'full': 'terms/full-00000-of-00001.parquet'}}
+    """
+    found: dict[str, dict[str, str]] = {}
+    for file in paths:
+        if match := _PATH.fullmatch(file):
+            found.setdefault(match["config"], {})[match["split"]] = file
+    return found
 
 
 def files(contents: Contents) -> dict[str, bytes]:
-    """A file for each kind and split that has CATs; the same pyarrow writes the same bytes.
+    """A file for each configuration and split that has rows; the same pyarrow writes the same.
 
-    A hidden CAT has the gold label -1, which is no class, and no labels.
+    The configurations are ``intersentence`` and ``intrasentence``; ``cats``, the CATs as in
+    ``tables``, by split; ``hidden``, the same for hidden CATs, whose fields are others;
+    ``annotations`` and ``terms``. In the first two, a hidden CAT has the gold label -1, which is
+    no class, and no labels.
 
     Raises:
         CurationError: pyarrow is not installed.
     """
     check_installed()
-    labels = contents.labels()
     return {
-        path(kind, HUB_SPLITS[split]): _parquet(cats, labels)
-        for kind in KINDS
-        for split in SPLITS
-        if (cats := contents.part(split, kind))
+        path(config, split): _parquet(features, rows)
+        for config, split, features, rows in _tables(contents)
+        if len(rows)
     }
 
 
-def _parquet(cats: Sequence[PublishedCat], labels: Labels) -> bytes:
+def _tables(
+    contents: Contents,
+) -> Iterator[tuple[str, str, Mapping[str, Feature], "Rows"]]:
+    """Configuration, split, fields and rows of each file, also of those without rows."""
+    labels = contents.labels()
+    for kind in reversed(KINDS):
+        for split in SPLITS:
+            cats = contents.part(split, kind)
+            yield kind, HUB_SPLITS[split], _CATS, [_as_on_the_hub(cat, labels) for cat in cats]
+    for split in SPLITS:
+        cats = [cat for kind in KINDS for cat in contents.part(split, kind)]
+        open_ = [tables.row(cat) for cat in cats if cat.commitment is None]
+        yield "cats", split, _OPEN, open_
+        hidden = [tables.row(cat) for cat in cats if cat.commitment is not None]
+        yield "hidden", split, _HIDDEN, [_listed(row) for row in hidden]
+    yield "annotations", WHOLE, _ANNOTATIONS, contents.annotations
+    yield "terms", WHOLE, _TERMS, [tables.term_row(term) for term in contents.terms]
+
+
+def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a hidden CAT, its options as a struct of lists as datasets stores them."""
+    lists = {name: [option[name] for option in row["options"]] for name in ("id", "sentence")}
+    return {**row, "options": lists}
+
+
+def _parquet(features: Mapping[str, Feature], rows: "Rows") -> bytes:
+    import pandas as pd
     import pyarrow as arrow
     from pyarrow import parquet
 
-    rows = [
-        {
-            "id": cat.id,
-            "target": cat.target,
-            "bias_type": cat.domain,
-            "context": cat.context,
-            "sentences": _sentences(cat, labels),
-        }
-        for cat in cats
-    ]
+    described = json.dumps({"info": {"features": features}})
+    schema = arrow.schema(
+        [(name, _type(feature)) for name, feature in features.items()],
+        metadata={"huggingface": described},
+    )
     buffer = BytesIO()
-    parquet.write_table(arrow.Table.from_pylist(rows, _schema()), buffer)
+    if isinstance(rows, pd.DataFrame):
+        table = arrow.Table.from_pandas(rows, schema, preserve_index=False)
+        table = table.replace_schema_metadata(schema.metadata)  # without that of pandas
+    else:
+        table = arrow.Table.from_pylist(rows, schema)
+    parquet.write_table(table, buffer)
     return buffer.getvalue()
 
 
-def _sentences(cat: PublishedCat, labels: Labels) -> dict[str, list[Any]]:
-    votes = [labels.get(option.id, ()) for option in cat.options]
-    return {
-        "sentence": [option.sentence for option in cat.options],
-        "id": [option.id for option in cat.options],
-        "labels": [
-            {
-                "label": [LABEL_ORDER.index(label) for _, label in pairs],
-                "human_id": [annotator for annotator, _ in pairs],
-            }
-            for pairs in votes
-        ],
-        "gold_label": [
-            HIDDEN if option.gold is None else GOLD_ORDER.index(option.gold)
-            for option in cat.options
-        ],
-    }
-
-
-def _schema() -> "arrow.Schema":
+def _type(feature: Feature) -> "arrow.DataType":
+    """The type of Arrow in which datasets stores a feature: of objects in a list, lists."""
     import pyarrow as arrow
 
-    texts, integers = arrow.list_(arrow.string()), arrow.list_(arrow.int64())
-    labels = arrow.list_(arrow.struct([("label", integers), ("human_id", texts)]))
-    sentences = arrow.struct(
-        [("sentence", texts), ("id", texts), ("labels", labels), ("gold_label", integers)]
-    )
-    fields = [(name, arrow.string()) for name in FEATURES if name != "sentences"]
-    described = json.dumps({"info": {"features": FEATURES}})
-    return arrow.schema([*fields, ("sentences", sentences)], metadata={"huggingface": described})
+    if feature["_type"] == "ClassLabel":
+        return arrow.int64()
+    if feature["_type"] == "Value":
+        return arrow.type_for_alias(feature["dtype"])
+    inner = feature["feature"]
+    if "_type" in inner:
+        return arrow.list_(_type(inner))
+    return arrow.struct([(name, arrow.list_(_type(part))) for name, part in inner.items()])
+
+
+def _as_on_the_hub(cat: PublishedCat, labels: Labels) -> dict[str, Any]:
+    votes = [labels.get(option.id, ()) for option in cat.options]
+    return {
+        "id": cat.id,
+        "target": cat.target,
+        "bias_type": cat.domain,
+        "context": cat.context,
+        "sentences": {
+            "sentence": [option.sentence for option in cat.options],
+            "id": [option.id for option in cat.options],
+            "labels": [
+                {
+                    "label": [LABEL_ORDER.index(label) for _, label in pairs],
+                    "human_id": [annotator for annotator, _ in pairs],
+                }
+                for pairs in votes
+            ],
+            "gold_label": [
+                _NO_CLASS if option.gold is None else GOLD_ORDER.index(option.gold)
+                for option in cat.options
+            ],
+        },
+    }

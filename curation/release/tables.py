@@ -27,24 +27,25 @@ def files(contents: Contents) -> dict[str, bytes]:
     table = contents.annotations
     return {
         **{
-            path(kind, split): b"".join(map(_line, map(_row, cats)))
+            path(kind, split): b"".join(map(_line, map(row, cats)))
             for kind in KINDS
             for split in SPLITS
             if (cats := contents.part(split, kind))
         },
         ANNOTATIONS: table.to_csv(index=False, lineterminator="\n").encode(),
-        TERMS: b"".join(_line(_term(term)) for term in contents.terms),
+        TERMS: b"".join(_line(term_row(term)) for term in contents.terms),
     }
 
 
 def canonical(files: Mapping[str, bytes]) -> str:
-    """The canonical hash: sha256 of the files in ``cats/``, joined in order of name.
+    """The canonical hash: sha256 of the JSONL files in ``cats/``, joined in order of name.
 
     ``cat cats/*.jsonl | sha256sum`` gives the same. It depends on the CATs only, so two versions
     with the same hash have the same CATs in the same order.
     """
     digest = hashlib.sha256()
-    for name in sorted(name for name in files if name.startswith("cats/")):
+    names = (name for name in files if name.startswith("cats/") and name.endswith(".jsonl"))
+    for name in sorted(names):
         digest.update(files[name])
     return digest.hexdigest()
 
@@ -53,8 +54,9 @@ def _line(row: Mapping[str, Any]) -> bytes:
     return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _row(cat: PublishedCat) -> dict[str, Any]:
-    row: dict[str, Any] = {
+def row(cat: PublishedCat) -> dict[str, Any]:
+    """A line of ``cats/``; a hidden CAT has its options and its commitment."""
+    fields: dict[str, Any] = {
         "id": cat.id,
         "kind": cat.kind,
         "split": cat.split,
@@ -65,10 +67,10 @@ def _row(cat: PublishedCat) -> dict[str, Any]:
     }
     if cat.commitment is not None:
         options = [{"id": option.id, "sentence": option.sentence} for option in cat.options]
-        return {**row, "options": options, "commitment": cat.commitment}
+        return {**fields, "options": options, "commitment": cat.commitment}
     sentences = {option.gold: option.sentence for option in cat.options}
     return {
-        **row,
+        **fields,
         "stereotype": sentences["stereotype"],
         "anti_stereotype": sentences["anti-stereotype"],
         "unrelated": sentences["unrelated"],
@@ -76,7 +78,8 @@ def _row(cat: PublishedCat) -> dict[str, Any]:
     }
 
 
-def _term(published: PublishedTerm) -> dict[str, Any]:
+def term_row(published: PublishedTerm) -> dict[str, Any]:
+    """A line of ``terms.jsonl``."""
     term = published.term
     return {
         "id": term.id,

@@ -1,5 +1,6 @@
 """The Parquet files have the layout of McGill-NLP/stereoset, and are read back as they were."""
 
+import csv
 import io
 import json
 import sys
@@ -12,8 +13,8 @@ import pytest
 from pyarrow import parquet
 
 from curation.files import CurationError
-from curation.records import GOLDS, Cat
-from curation.release import parquet_files
+from curation.records import GOLDS, KINDS, Cat
+from curation.release import parquet_files, tables
 from curation.release.contents import PublishedCat
 from curation.stereoset import read_cats
 from support import releases
@@ -38,15 +39,39 @@ def fields(cat: Cat | PublishedCat) -> tuple[Any, ...]:
     )
 
 
-def test_there_is_a_file_for_each_kind_and_split_that_has_cats(files: dict[str, bytes]) -> None:
-    assert sorted(files) == [
-        f"{kind}/{split}-00000-of-00001.parquet"
-        for kind in ("intersentence", "intrasentence")
-        for split in ("test", "validation")
-    ]
+def test_there_is_a_file_for_each_configuration_and_split(files: dict[str, bytes]) -> None:
+    by_kind = {
+        kind: {split: f"{kind}/{split}-00000-of-00001.parquet" for split in ("validation", "test")}
+        for kind in KINDS
+    }
+    assert parquet_files.configs(files) == {
+        **by_kind,
+        "cats": {split: f"cats/{split}-00000-of-00001.parquet" for split in ("dev", "test")},
+        "annotations": {"full": "annotations/full-00000-of-00001.parquet"},
+        "terms": {"full": "terms/full-00000-of-00001.parquet"},
+    }
     content = releases.contents()
     less = replace(content, cats=tuple(c for c in content.cats if c.kind == "intersentence"))
-    assert {name.split("/")[0] for name in parquet_files.files(less)} == {"intersentence"}
+    assert "intrasentence" not in parquet_files.configs(parquet_files.files(less))
+
+
+def test_the_tables_have_the_rows_of_the_flat_files(files: dict[str, bytes]) -> None:
+    flat = tables.files(releases.contents())
+    for split in ("dev", "test"):
+        wanted = [row for kind in KINDS for row in rows(flat[f"cats/{kind}-{split}.jsonl"])]
+        assert table(files[f"cats/{split}-00000-of-00001.parquet"]).to_pylist() == wanted
+    terms = table(files["terms/full-00000-of-00001.parquet"])
+    assert terms.to_pylist() == rows(flat["terms.jsonl"])
+    annotations = table(files["annotations/full-00000-of-00001.parquet"]).to_pylist()
+    text = io.StringIO(flat["annotations.csv"].decode())
+    assert [
+        {**row, "counted": str(row["counted"]), "tier": str(row["tier"] or "")}
+        for row in annotations
+    ] == list(csv.DictReader(text))
+
+
+def rows(content: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in content.splitlines()]
 
 
 def test_the_schema_is_that_of_stereoset_on_the_hub(files: dict[str, bytes]) -> None:
@@ -78,9 +103,9 @@ def test_labels_are_the_integers_of_stereoset_on_the_hub(files: dict[str, bytes]
 
 def test_our_reader_gives_the_same_cats(files: dict[str, bytes], tmp_path: Path) -> None:
     back = []
-    for name, content in files.items():
+    for name in (name for name in files if name.startswith(KINDS)):
         path = tmp_path / name.replace("/", "-")
-        path.write_bytes(content)
+        path.write_bytes(files[name])
         back += [fields(cat) for cat in read_cats(path)]
     assert sorted(back) == sorted(map(fields, releases.cats()))
 
@@ -95,9 +120,12 @@ def test_hidden_cats_have_no_class_and_no_labels(tmp_path: Path) -> None:
     for row in table(files[name]).to_pylist():
         assert row["sentences"]["gold_label"] == [-1, -1, -1]
         assert row["sentences"]["labels"] == [{"label": [], "human_id": []}] * len(GOLDS)
+    assert "test" not in parquet_files.configs(files)["cats"]
+    (hidden,) = parquet_files.configs(files)["hidden"].values()
+    assert table(files[hidden]).column_names[-2:] == ["options", "commitment"]
     path = tmp_path / "test.parquet"
     path.write_bytes(files[name])
-    with pytest.raises(CurationError, match="hidden"):
+    with pytest.raises(CurationError, match=r"hidden|is not a label"):
         read_cats(path)
 
 

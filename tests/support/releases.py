@@ -1,13 +1,29 @@
 """What a small made-up release publishes: two domains, both kinds, both splits, odd texts."""
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import yaml
 
-from curation.records import GOLDS, KINDS, Annotation, Gold, Kind, SplitName, Term, Value
+from curation.files import dump_json
+from curation.records import (
+    GOLDS,
+    KINDS,
+    Annotation,
+    Cat,
+    CatAssociation,
+    Gold,
+    Kind,
+    SplitName,
+    Term,
+    Value,
+)
 from curation.release import parquet_files, tables
+from curation.release.citation import citation
 from curation.release.contents import (
     HUB_SPLITS,
     SPLITS,
@@ -17,6 +33,8 @@ from curation.release.contents import (
     PublishedOption,
     PublishedTerm,
 )
+from curation.release.croissant import croissant
+from curation.release.datapackage import datapackage
 from curation.release.facts import (
     Agreement,
     Author,
@@ -32,7 +50,7 @@ from curation.release.facts import (
     Size,
     Statement,
 )
-from curation.stereoset import FileSettings
+from curation.stereoset import FileSettings, dataset
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
 TARGETS: tuple[tuple[str, str, str, SplitName], ...] = (
@@ -314,10 +332,64 @@ def hidden(content: Contents) -> Contents:
         else cat._replace(
             tier=None,
             options=tuple(option._replace(gold=None) for option in cat.options),
-            commitment=f"{n:064x}",
+            commitment=hashlib.sha256(cat.id.encode()).hexdigest(),
         )
-        for n, cat in enumerate(content.cats)
+        for cat in content.cats
     )
     kept = [cat.id for cat in cats if cat.commitment is None]
     table = content.annotations[content.annotations["cat_id"].isin(kept)].reset_index(drop=True)
     return replace(content, cats=cats, annotations=table)
+
+
+def write(folder: Path, content: Contents, about: Facts) -> Path:
+    """A release with these contents as a folder, with all files that other libraries read."""
+    labels = content.labels()
+    data = {
+        **{
+            f"{split}.json": dump_json(
+                dataset(map(_cat, content.part(split)), labels, version=content.version)
+            )
+            for split in SPLITS
+            if not any(cat.commitment for cat in content.part(split))
+        },
+        **parquet_files.files(content),
+        **tables.files(content),
+    }
+    described = data_files(data, content)
+    files = {
+        **data,
+        "README.md": _header(data).encode(),
+        "CITATION.cff": citation(about),
+        "croissant.json": croissant(about, described),
+        "datapackage.json": datapackage(about, described),
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    return folder
+
+
+def _cat(cat: PublishedCat) -> Cat:
+    term = next(name for name, text, *_ in TARGETS if text == cat.target)
+    first, second, third = (
+        CatAssociation(id=option.id, sentence=option.sentence, gold=option.gold)
+        for option in cat.options
+    )
+    return Cat(
+        id=cat.id, kind=cat.kind, domain=cat.domain, term=term, target=cat.target, family=term,
+        split=cat.split, context=cat.context, associations=(first, second, third), tier=cat.tier,
+        target_original=cat.target_original,
+    )  # fmt: skip
+
+
+def _header(files: Mapping[str, bytes]) -> str:
+    """The least that the library datasets needs to know of the files."""
+    listed = [
+        {
+            "config_name": name,
+            "data_files": [{"split": split, "path": path} for split, path in parts.items()],
+        }
+        for name, parts in parquet_files.configs(files).items()
+    ]
+    return f"---\n{yaml.safe_dump({'configs': listed})}---\n"

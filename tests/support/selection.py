@@ -20,10 +20,12 @@ FIXTURES = {
     "browser": "browser",
     "office": "office",
     "peers": "peers",
+    "consumers": "consumers",
+    "citations": "consumers",
     "demo": "models",  # it makes two
 }
 """A fixture, and the mark of tests that use it, directly or through another fixture."""
-OUTSIDE = ("server", "browser", "office", "peers", "ray", "environment")
+OUTSIDE = ("server", "browser", "office", "peers", "consumers", "ray", "environment")
 """What needs an environment or a service of its own, and minutes to make it."""
 MODELS = ("torch", "transformers", "tokenizers", "curation.models.tiny")
 """What a test file that makes or runs models imports."""

@@ -1,0 +1,292 @@
+"""The libraries of its users read a release, offline, and find in it what was published."""
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.records import KINDS
+from curation.release.citation import citation
+from curation.release.facts import Hidden, Licence, Statement
+from curation.stereoset import read_cats
+from support import releases
+from support.environments import Process
+
+HUB = {"dev": "validation", "test": "test"}
+
+
+@pytest.fixture(scope="module", params=["made up", "example"])
+def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A made-up release with odd texts, and that of the example campaign."""
+    if request.param == "made up":
+        folder = tmp_path_factory.mktemp("release") / "1.0.0"
+        return releases.write(folder, releases.contents(), releases.facts())
+    folder = request.getfixturevalue("example") / "7-release" / "0.1.0"
+    if not (folder / "croissant.json").exists():
+        pytest.skip("the step release does not write croissant.json")
+    return Path(folder)
+
+
+@pytest.fixture
+def copy(release: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(release, tmp_path / "copy"))
+
+
+def published(folder: Path) -> dict[str, dict[str, Any]]:
+    """The CATs by id as StereoSet's JSON has them, with kind and split."""
+    found = {}
+    for split in HUB:
+        data = json.loads((folder / f"{split}.json").read_text("utf-8"))["data"]
+        for kind in KINDS:
+            found |= {item["id"]: {**item, "kind": kind, "split": split} for item in data[kind]}
+    return found
+
+
+def options(item: dict[str, Any]) -> list[Any]:
+    return [
+        [
+            *(s["id"], s["sentence"], s["gold_label"]),
+            [vote["label"] for vote in s["labels"]],
+            [vote["human_id"] for vote in s["labels"]],
+        ]
+        for s in item["sentences"]
+    ]
+
+
+def read(consumers: Process, what: str, **request: Any) -> Any:
+    answer = consumers.ask({"do": what, **request})
+    assert "raised" not in answer, answer
+    return answer
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def annotations(folder: Path) -> list[dict[str, Any]]:
+    with (folder / "annotations.csv").open(encoding="utf-8", newline="") as file:
+        return [
+            {
+                **row,
+                "counted": row["counted"] == "True",
+                "tier": int(row["tier"]) if row["tier"] else None,
+            }
+            for row in csv.DictReader(file)
+        ]
+
+
+def parts(folder: Path) -> Iterator[tuple[str, str]]:
+    yield from ((kind, split) for kind in KINDS for split in HUB)
+
+
+# --- datasets -------------------------------------------------------------------------------------
+
+
+def test_datasets_loads_every_config_as_it_was_published(release: Path, consumers: Process) -> None:
+    def load(config: str) -> Any:
+        return read(consumers, "load", folder=str(release), config=config)
+
+    flat = load("cats")
+    for split in HUB:
+        parts = [lines(release / f"cats/{kind}-{split}.jsonl") for kind in KINDS]
+        assert flat[split] == [row for part in parts for row in part]
+    assert load("annotations")["full"] == annotations(release)
+    assert load("terms")["full"] == lines(release / "terms.jsonl")
+    for kind in KINDS:
+        assert set(load(kind)) == {"validation", "test"}
+
+
+def test_code_for_stereoset_on_the_hub_reads_it(release: Path, consumers: Process) -> None:
+    cats = published(release)
+    seen = set()
+    for kind, split in parts(release):
+        place = {"folder": str(release), "kind": kind, "split": HUB[split]}
+        answer = read(consumers, "load_as_stereoset", **place)
+        assert answer["classes"] == [
+            ["anti-stereotype", "stereotype", "unrelated"],
+            ["anti-stereotype", "stereotype", "unrelated", "related"],
+        ]
+        for row in answer["cats"]:
+            item = cats[row["id"]]
+            assert (item["kind"], item["split"]) == (kind, split)
+            for name in ("target", "bias_type", "context"):
+                assert row[name] == item[name]
+            assert row["options"] == options(item)
+            seen.add(row["id"])
+    assert seen == set(cats)
+
+
+def test_datasets_writes_the_same_schema(release: Path, consumers: Process, tmp_path: Path) -> None:
+    files = [str(path) for path in release.glob("*/*.parquet")]
+    assert len(files) == 8
+    rewritten = str(tmp_path / "rewritten.parquet")
+    answer = read(consumers, "schema", files=files, rewritten=rewritten)
+    assert answer == [True] * 8
+
+
+def test_pandas_reads_every_table(release: Path, consumers: Process) -> None:
+    answer = read(consumers, "pandas", folder=str(release))
+    assert answer["ids"] == sorted(published(release))
+    assert answer["rows"]["annotations.csv"] == len(annotations(release))
+    assert sum(n for name, n in answer["rows"].items() if "cats/" in name) == len(answer["ids"])
+
+
+# --- mlcroissant ----------------------------------------------------------------------------------
+
+
+def croissant(folder: Path, consumers: Process) -> Any:
+    return consumers.ask({"do": "croissant", "file": str(folder / "croissant.json")})
+
+
+def test_mlcroissant_reads_every_record(release: Path, consumers: Process) -> None:
+    answer = croissant(release, consumers)
+    assert "raised" not in answer, answer
+    assert (answer["errors"], answer["warnings"]) == ([], [])
+    assert "1.1" in answer["version"]
+    assert all(answer["rai"].values()), answer["rai"]
+    records, cats = answer["records"], published(release)
+    for kind, split in parts(release):
+        rows = records.pop(f"{kind}-{HUB[split]}")
+        wanted = [c for c in cats.values() if (c["kind"], c["split"]) == (kind, split)]
+        assert [row["id"] for row in rows] == [item["id"] for item in wanted]
+        classes = ("anti-stereotype", "stereotype", "unrelated", "related")
+        for row, item in zip(rows, wanted, strict=True):
+            for name in ("target", "bias_type", "context"):
+                assert row[name] == item[name]
+            own = row["sentences"]
+            golds = [classes[number] for number in own["gold_label"]]
+            votes = [[classes[n] for n in numbers] for numbers in own["label"]]
+            columns = (own["id"], own["sentence"], golds, votes, own["human_id"])
+            assert list(map(list, zip(*columns, strict=True))) == options(item)
+        rows = records.pop(f"cats-{kind}-{split}")
+        assert rows == lines(release / "cats" / f"{kind}-{split}.jsonl")
+    assert records.pop("annotations") == annotations(release)
+    assert records.pop("terms") == lines(release / "terms.jsonl")
+    assert not records
+
+
+def test_mlcroissant_refuses_a_changed_file(copy: Path, consumers: Process) -> None:
+    assert "raised" not in croissant(copy, consumers)
+    path = copy / "annotations.csv"
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert "annotations.csv" in croissant(copy, consumers)["raised"]
+
+
+# --- frictionless ---------------------------------------------------------------------------------
+
+
+def frictionless(folder: Path, consumers: Process) -> Any:
+    return read(consumers, "frictionless", file=str(folder / "datapackage.json"))
+
+
+def test_frictionless_validates_every_file(release: Path, consumers: Process) -> None:
+    answer = frictionless(release, consumers)
+    assert (answer["valid"], answer["errors"]) == (True, [])
+    rows = {name: number for name, number in answer["rows"].items() if number is not None}
+    assert rows.pop("annotations") == len(annotations(release))
+    assert rows.pop("terms") == len(lines(release / "terms.jsonl"))
+    assert sum(rows.values()) == len(published(release))
+    assert answer["rows"]["dev.json"] is None  # a file, not a descriptor of a package
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "kinds"),
+    [
+        ("cats/intrasentence-dev.jsonl", '"intrasentence"', '"somewhere"', {"constraint-error"}),
+        ("cats/intersentence-test.jsonl", '"target":"', '"target":"x', {"foreign-key"}),
+        ("annotations.csv", ",stereotype,", ",stereotypes,", {"constraint-error"}),
+        ("dev.json", '"target"', '"target" ', {"byte-count", "hash-count"}),
+    ],
+)
+def test_frictionless_finds_what_was_changed(
+    copy: Path, consumers: Process, name: str, before: str, after: str, kinds: set[str]
+) -> None:
+    path = copy / name
+    text = path.read_text("utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after, 1), "utf-8")
+    answer = frictionless(copy, consumers)
+    assert not answer["valid"]
+    found = {kind for kind, _ in answer["errors"]}
+    assert kinds <= found
+    assert "hash-count" in found
+
+
+# --- cffconvert -----------------------------------------------------------------------------------
+
+
+def cite(text: str, citations: Process) -> Any:
+    return read(citations, "cite", text=text)
+
+
+def test_cffconvert_reads_the_citation(release: Path, citations: Process) -> None:
+    answer = cite((release / "CITATION.cff").read_text("utf-8"), citations)
+    assert answer["error"] is None
+    about = json.loads((release / "croissant.json").read_text("utf-8"))
+    assert about["name"] in answer["bibtex"]
+    assert answer["zenodo"]["title"] == about["name"]
+    assert answer["zenodo"]["version"] == about["version"]
+    assert len(answer["zenodo"]["creators"]) == len(about["creator"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"statement": Statement()},
+        {"anonymous": True, "statement": Statement()},
+        {"name": "- x: [y]\n#\t«‮»🙂"},
+        {"licence": Licence(name="Our own", url="not an address")},
+        {"statement": Statement(doi="no doi", paper="in press", repository="git@x:y")},
+    ],
+)
+def test_cffconvert_reads_citations_of_odd_facts(
+    citations: Process, changes: dict[str, Any]
+) -> None:
+    text = citation(releases.facts(**changes)).decode()
+    assert cite(text, citations)["error"] is None
+
+
+def test_cffconvert_refuses_another_file(citations: Process) -> None:
+    assert cite("cff-version: 1.2.0\ntitle: x\n", citations)["error"]
+
+
+def test_our_own_reader_gives_the_same_cats_from_every_file(release: Path) -> None:
+    for split in HUB:
+        own = {cat.id: cat for cat in read_cats(release / f"{split}.json")}
+        for kind in KINDS:
+            path = release / kind / f"{HUB[split]}-00000-of-00001.parquet"
+            for cat in read_cats(path):
+                before = own.pop(cat.id)
+                assert cat == before.model_copy(update={"target_original": None, "tier": cat.tier})
+                assert cat.tier in (None, before.tier)
+        assert not own
+
+
+# --- hidden CATs ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def hidden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A made-up release whose test split has no gold labels."""
+    about = releases.facts(hidden=Hidden(split="test", cats=4, terms=2))
+    folder = tmp_path_factory.mktemp("hidden") / "1.0.0"
+    return releases.write(folder, releases.hidden(releases.contents()), about)
+
+
+def test_hidden_cats_are_read_without_gold_labels(hidden: Path, consumers: Process) -> None:
+    place = {"folder": str(hidden), "kind": "intersentence", "split": "test"}
+    for row in read(consumers, "load_as_stereoset", **place)["cats"]:
+        assert [option[2:] for option in row["options"]] == [[None, [], []]] * 3
+    assert set(read(consumers, "load", folder=str(hidden), config="cats")) == {"dev"}
+    (rows,) = read(consumers, "load", folder=str(hidden), config="hidden").values()
+    assert len(rows) == 4
+    assert set(rows[0]["options"]) == {"id", "sentence"}
+    assert frictionless(hidden, consumers)["errors"] == []
+    answer = croissant(hidden, consumers)
+    assert (answer["errors"], answer["warnings"]) == ([], [])
+    for kind in KINDS:
+        assert answer["records"][f"cats-{kind}-test"] == lines(hidden / f"cats/{kind}-test.jsonl")

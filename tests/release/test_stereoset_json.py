@@ -1,0 +1,81 @@
+"""A release's StereoSet files are read by the code that was written for StereoSet, and by ours."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from curation.blank import attribute
+from curation.files import read_records
+from curation.records import KINDS, Cat
+from curation.stereoset import read_cats
+from support import harnesses
+
+Cli = Callable[..., tuple[int, str, str]]
+SPLITS = ("dev", "test")
+
+
+@pytest.fixture(scope="module")
+def release(example: Path) -> Path:
+    return example / "7-release" / "0.1.0"
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_stereosets_own_loader_reads_every_cat(release: Path, split: str) -> None:
+    path = release / f"{split}.json"
+    found = harnesses.stereoset(path)
+    cats = {cat.id: cat for cat in read_cats(path)}
+    assert Counter(kind for kind in KINDS for _ in found[kind]) == Counter(
+        cat.kind for cat in cats.values()
+    )
+    for kind in KINDS:
+        for read in found[kind]:
+            cat = cats.pop(read.id)
+            assert (read.bias_type, read.target, read.context) == (
+                cat.domain, cat.target, cat.context,
+            )  # fmt: skip
+            assert [(s.id, s.sentence, s.gold) for s in read.sentences] == [
+                (option.id, option.sentence, option.gold) for option in cat.associations
+            ]
+            for sentence in read.sentences:
+                given = Counter(label for _, label in sentence.labels)
+                assert given[sentence.gold] >= 3
+    assert not cats
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_bias_bench_reads_fillers_of_one_word(release: Path, split: str) -> None:
+    words = 0
+    for cat in harnesses.bias_bench(release / f"{split}.json"):
+        for sentence in cat.sentences:
+            start, end = attribute(cat.context, sentence.sentence)
+            filler = sentence.sentence[start:end]
+            if filler.isalpha():
+                assert sentence.word == filler
+                words += 1
+    assert words > 10
+
+
+def test_an_import_of_the_release_gives_its_cats(
+    example: Path, release: Path, forked: Cli, tmp_path: Path
+) -> None:
+    root = tmp_path / "campaign"
+    code, _, err = forked("init", root, "--yes")
+    assert code == 0, err
+    for split in SPLITS:
+        code, _, err = forked("import", "stereoset", release / f"{split}.json", "-c", root)
+        assert code == 0, err
+    for step in ("filter", "split"):
+        code, _, err = forked("decisions", step, "-c", root)
+        assert code == 0, err
+    texts = {cat.id: cat for split in SPLITS for cat in read_cats(release / f"{split}.json")}
+    back = {cat.id: cat for cat in read_records(root / "3-decisions" / "cats.jsonl", Cat)}
+    own = {cat.id: cat for cat in read_records(example / "3-decisions" / "cats.jsonl", Cat)}
+    assert set(back) == set(texts) == set(own)
+    for name, cat in back.items():
+        for other in (texts[name], own[name]):
+            assert (cat.kind, cat.domain, cat.target, cat.context, cat.tier) == (
+                other.kind, other.domain, other.target, other.context, other.tier,
+            )  # fmt: skip
+            assert cat.associations == other.associations
