@@ -99,8 +99,14 @@ def _cats(path: Path, split: SplitName) -> Iterator[PublishedCat]:
     if hidden is not None:
         yield from (_hidden(path, where, kind, item, split) for kind, where, item in hidden)
         return
-    for cat in read_cats(path):
-        yield published(cat)._replace(split=split)
+    try:
+        cats = read_cats(path)
+    except CurationError as error:
+        if str(path) in error.what:
+            raise
+        # Both versions may have a file of this name.
+        raise CurationError(f"{path.parent}: {error.what}", error.fix) from None
+    yield from (published(cat)._replace(split=split) for cat in cats)
 
 
 def _terms(path: Path) -> dict[TermKey, str]:
