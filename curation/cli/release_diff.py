@@ -150,7 +150,7 @@ def _show(changed: "Difference") -> None:
     if changed.empty:
         console.say("The versions do not differ.")
     if fields := files.fields_changed(changed):
-        console.table("Fields that changed", ["field", "CATs"], list(fields.items()))
+        console.table("Changes", ["field that changed", "CATs"], list(fields.items()))
     removed, added = files.domains(changed)
     for domains, name in ((removed, old), (added, new)):
         if domains:

@@ -5,13 +5,13 @@ the other, always in this order: gold labels, then texts, targets and domains, t
 are, then the split of each CAT. The differences between neighbouring stages sum to the whole one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from curation.records import GOLDS, KINDS, Cat, CatAssociation, Gold
+from curation.records import GOLDS, KINDS, Cat, CatAssociation
 from curation.release.contents import SPLITS, PublishedCat
 from curation.release.diff import Difference, is_hidden
 from curation.stats.metrics import ALL, BOTH, METRICS, judge, over_terms
@@ -21,9 +21,12 @@ PARTS = ("relabelled", "changed", "added_removed", "moved")
 
 
 class Stage(NamedTuple):
-    """CATs on the way: ``table`` has split, kind and term of each, ``ids`` has three per CAT."""
+    """CATs on the way.
 
-    cats: list[Cat]
+    ``table`` has split, kind and term of each CAT; ``ids`` has its associations in the order of
+    ``GOLDS``, so three ids per CAT.
+    """
+
     table: pd.DataFrame
     ids: list[str]
 
@@ -33,13 +36,15 @@ class Way(NamedTuple):
 
     Attributes:
         stages: both versions, and the three stages between them.
+        before: the CATs of the earlier version that are not hidden.
+        after: those of the later version.
         same: ids of associations whose id changed and text did not: the later one by the earlier.
-        hidden: how many CATs of each version have hidden gold labels; no stage has them.
     """
 
     stages: tuple[Stage, ...]
+    before: list[Cat]
+    after: list[Cat]
     same: dict[str, str]
-    hidden: tuple[int, int]
 
 
 def way(difference: Difference) -> Way:
@@ -78,29 +83,29 @@ def way(difference: Difference) -> Way:
     }
     return Way(
         tuple(_stage(s, has_splits) for s in (before, relabelled, changed, exchanged, after)),
+        [_cat(cat) for cat in before],
+        [_cat(cat) for cat in after],
         same,
-        (len(difference.before.cats) - len(before), len(difference.after.cats) - len(after)),
     )
 
 
-def _stage(cats: Iterable[PublishedCat], has_splits: bool) -> Stage:
-    whole = [_cat(cat) for cat in cats]
+def _stage(cats: Sequence[PublishedCat], has_splits: bool) -> Stage:
     table = pd.DataFrame(
         {
-            "split": [cat.split if has_splits else ALL for cat in whole],
-            "kind": [cat.kind for cat in whole],
-            "term": [f"{cat.domain}/{cat.target}" for cat in whole],
+            "split": [cat.split if has_splits else ALL for cat in cats],
+            "kind": [cat.kind for cat in cats],
+            "term": [f"{cat.domain}/{cat.target}" for cat in cats],
         }
     )
     ids = []
-    for cat in whole:
-        by_gold: dict[Gold, str] = {a.gold: a.id for a in cat.associations}
+    for cat in cats:
+        by_gold = {option.gold: option.id for option in cat.options}
         ids += [by_gold[gold] for gold in GOLDS]
-    return Stage(whole, table, ids)
+    return Stage(table, ids)
 
 
 def _cat(cat: PublishedCat) -> Cat:
-    """A published CAT as the functions of scores need it; it was checked when it was read."""
+    """A published CAT as the functions of scores need it; readers have checked it."""
     return Cat.model_construct(
         id=cat.id,
         kind=cat.kind,

@@ -59,7 +59,10 @@ def compare(
     """
     opened = open_campaign(campaign) if (campaign / SETTINGS).exists() else None
     old, new = (find_version(name, opened) for name in (before, after))
-    changed = difference(read_version(old, name=before), read_version(new, name=after))
+    names = [path.resolve().name for path in (old, new)]
+    if names[0] == names[1] and before != after:
+        names = [before, after]
+    changed = difference(read_version(old, name=names[0]), read_version(new, name=names[1]))
     runs: list[Run] = []
     if scores or predictions:
         runs = read_runs(
@@ -71,7 +74,7 @@ def compare(
         )
     elif opened and any(opened.scores.glob("*/*/scores.jsonl")):
         runs = read_runs(opened.scores, reporter=reporter)
-    results = run_changes(way(changed), runs)
+    results = run_changes(way(changed), runs) if runs else []
     if runs and len(results) < len(runs):
         there = {result["run"] for result in results}
         others = some((run.name for run in runs if run.name not in there), _SHOWN)
@@ -115,8 +118,8 @@ def run_changes(between: Way, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """
     first, *_, last = between.stages
     known = [_with_both_ids(run, between.same) for run in runs]
-    old_runs, _ = current_runs(known, first.cats)
-    new_runs, _ = current_runs(known, last.cats)
+    old_runs, _ = current_runs(known, between.before)
+    new_runs, _ = current_runs(known, between.after)
     changed_ids = set(last.ids)
     results = []
     for old, new in zip(old_runs, new_runs, strict=True):
@@ -128,7 +131,7 @@ def run_changes(between: Way, runs: Sequence[Run]) -> list[dict[str, Any]]:
         mixed = {id: value for id, value in old.scores.items() if id not in changed_ids}
         mixed |= {id: value for id, value in new.scores.items() if id in changed_ids}
         by_stage = [old.scores, old.scores, mixed, mixed, new.scores]
-        lacks = [missing_cats(old, first.cats), missing_cats(new, last.cats)]
+        lacks = [missing_cats(old, between.before), missing_cats(new, between.after)]
         results.append(
             {
                 "run": old.name,
