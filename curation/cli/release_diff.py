@@ -207,6 +207,8 @@ def _show_scores(comparison: "Comparison") -> None:
 
 
 def _row(row: dict[str, Any], metric: str) -> list[Any]:
+    from curation.release.between import PARTS
+
     cats = ", ".join(str(cell["cats"]) if cell else "0" for cell in (row["before"], row["after"]))
     values: list[Any] = []
     for cell in (row["before"], row["after"]):
@@ -217,9 +219,13 @@ def _row(row: dict[str, Any], metric: str) -> list[Any]:
         ends = cell[f"{metric}_ci"]
         marks = ("*" if few else "") + ("~" if wide else "")
         values += [cell[metric], f"{console.show(ends)}{marks}"]
-    parts = row["parts"]
+    differences = [row["difference"], *(row["parts"] or dict.fromkeys(PARTS)).values()]
     return [
         *(row["split"], row["kind"], cats, metric, *values),
-        row["difference"] and row["difference"][metric],
-        *((part[metric] for part in parts.values()) if parts else [None] * 4),
+        *(_points(part[metric]) if part else None for part in differences),
     ]
+
+
+def _points(value: float) -> float:
+    """A difference without what floating point adds to it, and without the sign of zero."""
+    return round(value, 9) + 0.0

@@ -153,7 +153,7 @@ def test_a_term_that_moves_from_dev_to_test_is_an_error_unless_accepted(desk: De
 def test_a_version_is_built_again_with_the_same_bytes(desk: Desk) -> None:
     folder = next_version(desk)
     assert desk.run("release", "build").code == 0
-    assert errata(folder) == []
+    assert not (folder / "errata.jsonl").exists(), "nothing changed"
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     shutil.rmtree(folder)
     (desk.root / "7-release/manifest.json").unlink()
@@ -166,7 +166,7 @@ def test_a_damaged_version_before_is_an_error(desk: Desk) -> None:
     path = desk.root / "7-release/0.1.0/test.json"
     path.write_bytes(path.read_bytes()[:-30])
     said = desk.refused("release", "build")
-    assert "the version before cannot be read" in said
+    assert "an earlier version cannot be read" in said
     assert str(path) in said
     assert "restore 7-release/0.1.0" in said
 
@@ -270,6 +270,22 @@ def test_a_dev_text_under_another_term_in_test_is_an_error(campaign: Campaign) -
     facts, _ = changes.changes(accepted, contents([*CATS, copy])) or (None, None)
     assert facts is not None
     assert facts.added == 1
+
+
+def test_dev_data_of_any_earlier_version_must_not_be_in_test(campaign: Campaign) -> None:
+    old_release(campaign)
+    folders(campaign, "0.2.0")
+    test = [cat for cat in CATS if cat.split == "test"]
+    write_gold(campaign.releases / "0.2.0/test.json", test)
+    back = [cat.model_copy(update={"split": "test"}) for cat in CATS]
+    with pytest.raises(CurationError, match=r"since version 0\.1\.0, 2 terms were in dev"):
+        changes.changes(with_version(campaign, "0.3.0"), contents(back))
+    accepted = with_version(campaign, "0.3.0", ("moved_to_test",))
+    facts, _ = changes.changes(accepted, contents(back)) or (None, None)
+    assert facts is not None
+    assert (facts.previous, facts.added) == ("0.2.0", 8)
+    names = [p.relative_to(campaign.releases).as_posix() for p in changes.inputs(accepted)]
+    assert names == ["0.1.0/dev.json", "0.1.0/test.json", "0.2.0/test.json"]
 
 
 def test_a_term_that_moves_from_test_to_dev_is_only_named(campaign: Campaign) -> None:

@@ -158,7 +158,7 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     since = changes.changes(
         campaign, contents.Contents(version, published, table, (), checked, frozenset(trusted))
     )
-    if since:
+    if since and since[1]:
         content[errata.NAME] = errata.text(since[1]).encode()
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
     lines = [f"{sha}  {name}\n" for name, sha in sums.items()]

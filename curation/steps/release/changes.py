@@ -22,26 +22,30 @@ _SHOWN = 5
 _NUMBERS = re.compile(r"(\d+)")
 
 
-def previous(campaign: Campaign) -> Path | None:
-    """The folder of the version before the one that the settings name.
+def earlier(campaign: Campaign) -> list[Path]:
+    """The folders of the versions before the one that the settings name, oldest first.
 
-    It is the last one in ``built.jsonl`` before this version whose folder exists. Anonymous and
-    revealed versions do not count. If ``built.jsonl`` has none, as in campaigns of earlier
-    versions of curation, it is the folder with the greatest name below this version's. Numbers in
-    names are compared as numbers: 0.9.0 is below 0.10.0.
+    These are the versions in ``built.jsonl`` before this one whose folders exist. Before them come
+    versions that ``built.jsonl`` does not have, since an earlier version of curation built them:
+    those with a name below this one's. Numbers in names are compared as numbers, so 0.9.0 is below
+    0.10.0. Anonymous and revealed versions do not count.
     """
     own = campaign.settings.release.version
     folders = {p.name: p for p in versions.built(campaign) if not p.name.endswith(_OTHERS)}
-    names = _first_built(campaign.releases / BUILT)
-    if own in names:
-        names = names[: names.index(own)]
-    elif own in folders:  # an earlier version of curation built it, before all of these
-        names = []
-    for name in reversed(names):
-        if name in folders:
-            return folders[name]
-    below = [name for name in folders if natural(name) < natural(own)]
-    return folders[max(below, key=natural)] if below else None
+    built = _first_built(campaign.releases / BUILT)
+    below = [name for name in folders if name not in built and natural(name) < natural(own)]
+    if own in built:
+        built = built[: built.index(own)]
+    elif own in folders:  # also built by an earlier version of curation
+        built = []
+    names = [*sorted(below, key=natural), *(name for name in built if name in folders)]
+    return [folders[name] for name in names]
+
+
+def previous(campaign: Campaign) -> Path | None:
+    """The folder of the version before the one that the settings name: the last of ``earlier``."""
+    folders = earlier(campaign)
+    return folders[-1] if folders else None
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -76,12 +80,13 @@ def _first_built(path: Path) -> list[str]:
 
 
 def inputs(campaign: Campaign) -> list[Path]:
-    """The files of the version before: a release depends on them."""
-    folder = previous(campaign)
-    if folder is None:
-        return []
-    terms = folder / TERMS
-    return [*data_files(folder), *([terms] if terms.is_file() else [])]
+    """The data files of the versions before: a release depends on them."""
+    tables = ((folder, folder / TERMS) for folder in earlier(campaign))
+    return [
+        path
+        for folder, terms in tables
+        for path in (*data_files(folder), *([terms] if terms.is_file() else []))
+    ]
 
 
 def changes(campaign: Campaign, contents: Contents) -> tuple[Changes, list[Change]] | None:
@@ -96,15 +101,17 @@ def changes(campaign: Campaign, contents: Contents) -> tuple[Changes, list[Chang
         gold labels are hidden in either version. None if there is no earlier version.
 
     Raises:
-        CurationError: public dev data would be in test, and ``accept`` does not allow it; or the
-            version before is damaged.
+        CurationError: dev data of an earlier version would be in test, and ``accept`` does not
+            allow it; or an earlier version is damaged.
     """
-    folder = previous(campaign)
-    if folder is None:
-        return None
-    changed = difference(_previous_version(folder), version_of(contents))
-    check_moved(campaign, changed)
-    return errata.facts(changed), changed.open_changes()
+    since = None
+    for folder in reversed(earlier(campaign)):
+        changed = difference(_earlier_version(folder), version_of(contents))
+        check_moved(campaign, changed)
+        since = since or (errata.facts(changed), changed.open_changes())
+        if MOVED in campaign.settings.release.accept:
+            break  # older versions are read for this check only
+    return since
 
 
 def version_of(contents: Contents) -> Version:
@@ -113,19 +120,19 @@ def version_of(contents: Contents) -> Version:
     return Version(contents.version, contents.cats, terms or None)
 
 
-def _previous_version(folder: Path) -> Version:
+def _earlier_version(folder: Path) -> Version:
     try:
         return read_version(folder)
     except CurationError as error:
         raise CurationError(
-            f"the version before cannot be read, so changes since then are not known: {error.what}",
+            f"an earlier version cannot be read, so changes since then are not known: {error.what}",
             f"restore {folder.parent.name}/{folder.name}, such as from where it is published; or, "
             "if nobody has this version, delete its folder",
         ) from None
 
 
 def check_moved(campaign: Campaign, changed: Difference) -> None:
-    """Refuse a release whose test split has public dev data of the version before.
+    """Refuse a release whose test split has public dev data of an earlier version.
 
     Raises:
         CurationError: a term moved from dev to test, or texts that were in dev are in test, and

@@ -72,8 +72,11 @@ def compare(
             partial=True,
             reporter=reporter,
         )
-    elif opened and any(opened.scores.glob("*/*/scores.jsonl")):
-        runs = read_runs(opened.scores, reporter=reporter)
+    if opened and not scores and any(opened.scores.glob("*/*/scores.jsonl")):
+        try:
+            runs = [*read_runs(opened.scores, reporter=reporter), *runs]
+        except CurationError as error:  # the versions can be compared without scores
+            reporter.warn(f"the scores of the campaign are left out: {error.what}")
     results = run_changes(way(changed), runs) if runs else []
     if runs and len(results) < len(runs):
         there = {result["run"] for result in results}
@@ -107,7 +110,9 @@ def find_version(name: str, campaign: Campaign | None) -> Path:
     where = f", and the campaign {campaign.root} has no such version{known}" if campaign else ""
     raise CurationError(
         f"{name}: there is no such file or folder{where}",
-        "name the folder of a release, a file of CATs, or a version of the campaign",
+        "download it first, and name the folder"
+        if "://" in name
+        else "name the folder of a release, a file of CATs, or a version of the campaign",
     )
 
 
