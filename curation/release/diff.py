@@ -31,12 +31,14 @@ class Version:
         cats: its CATs; ids are distinct.
         terms: the id of each term, by domain and text; None if there is no table of terms.
         has_splits: whether it says which split a CAT is in.
+        has_ids: whether CATs and associations have ids; if not, they were made from the texts.
     """
 
     name: str
     cats: tuple[PublishedCat, ...]
     terms: Mapping[TermKey, str] | None = None
     has_splits: bool = True
+    has_ids: bool = True
 
 
 class Change(NamedTuple):
@@ -140,8 +142,8 @@ def is_hidden(cat: PublishedCat) -> bool:
 def difference(before: Version, after: Version) -> Difference:
     """Compare two versions.
 
-    Moves are compared only if both versions have splits. A field that one of them never has, such
-    as the tier in files of other tools, is not compared.
+    Moves are compared only if both versions have splits, and ids only if both have ids. A field
+    that one of them never has, such as the tier in files of other tools, is not compared.
     """
     pairs, added, removed = _matched(before.cats, after.cats)
     by_after = {pair.after.id: pair for pair in pairs}
@@ -156,6 +158,8 @@ def difference(before: Version, after: Version) -> Difference:
             continue
         changes += _changes(pair, fields, has_tiers=has_tiers, has_splits=has_splits)
     changes += [Change(cat.id, "removed") for cat in removed]
+    if not (before.has_ids and after.has_ids):
+        changes = [change for change in changes if change.what != "renumbered"]
     renamed = _renamed(before, after, pairs)
     to_test, to_dev = _moved_terms(before, after, renamed) if has_splits else ((), ())
     return Difference(

@@ -1,7 +1,7 @@
 """Reads a version of a dataset to compare it: a release's folder, or a file in any known layout."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +9,13 @@ import orjson
 
 from curation.catsets.content import read_parts
 from curation.catsets.entries import sentences_of
+from curation.catsets.ids import MADE
 from curation.files import CurationError, read_text
 from curation.records import GOLDS, Kind, SplitName
 from curation.release.contents import PublishedCat, PublishedOption, published
 from curation.release.diff import TermKey, Version
 from curation.rules import read_label
-from curation.stereoset import read_cats
+from curation.stereoset import read_gold_file
 from curation.text_tables import read_json_lines
 
 HIDDEN = "hidden"
@@ -73,7 +74,8 @@ def read_version(path: Path, *, name: str = "") -> Version:
     name = name or path.resolve().name
     if not path.is_dir():
         split = split_of(path)
-        return Version(name, tuple(_cats(path, split or "test")), None, split is not None)
+        cats, has_ids = _cats(path, split or "test")
+        return Version(name, tuple(cats), None, split is not None, has_ids)
     files = data_files(path)
     if not files:
         raise CurationError(
@@ -81,32 +83,36 @@ def read_version(path: Path, *, name: str = "") -> Version:
             "whose name says dev, validation or test",
             "name the folder of a release, or a file of CATs",
         )
-    cats: dict[str, PublishedCat] = {}
+    by_id: dict[str, PublishedCat] = {}
+    every = True
     for file in files:
-        for cat in _cats(file, split_of(file) or "test"):
-            if cat.id in cats:
+        cats, has_ids = _cats(file, split_of(file) or "test")
+        every = every and has_ids
+        for cat in cats:
+            if cat.id in by_id:
                 raise CurationError(
                     f"{file}: CAT {cat.id} is in another file of {path}, too",
                     "delete one of the two; ids must be unique in a version",
                 )
-            cats[cat.id] = cat
-    terms = path / TERMS
-    return Version(name, tuple(cats.values()), _terms(terms) if terms.is_file() else None)
+            by_id[cat.id] = cat
+    terms = _terms(path / TERMS) if (path / TERMS).is_file() else None
+    return Version(name, tuple(by_id.values()), terms, has_ids=every)
 
 
-def _cats(path: Path, split: SplitName) -> Iterator[PublishedCat]:
+def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
+    """The CATs of a file, and whether they have ids."""
     hidden = _hidden_items(path)
     if hidden is not None:
-        yield from (_hidden(path, where, kind, item, split) for kind, where, item in hidden)
-        return
+        return [_hidden(path, where, kind, item, split) for kind, where, item in hidden], True
     try:
-        cats = read_cats(path)
+        file = read_gold_file(path)
     except CurationError as error:
         if str(path) in error.what:
             raise
         # Both versions may have a file of this name.
         raise CurationError(f"{path.parent}: {error.what}", error.fix) from None
-    yield from (published(cat)._replace(split=split) for cat in cats)
+    has_ids = not any(note.endswith(MADE) for note in file.notes)
+    return [published(cat)._replace(split=split) for cat in file.cats], has_ids
 
 
 def _terms(path: Path) -> dict[TermKey, str]:

@@ -141,6 +141,20 @@ def test_a_file_whose_name_does_not_say_the_split(tmp_path: Path) -> None:
     assert "splits are not compared" in command("release", "diff", a, b)[1]
 
 
+def test_ids_that_a_file_does_not_have_are_not_compared(tmp_path: Path) -> None:
+    a = write_gold(tmp_path / "dev.json", cats("baker", "x"))
+    row = {"target": "baker", "bias_type": "profession", "context": "The baker x."}
+    options = zip(("stereotype", "anti-stereotype", "unrelated"), WORDS, strict=True)
+    row |= {label: f"{word} x." for label, word in options}
+    (tmp_path / "flat_dev.jsonl").write_text(
+        f"{json.dumps(row)}\n{json.dumps(row | {'context': 'New.'})}\n"
+    )
+    report = said(a, tmp_path / "flat_dev.jsonl")
+    assert not report["ids_compared"]
+    assert [(c["added"], c["renumbered"], c["changed"]) for c in report["counts"]] == [(1, 0, 0)]
+    assert "made from its texts" in command("release", "diff", a, tmp_path / "flat_dev.jsonl")[1]
+
+
 def test_the_table_of_terms_says_that_a_term_was_renamed(tmp_path: Path) -> None:
     a = write(tmp_path / "a", cats("baker", "x"))
     b = write(tmp_path / "b", [], cats("bread baker", "y", context="Other."))
