@@ -71,40 +71,45 @@ def read_version(path: Path, *, name: str = "") -> Version:
         CurationError: there is nothing at the path; the folder has no files of CATs; a file is
             damaged; or an id is in two of them.
     """
-    name = name or path.resolve().name
-    if not path.is_dir():
-        split = split_of(path)
-        cats, has_ids = _cats(path, split or "test")
-        return Version(name, tuple(cats), None, split is not None, has_ids)
-    files = data_files(path)
+    is_folder = path.is_dir()
+    files = data_files(path) if is_folder else [path]
     if not files:
         raise CurationError(
             f"{path}: is not a release: it has no dev.json or test.json, and no other file of CATs "
             "whose name says dev, validation or test",
             "name the folder of a release, or a file of CATs",
         )
-    by_id: dict[str, PublishedCat] = {}
+    cats: list[PublishedCat] = []
+    place: dict[str, Path] = {}
     every = True
     for file in files:
-        cats, has_ids = _cats(file, split_of(file) or "test")
+        own, has_ids = _cats(file, split_of(file) or "test")
         every = every and has_ids
-        for cat in cats:
-            if cat.id in by_id:
-                raise CurationError(
-                    f"{file}: CAT {cat.id} is in another file of {path}, too",
-                    "delete one of the two; ids must be unique in a version",
-                )
-            by_id[cat.id] = cat
-    terms = _terms(path / TERMS) if (path / TERMS).is_file() else None
-    return Version(name, tuple(by_id.values()), terms, has_ids=every)
+        for cat in own:
+            for id in (cat.id, *(option.id for option in cat.options)):
+                if id in place:
+                    raise CurationError(
+                        f"{file}: the id {id} of CAT {cat.id} is already used in {place[id]}",
+                        "make ids unique in a version: delete what is there twice",
+                    )
+                place[id] = file
+        cats += own
+    terms = path / TERMS
+    return Version(
+        name or path.resolve().name,
+        tuple(cats),
+        _terms(terms) if is_folder and terms.is_file() else None,
+        is_folder or split_of(path) is not None,
+        every,
+    )
 
 
 def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
     """The CATs of a file, and whether they have ids."""
-    hidden = _hidden_items(path)
-    if hidden is not None:
-        return [_hidden(path, where, kind, item, split) for kind, where, item in hidden], True
     try:
+        hidden = _hidden_items(path)
+        if hidden is not None:
+            return [_hidden(where, kind, item, split) for kind, where, item in hidden], True
         file = read_gold_file(path)
     except CurationError as error:
         if str(path) in error.what:
@@ -148,9 +153,7 @@ def _hidden_items(path: Path) -> list[tuple[Kind, str, dict[str, Any]]] | None:
     return items if HIDDEN in labels else None
 
 
-def _hidden(
-    path: Path, where: str, kind: Kind, item: dict[str, Any], split: SplitName
-) -> PublishedCat:
+def _hidden(where: str, kind: Kind, item: dict[str, Any], split: SplitName) -> PublishedCat:
     """A CAT of a file with hidden gold labels; some CATs of the file may have theirs."""
     sentences = sentences_of(item)
     texts = [item.get(key) for key in ("id", "bias_type", "target", "context")]
@@ -160,7 +163,7 @@ def _hidden(
     damaged = not all(isinstance(text, str) and text for text in texts)
     if damaged or len(sentences) != len(GOLDS) or not _all_or_none(labels, golds):
         raise CurationError(
-            f"{path}: {where} (id {str(item.get('id'))[:60]}): not a CAT with three sentences; "
+            f"{where} (id {str(item.get('id'))[:60]}): not a CAT with three sentences; "
             "their gold labels must be hidden, or one of each",
             "restore the file: build the release again, or download it again",
         )

@@ -199,7 +199,11 @@ BAD: dict[str, tuple[Any, str]] = {
     "an empty folder": (lambda f: f.mkdir(), "is not a release: it has no dev.json or test.json"),
     "cut off": (lambda f: _cut(write(f, cats("baker", "x"))), "dev.json line"),
     "not CATs": (lambda f: _one_label(write(f, cats("baker", "x"))), "the gold labels are not one"),
-    "twice": (lambda f: write(f, cats("a", "x"), cats("b", "x")), "CAT x is in another file"),
+    "twice": (lambda f: write(f, cats("a", "x"), cats("b", "x")), "the id x of CAT x is already"),
+    "a sentence twice": (
+        lambda f: _same_sentence(write(f, cats("a", "x"), cats("b", "y"))),
+        "the id x0 of CAT y is already used in",
+    ),
     "terms": (lambda f: (write(f, cats("a", "x")) / "terms.jsonl").write_text('{"id": 1}\n'),
               "terms.jsonl line 1, field 'id': is not a text"),
     "half hidden": (lambda f: _half_hidden(write(f, cats("a", "x"))), "must be hidden, or one of"),
@@ -216,6 +220,11 @@ def _cut(folder: Path) -> None:
 def _one_label(folder: Path) -> None:
     path = folder / "dev.json"
     path.write_text(path.read_text().replace('"unrelated"', '"stereotype"'))
+
+
+def _same_sentence(folder: Path) -> None:
+    path = folder / "test.json"
+    path.write_text(path.read_text().replace('"y0"', '"x0"'))
 
 
 def _half_hidden(folder: Path) -> None:
