@@ -102,7 +102,8 @@ def diff(
         console.say_json(_as_json(comparison))
     else:
         _show(changed)
-        _show_scores(comparison)
+        if not changed.empty:
+            _show_scores(comparison)
     if strict and (changed.to_test or changed.seen):
         raise typer.Exit(1)
 

@@ -91,7 +91,7 @@ class Difference:
         renamed: terms with a new text or domain.
         to_test: terms that were in dev only and are in test, as they are called now.
         to_dev: terms that were in test only and are in dev, as they are called now.
-        seen: ids of CATs in test that were in dev, or whose texts were.
+        seen: ids of CATs in test that were in dev, or whose texts were in dev only.
     """
 
     before: Version
@@ -310,9 +310,10 @@ def _moved_terms(
 
 
 def _seen(before: Version, after: Version, pairs: Iterable[Pair]) -> tuple[str, ...]:
-    """The CATs in test that were in dev under their id, or whose texts were."""
+    """The CATs in test that were in dev under their id, or whose texts were only in dev."""
     dev, test = SPLITS
     texts = {fingerprint(cat) for cat in before.cats if cat.split == dev}
+    texts -= {fingerprint(cat) for cat in before.cats if cat.split == test}
     moved = {p.after.id for p in pairs if (p.before.split, p.after.split) == (dev, test)}
     return tuple(
         cat.id

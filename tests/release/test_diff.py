@@ -188,6 +188,12 @@ def test_a_dev_text_in_test_under_another_id_is_seen_although_the_old_one_stays(
     assert changed.ids("added") == {"z"}
 
 
+def test_a_text_that_was_in_both_splits_is_not_news() -> None:
+    cats = [cat("a", split="dev", context="A baker."), cat("b", context="A baker.")]
+    assert diff(cats, cats).seen == ()
+    assert diff(cats, [cats[0]._replace(split="test"), cats[1]]).seen == ("a",)
+
+
 def test_versions_without_splits_are_not_compared_by_split() -> None:
     before = Version("A", (cat("a", split="dev"),), None, has_splits=False)
     changed = difference(before, Version("B", (cat("a"),)))

@@ -157,6 +157,7 @@ def check_moved(campaign: Campaign, changed: Difference) -> None:
     raise CurationError(
         f"{MOVED}: since version {changed.before.name}, {'; and '.join(parts)}. Published dev data "
         "may have been used to tune models",
-        "set seed in [campaign] and dev in [split] as they were then, or leave these items out "
-        f'(leave_out in [decisions]); if you accept it, add "{MOVED}" to accept in [release]',
+        "set seed in [campaign] and dev in [split] as they were then, or a larger dev if there are "
+        "new terms; or leave these items out (leave_out in [decisions]); if you accept it, add "
+        f'"{MOVED}" to accept in [release]',
     )
