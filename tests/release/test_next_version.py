@@ -205,14 +205,14 @@ def test_without_a_list_the_version_before_is_the_greatest_name_below(campaign: 
 
 
 def test_with_a_list_it_is_the_last_line_before_whose_folder_exists(campaign: Campaign) -> None:
-    folders(campaign, "0.1.0", "2026-spring", "0.2.0", "0.3.0-anonymous", "0.0.9")
+    folders(campaign, "0.1.0", "2026-spring", "0.2.0", "0.2.5-anonymous", "0.0.9")
     lines(
         campaign,
         {"version": "0.1.0"},
         {"version": "gone"},
         {"version": "2026-spring"},
         {"version": "0.2.0"},
-        {"version": "0.3.0-anonymous", "anonymous": True},
+        {"version": "0.2.5", "anonymous": True},
     )
     assert before(campaign, "0.3.0") == "0.2.0"
     assert before(campaign, "0.2.0") == "2026-spring"
