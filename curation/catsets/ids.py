@@ -6,6 +6,9 @@ from typing import Any
 from curation.catsets.entries import Entry, sentences_of
 from curation.rules import stable_id
 
+MADE = "made from the texts"
+"""How the note of ``with_ids`` ends."""
+
 
 def with_ids(entries: list[Entry], notes: list[str]) -> list[Entry]:
     """The items with ids; if no item or no sentence of a file has one, they are made.
@@ -18,7 +21,7 @@ def with_ids(entries: list[Entry], notes: list[str]) -> list[Entry]:
     if not no_items and not no_sentences:
         return entries
     made = [word for word, lacks in (("items", no_items), ("sentences", no_sentences)) if lacks]
-    notes.append(f"no ids of {' and '.join(made)}: made from the texts")
+    notes.append(f"no ids of {' and '.join(made)}: {MADE}")
     seen: Counter[str] = Counter()
     complete = []
     for entry in entries:

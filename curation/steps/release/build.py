@@ -14,7 +14,7 @@ from curation.manifest import Results
 from curation.records import Cat, Item
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import item_files, label_files, read_counted, read_items, read_terms
-from curation.steps.release import licences, versions
+from curation.steps.release import changes, licences, versions
 from curation.steps.reporter import Reporter
 from curation.steps.rounds.shown import own_texts
 from curation.steps.source import FORM, campaign_source
@@ -53,6 +53,7 @@ def inputs(campaign: Campaign) -> list[Path]:
         campaign.decisions / "decisions.jsonl",
         campaign.measures / "pitfalls.json",
         *licences.inputs(campaign),
+        *changes.inputs(campaign),
     ]
 
 
@@ -66,8 +67,9 @@ def _accepted(campaign: Campaign) -> dict[str, int]:
 
     accept = campaign.settings.release.accept
     for name in accept:
-        if name not in {*PITFALLS, licences.DIFFERS}:
-            near = difflib.get_close_matches(name, [*PITFALLS, licences.DIFFERS], 1)
+        known = [*PITFALLS, licences.DIFFERS, changes.MOVED]
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
             raise CurationError(
                 f"[release] accept names {name!r}, which is not a pitfall",
                 f"did you mean {near[0]!r}?" if near else "docs/measures.md lists them",
@@ -117,7 +119,7 @@ def _file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) 
 
 def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the published folder."""
-    from curation.release import card, stereoset_files
+    from curation.release import card, contents, errata, stereoset_files
 
     settings, version = campaign.settings, campaign.settings.release.version
     cats = campaign_source(campaign).cats
@@ -152,6 +154,12 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         other_licences=other_licences,
         without_votes=trusted,
     ).encode()
+    published = tuple(contents.published(cat) for cat in cats)
+    since = changes.changes(
+        campaign, contents.Contents(version, published, table, (), checked, frozenset(trusted))
+    )
+    if since and since[1]:
+        content[errata.NAME] = errata.text(since[1]).encode()
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
     lines = [f"{sha}  {name}\n" for name, sha in sums.items()]
     content[versions.SUMS] = "".join(lines).encode()

@@ -15,6 +15,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_bytes, refuse_links
 from curation.leftovers import beside
 from curation.manifest import file_names, is_inside, read_manifest
+from curation.release.errata import NAME as ERRATA
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
 
@@ -160,7 +161,8 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
         cells = Counter[str]()  # of the table, which has one row per label
         quoted = Counter[str]()  # of the JSON files, which may be all that is there
         for name in file_names(place):
-            if not name.endswith((".csv", ".json", ".jsonl")):
+            # Errata also name CATs that were removed; the version itself has all the others.
+            if not name.endswith((".csv", ".json", ".jsonl")) or name == ERRATA:
                 continue
             text = read_bytes(place / name).decode("utf-8", "replace")
             if name.endswith(".csv"):

@@ -1,0 +1,322 @@
+"""What differs between two versions of a dataset: CATs, gold labels, splits and terms.
+
+CATs are matched by id, because ids are permanent. CATs without a partner are then matched by their
+texts, since files without ids, and files with hidden gold labels, get new ids. Gold labels and
+tiers of a hidden CAT are never compared.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from curation.release.contents import SPLITS, PublishedCat, PublishedOption
+from curation.rules import same_text
+
+What = Literal["added", "removed", "changed", "relabelled", "moved", "renumbered"]
+WHATS: tuple[What, ...] = ("added", "removed", "changed", "relabelled", "moved", "renumbered")
+GOLD = "gold_label"
+_FIELDS = ("kind", "domain", "target", "target_original", "context")
+TermKey = tuple[str, str]
+"""The domain and the text of a term."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a dataset.
+
+    Attributes:
+        name: what messages call it.
+        cats: its CATs; ids are distinct.
+        terms: the id of each term, by domain and text; None if there is no table of terms.
+        has_splits: whether it says which split a CAT is in.
+        has_ids: whether CATs and associations have ids; if not, they were made from the texts.
+    """
+
+    name: str
+    cats: tuple[PublishedCat, ...]
+    terms: Mapping[TermKey, str] | None = None
+    has_splits: bool = True
+    has_ids: bool = True
+
+
+class Change(NamedTuple):
+    """One difference in one CAT.
+
+    ``id`` is that of the CAT in the later version, or in the earlier one if the CAT was removed.
+    ``sentence`` is the id of the association if the difference is in one. ``before`` and ``after``
+    are the values of ``field``; both are None if the CAT was added or removed.
+    """
+
+    id: str
+    what: What
+    field: str | None = None
+    sentence: str | None = None
+    before: Any = None
+    after: Any = None
+
+
+class Pair(NamedTuple):
+    """A CAT in both versions, and its associations side by side."""
+
+    before: PublishedCat
+    after: PublishedCat
+    options: tuple[tuple[PublishedOption, PublishedOption], ...]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether gold labels of either side are hidden."""
+        return is_hidden(self.before) or is_hidden(self.after)
+
+
+class Renamed(NamedTuple):
+    """A term whose text or domain changed."""
+
+    before: TermKey
+    after: TermKey
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs between two versions.
+
+    Attributes:
+        before: the earlier version.
+        after: the later version.
+        pairs: the CATs of both, in the order of the later version.
+        added: CATs of the later version only.
+        removed: CATs of the earlier version only.
+        changes: every difference, in the order of the later version; removed CATs come last.
+        renamed: terms with a new text or domain.
+        to_test: terms that were in dev only and are in test, as they are called now.
+        to_dev: terms that were in test only and are in dev, as they are called now.
+        seen: ids of CATs in test that were in dev, or whose texts were in dev only.
+    """
+
+    before: Version
+    after: Version
+    pairs: tuple[Pair, ...]
+    added: tuple[PublishedCat, ...]
+    removed: tuple[PublishedCat, ...]
+    changes: tuple[Change, ...]
+    renamed: tuple[Renamed, ...]
+    to_test: tuple[TermKey, ...]
+    to_dev: tuple[TermKey, ...]
+    seen: tuple[str, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.changes or self.renamed or self.to_test or self.to_dev)
+
+    def ids(self, what: What) -> set[str]:
+        """The ids of the CATs with this kind of difference."""
+        return self._ids.get(what, set())
+
+    @cached_property
+    def _ids(self) -> dict[What, set[str]]:
+        ids: dict[What, set[str]] = defaultdict(set)
+        for change in self.changes:
+            ids[change.what].add(change.id)
+        return ids
+
+    @property
+    def not_compared(self) -> int:
+        """How many CATs of both versions have hidden gold labels in one of them."""
+        return sum(pair.hidden for pair in self.pairs)
+
+    def open_changes(self) -> list[Change]:
+        """The changes of CATs whose gold labels are hidden in neither version."""
+        cats = [*self.added, *self.removed]
+        hidden = {cat.id for cat in cats if is_hidden(cat)}
+        hidden |= {pair.after.id for pair in self.pairs if pair.hidden}
+        return [change for change in self.changes if change.id not in hidden]
+
+
+def is_hidden(cat: PublishedCat) -> bool:
+    """Whether the gold labels of a CAT are hidden."""
+    return any(option.gold is None for option in cat.options)
+
+
+def difference(before: Version, after: Version) -> Difference:
+    """Compare two versions.
+
+    Moves are compared only if both versions have splits, and ids only if both have ids. A field
+    that one of them never has, such as the tier in files of other tools, is not compared.
+    """
+    pairs, added, removed = _matched(before.cats, after.cats)
+    by_after = {pair.after.id: pair for pair in pairs}
+    has_splits = before.has_splits and after.has_splits
+    fields = [name for name in _FIELDS if _known(name, before) and _known(name, after)]
+    has_tiers = all(any(c.tier is not None for c in version.cats) for version in (before, after))
+    changes: list[Change] = []
+    for cat in after.cats:
+        pair = by_after.get(cat.id)
+        if pair is None:
+            changes.append(Change(cat.id, "added"))
+            continue
+        changes += _changes(pair, fields, has_tiers=has_tiers, has_splits=has_splits)
+    changes += [Change(cat.id, "removed") for cat in removed]
+    if not (before.has_ids and after.has_ids):
+        changes = [change for change in changes if change.what != "renumbered"]
+    renamed = _renamed(before, after, pairs)
+    to_test, to_dev = _moved_terms(before, after, renamed) if has_splits else ((), ())
+    return Difference(
+        *(before, after, tuple(pairs), tuple(added), tuple(removed), tuple(changes)),
+        *(renamed, to_test, to_dev, _seen(before, after, pairs) if has_splits else ()),
+    )
+
+
+# --- which CATs belong together -------------------------------------------------------------------
+
+
+def fingerprint(cat: PublishedCat) -> tuple[Any, ...]:
+    """The texts of a CAT, without case and spaces, and without the order of its associations."""
+    sentences = sorted(same_text(option.sentence) for option in cat.options)
+    return (cat.kind, same_text(cat.context), *sentences)
+
+
+def _matched(
+    before: Sequence[PublishedCat], after: Sequence[PublishedCat]
+) -> tuple[list[Pair], list[PublishedCat], list[PublishedCat]]:
+    """The pairs in the order of ``after``, and the CATs of either side without a partner."""
+    by_id = {cat.id: cat for cat in before}
+    shared = {cat.id for cat in after if cat.id in by_id}
+    left = [cat for cat in before if cat.id not in shared]
+    by_text: dict[tuple[Any, ...], list[PublishedCat]] = defaultdict(list)
+    for cat in left if len(shared) < len(after) else ():
+        by_text[fingerprint(cat)].append(cat)
+    for same in by_text.values():
+        same.reverse()  # so that pop gives the first
+    pairs, added, used = [], [], set[str]()
+    for cat in after:
+        old = by_id.get(cat.id)
+        if old is None and by_text:
+            candidates = by_text.get(fingerprint(cat), [])
+            old = candidates.pop() if candidates else None
+            used |= {old.id} if old else set()
+        if old is None:
+            added.append(cat)
+        else:
+            pairs.append(Pair(old, cat, _side_by_side(old.options, cat.options)))
+    return pairs, added, [cat for cat in left if cat.id not in used]
+
+
+_KEYS: tuple[Callable[[PublishedOption], Any], ...] = (
+    lambda option: option.id,
+    lambda option: same_text(option.sentence),
+    lambda option: option.gold,
+    lambda option: None,
+)
+
+
+def _side_by_side(
+    before: Sequence[PublishedOption], after: Sequence[PublishedOption]
+) -> tuple[tuple[PublishedOption, PublishedOption], ...]:
+    """The associations of a CAT: matched by id, then by text, by gold label, and by order."""
+    if all(a.id == b.id for a, b in zip(before, after, strict=True)):
+        return tuple(zip(before, after, strict=True))
+    partner: dict[int, PublishedOption] = {}
+    rest, free = list(before), list(range(len(after)))
+    for key in _KEYS:
+        for place in list(free):
+            wanted = key(after[place])
+            old = next((option for option in rest if key(option) == wanted), None)
+            if old is not None:
+                partner[place] = old
+                rest.remove(old)
+                free.remove(place)
+    return tuple((partner[place], option) for place, option in enumerate(after))
+
+
+# --- what differs in a CAT ------------------------------------------------------------------------
+
+
+def _known(name: str, version: Version) -> bool:
+    return name != "target_original" or any(cat.target_original for cat in version.cats)
+
+
+def _changes(
+    pair: Pair, fields: Iterable[str], *, has_tiers: bool, has_splits: bool
+) -> Iterator[Change]:
+    before, after, options = pair
+    if before.id != after.id:
+        yield Change(after.id, "renumbered", "id", None, before.id, after.id)
+    for was, now in options:
+        if was.id != now.id:
+            yield Change(after.id, "renumbered", "id", now.id, was.id, now.id)
+    for name in fields:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            yield Change(after.id, "changed", name, None, old, new)
+    for was, now in options:
+        if was.sentence != now.sentence:
+            yield Change(after.id, "changed", "sentence", now.id, was.sentence, now.sentence)
+    if has_tiers and not pair.hidden and before.tier != after.tier:
+        yield Change(after.id, "changed", "tier", None, before.tier, after.tier)
+    for was, now in options:
+        if was.gold is not None and now.gold is not None and was.gold != now.gold:
+            yield Change(after.id, "relabelled", GOLD, now.id, was.gold, now.gold)
+    if has_splits and before.split != after.split:
+        yield Change(after.id, "moved", "split", None, before.split, after.split)
+
+
+# --- terms ----------------------------------------------------------------------------------------
+
+
+def _key(cat: PublishedCat) -> TermKey:
+    return cat.domain, cat.target
+
+
+def _renamed(before: Version, after: Version, pairs: Sequence[Pair]) -> tuple[Renamed, ...]:
+    """Terms with another text or domain: by their ids, else if all their CATs say so."""
+    old, new = ({_key(cat) for cat in version.cats} for version in (before, after))
+    renamed: dict[TermKey, TermKey] = {}
+    if before.terms and after.terms:
+        texts = {id: key for key, id in after.terms.items()}
+        for key, id in before.terms.items():
+            if id in texts and texts[id] != key:
+                renamed[key] = texts[id]
+    now: dict[TermKey, set[TermKey]] = defaultdict(set)
+    for pair in pairs:
+        now[_key(pair.before)].add(_key(pair.after))
+    targets = Counter(key for keys in now.values() for key in keys)
+    for key, keys in now.items():
+        (first, *others) = keys
+        alone = not others and targets[first] == 1
+        if alone and first != key and first not in old and key not in new:
+            renamed.setdefault(key, first)
+    return tuple(Renamed(*names) for names in sorted(renamed.items()))
+
+
+def _moved_terms(
+    before: Version, after: Version, renamed: Iterable[Renamed]
+) -> tuple[tuple[TermKey, ...], tuple[TermKey, ...]]:
+    """The terms that moved from dev to test, and those that moved from test to dev."""
+    now = dict(renamed)
+    was, is_in = defaultdict(set), defaultdict(set)
+    for cat in before.cats:
+        was[now.get(_key(cat), _key(cat))].add(cat.split)
+    for cat in after.cats:
+        is_in[_key(cat)].add(cat.split)
+    dev, test = SPLITS
+    moved: dict[str, list[TermKey]] = {dev: [], test: []}
+    for key in sorted(was.keys() & is_in.keys()):
+        for source, target in ((dev, test), (test, dev)):
+            if source in was[key] and target in is_in[key] - was[key]:
+                moved[target].append(key)
+    return tuple(moved[test]), tuple(moved[dev])
+
+
+def _seen(before: Version, after: Version, pairs: Iterable[Pair]) -> tuple[str, ...]:
+    """The CATs in test that were in dev under their id, or whose texts were only in dev."""
+    dev, test = SPLITS
+    texts = {fingerprint(cat) for cat in before.cats if cat.split == dev}
+    texts -= {fingerprint(cat) for cat in before.cats if cat.split == test}
+    moved = {p.after.id for p in pairs if (p.before.split, p.after.split) == (dev, test)}
+    return tuple(
+        cat.id
+        for cat in after.cats
+        if cat.split == test and (cat.id in moved or fingerprint(cat) in texts)
+    )

@@ -1,0 +1,161 @@
+"""Two versions of a dataset side by side: what differs, and what that does to scores on record."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.campaign import SETTINGS, Campaign, open_campaign
+from curation.files import CurationError
+from curation.release.between import Way, score_changes, way
+from curation.release.diff import Difference, difference
+from curation.release.reading import read_version
+from curation.scores.older import missing_cats
+from curation.scores.runs import Run
+from curation.scores.runs import current as current_runs
+from curation.steps.release import versions
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.scores.runs import read_runs
+from curation.wording import some
+
+_SHOWN = 5
+
+
+class Comparison(NamedTuple):
+    """What differs between two versions, and the scores of each run on both.
+
+    ``scores`` has for each run its name (``run``), ``before`` and ``after`` (the CATs that it has
+    no score of: ``missing``, ``of``) and ``rows`` (of ``score_changes``).
+    """
+
+    difference: Difference
+    scores: list[dict[str, Any]]
+
+
+def compare(
+    before: str,
+    after: str,
+    *,
+    campaign: Path = Path(),
+    scores: Path | None = None,
+    predictions: Sequence[str] = (),
+    lower_is_likelier: Sequence[str] = (),
+    reporter: Reporter = QUIET,
+) -> Comparison:
+    """Compare two versions.
+
+    Args:
+        before: the earlier version: a folder, a file, or the name of a version of the campaign.
+        after: the later version.
+        campaign: the folder of the campaign; it need not be one.
+        scores: the folder of runs, MODEL/RULE/scores.jsonl; by default, the campaign's.
+        predictions: ``NAME=FILE`` or ``NAME@RULES=FILE``.
+        lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
+        reporter: receives notes on runs that are left out.
+
+    Raises:
+        CurationError: a version cannot be found or read; runs cannot be read, or none of those
+            that were named has scores of these CATs.
+    """
+    opened = open_campaign(campaign) if (campaign / SETTINGS).exists() else None
+    old, new = (find_version(name, opened) for name in (before, after))
+    names = [path.resolve().name for path in (old, new)]
+    if names[0] == names[1] and before != after:
+        names = [before, after]
+    changed = difference(read_version(old, name=names[0]), read_version(new, name=names[1]))
+    runs: list[Run] = []
+    if scores or predictions:
+        runs = read_runs(
+            scores,
+            predictions,
+            lower_is_likelier=lower_is_likelier,
+            partial=True,
+            reporter=reporter,
+        )
+    if opened and not scores and any(opened.scores.glob("*/*/scores.jsonl")):
+        try:
+            runs = [*read_runs(opened.scores, reporter=reporter), *runs]
+        except CurationError as error:  # the versions can be compared without scores
+            reporter.warn(f"the scores of the campaign are left out: {error.what}")
+    results = run_changes(way(changed), runs) if runs else []
+    if runs and len(results) < len(runs):
+        there = {result["run"] for result in results}
+        others = some((run.name for run in runs if run.name not in there), _SHOWN)
+        if not results and (scores or predictions):
+            raise CurationError(
+                f"no run has scores of the CATs of {before} or {after}: {others}",
+                "name runs that were scored on these CATs",
+            )
+        reporter.note(f"runs without scores of these CATs are left out: {others}")
+    return Comparison(changed, results)
+
+
+def find_version(name: str, campaign: Campaign | None) -> Path:
+    """The folder or file of a version.
+
+    Args:
+        name: a path, or the name of a version of the campaign.
+        campaign: the campaign, if there is one.
+
+    Raises:
+        CurationError: there is neither such a path nor such a version.
+    """
+    path = Path(name)
+    built = {folder.name: folder for folder in versions.built(campaign)} if campaign else {}
+    if path.exists():
+        return path
+    if name in built:
+        return built[name]
+    known = f"; its versions are {some(built, _SHOWN)}" if built else ""
+    where = f", and the campaign {campaign.root} has no such version{known}" if campaign else ""
+    raise CurationError(
+        f"{name}: there is no such file or folder{where}",
+        "download it first, and name the folder"
+        if "://" in name
+        else "name the folder of a release, a file of CATs, or a version of the campaign",
+    )
+
+
+def run_changes(between: Way, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """The scores of runs on both versions, as in ``Comparison``.
+
+    Scores of texts that changed are not used. Runs without a score of either version are left out.
+    """
+    first, *_, last = between.stages
+    known = [_with_both_ids(run, between.same) for run in runs]
+    old_runs, _ = current_runs(known, between.before)
+    new_runs, _ = current_runs(known, between.after)
+    changed_ids = set(last.ids)
+    results = []
+    for old, new in zip(old_runs, new_runs, strict=True):
+        if not any(id in old.scores for id in first.ids) and not any(
+            id in new.scores for id in last.ids
+        ):
+            continue
+        # Between the versions, CATs of both have the later texts, and others the earlier ones.
+        mixed = {id: value for id, value in old.scores.items() if id not in changed_ids}
+        mixed |= {id: value for id, value in new.scores.items() if id in changed_ids}
+        by_stage = [old.scores, old.scores, mixed, mixed, new.scores]
+        lacks = [missing_cats(old, between.before), missing_cats(new, between.after)]
+        results.append(
+            {
+                "run": old.name,
+                "before": {"missing": len(lacks[0].cats), "of": lacks[0].of},
+                "after": {"missing": len(lacks[1].cats), "of": lacks[1].of},
+                "rows": score_changes(between.stages, by_stage),
+            }
+        )
+    return results
+
+
+def _with_both_ids(run: Run, same: dict[str, str]) -> Run:
+    """A run whose scores count under the ids of both versions, if ids changed and texts did not."""
+    if not same:
+        return run
+    scores, asked = dict(run.scores), dict(run.asked)
+    for old, new in same.items():
+        for own, other in ((old, new), (new, old)):
+            if own in run.scores and other not in run.scores:
+                scores[other] = run.scores[own]
+                asked |= {other: run.asked[own]} if own in run.asked else {}
+    return replace(run, scores=scores, asked=asked)
