@@ -148,8 +148,8 @@ def _tables(
             yield kind, HUB_SPLITS[split], _CATS, [_as_on_the_hub(cat, labels) for cat in cats]
     for split in SPLITS:
         cats = [cat for kind in KINDS for cat in contents.part(split, kind)]
-        open_ = [tables.row(cat) for cat in cats if cat.commitment is None]
-        yield "cats", split, _OPEN, open_
+        public = [tables.row(cat) for cat in cats if cat.commitment is None]
+        yield "cats", split, _OPEN, public
         hidden = [tables.row(cat) for cat in cats if cat.commitment is not None]
         yield "hidden", split, _HIDDEN, [_listed(row) for row in hidden]
     yield "annotations", WHOLE, _ANNOTATIONS, contents.annotations

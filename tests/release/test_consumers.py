@@ -64,8 +64,8 @@ def options(item: dict[str, Any]) -> list[Any]:
     ]
 
 
-def read(consumers: Process, what: str, **request: Any) -> Any:
-    answer = consumers.ask({"do": what, **request})
+def read(process: Process, task: str, **request: Any) -> Any:
+    answer = process.ask({"do": task, **request})
     assert "raised" not in answer, answer
     return answer
 
@@ -154,7 +154,11 @@ def test_mlcroissant_reads_every_record(release: Path, consumers: Process) -> No
     assert "raised" not in answer, answer
     assert (answer["errors"], answer["warnings"]) == ([], [])
     assert "1.1" in answer["version"]
-    assert all(answer["rai"].values()), answer["rai"]
+    rai = answer["rai"]
+    assert all(value for name, value in rai.items() if name != "data_collection_timeframe"), rai
+    days = json.loads((release / "croissant.json").read_text("utf-8"))
+    dated = days.get("rai:dataCollectionTimeFrame", [])  # missing if no answer has a time
+    assert [day[:10] for day in rai["data_collection_timeframe"] or []] == dated
     records, cats = answer["records"], published(release)
     for kind, split in parts(release):
         rows = records.pop(f"{kind}-{HUB[split]}")
