@@ -102,8 +102,8 @@ def citation(facts: Facts) -> bytes:
         "repository": statement.repository if _is_url(statement.repository) else "",
         "keywords": list(KEYWORDS),
     }
-    given = {name: value for name, value in content.items() if value}
-    return yaml.safe_dump(given, allow_unicode=True, sort_keys=False, width=100).encode()
+    filled = {name: value for name, value in content.items() if value}
+    return yaml.safe_dump(filled, allow_unicode=True, sort_keys=False, width=100).encode()
 
 
 def bibtex(facts: Facts) -> str:
@@ -142,16 +142,16 @@ def _identifiers(facts: Facts) -> list[dict[str, str]]:
     The page comes first, because converters take the first one as the address of the dataset.
     """
     statement, page = facts.statement, address(facts)
-    found = []
+    identifiers = []
     if statement.paper:
         kind = "url" if _is_url(statement.paper) else "other"
         if page:
-            found.append({"type": "url", "value": page, "description": "The dataset"})
+            identifiers.append({"type": "url", "value": page, "description": "The dataset"})
         paper = {"type": kind, "value": statement.paper}
-        found.append({**paper, "description": "The paper that describes the dataset"})
+        identifiers.append({**paper, "description": "The paper that describes the dataset"})
     if statement.doi and not _doi(facts):
-        found.append({"type": "other", "value": statement.doi})
-    return found
+        identifiers.append({"type": "other", "value": statement.doi})
+    return identifiers
 
 
 def _doi(facts: Facts) -> str:

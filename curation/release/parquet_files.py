@@ -8,7 +8,6 @@ writes them, so that they are known without the dataset card.
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -27,10 +26,12 @@ if TYPE_CHECKING:
 
 Feature = Mapping[str, Any]
 Labels = Mapping[str, Sequence[tuple[str, Value]]]
+CONFIGS = (*reversed(KINDS), "cats", "hidden", "annotations", "terms")
+"""The configurations, in the order in which a card lists them."""
 WHOLE = "full"
 """The split of a table that has no splits; datasets refuses "all" as the name of one."""
 _NO_CLASS = -1  # the gold label of a hidden CAT
-_PATH = re.compile(r"(?P<config>[^/]+)/(?P<split>[a-z]+)-00000-of-00001\.parquet")
+_SPLITS = ("dev", "validation", "test", WHOLE)
 
 
 def _value(kind: str) -> Feature:
@@ -106,14 +107,15 @@ def path(config: str, split: str) -> str:
 def configs(paths: Iterable[str]) -> dict[str, dict[str, str]]:
     """The configurations among the files of a release: the file of each split, by name.
 
-    >>> configs(["README.md", "terms/full-00000-of-00001.parquet"])
+    >>> configs(["README.md", path("terms", "full")])
     {'terms': {'full': 'terms/full-00000-of-00001.parquet'}}
     """
-    found: dict[str, dict[str, str]] = {}
-    for file in paths:
-        if match := _PATH.fullmatch(file):
-            found.setdefault(match["config"], {})[match["split"]] = file
-    return found
+    there = set(paths)
+    found = {
+        config: {split: file for split in _SPLITS if (file := path(config, split)) in there}
+        for config in CONFIGS
+    }
+    return {config: files for config, files in found.items() if files}
 
 
 def files(contents: Contents) -> dict[str, bytes]:
@@ -146,8 +148,8 @@ def _tables(
             yield kind, HUB_SPLITS[split], _CATS, [_as_on_the_hub(cat, labels) for cat in cats]
     for split in SPLITS:
         cats = [cat for kind in KINDS for cat in contents.part(split, kind)]
-        open_ = [tables.row(cat) for cat in cats if cat.commitment is None]
-        yield "cats", split, _OPEN, open_
+        public = [tables.row(cat) for cat in cats if cat.commitment is None]
+        yield "cats", split, _OPEN, public
         hidden = [tables.row(cat) for cat in cats if cat.commitment is not None]
         yield "hidden", split, _HIDDEN, [_listed(row) for row in hidden]
     yield "annotations", WHOLE, _ANNOTATIONS, contents.annotations

@@ -8,12 +8,13 @@ import pytest
 
 from curation.blank import attribute
 from curation.files import read_records
-from curation.records import KINDS, Cat
+from curation.records import KINDS, Cat, SplitName
+from curation.release import parquet_files
+from curation.release.contents import HUB_SPLITS, SPLITS
 from curation.stereoset import read_cats
 from support import harnesses
 
 Cli = Callable[..., tuple[int, str, str]]
-SPLITS = ("dev", "test")
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,20 @@ def test_bias_bench_reads_fillers_of_one_word(release: Path, split: str) -> None
                 assert sentence.word == filler
                 words += 1
     assert words > 10
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_parquet_files_have_the_same_cats(release: Path, split: SplitName) -> None:
+    own = {cat.id: cat for cat in read_cats(release / f"{split}.json")}
+    for kind in KINDS:
+        path = release / parquet_files.path(kind, HUB_SPLITS[split])
+        if not path.exists():
+            pytest.skip("the step release does not write Parquet")
+        for cat in read_cats(path):
+            before = own.pop(cat.id)
+            assert cat == before.model_copy(update={"target_original": None, "tier": cat.tier})
+            assert cat.tier in (None, before.tier)  # of other numbers of labels it is unknown
+    assert not own
 
 
 def test_an_import_of_the_release_gives_its_cats(
