@@ -14,9 +14,9 @@ from curation.release.limits import limits
 from curation.release.markdown import inline, paragraphs
 from curation.release.old_card import readme as readme
 from curation.release.questions import BY_KEY, QUESTIONS, open_question
+from curation.release.statement_file import HUB_ID
 from curation.wording import amount
 
-HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 LEFT_OUT = "Left out for review."
 
 

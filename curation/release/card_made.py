@@ -1,5 +1,6 @@
 """How a release was made, for its card and its data statement: sizes, rounds, decisions."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -90,8 +91,17 @@ def people_and_rounds(people: Mapping[str, int], rounds: Sequence[RoundFacts]) -
     ]
 
 
+def money(amount: float, currency: str) -> str:
+    """An amount with at least two decimals.
+
+    >>> money(0.5, "EUR"), money(0.355, "EUR")
+    ('0.50 EUR', '0.355 EUR')
+    """
+    return f"{re.sub('0{1,2}$', '', f'{amount:,.4f}')} {inline(currency)}".strip()
+
+
 def _round(made: RoundFacts) -> tuple[str, ...]:
-    pay = "–" if made.pay is None else f"{made.pay:,.2f} {inline(made.currency)}".strip()
+    pay = "–" if made.pay is None else money(made.pay, made.currency)
     return (
         *(inline(made.name), inline(made.kind), inline(made.platform) or "–"),
         *(f"{made.people:,}", f"{made.answers:,}", f"{made.refused:,}"),

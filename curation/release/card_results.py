@@ -198,7 +198,7 @@ def _scores(row: ScoreRow, name: str) -> tuple[str, ...]:
 
 def _few(rows: Iterable[ScoreRow]) -> list[str]:
     there = list(rows)
-    notes = ["In brackets: the interval."] if any(r.lms_ci or r.ss_ci for r in there) else []
+    notes = ["In brackets: the 95 % interval."] if any(r.lms_ci or r.ss_ci for r in there) else []
     notes += [FEW] if any(row.few for row in there) else []
     return [" ".join(notes), ""] if notes else []
 

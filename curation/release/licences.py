@@ -5,16 +5,15 @@ from the team.
 """
 
 import difflib
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from curation.files import CurationError, read_text, shipped
 from curation.release.facts import Licence
+from curation.rules import licence_name
 
 OWN = "LICENSE.txt"
 """The file in ``7-release`` that has the text of a licence that is not shipped."""
-_BETWEEN = re.compile(r"[\s\u2010-\u2013-]+")
 _HOLDERS = "[year] [fullname]"  # the place for the copyright holders in the text of MIT
 
 
@@ -72,18 +71,7 @@ KNOWN = (
 )
 
 
-def normal(name: str) -> str:
-    """The name of a licence without differences in spaces, hyphens and case.
-
-    >>> normal("CC BY-SA 4.0") == normal("cc-by-sa-4.0")
-    True
-    >>> normal("CC BY 4.0") == normal("CC BY-SA 4.0")
-    False
-    """
-    return _BETWEEN.sub(" ", name.strip()).casefold()
-
-
-_BY_NAME = {normal(name): known for known in KNOWN for name in (known.spdx, *known.names)}
+_BY_NAME = {licence_name(name): known for known in KNOWN for name in (known.spdx, *known.names)}
 
 
 def licence(
@@ -106,7 +94,7 @@ def licence(
             "[release] licence is empty; nobody may use data without a licence",
             'name the licence, such as licence = "CC BY-SA 4.0"',
         )
-    known = _BY_NAME.get(normal(name))
+    known = _BY_NAME.get(licence_name(name))
     if known is None:
         return _own(name.strip(), own_text)
     if own_text.strip():
@@ -130,8 +118,8 @@ def licence(
 def _own(name: str, text: str) -> Licence:
     if text.strip():
         return Licence(name=name, text=text.strip() + "\n")
-    names = {normal(known.names[0]): known.names[0] for known in KNOWN}
-    near = difflib.get_close_matches(normal(name), names, 1)
+    names = {licence_name(known.names[0]): known.names[0] for known in KNOWN}
+    near = difflib.get_close_matches(licence_name(name), names, 1)
     fix = f"did you mean {names[near[0]]!r}? Else " if near else ""
     raise CurationError(
         f"[release] licence: the text of {name!r} is not shipped with curation",

@@ -140,10 +140,10 @@ def _annotators(facts: Facts) -> list[str]:
 
 
 def _pay(facts: Facts) -> list[str]:
-    paid = [made for made in facts.rounds if made.pay is not None]
     lines = [
-        f"- Round {inline(made.name)}: {made.pay:,.2f} {inline(made.currency)} for an answer."
-        for made in paid
+        f"- Round {inline(made.name)}: {card_made.money(made.pay, made.currency)} for an answer."
+        for made in facts.rounds
+        if made.pay is not None
     ]
     return [*lines, ""] if lines else []
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_json, read_records
 from curation.records import Person
-from curation.release.licences import normal
+from curation.rules import licence_name
 from curation.steps.reporter import Reporter
 
 DIFFERS = "licence_differs"
@@ -55,7 +55,7 @@ def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agre
     for person, round in answered:
         licence = of_version.get(consents.get(person) or "", of_round.get(round))
         if licence is not None:
-            group = by_licence.setdefault(normal(licence), Agreed(licence, set(), set()))
+            group = by_licence.setdefault(licence_name(licence), Agreed(licence, set(), set()))
             group.people.add(person)
             group.rounds.add(round)
     return sorted(by_licence.values(), key=lambda group: (-len(group.people), group.licence))
@@ -64,7 +64,7 @@ def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agre
 def warn_of_other(campaign: Campaign, licence: str, reporter: Reporter) -> None:
     """Warn if people are about to be asked for another licence than that of the release."""
     own = campaign.settings.release.licence
-    if licence.strip() and normal(licence) != normal(own):
+    if licence.strip() and licence_name(licence) != licence_name(own):
         reporter.warn(
             f"the texts for annotators name the licence {licence!r}, and [release] names {own!r}; "
             f"a release needs the licence that people agreed to ({DIFFERS})"
@@ -96,7 +96,7 @@ def others(
     different = {
         group.licence: len(group.people)
         for group in named
-        if normal(group.licence) != normal(settings.licence)
+        if licence_name(group.licence) != licence_name(settings.licence)
     }
     if different and DIFFERS not in settings.accept:
         raise CurationError(
@@ -150,4 +150,4 @@ def _licence(texts: Mapping[str, Any]) -> str:
     from curation.rounds.pages import consent_text
 
     licence = str(texts["study"]["licence"]).strip()
-    return licence if normal(licence) in normal(consent_text(dict(texts))) else ""
+    return licence if licence_name(licence) in licence_name(consent_text(dict(texts))) else ""
