@@ -272,4 +272,4 @@ def _line(text: str, keys: Sequence[Any]) -> str:
         key = re.search(rf"^[ \t]*{re.escape(str(keys[-1]))}\s*=", block, re.MULTILINE)
         return f" line {text.count(chr(10), 0, start + (key.start() if key else 0)) + 1}"
     names = [str(key) for key in keys]
-    return line_of(text, names, depth=len(names) - 1)
+    return line_of(text, names, depth=len(names) - 1) or line_of(text, names, depth=len(names))

@@ -57,6 +57,21 @@ def study(campaign: Campaign, key: str) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
+def secrets(campaign: Campaign) -> list[str]:
+    """Names and addresses that a release for review must not have.
+
+    They are those of the statement, and the institution, the approval and the contact in
+    ``[study]`` of ``2-rounds/text.toml``.
+
+    Raises:
+        CurationError: a file has an error.
+    """
+    from curation.release.anonymous import names
+
+    known = [study(campaign, key) for key in ("institution", "ethics", "contact")]
+    return [*names(read_statement(campaign)), *filter(None, known)]
+
+
 def open_questions(statement: Statement) -> list[Question]:
     """The questions that the team has not answered, in the order of the data statement."""
     return [BY_KEY[key] for key in open_keys(statement)]
