@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from typing import Any, Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from curation.files import CurationError
 from curation.release.card import card
@@ -131,11 +130,9 @@ def names(statement: Statement) -> list[str]:
     found += [statement.contact, statement.takedown, statement.doi, statement.hub.id]
     found += statement.hub.id.split("/")[:1]
     for link in (statement.homepage, statement.repository, statement.paper):
-        parts = urlsplit(link)
-        host = (parts.hostname or "").removeprefix("www.")
-        owner = parts.path.strip("/").split("/")[0]
+        host, _, path = _place(link).partition("/")
         if host in _HOSTS:
-            found += [owner]
+            found += [path.split("/")[0]]
         elif host and not _is_allowed(link):
             found += [host]
         found += [link]
@@ -301,9 +298,16 @@ def _addresses(line: str) -> Iterator[str]:
     yield from (link for link in _LINK.findall(line) if not _is_allowed(link))
 
 
+def _place(link: str) -> str:
+    """A link without its scheme, account and port: host and path."""
+    host, slash, path = re.sub(r"^\w+://", "", link).partition("/")
+    host = host.rpartition("@")[2].partition(":")[0]
+    return host.removeprefix("www.") + slash + path
+
+
 def _is_allowed(link: str) -> bool:
-    place = re.sub(r"^\w+://", "", link.casefold()).removeprefix("www.")
-    host = place.partition("/")[0].partition(":")[0]
+    place = _place(link.casefold())
+    host = place.partition("/")[0]
     for allowed in ALLOWED:
         domain, _, path = allowed.casefold().partition("/")
         if host == domain or (host.endswith(f".{domain}") and not path):

@@ -1,6 +1,6 @@
 """The questions about a dataset that only its team can answer.
 
-``STATEMENT.md`` shows each question with its answer; an open question stands out there. Keys are
+``STATEMENT.md`` shows each question with its answer; an open question is in bold there. Keys are
 permanent, because ``statement.toml`` files have them. The sections are those of data statements
 (Bender and Friedman 2018, versions 2 and 3). The questions are curation's own words for what data
 statements and datasheets (Gebru et al. 2021) ask.
@@ -188,5 +188,5 @@ def open_keys(statement: Statement) -> tuple[str, ...]:
 
 
 def open_question(text: str) -> str:
-    """An open question as it stands out in a card or a data statement."""
+    """An open question, in bold, for a card or a data statement."""
     return f"**Open question for the team: {inline(text)}**"

@@ -23,7 +23,7 @@ def statement(facts: Facts) -> bytes:
     """STATEMENT.md: the data statement with the datasheet's questions.
 
     Args:
-        facts: what the release says about itself; unanswered questions stand out.
+        facts: what the release says about itself; unanswered questions are in bold.
     """
     lines = [
         f"# Data statement of {inline(facts.name)} {inline(facts.version)}",
