@@ -30,7 +30,10 @@ ALLOWED = (
     "github.com/McGill-NLP/bias-bench",
 )
 """Addresses that any release may name: those of licences, standards, papers and other tools."""
-DATA = ("cats/", "intrasentence/", "intersentence/", "dev.json", "test.json", "annotations.csv")
+DATA = (
+    *("cats/", "hidden/", "intrasentence/", "intersentence/", "annotations"),
+    *("dev.json", "test.json"),
+)
 """Beginnings of the paths of files with the texts of CATs, or with ids only."""
 _HOSTS = ("github.com", "gitlab.com", "huggingface.co", "bitbucket.org", "codeberg.org")
 _MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
@@ -158,7 +161,7 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
     texts = {path: list(_lines(path, content)) for path, content in files.items()}
     common = set(_own_words())
     for path, lines in texts.items():
-        if path.startswith((*DATA, "terms.jsonl", "LICENSE")):
+        if path.startswith((*DATA, "terms", "LICENSE")):
             common |= {word for line in lines for word in _WORD.findall(line)}
     whole = {name: _pattern(name) for name in _whole(secrets)}
     words = {word: _pattern(word) for word in _words(secrets)}

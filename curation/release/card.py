@@ -143,7 +143,7 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
         ]
     files = (
         ("dev.json", "`dev.json` and `test.json`: StereoSet's format"),
-        ("cats/", "`cats/`: one CAT per line, with its tier"),
+        ("cats/", "`cats/`: one CAT per line, with its tier, as JSON and as Parquet"),
         ("annotations.csv", f"`annotations.csv`: {_labels(facts)}"),
         ("terms.jsonl", "`terms.jsonl`: the target terms, with ids and Wikidata items"),
         ("STATEMENT.md", "`STATEMENT.md`: the data statement"),

@@ -4,13 +4,12 @@ Only PyYAML writes it, so no name can break it.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
 
-from curation.records import KINDS
-from curation.release.contents import HUB_SPLITS, SPLITS, DataFile
+from curation.release.contents import DataFile
 from curation.release.facts import Facts, Hub
 
 WHOLE = "full"
@@ -24,22 +23,10 @@ _SIZES = (
     (100_000, "10K<n<100K"),
     (1_000_000, "100K<n<1M"),
 )
-_FLAT = {
-    **dict.fromkeys(("id", "kind", "split", "domain", "target", "target_original"), "string"),
-    **dict.fromkeys(("context", "stereotype", "anti_stereotype", "unrelated"), "string"),
-    "tier": "int64",
-}
-_ANNOTATIONS = {
-    **dict.fromkeys(("cat_id", "association_id", "annotator", "label", "round"), "string"),
-    "counted": "bool",
-    "tier": "int64",
-}
-_TERMS: dict[str, Any] = {
-    **dict.fromkeys(("id", "text", "domain", "family"), "string"),
-    **{key: ["string"] for key in ("wikidata", "names")},
-    "split": "string",
-    **dict.fromkeys(KINDS, "int64"),
-}
+CONFIGS = ("intersentence", "intrasentence", "cats", "hidden", "annotations", "terms")
+"""The parts that the Hub shows, in this order, as far as they are in a release."""
+DEFAULT = "cats"
+_PARQUET = re.compile(r"(?P<config>\w+)/(?P<split>\w+)-\d{5}-of-\d{5}\.parquet")
 
 
 def header(facts: Facts, data: Sequence[DataFile]) -> str:
@@ -60,14 +47,12 @@ def header(facts: Facts, data: Sequence[DataFile]) -> str:
     if licence.hub == "other":
         fields["license_name"] = re.sub(r"[^a-z0-9.]+", "-", licence.name.casefold()).strip("-")
         fields["license_link"] = "LICENSE"
-    configs = _configs(facts, data)
     fields |= {
         "size_categories": [_size(sum(size.cats for size in facts.sizes))],
         "task_categories": ["multiple-choice", "text-classification"],
         "tags": [*TAGS, SENSITIVE],
         **_gate(facts.statement.hub),
-        "configs": configs,
-        "dataset_info": _features(config["config_name"] for config in configs),
+        "configs": _configs(data),
     }
     text = yaml.safe_dump(fields, allow_unicode=True, sort_keys=False, width=1000)
     return f"---\n{text}---\n"
@@ -88,65 +73,25 @@ def _gate(hub: Hub) -> dict[str, Any]:
     }
 
 
-def _configs(facts: Facts, data: Sequence[DataFile]) -> list[dict[str, Any]]:
-    """The parts that ``datasets.load_dataset`` can load, each with its files by split.
+def _configs(data: Sequence[DataFile]) -> list[dict[str, Any]]:
+    """The parts that ``datasets.load_dataset`` can load, each with its file for each split.
 
-    Hidden CATs have other columns than public ones, so they are in a part of their own.
+    They are the Parquet files, because ``datasets`` reads only one format in a dataset. Hidden
+    CATs have other columns than public ones, so they are a part of their own.
     """
-    there = {file.path for file in data if file.rows != 0}
-    hidden = facts.hidden.split if facts.hidden else ""
-    configs = [
-        _config(kind, {HUB_SPLITS[s]: [_parquet(kind, HUB_SPLITS[s])] for s in SPLITS})
-        for kind in reversed(KINDS)
-    ]
-    flat = {split: [f"cats/{kind}-{split}.jsonl" for kind in KINDS] for split in SPLITS}
-    configs.append(_config("cats", {s: paths for s, paths in flat.items() if s != hidden}))
-    configs[-1]["default"] = True
-    if hidden:
-        configs.append(_config("hidden", {s: paths for s, paths in flat.items() if s == hidden}))
-    configs.append(_config("annotations", {WHOLE: ["annotations.csv"]}))
-    configs.append(_config("terms", {WHOLE: ["terms.jsonl"]}))
-    kept = []
-    for config in configs:
-        files = [
-            {"split": part["split"], "path": paths[0] if len(paths) == 1 else paths}
-            for part in config["data_files"]
-            if (paths := [path for path in part["path"] if path in there])
-        ]
-        if files:
-            kept.append({**config, "data_files": files})
-    return kept
-
-
-def _parquet(kind: str, split: str) -> str:
-    return f"{kind}/{split}-00000-of-00001.parquet"
-
-
-def _config(name: str, files: dict[str, list[str]]) -> dict[str, Any]:
-    parts = [{"split": split, "path": paths} for split, paths in files.items()]
-    return {"config_name": name, "data_files": parts}
-
-
-def _features(names: Iterable[str]) -> list[dict[str, Any]]:
-    """The columns of the tables that are not Parquet.
-
-    Without them, a column that is empty in the first file would have no type.
-    """
-    tables: dict[str, dict[str, Any]] = {
-        "cats": _FLAT,
-        "annotations": _ANNOTATIONS,
-        "terms": _TERMS,
-    }
+    parts: dict[str, list[dict[str, str]]] = {name: [] for name in CONFIGS}
+    for file in data:
+        match = _PARQUET.fullmatch(file.path)
+        if match and file.rows != 0:
+            split = {"split": match["split"], "path": file.path}
+            parts.setdefault(match["config"], []).append(split)
     return [
-        {
-            "config_name": name,
-            "features": [
-                {"name": column, "sequence": kind[0]}
-                if isinstance(kind, list)
-                else {"name": column, "dtype": kind}
-                for column, kind in tables[name].items()
-            ],
-        }
-        for name in names
-        if name in tables
+        {"config_name": name, "data_files": sorted(files, key=_order)}
+        | ({"default": True} if name == DEFAULT else {})
+        for name, files in parts.items()
+        if files
     ]
+
+
+def _order(file: Mapping[str, str]) -> tuple[bool, str]:
+    return file["split"] == "test", file["split"]  # the test split is last

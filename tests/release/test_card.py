@@ -63,7 +63,9 @@ DATA = [
     DataFile(path, "0" * 64, 10, 3)
     for path in (
         *(f"{kind}/{split}-00000-of-00001.parquet"
-          for kind in ("intrasentence", "intersentence") for split in ("validation", "test")),
+          for kind in ("intrasentence", "intersentence") for split in ("test", "validation")),
+        *(f"cats/{split}-00000-of-00001.parquet" for split in ("dev", "test")),
+        *(f"{name}/full-00000-of-00001.parquet" for name in ("annotations", "terms")),
         *(f"cats/{kind}-{split}.jsonl"
           for kind in ("intrasentence", "intersentence") for split in ("dev", "test")),
         *("annotations.csv", "terms.jsonl", "dev.json", "test.json", "STATEMENT.md", "LICENSE"),
@@ -163,31 +165,27 @@ def test_the_front_matter_is_that_of_the_hub() -> None:
         {"split": "validation", "path": "intersentence/validation-00000-of-00001.parquet"},
         {"split": "test", "path": "intersentence/test-00000-of-00001.parquet"},
     ]
-    assert configs["cats"][1] == {
-        "split": "test",
-        "path": ["cats/intrasentence-test.jsonl", "cats/intersentence-test.jsonl"],
-    }
-    assert configs["terms"] == [{"split": "full", "path": "terms.jsonl"}]
-    named = [path for files in configs.values() for file in files for path in [file["path"]]]
-    flat = [p for path in named for p in (path if isinstance(path, list) else [path])]
-    assert set(flat) <= {file.path for file in DATA}
+    assert configs["cats"][1] == {"split": "test", "path": "cats/test-00000-of-00001.parquet"}
+    assert [file["split"] for file in configs["terms"]] == ["full"]
+    assert {f["path"] for files in configs.values() for f in files} <= {f.path for f in DATA}
+    assert [c["config_name"] for c in fields["configs"] if c.get("default")] == ["cats"]
     assert not [key for key in fields if key.startswith("extra_gated")]
 
 
-def test_files_that_are_missing_or_empty_are_in_no_configuration() -> None:
-    few = [DataFile("cats/intrasentence-dev.jsonl", "", 1, 2), DataFile("terms.jsonl", "", 0, 0)]
+def test_only_parquet_files_with_rows_are_in_a_configuration() -> None:
+    paths = ("cats/dev-00000-of-00001.parquet", "cats/intrasentence-dev.jsonl")
+    few = [DataFile(path, "", 1, 2) for path in paths]
+    few.append(DataFile("terms/full-00000-of-00001.parquet", "", 1, 0))
     (config,) = front_matter(card(facts(), few).decode())["configs"]
-    files = [{"split": "dev", "path": "cats/intrasentence-dev.jsonl"}]
+    files = [{"split": "dev", "path": "cats/dev-00000-of-00001.parquet"}]
     assert config == {"config_name": "cats", "data_files": files, "default": True}
 
 
 def test_hidden_cats_are_in_a_configuration_of_their_own() -> None:
-    hidden = facts(hidden=Hidden(split="test", cats=4, terms=2))
-    configs = {
-        config["config_name"]: [file["split"] for file in config["data_files"]]
-        for config in front_matter(card(hidden, DATA).decode())["configs"]
-    }
-    assert (configs["cats"], configs["hidden"]) == (["dev"], ["test"])
+    paths = ("cats/dev", "hidden/test", "terms/full")
+    files = [DataFile(f"{path}-00000-of-00001.parquet", "", 1, 2) for path in paths]
+    configs = front_matter(card(facts(), files).decode())["configs"]
+    assert [config["config_name"] for config in configs] == ["cats", "hidden", "terms"]
 
 
 def test_another_licence_and_a_gate_are_in_the_front_matter() -> None:
