@@ -25,7 +25,7 @@ def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
 
     Args:
         facts: what the release says about itself.
-        data: the files of the release, without the card itself.
+        data: the data files of the release.
     """
     parts = [
         header(facts, data),
@@ -107,7 +107,6 @@ def _beginning(facts: Facts) -> list[str]:
 
 
 def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
-    paths = {file.path for file in data}
     hub = facts.statement.hub.id
     place = hub if HUB_ID.fullmatch(hub) else "path/to/this/folder"
     hidden = facts.hidden.split if facts.hidden else ""
@@ -127,11 +126,10 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
         "`McGill-NLP/stereoset`. There, the split dev is called `validation`.",
         "",
     ]
-    if any(path.startswith("lm-eval/") for path in paths):
-        lines += [
-            "With lm-evaluation-harness: `lm-eval/` has tasks and a `README.md` with the command.",
-            "",
-        ]
+    lines += [
+        "With lm-evaluation-harness: `lm-eval/` has tasks and a `README.md` with the command.",
+        "",
+    ]
     if public:
         lines += [
             "With curation:",
@@ -141,20 +139,18 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
             "```",
             "",
         ]
-    files = (
-        ("dev.json", "`dev.json` and `test.json`: StereoSet's format"),
-        ("cats/", "`cats/`: one CAT per line, with its tier, as JSON and as Parquet"),
-        ("annotations.csv", f"`annotations.csv`: {_labels(facts)}"),
-        ("terms.jsonl", "`terms.jsonl`: the target terms, with ids and Wikidata items"),
-        ("STATEMENT.md", "`STATEMENT.md`: the data statement"),
-        ("croissant.json", "`croissant.json`: Croissant metadata"),
-        ("datapackage.json", "`datapackage.json`: Frictionless metadata"),
-        ("CITATION.cff", "`CITATION.cff`: how to cite"),
-        ("release.json", "`release.json`: every number of this card"),
-        ("errata.jsonl", "`errata.jsonl`: what changed since the version before"),
-    )
-    there = [f"- {says}." for name, says in files if any(path.startswith(name) for path in paths)]
-    return [*lines, *there, *([""] if there else [])]
+    errata = ["- `errata.jsonl`: what changed since the version before."]
+    return [
+        *lines,
+        "- `dev.json` and `test.json`: StereoSet's format.",
+        "- `cats/`: one CAT per line, with its tier, as JSON and as Parquet.",
+        f"- `annotations.csv`: {_labels(facts)}.",
+        "- `terms.jsonl`: the target terms, with ids and Wikidata items.",
+        "- `release.json`: every number of this card.",
+        "- `croissant.json` and `datapackage.json`: metadata for programs.",
+        *(errata if any(file.path == "errata.jsonl" for file in data) else []),
+        "",
+    ]
 
 
 def _labels(facts: Facts) -> str:

@@ -99,7 +99,7 @@ def sentiment(facts: Facts) -> list[str]:
         f"Share of negative associations{by}. If stereotypes are much more often negative than "
         "anti-stereotypes, a model can tell them apart by sentiment alone.",
         "",
-        *table(("kind", "gold label", ">CATs", ">negative (interval)"), rows),
+        *table(("kind", "gold label", ">CATs", ">negative (95 % interval)"), rows),
     ]
 
 

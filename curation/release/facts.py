@@ -1,7 +1,7 @@
 """Everything that a release says about itself, as one record; ``release.json`` has it.
 
 The card, the data statement and all metadata only put these facts into words. So each number is
-computed once, and whoever reads one in a text finds it in ``release.json``. What only the team
+computed once, and every number in a text is in ``release.json``, too. What only the team
 can say is in ``Statement``, which comes from ``7-release/statement.toml``.
 """
 
@@ -28,7 +28,7 @@ class Author(Part):
 
 
 class Hub(Part):
-    """Where the dataset is on the Hugging Face Hub, and who may download it.
+    """The dataset's place on the Hugging Face Hub, and who may download it.
 
     ``gated`` is empty if everybody may. ``prompt`` is what people read before they ask for access,
     and ``fields`` what they are asked for: a text, or a checkbox.
@@ -125,7 +125,10 @@ class RoundFacts(Part):
 
 
 class Agreement(Part):
-    """One coefficient of agreement over all CATs or items (``scope``: kept or decided)."""
+    """One coefficient of agreement over all CATs or items (``scope``: kept or decided).
+
+    ``ci`` is an interval with this ``confidence``.
+    """
 
     scope: str
     classes: str
@@ -135,10 +138,14 @@ class Agreement(Part):
     cats: int
     labels: int
     few: bool
+    confidence: float = 0.95
 
 
 class Retention(Part):
-    """The share of items that were kept, in per cent; None if nothing is decided."""
+    """The share of decided items that were kept, in per cent; None if nothing is decided.
+
+    ``domain`` and ``kind`` may be "all".
+    """
 
     domain: str
     kind: str
