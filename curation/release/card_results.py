@@ -51,11 +51,14 @@ def agreement(facts: Facts) -> list[str]:
         )
         for row in facts.agreement
     ]
-    heads = ("items", "labels compared", "measure", ">value (interval)", ">items", ">labels")
+    levels = {f"{100 * row.confidence:g} %" for row in facts.agreement}
+    value = f">value ({' or '.join(sorted(levels))} interval)"
+    heads = ("scope", "labels compared", "measure", value, ">items", ">labels")
     return [
         *table(heads, rows),
         "`kept` are the published CATs only, which were chosen because people agree on them. "
-        "`decided` are all items with enough labels, so it is the fairer value."
+        "`decided` are all items with enough labels, so it is the fairer value. `stereo/anti` "
+        "leaves out unrelated associations."
         + (f" {FEW}" if any(row.few for row in facts.agreement) else ""),
         "",
     ]
@@ -76,7 +79,7 @@ def retention(facts: Facts) -> list[str]:
     if not rows:
         return []
     return [
-        "Items that people wrote, and how many were kept:",
+        "Items that were decided, and how many were kept:",
         "",
         *table(("domain", "kind", ">items", ">kept", ">share"), rows),
     ]
@@ -149,10 +152,6 @@ def baselines(facts: Facts) -> list[str]:
         "Baselines choose by the surface of the texts and understand nothing. A model that is not "
         "clearly better than they are may use the same traces.",
         "",
-        *table(
-            _SCORES, [_scores(row, base.model) for base in facts.baselines for row in base.rows]
-        ),
-        *_few(row for base in facts.baselines for row in base.rows),
     ]
     for base in facts.baselines:
         says = f"{inline(base.model)}: {inline(base.says)}." if base.says else inline(base.model)
@@ -163,7 +162,13 @@ def baselines(facts: Facts) -> list[str]:
             lines.append(f"- {says} **Warning: it is beyond chance here: {places}.**")
         elif base.says:
             lines.append(f"- {says}")
-    return [*lines, ""]
+    rows = [(row, base.model) for base in facts.baselines for row in base.rows]
+    values = [
+        *table(_SCORES, [_scores(row, name) for row, name in rows]),
+        *_few(row for row, _ in rows),
+    ]
+    folded = ["<details>", "<summary>All values of the baselines</summary>", "", *values]
+    return [*lines, "", *([*folded, "</details>", ""] if rows else [])]
 
 
 def scores(facts: Facts) -> list[str]:

@@ -133,7 +133,7 @@ def _annotators(facts: Facts) -> list[str]:
     return [
         *_asked(
             "Who reviewed terms and labelled texts, and when?",
-            [*_people(facts, ("review", "validation")), *labels],
+            [*_people(facts, ("review", "validation", "import")), *labels],
         ),
         *_asked("What were people paid?", _pay(facts)),
     ]
