@@ -13,7 +13,7 @@ from functools import cache
 from io import BytesIO
 from typing import Any, Literal, NamedTuple
 
-from curation.files import CurationError
+from curation.files import CurationError, shipped
 from curation.release.card import card
 from curation.release.facts import Facts, Hub, RoundFacts, Statement
 from curation.release.statement import statement
@@ -171,13 +171,16 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
     for path, lines in texts.items():
         data = path.startswith(DATA)
         for number, line in enumerate(lines, 1):
-            for address in _addresses(line):
+            addresses = list(_addresses(line))
+            for address in addresses:
                 known = bool(anything.search(address))
                 places.append(Place(path, number, address, "address", known or not data))
             if not anything.search(line):
                 continue
             named = [name for name, form in whole.items() if form.search(line)]
             for name in named:
+                if any(name in address for address in addresses):
+                    continue
                 doubtful = data or (name in single and name in common)
                 places.append(Place(path, number, name, "name", not doubtful))
             inside = " ".join(named)
@@ -251,8 +254,12 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _plain(text: str) -> str:
     """A text without accents, differences in case, and the escapes of Markdown, YAML and JSON."""
-    text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text)
-    text = text.replace("\\", "").replace("''", "'").replace("&lt;", "<").replace("&gt;", ">")
+    if "\\" in text:
+        text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text)
+        text = text.replace("\\", "")
+    text = text.replace("''", "'").replace("&lt;", "<").replace("&gt;", ">")
+    if text.isascii():
+        return text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold())
     return "".join(c for c in apart if not unicodedata.combining(c))
 
@@ -276,10 +283,12 @@ def _words(secrets: Iterable[str]) -> list[str]:
 
 @cache
 def _own_words() -> set[str]:
-    """The words that cards, statements and metadata of every release have."""
+    """The words that every release has: in its card, statement and facts, and in shipped texts."""
     empty = Facts.model_validate(_EMPTY)
     written = card(empty, ()) + statement(empty)
-    texts = (written.decode(), json.dumps(Facts.model_json_schema()))
+    asked = shipped("annotation_configs", "text").glob("*.toml")
+    shown = (path.read_text("utf-8") for path in asked)  # what annotators read, in any language
+    texts = (written.decode(), json.dumps(Facts.model_json_schema()), *shown)
     return {word for text in texts for word in _WORD.findall(_plain(text.replace("_", " ")))}
 
 

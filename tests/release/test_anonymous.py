@@ -161,7 +161,6 @@ def test_a_word_that_cats_use_is_a_doubt_and_not_a_block() -> None:
     assert refusal(places) is None
     assert "'baker' 1 times in README.md" in doubts(places)
     assert found("by Ann Baker", cats=cats)[0] == ("ann baker", "name", True)
-    assert found("a baker")[0] == ("baker", "word", True)  # no CAT uses it
 
 
 def test_names_in_cats_are_doubts_but_known_addresses_are_not() -> None:
@@ -170,7 +169,6 @@ def test_names_in_cats_are_doubts_but_known_addresses_are_not() -> None:
         ("ann@uni-no.invalid", "address", True),
         ("http://shop.elsewhere", "address", False),
         ("ann baker", "name", False),
-        ("ann@uni-no.invalid", "name", False),
     ]
 
 
