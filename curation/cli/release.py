@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console, release_diff, release_export
+from curation.cli import console, release_diff, release_export, release_statement
 from curation.cli.options import Json, Where
 from curation.steps.pipeline import bring_up_to_date
 from curation.wording import amount
@@ -41,3 +41,4 @@ def build(campaign: Where = Path(), as_json: Json = False) -> None:
 
 app.command("export")(release_export.export)
 app.command("diff")(release_diff.diff)
+app.command("statement")(release_statement.statement)

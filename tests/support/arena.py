@@ -44,6 +44,31 @@ profession = "work"
 """
 
 
+STATEMENT = """description = "Mild sentences."
+contact = "data@example.invalid"
+doi = "10.1234/example.5678"
+
+[[authors]]
+name = "Ann Baker"
+orcid = "0000-0002-1825-0097"
+
+[[authors]]
+name = "Institute of Tests"
+
+[hub]
+id = "example-lab/mild-set"
+gated = "manual"
+[hub.fields]
+"Your name" = "text"
+
+[answers]
+purpose = '''
+Jobs are missing elsewhere.
+
+# Not a heading
+'''
+"""
+
 TABLE_TEXTS = """
 [validation]
 stereotype = "Dhana"
@@ -107,6 +132,7 @@ def build(forked: Any, root: Path) -> Path:
 def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row]) -> None:
     """The files that commands are given."""
     (root / "text.toml").write_text(desk.STUDY + TABLE_TEXTS, "utf-8")
+    (root / "statement.toml").write_text(STATEMENT, "utf-8")
     desk.write_csv(root / "labels.csv", rows[-9:])
     _lines(root / "labels.jsonl", rows[-9:])
     for name in ("labels.xlsx", "labels-2.xlsx"):
