@@ -79,6 +79,22 @@ class Size(Part):
     cats: int
 
 
+class TermCount(Part):
+    """How many terms a domain has in a split, over both kinds of CAT."""
+
+    domain: str
+    split: str
+    terms: int
+
+
+class Lengths(Part):
+    """The mean length of the texts of a kind, or of "both": context and association together."""
+
+    kind: str
+    words: float | None
+    characters: float | None
+
+
 class Reading(Part):
     """A part of what people read in a round: a heading and its lines, without markup."""
 
@@ -109,7 +125,10 @@ class RoundFacts(Part):
 
 
 class Agreement(Part):
-    """One coefficient of agreement over all CATs or items (``scope``: kept or decided)."""
+    """One coefficient of agreement over all CATs or items (``scope``: kept or decided).
+
+    ``ci`` is an interval with this ``confidence``.
+    """
 
     scope: str
     classes: str
@@ -119,10 +138,14 @@ class Agreement(Part):
     cats: int
     labels: int
     few: bool
+    confidence: float = 0.95
 
 
 class Retention(Part):
-    """The share of items that were kept, in per cent; None if nothing is decided."""
+    """The share of decided items that were kept, in per cent; None if nothing is decided.
+
+    ``domain`` and ``kind`` may be "all".
+    """
 
     domain: str
     kind: str
@@ -221,7 +244,9 @@ class Facts(Part):
 
     ``date`` is the day of the first build, as YYYY-MM-DD. ``canary`` is the GUID in every card.
     ``canonical`` is the sha256 of the files in ``cats/``, one after the other in order of name.
-    ``open`` has the keys of the questions that the team has not answered.
+    ``open`` has the keys of the questions that the team has not answered. ``tiers`` has numbers of
+    CATs by tier, or "unknown". ``people`` has numbers of people by what they did: "review", a kind
+    of CAT that they wrote, or "validation". ``sentiment_why`` says why there is no sentiment.
     """
 
     name: str
@@ -235,6 +260,8 @@ class Facts(Part):
     statement: Statement = Statement()
     open: tuple[str, ...] = ()
     sizes: tuple[Size, ...]
+    terms: tuple[TermCount, ...] = ()
+    lengths: tuple[Lengths, ...] = ()
     tiers: dict[str, int]
     without_votes: int = 0
     translated: int = 0
@@ -250,6 +277,7 @@ class Facts(Part):
     retention: tuple[Retention, ...] = ()
     sentiment: tuple[SentimentShare, ...] = ()
     sentiment_by: str = ""
+    sentiment_why: str = ""
     pitfalls: tuple[PitfallCount, ...] = ()
     baselines: tuple[Baseline, ...] = ()
     scores: tuple[ScoreRow, ...] = ()
