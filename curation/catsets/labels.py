@@ -10,6 +10,8 @@ GOLD_ORDER = ("anti-stereotype", "stereotype", "unrelated")
 """The integers of ``gold_label`` in the Hugging Face layout, as its dataset card documents them."""
 LABEL_ORDER = (*GOLD_ORDER, "related")
 """The integers of ``label`` in the same layout."""
+HIDDEN = -1
+"""The integer of a gold label that is not published."""
 
 
 def key_of(value: Any) -> str:
@@ -29,6 +31,8 @@ def our_label(value: Any, given: Mapping[str, str], order: Sequence[str] = ()) -
     ('anti-stereotype', 'stereotype')
     >>> our_label(7, {}, GOLD_ORDER), our_label("Anti_Stereotype", {})
     (7, 'anti-stereotype')
+    >>> our_label(-1, {}, GOLD_ORDER)
+    'hidden'
     """
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         if key_of(value) in given:
@@ -36,6 +40,8 @@ def our_label(value: Any, given: Mapping[str, str], order: Sequence[str] = ()) -
         if isinstance(value, int) and 0 <= value < len(order):
             name = order[value]
             return given.get(key_of(name)) or read_label(name) or name
+        if value == HIDDEN and order:
+            return "hidden"
     if isinstance(value, str):
         return read_label(value) or value
     return value

@@ -5,12 +5,13 @@ its ids say nothing. ``commitment`` then proves later that its gold labels were 
 """
 
 import hashlib
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import pandas as pd
 
-from curation.records import Cat, Gold, Kind, SplitName, Term
+from curation.records import Cat, Gold, Kind, SplitName, Term, Value
 from curation.stereoset import FileSettings
 
 SPLITS: tuple[SplitName, ...] = ("dev", "test")
@@ -76,6 +77,16 @@ class Contents:
     def part(self, split: SplitName, kind: Kind | None = None) -> list[PublishedCat]:
         """The CATs of a split, of one kind or of both, in order."""
         return [cat for cat in self.cats if cat.split == split and kind in (None, cat.kind)]
+
+    def labels(self) -> dict[str, list[tuple[str, Value]]]:
+        """The (annotator, label) pairs that were counted, by the id of their association."""
+        labels: dict[str, list[tuple[str, Value]]] = defaultdict(list)
+        counted = self.annotations[self.annotations["counted"]]
+        for association, annotator, label in zip(
+            counted["association_id"], counted["annotator"], counted["label"], strict=True
+        ):
+            labels[association].append((annotator, label))
+        return labels
 
     @property
     def hidden(self) -> bool:
