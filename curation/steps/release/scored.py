@@ -22,12 +22,15 @@ from curation.wording import amount
 _CI = ("lms_ci", "ss_ci", "icat_ci")
 
 
-def baselines(campaign: Campaign, cats: Sequence[Cat]) -> tuple[Baseline, ...]:
+def baselines(
+    campaign: Campaign, cats: Sequence[Cat], reporter: Reporter
+) -> tuple[Baseline, ...]:
     """The baselines on each split, as ``curation scores baselines`` computes them.
 
     Args:
         campaign: the campaign; its step sentiment is up to date.
         cats: the CATs of all splits.
+        reporter: where progress goes.
 
     Raises:
         CurationError: the sentiment that the step kept is damaged.
@@ -37,20 +40,21 @@ def baselines(campaign: Campaign, cats: Sequence[Cat]) -> tuple[Baseline, ...]:
         values = read_sentiment(campaign.measures / "sentiment_scores.json", cats)
     language = campaign.settings.campaign.language
     every: dict[str, Baseline] = {}
-    for split in SPLITS:
-        part = [cat for cat in cats if cat.split == split]
-        if not part:
-            continue
-        for result in baseline_results(part, language=language, sentiment=values):
-            name = result["model"]
-            known = every.get(name, Baseline(model=name, says=result.get("says", "")))
-            every[name] = known.model_copy(
-                update={
-                    "why": known.why or result.get("why", ""),
-                    "beyond": known.beyond + _beyond(result, split),
-                    "rows": known.rows + _rows(result, split),
-                }
-            )
+    with reporter.tracked("baselines", len(SPLITS)) as advance:
+        for split in SPLITS:
+            part = [cat for cat in cats if cat.split == split]
+            found = baseline_results(part, language=language, sentiment=values) if part else []
+            for result in found:
+                name = result["model"]
+                known = every.get(name, Baseline(model=name, says=result.get("says", "")))
+                every[name] = known.model_copy(
+                    update={
+                        "why": known.why or result.get("why", ""),
+                        "beyond": known.beyond + _beyond(result, split),
+                        "rows": known.rows + _rows(result, split),
+                    }
+                )
+            advance()
     return tuple(every.values())
 
 
