@@ -4,7 +4,6 @@ The consent text of a round that was opened here names a licence. Answers of peo
 such a text, such as published answers, are not compared: only the team knows their licence.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,11 +11,11 @@ from typing import Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_json, read_records
 from curation.records import Person
+from curation.release.licences import normal
 from curation.steps.reporter import Reporter
 
 DIFFERS = "licence_differs"
 """The code in ``accept`` that lets a release have another licence."""
-_BETWEEN = re.compile(r"[\s\u2010-\u2013-]+")
 
 
 class Agreed(NamedTuple):
@@ -30,17 +29,6 @@ class Agreed(NamedTuple):
 def inputs(campaign: Campaign) -> list[Path]:
     """What says who agreed to which licence."""
     return [campaign.rounds / "people.jsonl", *_texts_files(campaign)]
-
-
-def normal(licence: str) -> str:
-    """A licence without differences in spaces, hyphens and case.
-
-    >>> normal("CC BY-SA 4.0") == normal("cc-by-sa-4.0")
-    True
-    >>> normal("CC BY 4.0") == normal("CC BY-SA 4.0")
-    False
-    """
-    return _BETWEEN.sub(" ", licence.strip()).casefold()
 
 
 def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agreed]:
