@@ -11,6 +11,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, dump_line, read_json, read_records, refuse_links
 from curation.records import Built
 from curation.run_folder import append_lines, cut_half_line
+from curation.steps.release import versions
 from curation.times import now
 
 FILE = "built.jsonl"
@@ -33,7 +34,7 @@ def read_first_builds(campaign: Campaign) -> list[Built]:
 
 
 def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
-    """The first build of the version that the settings name; made now if there was none.
+    """The first build of the version that the settings name; made up now if there was none.
 
     If the line is missing and the version's folder exists, its ``release.json`` says the same.
     Nothing is written: see ``record``.
@@ -46,7 +47,7 @@ def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
         CurationError: a line of ``built.jsonl`` is damaged.
     """
     cut_half_line(first_builds_file(campaign))
-    version = campaign.settings.release.version
+    version = versions.name(campaign, anonymous=anonymous)
     for line in read_first_builds(campaign):
         if line.version == version:
             return line

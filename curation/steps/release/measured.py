@@ -159,7 +159,7 @@ def lengths(campaign: Campaign) -> tuple[Lengths, ...]:
     path = campaign.measures / "statistics.json"
     report = kept_report(campaign, "statistics")
     with _of(path):
-        parts = {
+        parts: dict[str, Any] = {
             kind: report["kinds"][kind]["overall"] for kind in KINDS if kind in report["kinds"]
         }
         parts |= {BOTH: report["overall"]} if len(parts) > 1 else {}

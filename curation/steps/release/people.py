@@ -103,11 +103,13 @@ def _imported(
     accepted = [
         _Answered(item.writer, item.kind, _day(item.submitted_at)) for item in items if item.writer
     ]
+    days: dict[tuple[str, str], str | None] = {}
     if labels is not None:
-        days = labels.groupby(["item", "annotator"], observed=True)["submitted_at"].min()
-        accepted += [
-            _Answered(str(person), VALIDATION, _day(time)) for (_, person), time in days.items()
-        ]
+        columns = (labels[column] for column in ("item", "annotator", "submitted_at"))
+        for item, person, time in zip(*columns, strict=True):
+            day, before = _day(time), days.get((item, person))
+            days[item, person] = min(day, before) if day and before else day or before
+    accepted += [_Answered(person, VALIDATION, day) for (_, person), day in days.items()]
     path = campaign.rounds / name / "rejected.jsonl"
     rejections = read_records(path, Rejection) if path.exists() else []
     rows: Any = () if labels is None else labels.itertuples(index=False)

@@ -22,9 +22,7 @@ from curation.wording import amount
 _CI = ("lms_ci", "ss_ci", "icat_ci")
 
 
-def baselines(
-    campaign: Campaign, cats: Sequence[Cat], reporter: Reporter
-) -> tuple[Baseline, ...]:
+def baselines(campaign: Campaign, cats: Sequence[Cat], reporter: Reporter) -> tuple[Baseline, ...]:
     """The baselines on each split, as ``curation scores baselines`` computes them.
 
     Args:
