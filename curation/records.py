@@ -367,20 +367,6 @@ class Pitfall(Record):
     fix: Annotated[str, Field(validation_alias=AliasChoices("fix", "mend"))]
 
 
-class Built(Record):
-    """A line of ``built.jsonl``: the first build of a version of the release.
-
-    ``version`` is the name of its folder. Later builds of the version use the same date (a day),
-    canary and version of curation, so that they give the same bytes.
-    """
-
-    version: Id
-    date: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
-    canary: Id
-    curation: Id
-    anonymous: bool = False
-
-
 class Rejection(Record):
     """A record that a step refused, with the reason and its origin."""
 
@@ -410,5 +396,5 @@ class Manifest(Record):
 
 ON_DISK: tuple[type[Record], ...] = (
     *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Person),
-    *(Standing, Dealing, Decision, Cat, Annotation, Score, Pitfall, Built, Rejection, Manifest),
+    *(Standing, Dealing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
 )

@@ -22,7 +22,7 @@ def build(
     anonymous: Annotated[
         bool,
         typer.Option(
-            "--anonymous", help="Build VERSION-anonymous, which names nobody, for review."
+            "--anonymous", help="Build VERSION-anonymous for review, without names and links."
         ),
     ] = False,
     as_json: Json = False,

@@ -1,7 +1,7 @@
 """Everything that a release says about itself, as one record; ``release.json`` has it.
 
 The card, the data statement and all metadata only put these facts into words. So each number is
-computed once, and whoever reads one in a text finds it in ``release.json``. What only the team
+computed once, and every number in a text is in ``release.json``, too. What only the team
 can say is in ``Statement``, which comes from ``7-release/statement.toml``.
 """
 
@@ -28,7 +28,7 @@ class Author(Part):
 
 
 class Hub(Part):
-    """Where the dataset is on the Hugging Face Hub, and who may download it.
+    """The dataset's place on the Hugging Face Hub, and who may download it.
 
     ``gated`` is empty if everybody may. ``prompt`` is what people read before they ask for access,
     and ``fields`` what they are asked for: a text, or a checkbox.

@@ -103,9 +103,8 @@ def _build(
         "labels_of_dropped_items": collected.labels_of_dropped_items,
         "annotations": len(contents.annotations),
         "without_votes": len(contents.without_votes),
-        "files": len(content),
         "models": len({(row.model, row.rules) for row in facts.scores}),
-        "open": len(facts.open),
+        "open_questions": len(facts.open),
     }
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.item_form import names
-from curation.records import KINDS, Built, Cat, Item
+from curation.records import KINDS, Cat, Item
 from curation.release.contents import SPLITS, Contents, PublishedTerm, published
 from curation.release.facts import Facts, Licence, Size, Statement, TermCount
 from curation.steps.decisions import kept_without_votes
@@ -25,6 +25,7 @@ from curation.steps.read import (
     run_files,
 )
 from curation.steps.release import licences, measured, people, scored
+from curation.steps.release.first_builds import Built
 from curation.steps.reporter import Reporter
 from curation.steps.rounds.shown import own_texts
 from curation.steps.source import FORM, campaign_source

@@ -2,20 +2,35 @@
 
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import StringConstraints, ValidationError
 
 from curation import __version__
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_line, read_json, read_records, refuse_links
-from curation.records import Built
+from curation.records import Id, Record
 from curation.run_folder import append_lines, cut_half_line
 from curation.steps.release import versions
 from curation.times import now
 
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
 FILE = "built.jsonl"
 RELEASE = "release.json"
+
+
+class Built(Record):
+    """A line of ``built.jsonl``: the first build of a version of the release.
+
+    ``version`` is the name of its folder. Later builds of the version use the same date (a day),
+    canary and version of curation, so that they give the same bytes.
+    """
+
+    version: Id
+    date: Day
+    canary: Id
+    curation: Id
+    anonymous: bool = False
 
 
 def first_builds_file(campaign: Campaign) -> Path:

@@ -57,7 +57,7 @@ def baselines(campaign: Campaign, cats: Sequence[Cat], reporter: Reporter) -> tu
 
 
 def _beyond(result: Mapping[str, Any], split: str) -> tuple[str, ...]:
-    """Where a baseline differs clearly from chance, in words."""
+    """The values at which a baseline differs clearly from chance, in words."""
     return tuple(
         f"{row['figure']} {row['value']:.1f} ({row['ci'][0]:.1f}–{row['ci'][1]:.1f}), "
         f"{row['kind']}, {split}"
