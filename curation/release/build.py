@@ -1,7 +1,7 @@
 """All files of a release, from its contents and its facts."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -56,7 +56,7 @@ def _described(contents: Contents, facts: Facts, data: tuple[DataFile, ...]) -> 
     """Tasks, texts and metadata."""
     return {
         **_made("lm_eval", "files", contents, facts, one=""),
-        **_made("card", "card", facts, data, one="README.md"),
+        **(_made("card", "card", facts, data, one="README.md") or _readme(contents, facts)),
         **_made("statement", "statement", facts, one="STATEMENT.md"),
         "LICENSE": facts.licence.text.encode(),
         **_made("citation", "citation", facts, one="CITATION.cff"),
@@ -101,7 +101,7 @@ def _made(module: str, function: str, *given: Any, one: str) -> Mapping[str, byt
     name = f"curation.release.{module}"
     part = getattr(import_module(name), function, None) if find_spec(name) else None
     if part is None:
-        return _readme(*given) if module == "card" else {}
+        return {}
     made = part(*given)
     return {one: made} if one else made
 
@@ -143,5 +143,21 @@ def _stereoset(contents: Contents) -> Mapping[str, bytes]:
     return {name: dump_json(content) for name, content in files.items()}
 
 
-def _readme(facts: Facts, data: Sequence[DataFile]) -> Mapping[str, bytes]:
-    return {"README.md": f"# {facts.name} {facts.version}\n\n> {facts.warning}\n".encode()}
+def _readme(contents: Contents, facts: Facts) -> Mapping[str, bytes]:
+    from curation.release import card
+
+    blocking = (p for p in facts.pitfalls if p.accepted and p.severity == "block" and p.count)
+    text = card.readme(
+        _cats(contents),
+        contents.annotations,
+        name=facts.name,
+        version=facts.version,
+        language=facts.language,
+        licence=facts.licence.name,
+        warning=facts.warning,
+        decisions=card.how_decided(facts.decisions),
+        accepted={p.code: p.count or 0 for p in blocking},
+        other_licences=facts.other_licences,
+        without_votes=contents.without_votes,
+    )
+    return {"README.md": text.encode()}
