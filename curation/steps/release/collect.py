@@ -24,7 +24,7 @@ from curation.steps.read import (
     read_terms,
     run_files,
 )
-from curation.steps.release import licences, measured, people, scored
+from curation.steps.release import licences, measured, people
 from curation.steps.release.first_builds import Built
 from curation.steps.reporter import Reporter
 from curation.steps.rounds.shown import own_texts
@@ -176,6 +176,8 @@ def facts(
     Raises:
         CurationError: annotators agreed to another licence, or a file of the campaign is damaged.
     """
+    from curation.steps.release import scored
+
     settings, cats = campaign.settings, collected.cats
     table = collected.contents.annotations
     answered = _answered(cats, collected.items, table)

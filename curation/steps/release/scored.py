@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.records import KINDS, Cat
+from curation.records import Cat
 from curation.release.contents import SPLITS
 from curation.release.facts import Baseline, ScoreRow
 from curation.scores import older
@@ -12,7 +12,7 @@ from curation.scores import runs as stage
 from curation.scores.ensemble import scored_since
 from curation.scores.flags import flags_of
 from curation.scores.runs import Board, Run, board
-from curation.stats.metrics import over_terms
+from curation.stats.metrics import results
 from curation.steps.measures import VADER
 from curation.steps.release.measured import BOTH
 from curation.steps.reporter import Reporter
@@ -41,7 +41,7 @@ def baselines(campaign: Campaign, cats: Sequence[Cat], reporter: Reporter) -> tu
     with reporter.tracked("baselines", len(SPLITS)) as advance:
         for split in SPLITS:
             part = [cat for cat in cats if cat.split == split]
-            found = baseline_results(part, language=language, sentiment=values) if part else []
+            found = _baselines(part, language, values) if part else []
             for result in found:
                 name = result["model"]
                 known = every.get(name, Baseline(model=name, says=result.get("says", "")))
@@ -54,6 +54,12 @@ def baselines(campaign: Campaign, cats: Sequence[Cat], reporter: Reporter) -> tu
                 )
             advance()
     return tuple(every.values())
+
+
+def _baselines(
+    cats: Sequence[Cat], language: str, sentiment: Mapping[str, float] | None
+) -> list[dict[str, Any]]:
+    return baseline_results(cats, language=language, sentiment=sentiment, overall=True)
 
 
 def _beyond(result: Mapping[str, Any], split: str) -> tuple[str, ...]:
@@ -162,12 +168,11 @@ def _of_split(won: Board, split: str) -> list[ScoreRow]:
     rows = []
     for number, run in enumerate(won.runs):
         table = won.table(number)
-        kinds = [kind for kind in KINDS if (table["kind"] == kind).any()]
-        cells = {str(kind): over_terms(table[table["kind"] == kind]) for kind in kinds}
-        parts = {"kinds": {kind: {"overall": cell} for kind, cell in cells.items()}}
-        if len(kinds) > 1:
-            cells[BOTH] = over_terms(table)
-        flags = flags_of({"overall": cells.get(BOTH), **parts}, run.about)
+        result = results(table, model=run.model, overall=True)
+        cells = {kind: part["overall"] for kind, part in result["kinds"].items()}
+        if len(cells) > 1:
+            cells[BOTH] = result["overall"]
+        flags = flags_of(result, run.about)
         rows += [
             _row(cell, model=run.model, rules=run.way, split=split, kind=kind, flags=flags)
             for kind, cell in cells.items()

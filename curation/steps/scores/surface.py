@@ -43,6 +43,7 @@ def baseline_results(
     language: str,
     ties: Ties = "half",
     sentiment: Mapping[str, float] | None = None,
+    overall: bool = False,
 ) -> list[dict[str, Any]]:
     """The results of each baseline, with their flags.
 
@@ -51,8 +52,11 @@ def baseline_results(
         language: language code of their texts.
         ties: how ties count, as in ``metrics.comparisons``.
         sentiment: as for ``artefacts.artefacts``.
+        overall: as for ``metrics.results``.
     """
-    measured = stage.measured(
-        cats, artefacts(cats, language=language, sentiment=sentiment), ties=ties
-    )
-    return [{**result, "flags": flags_of(result)} for result in (*stage.baselines(cats), *measured)]
+    surface = artefacts(cats, language=language, sentiment=sentiment)
+    measured = stage.measured(cats, surface, ties=ties, overall=overall)
+    return [
+        {**result, "flags": flags_of(result)}
+        for result in (*stage.baselines(cats, overall=overall), *measured)
+    ]
