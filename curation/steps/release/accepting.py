@@ -51,46 +51,53 @@ def check_settings(campaign: Campaign) -> None:
             )
 
 
-def check_pitfalls(campaign: Campaign) -> None:
-    """Check that no pitfall blocks the release.
+def check_content(campaign: Campaign, cats: Iterable[Cat]) -> None:
+    """Check that no pitfall blocks the release, and that every domain has CATs in both splits.
+
+    Args:
+        campaign: the campaign; its step pitfalls is up to date.
+        cats: the CATs.
 
     Raises:
-        CurationError: one does, and ``accept`` does not name it.
+        CurationError: something is wrong that ``accept`` does not name; the message has all codes.
     """
     accept = campaign.settings.release.accept
-    rows = read_json(campaign.measures / "pitfalls.json")["table"]
-    blocking = {r["code"]: r["count"] for r in rows if r["severity"] == "block" and r["count"]}
-    refused = {code: count for code, count in blocking.items() if code not in accept}
-    if refused:
-        counts = ", ".join(f"{code} {count}" for code, count in refused.items())
-        codes = ", ".join(f'"{code}"' for code in (*accept, *refused))
+    pitfalls = {code: n for code, n in _blocking(campaign).items() if code not in accept}
+    empty = [] if ONE_SPLIT in accept else _empty(cats)
+    problems, fixes = [], []
+    if pitfalls:
+        counts = ", ".join(f"{code} {count}" for code, count in pitfalls.items())
+        problems.append(
+            f"pitfalls block the release: {counts}; 4-measures/pitfalls.jsonl lists each place"
+        )
+        fixes.append("fix the texts; or leave the items out (leave_out in [decisions])")
+    if empty:
+        problems.append(f"{ONE_SPLIT}: {some(empty, _NAMED)}")
+        fixes.append("collect CATs on more terms, or set dev in [split]")
+    if problems:
+        codes = [*accept, *pitfalls, *([ONE_SPLIT] if empty else [])]
+        listed = ", ".join(f'"{code}"' for code in codes)
         raise CurationError(
-            f"pitfalls block the release: {counts}; 4-measures/pitfalls.jsonl lists each place",
-            "fix the texts; or leave the items out (leave_out in [decisions]); or, if they are "
-            f"right as they are: accept = [{codes}] in [release]",
+            "; ".join(problems),
+            f"{'; '.join(fixes)}; or, if they are right as they are: accept = [{listed}] in "
+            "[release]",
         )
 
 
-def check_domains(campaign: Campaign, cats: Iterable[Cat]) -> None:
-    """Check that every domain has CATs in both splits.
+def _blocking(campaign: Campaign) -> dict[str, int]:
+    """How often each pitfall was found that blocks a release."""
+    rows = read_json(campaign.measures / "pitfalls.json")["table"]
+    return {r["code"]: r["count"] for r in rows if r["severity"] == "block" and r["count"]}
 
-    Raises:
-        CurationError: a domain has none in dev or test, and ``accept`` does not allow it.
-    """
-    accept = campaign.settings.release.accept
+
+def _empty(cats: Iterable[Cat]) -> list[str]:
+    """The domains that have no CAT in a split."""
     terms: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for cat in cats:
         terms[cat.domain][cat.split].add(cat.term)
-    empty = [
+    return [
         f"{domain!r} has no CAT in {split} ({amount(sum(map(len, of.values())), 'term')} in all)"
         for domain, of in sorted(terms.items())
         for split in SPLITS
         if split not in of
     ]
-    if empty and ONE_SPLIT not in accept:
-        codes = ", ".join(f'"{code}"' for code in (*accept, ONE_SPLIT))
-        raise CurationError(
-            f"{ONE_SPLIT}: {some(empty, _NAMED)}",
-            "collect CATs on more terms of this domain, or set dev in [split]; or, if the domain "
-            f"is right as it is: accept = [{codes}] in [release]",
-        )

@@ -69,8 +69,7 @@ def _build(
 
     accepting.check_settings(campaign)
     collected = collect.contents(campaign, reporter)
-    accepting.check_pitfalls(campaign)
-    accepting.check_domains(campaign, collected.cats)
+    accepting.check_content(campaign, collected.cats)
     first = first_builds.first_build(campaign, anonymous=anonymous)
     statement, open_questions = _statement(campaign)
     facts = collect.facts(

@@ -144,7 +144,7 @@ def pitfalls(campaign: Campaign) -> tuple[PitfallCount, ...]:
                 of=row["of"],
                 stereoset=row["stereoset"],
                 why=row["why"],
-                accepted=row["code"] in accept,
+                accepted=bool(row["count"]) and row["code"] in accept,
             )
             for row in report["table"]
         )
