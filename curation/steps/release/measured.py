@@ -159,9 +159,8 @@ def lengths(campaign: Campaign) -> tuple[Lengths, ...]:
     path = campaign.measures / "statistics.json"
     report = kept_report(campaign, "statistics")
     with _of(path):
-        parts: dict[str, Any] = {
-            kind: report["kinds"][kind]["overall"] for kind in KINDS if kind in report["kinds"]
-        }
+        kinds = {kind: report["kinds"][kind]["overall"] for kind in KINDS}
+        parts: dict[str, Any] = {kind: cell for kind, cell in kinds.items() if cell["cats"]}
         parts |= {BOTH: report["overall"]} if len(parts) > 1 else {}
         return tuple(
             Lengths(kind=kind, words=cell["mean_words"], characters=cell["mean_characters"])
