@@ -1,15 +1,16 @@
 """All files of a release, from its contents and its facts."""
 
 import hashlib
+import io
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from curation.files import dump_json
-from curation.records import KINDS, Cat, CatAssociation
+from curation.records import Cat, CatAssociation
 from curation.release import parquet_files, tables
-from curation.release.contents import HUB_SPLITS, SPLITS, Contents, DataFile
+from curation.release.contents import SPLITS, Contents, DataFile
 from curation.release.facts import Facts
 
 ALGORITHM = 6
@@ -73,18 +74,22 @@ def describe(contents: Contents, data: Mapping[str, bytes]) -> tuple[DataFile, .
         contents: what the release publishes.
         data: the files by path.
     """
-    rows: dict[str, int] = {}
-    for split in SPLITS:
-        rows[f"{split}.json"] = len(contents.part(split))
-        for kind in KINDS:
-            count = len(contents.part(split, kind))
-            rows[tables.path(kind, split)] = count
-            rows[parquet_files.path(kind, HUB_SPLITS[split])] = count
-    rows |= {tables.ANNOTATIONS: len(contents.annotations), tables.TERMS: len(contents.terms)}
     return tuple(
-        DataFile.of(path, content, content.count(b"\n") if path == ERRATA else rows.get(path))
+        DataFile.of(path, content, _rows(contents, path, content))
         for path, content in sorted(data.items())
     )
+
+
+def _rows(contents: Contents, path: str, content: bytes) -> int | None:
+    """How many CATs, annotations, terms or errata a file has."""
+    if path.endswith(".parquet"):
+        from pyarrow.parquet import ParquetFile
+
+        return int(ParquetFile(io.BytesIO(content)).metadata.num_rows)
+    if path.endswith(".jsonl"):
+        return content.count(b"\n")
+    cats = {f"{split}.json": len(contents.part(split)) for split in SPLITS}
+    return {**cats, tables.ANNOTATIONS: len(contents.annotations)}.get(path)
 
 
 def sums(files: Mapping[str, bytes]) -> bytes:
