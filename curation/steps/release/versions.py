@@ -179,8 +179,7 @@ def _digest(path: Path) -> str | None:
 def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
     """The built versions that hold one of these CATs, or a label by a person.
 
-    The texts in Parquet files are not read: their labels are in ``annotations.csv``, too. The ids
-    of hidden CATs are in the private file with their gold labels.
+    The texts in Parquet files are not read: their labels are in ``annotations.csv``, too.
 
     Args:
         campaign: the campaign.
@@ -191,7 +190,7 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
     for place in built(campaign):
         cells = Counter[str]()  # of the table, which has one row per label
         quoted = Counter[str]()  # of the JSON files, which may be all that is there
-        for path in (*map(place.joinpath, file_names(place)), *_private(campaign, place.name)):
+        for path in map(place.joinpath, file_names(place)):
             if path.suffix not in (".csv", ".json", ".jsonl"):
                 continue
             text = read_bytes(path).decode("utf-8", "replace")
@@ -204,12 +203,6 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
         if ids or labels:
             versions[place.name] = Held(len(ids), labels)
     return versions
-
-
-def _private(campaign: Campaign, version: str) -> list[Path]:
-    """The private file of a version with hidden gold labels, if it has one."""
-    path = campaign.releases / f"gold-{version.removesuffix(ANONYMOUS)}.jsonl"
-    return [path] if path.is_file() else []
 
 
 def fingerprint(campaign: Campaign, version: str) -> str:
