@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.campaign import create_campaign, open_campaign
+from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.cells import csv_text
 from curation.cli import console
 from curation.files import CurationError, dump_json, read_json, shipped, writing
@@ -16,6 +16,8 @@ from curation.item_form import fill
 from curation.records import KINDS
 from curation.rounds.tables.reading import read_rows
 from curation.settings_file import read_settings
+from curation.steps.release.versions import blocked
+from curation.steps.release.versions import folder as folder_of
 from curation.steps.rounds import round_files
 from curation.wording import amount
 
@@ -33,10 +35,7 @@ def demo(
     from curation.cli import measures, people
     from curation.cli.decisions import agreement, filter_, split
     from curation.cli.importing import answers, stereoset
-    from curation.cli.release import build
-    from curation.cli.scores import baselines, predictions
     from curation.cli.terms import explain, scan, select
-    from curation.stereoset import read_cats
 
     example = shipped("data", "example")
     if folder.exists() and any(folder.iterdir()):
@@ -84,10 +83,24 @@ def demo(
     measures.keywords(campaign=folder, top=5)
     step("measures pitfalls")
     measures.pitfalls(campaign=folder)
+    _models(folder, step)
+    if error := blocked(made):
+        console.say(f"\nNo release is built: {error.what}; {error.fix}")
+    else:
+        _release(made, step)
+    console.say(f"To look around: cd {folder}; curation status")
+
+
+def _release(campaign: Campaign, step: Callable[[str], None]) -> None:
+    """Build the release, and use it as other people do: score predictions on its test set."""
+    from curation.cli.release import build
+    from curation.cli.scores import baselines, predictions
+    from curation.stereoset import read_cats
+
     step("release build")
-    build(folder)
-    release = made.releases / made.settings.release.version
-    gold, path = release / "test.json", folder / "predictions_shorter-is-likelier.json"
+    build(campaign.root)
+    release = folder_of(campaign)
+    gold, path = release / "test.json", campaign.root / "predictions_shorter-is-likelier.json"
     # This replaces a model, so that nothing must be installed: shorter sentences score higher.
     shorter: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
     for cat in read_cats(gold):
@@ -98,11 +111,9 @@ def demo(
     baselines([gold])
     step(f"scores predictions --gold {gold} --predictions {path}")
     predictions([gold], path)
-    _models(folder, step)
-    report = read_json(made.decisions / "split.json")
+    report = read_json(campaign.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
     console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {release}")
-    console.say(f"To look around: cd {folder}; curation status")
 
 
 def _models(folder: Path, step: Callable[[str], None]) -> None:

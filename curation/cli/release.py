@@ -1,13 +1,14 @@
 """``curation release``: the folder that is published."""
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console, release_diff, release_export, release_statement
 from curation.cli.options import Json, Where
-from curation.steps.pipeline import bring_up_to_date
+from curation.steps.release.making import build_release
 from curation.wording import amount
 
 app = typer.Typer(
@@ -16,27 +17,51 @@ app = typer.Typer(
 
 
 @app.command("build")
-def build(campaign: Where = Path(), as_json: Json = False) -> None:
-    """Write 7-release/VERSION: dev.json, test.json, annotations.csv, README.md, SHA256SUMS.
+def build(
+    campaign: Where = Path(),
+    anonymous: Annotated[
+        bool,
+        typer.Option(
+            "--anonymous", help="Build VERSION-anonymous for review, without names and links."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write 7-release/VERSION: data, card, statement, metadata, licence, checksums.
 
-    The version is set in [release]. A version that is built is never rewritten: if its content
-    would change, raise the version, or delete the folder if nobody has it.
+    Score models first, so that the card has their results. The version is set in [release]. A
+    version that is built is never rewritten: if its content would change, raise the version, or
+    delete the folder if nobody has it.
     """
     opened = open_campaign(campaign)
     with opened.lock():
-        counts = bring_up_to_date(opened, "release", reporter=console).counts
-    folder = opened.releases / opened.settings.release.version
+        made = build_release(opened, anonymous=anonymous, reporter=console)
+    counts = made.counts
     if as_json:
-        console.say_json({"folder": str(folder), **counts})
+        about = {"files": made.files, "open": made.open, "next": made.next}
+        console.say_json({"folder": str(made.folder), **counts, **about})
         return
     console.say(
         f"{amount(counts['cats'], 'CAT')}, {amount(counts['annotations'], 'annotation')} in "
-        f"{folder}"
+        f"{made.folder}"
     )
+    console.say(f"{amount(len(made.files), 'file')}: {', '.join(_shown(made.files))}")
     if kept := counts.get("without_votes"):
         console.say(
             f"{amount(kept, 'CAT has', 'CATs have')} no votes; README.md and the JSON files say so."
         )
+
+    if made.open:
+        console.say(
+            f"{amount(len(made.open), 'question is', 'questions are')} open; README.md and "
+            "STATEMENT.md show them."
+        )
+    console.say(f"next: {made.next}")
+
+
+def _shown(files: list[str]) -> list[str]:
+    """Files of the folder itself, and folders; each folder once."""
+    return sorted({name.split("/")[0] + ("/" if "/" in name else "") for name in files})
 
 
 app.command("export")(release_export.export)

@@ -7,12 +7,13 @@ its ids say nothing. ``commitment`` then proves later that its gold labels were 
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from curation.records import Cat, Gold, Kind, SplitName, Term, Value
 from curation.stereoset import FileSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPLITS: tuple[SplitName, ...] = ("dev", "test")
 HUB_SPLITS: dict[SplitName, str] = {"dev": "validation", "test": "test"}
@@ -69,7 +70,7 @@ class Contents:
 
     version: str
     cats: tuple[PublishedCat, ...]
-    annotations: pd.DataFrame
+    annotations: "pd.DataFrame"
     terms: tuple[PublishedTerm, ...]
     settings: FileSettings
     without_votes: frozenset[str] = frozenset()

@@ -20,12 +20,16 @@ EXPECTED: dict[str, tuple[float | None, float]] = {
 """Probability of preferring the meaningful association, and the stereotype; None: not defined."""
 
 
-def baselines(cats: Sequence[Cat]) -> list[dict[str, Any]]:
+def baselines(cats: Sequence[Cat], *, overall: bool = False) -> list[dict[str, Any]]:
     """What the three baselines score on these CATs, in the form of ``metrics.results``.
 
     Every comparison counts with the probability that the baseline wins it, so the values are
     expectations and have no interval. StereotypedLM is not defined for unrelated associations: its
     lms is None. Its icat is 0 whatever its lms would be.
+
+    Args:
+        cats: the CATs.
+        overall: as for ``metrics.results``.
     """
     expected = []
     for model, (meaningful, stereotype) in EXPECTED.items():
@@ -42,7 +46,7 @@ def baselines(cats: Sequence[Cat]) -> list[dict[str, Any]]:
                 for cat in cats
             ]
         )
-        result = results(table, model=model)
+        result = results(table, model=model, overall=overall)
         for cell in _cells(result):
             cell.update(lms_ci=None, ss_ci=None, icat_ci=None, too_wide=[])
             if meaningful is None:
@@ -69,6 +73,7 @@ def measured(
     baselines: Sequence[Artefact],
     *,
     ties: Ties = "half",
+    overall: bool = False,
 ) -> list[dict[str, Any]]:
     """What artefact baselines score on these CATs.
 
@@ -76,6 +81,7 @@ def measured(
         cats: the CATs.
         baselines: of ``artefacts.artefacts`` on the same CATs.
         ties: as in ``metrics.comparisons``.
+        overall: as for ``metrics.results``.
 
     Returns:
         One per baseline: ``metrics.results``, with ``says`` (its rule), ``why`` (why it was not
@@ -91,11 +97,12 @@ def measured(
         if artefact.scores is not None:
             scores = artefact.scores
             own = [cat for cat in cats if cat.associations[0].id in scores]
-            result = results(comparisons(own, scores, ties=ties), model=artefact.name)
+            won = comparisons(own, scores, ties=ties)
+            result = results(won, model=artefact.name, overall=overall)
             fair = result
             if ties != "half":
                 # Lost ties move coarse scores away from 50, which is not an artefact of the texts.
-                fair = results(comparisons(own, scores), model=artefact.name)
+                fair = results(comparisons(own, scores), model=artefact.name, overall=True)
             beyond = [
                 row
                 for row in beyond_chance(fair)

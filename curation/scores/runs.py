@@ -117,6 +117,17 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
         CurationError: there is no run; a run has two scores for one association; a line is not a
             score. Names folder, or file and line.
     """
+    runs = found_runs(root, skipped=skipped)
+    if not runs:
+        raise CurationError(
+            f"{root}: no scores here (MODEL/RULE/scores.jsonl)",
+            "run «curation scores models MODEL», or name the folder of the scores",
+        )
+    return runs
+
+
+def found_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
+    """As ``read_runs``; but if there is no run, there is no error."""
     folders = sorted({path.parent for path in root.glob("*/*/*.json*")})
     runs = []
     for path in filter(_is_run, folders):
@@ -133,11 +144,6 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
             skipped(f"{path}: {old}; score the model again")
         else:
             runs.append(run)
-    if not runs:
-        raise CurationError(
-            f"{root}: no scores here (MODEL/RULE/scores.jsonl)",
-            "run «curation scores models MODEL», or name the folder of the scores",
-        )
     return runs
 
 

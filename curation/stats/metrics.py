@@ -204,7 +204,7 @@ def _sizes(part: pd.DataFrame) -> dict[str, int]:
     return {"cats": len(part), "terms": terms, "ties": int(part["ties"].sum())}
 
 
-def results(table: pd.DataFrame, *, model: str) -> dict[str, Any]:
+def results(table: pd.DataFrame, *, model: str, overall: bool = False) -> dict[str, Any]:
     """lms, ss and icat of a model by kind, domain and term, and overall, with intervals.
 
     A term's lms is the percentage of its comparisons with unrelated associations that the
@@ -217,6 +217,7 @@ def results(table: pd.DataFrame, *, model: str) -> dict[str, Any]:
     Args:
         table: from ``comparisons``.
         model: the model's name.
+        overall: compute only the cells ``overall``; ``domains`` and ``terms`` are then empty.
 
     Returns:
         ``{"model", "kinds": {kind: cells}, **cells}``, where cells are ``{"overall": cell,
@@ -226,8 +227,9 @@ def results(table: pd.DataFrame, *, model: str) -> dict[str, Any]:
         ``few_terms``: whether there are fewer than five terms. Values are in points and unrounded;
         kinds and domains without CATs are left out.
     """
-    kinds = {kind: _cells(part) for kind in KINDS if len(part := table[table["kind"] == kind])}
-    return {"model": model, "kinds": kinds, **_cells(table)}
+    cells = _overall if overall else _cells
+    kinds = {kind: cells(part) for kind in KINDS if len(part := table[table["kind"] == kind])}
+    return {"model": model, "kinds": kinds, **cells(table)}
 
 
 def of_one_kind(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,6 +242,10 @@ def of_one_kind(result: Mapping[str, Any]) -> dict[str, Any]:
         The same with ``overall`` None, and with ``domains`` and ``terms`` empty; ``kinds`` stays.
     """
     return {**result, "overall": None, "domains": {}, "terms": {}}
+
+
+def _overall(part: pd.DataFrame) -> dict[str, Any]:
+    return {"overall": over_terms(part), "domains": {}, "terms": {}}
 
 
 def _cells(part: pd.DataFrame) -> dict[str, Any]:

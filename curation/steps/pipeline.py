@@ -78,6 +78,10 @@ class Step:
         }
 
 
+RELEASE_NEEDS = (
+    *("select", "fold", "filter", "agreement", "split"),
+    *("statistics", "sentiment", "pitfalls"),
+)
 STEPS: tuple[Step, ...] = (
     Step(
         "select",
@@ -191,13 +195,27 @@ STEPS: tuple[Step, ...] = (
         release.settings,
         release.inputs,
         release.release,
-        needs=("select", "fold", "filter", "split", "pitfalls"),
-        blocked=versions.linked,
+        needs=RELEASE_NEEDS,
+        blocked=versions.blocked,
         delete=None,
         fixed=versions.taken,
     ),
 )
 BY_NAME = {step.name: step for step in STEPS}
+ANONYMOUS = Step(
+    "anonymous",
+    "a folder for anonymous review",
+    lambda c: c.releases,
+    "release.build",
+    release.anonymous_settings,
+    release.inputs,
+    release.anonymous_release,
+    needs=RELEASE_NEEDS,
+    blocked=partial(versions.blocked, anonymous=True),
+    delete=None,
+    fixed=partial(versions.taken, anonymous=True),
+)
+"""Not in ``STEPS``: only «curation release build --anonymous» runs it."""
 
 
 def with_needs(names: Iterable[str], steps: Iterable[Step] = STEPS) -> list[Step]:
@@ -280,7 +298,8 @@ def bring_up_to_date(
     """Run the named steps and those that they need; skip those that are up to date.
 
     A version of the release that is built already is never rewritten. If its content would change,
-    this is an error if the release is named, and else a warning.
+    this is an error if the release is named, and else a warning. The same holds if pyarrow, which
+    a release needs, is not installed.
 
     Call it only under the campaign's lock.
 
@@ -303,7 +322,10 @@ def bring_up_to_date(
     last: StepRun | None = None
     for step in with_needs(names or [step.name for step in steps], steps):
         if error := step.blocked(campaign):
-            raise error
+            if not isinstance(error, versions.NoParquetError) or step.name in names:
+                raise error
+            reporter.warn(f"{step.name}: {error.what}; {error.fix}")
+            continue
         folder, run = step.folder(campaign), last_run(campaign, step)
         state = step.state(campaign) if step.applies(campaign) else None
         stale = state is not None and not _is_current(campaign, step, state)

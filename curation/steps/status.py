@@ -305,8 +305,8 @@ def _next(
     if decided.state == UP_TO_DATE and not decided.counts["items_kept"] and not changed:
         if not missing:
             return "no item was kept; curation decisions filter says why"
-    elif any(step.state not in (UP_TO_DATE, OLDER) for step in steps.values()):
-        return "curation run"
+    elif pending := [s.step for s in steps.values() if s.state not in (UP_TO_DATE, OLDER)]:
+        return _next_release(campaign, scores) if pending == ["release"] else "curation run"
     if _all_are_published(decided.counts):
         return about_published_golds(decided.counts)
     if missing:
@@ -317,6 +317,17 @@ def _next(
     if not scores:
         return "curation scores models MODEL, and curation scores baselines"
     return next((run.again for run in scores if run.again), "curation scores compare")
+
+
+def _next_release(campaign: Campaign, scores: Sequence[ScoreRun]) -> str:
+    """What to do if only the release is missing or out of date: the scores are a part of it."""
+    build = "curation release build"
+    if isinstance(error := versions.blocked(campaign), versions.NoParquetError):
+        return f"{error.fix}, then {build}"
+    again = next((run.again for run in scores if run.again), "")
+    if again or not scores:
+        return f"{again or 'curation scores models MODEL'}, then {build}"
+    return build
 
 
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"

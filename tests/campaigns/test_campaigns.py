@@ -478,6 +478,25 @@ def test_a_release_reads_back_as_it_was_built(team_of: Team) -> None:
     assert {row["counted"] for row in rows} == {"True"}
 
 
+def test_a_release_says_what_is_not_known_in_its_language(team_of: Team) -> None:
+    path = team_of.root / "7-release" / "0.1.0" / "release.json"
+    facts = json.loads(path.read_text("utf-8"))
+    assert (facts["language"], facts["sentiment"], facts["sentiment_by"]) == (
+        team_of.language, [], ""
+    )  # fmt: skip
+    assert "English" in facts["sentiment_why"]  # VADER reads nothing else
+    (baseline,) = [b for b in facts["baselines"] if b["model"] == "SentimentLM"]
+    assert (baseline["rows"], "English" in baseline["why"]) == ([], True)
+    assert sum(size["cats"] for size in facts["sizes"]) == len(cats_of(team_of)) == 13
+    rounds = {row["name"]: row for row in facts["rounds"]}
+    refused = Counter(r["code"] for r in read_jsonl(team_of.rounds / "v" / "rejected.jsonl"))
+    assert rounds["v"]["refused"] == refused["too_fast"] + refused["excluded"]
+    assert facts["people"]["validation"] == rounds["v"]["people"]
+    shown = {line for row in facts["rounds"] for part in row["read"] for line in part["lines"]}
+    texts = json.loads((team_of.rounds / "v" / "texts.json").read_text("utf-8"))
+    assert texts["content_warning"]["label"].replace("*", "") in shown
+
+
 def test_predictions_for_a_release_are_scored(team_of: Team, tmp_path: Path) -> None:
     gold = team_of.root / "7-release" / "0.1.0" / "test.json"
     cats = [cat for cat in cats_of(team_of) if cat.split == "test"]

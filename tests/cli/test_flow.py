@@ -194,10 +194,7 @@ def test_a_release_that_changes_under_its_version_is_said(forked: Any, finished:
     set_to(finished, "seed = 1", "seed = 3")
     done = forked("run", "-c", finished)
     assert done.code == 0
-    assert (
-        "7-release/0.1.0 is built already, and its content would change: dev.json, README.md,"
-        in done.err
-    )
+    assert "7-release/0.1.0 is built already, and its content would change: " in done.err
     assert "raise version in [release] and build again" in done.err
 
 

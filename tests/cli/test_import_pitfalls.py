@@ -98,7 +98,7 @@ def test_what_would_have_to_be_accepted_is_said_at_once(
     text = settings.read_text("utf-8")
     code, _, err = forked("release", "build", "-c", campaign.root)
     assert code == 1
-    wanted = 'accept = ["blank_left", "target_missing"]'
+    wanted = 'accept = ["blank_left", "target_missing", "domain_in_one_split"]'
     assert f"{wanted} in [release]" in " ".join(err.split())
     settings.write_text(text.replace("accept = []", 'accept = ["blank_left"]'), "utf-8")
     code, _, err = forked("release", "build", "-c", campaign.root)

@@ -60,9 +60,9 @@ def test_every_result_is_in_the_list_of_a_campaigns_files(example: Path, step: S
 def test_the_rule_sees_a_result_that_is_not_declared(example: Path) -> None:
     release = BY_NAME["release"]
     reads_more = replace(
-        release, inputs=lambda c: [*release.inputs(c), c.decisions / "agreement.json"]
+        release, inputs=lambda c: [*release.inputs(c), c.measures / "keywords.json"]
     )
-    assert steps_read(open_campaign(example), reads_more) - {*release.needs} == {"agreement"}
+    assert steps_read(open_campaign(example), reads_more) - {*release.needs} == {"keywords"}
 
 
 def test_steps_come_in_order_and_after_those_that_they_need() -> None:
@@ -79,7 +79,13 @@ def test_steps_come_in_order_and_after_those_that_they_need() -> None:
         ("split", ["select", "fold", "filter"]),
         ("agreement", ["select", "fold", "filter"]),
         ("keywords", ["select", "fold", "filter", "split"]),
-        ("release", ["select", "fold", "filter", "split", "pitfalls"]),
+        (
+            "release",
+            [
+                *("select", "fold", "filter", "agreement", "split"),
+                *("statistics", "sentiment", "pitfalls"),
+            ],
+        ),
     ],
 )
 def test_needs_of_needs_count(name: str, needed: list[str]) -> None:

@@ -9,7 +9,13 @@ import pytest
 from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.files import CurationError, read_json, read_records
 from curation.records import Cat, Decision, Item, Rejection
-from curation.settings import CampaignSettings, DecisionSettings, Settings, new_id
+from curation.settings import (
+    CampaignSettings,
+    DecisionSettings,
+    ReleaseSettings,
+    Settings,
+    new_id,
+)
 from curation.steps.decisions import agreement_report, kept_without_votes
 from curation.steps.importing import Import, import_stereoset
 from curation.steps.pipeline import bring_up_to_date
@@ -73,6 +79,7 @@ def make(folder: Path, *, language: str = "pt", **decisions: Any) -> Campaign:
     settings = Settings(
         campaign=CampaignSettings(id=new_id(), language=language),
         decisions=DecisionSettings(**decisions),
+        release=ReleaseSettings(accept=("domain_in_one_split",)),
     )
     return create_campaign(folder, settings)
 

@@ -25,8 +25,16 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _CELL = re.compile(r'[^",\r\n]+')
 
 
+ANONYMOUS, REVEALED = "-anonymous", "-revealed"
+"""What the folders of an anonymous and of a revealed version have after the version."""
+
+
 class BuiltError(CurationError):
     """A version is built already, and its content would change."""
+
+
+class NoParquetError(CurationError):
+    """A release needs pyarrow, and it is not installed."""
 
 
 class Held(NamedTuple):
@@ -41,9 +49,14 @@ class Held(NamedTuple):
     labels: int
 
 
-def folder(campaign: Campaign) -> Path:
+def name(campaign: Campaign, *, anonymous: bool = False) -> str:
+    """The name of the folder of the version that the settings name."""
+    return campaign.settings.release.version + (ANONYMOUS if anonymous else "")
+
+
+def folder(campaign: Campaign, *, anonymous: bool = False) -> Path:
     """The folder of the version that the settings name."""
-    return campaign.releases / campaign.settings.release.version
+    return campaign.releases / name(campaign, anonymous=anonymous)
 
 
 def built(campaign: Campaign) -> list[Path]:
@@ -52,9 +65,21 @@ def built(campaign: Campaign) -> list[Path]:
     return sorted(path for path in there if path.is_dir() and not path.name.startswith("."))
 
 
-def taken(campaign: Campaign) -> bool:
+def taken(campaign: Campaign, *, anonymous: bool = False) -> bool:
     """Whether the version that the settings name was built, so that it is never rewritten."""
-    return folder(campaign).exists() or folder(campaign).name in _erased(campaign)
+    place = folder(campaign, anonymous=anonymous)
+    return place.exists() or place.name in _erased(campaign)
+
+
+def blocked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | None:
+    """The error if a release cannot be written: pyarrow is missing, or a link is in the way."""
+    from curation.release.parquet_files import check_installed
+
+    try:
+        check_installed()
+    except CurationError as error:
+        return NoParquetError(error.what, error.fix)
+    return linked(campaign, anonymous=anonymous)
 
 
 def _erased(campaign: Campaign) -> set[str]:
@@ -63,12 +88,12 @@ def _erased(campaign: Campaign) -> set[str]:
     return {name for line in lines if line.delete_releases for name in line.released}
 
 
-def linked(campaign: Campaign) -> CurationError | None:
+def linked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | None:
     """The error if a release would be written through a link, or over a file.
 
     That is so if ``7-release``, the version's folder or something in it is a symbolic link.
     """
-    place = folder(campaign)
+    place = folder(campaign, anonymous=anonymous)
     inside = place.rglob("*") if place.is_dir() and not place.is_symlink() else ()
     try:
         for path in (place, *sorted(inside)):
@@ -81,7 +106,7 @@ def linked(campaign: Campaign) -> CurationError | None:
     return None
 
 
-def check_unchanged(campaign: Campaign, staged: Path) -> None:
+def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False) -> None:
     """Check that a version is not built yet, or has exactly the content that would be written.
 
     Files that are missing may be written again.
@@ -89,12 +114,13 @@ def check_unchanged(campaign: Campaign, staged: Path) -> None:
     Args:
         campaign: the campaign; its settings name the version.
         staged: the folder with all files that would be written.
+        anonymous: whether the version is anonymous.
 
     Raises:
         BuiltError: the version is built, and a file would change or disappear; the message names
             the first ones. Or the version was deleted after an erasure.
     """
-    place = folder(campaign)
+    place = folder(campaign, anonymous=anonymous)
     if not place.exists():
         if place.name in _erased(campaign):
             raise BuiltError(
@@ -134,10 +160,13 @@ def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
     lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
     pairs = (line.partition("  ") for line in lines)
     sums = {name: sha for sha, _, name in pairs if is_inside(name)}
-    run = read_manifest(campaign.releases).steps.get("release")
-    outputs = run.outputs if run else {}
     own = f"{place.name}/"
-    made = {name.removeprefix(own): sha for name, sha in outputs.items() if name.startswith(own)}
+    made = {
+        name.removeprefix(own): sha
+        for run in read_manifest(campaign.releases).steps.values()
+        for name, sha in run.outputs.items()
+        if name.startswith(own)
+    }
     return sums | made
 
 
@@ -151,6 +180,8 @@ def _digest(path: Path) -> str | None:
 def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
     """The built versions that hold one of these CATs, or a label by a person.
 
+    The texts in Parquet files are not read: their labels are in ``annotations.csv``, too.
+
     Args:
         campaign: the campaign.
         cats: ids of CATs.
@@ -160,12 +191,12 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
     for place in built(campaign):
         cells = Counter[str]()  # of the table, which has one row per label
         quoted = Counter[str]()  # of the JSON files, which may be all that is there
-        for name in file_names(place):
+        for path in map(place.joinpath, file_names(place)):
             # Errata also name CATs that were removed; the version itself has all the others.
-            if not name.endswith((".csv", ".json", ".jsonl")) or name == ERRATA:
+            if path.suffix not in (".csv", ".json", ".jsonl") or path.name == ERRATA:
                 continue
-            text = read_bytes(place / name).decode("utf-8", "replace")
-            if name.endswith(".csv"):
+            text = read_bytes(path).decode("utf-8", "replace")
+            if path.suffix == ".csv":
                 cells.update(_CELL.findall(text))
             else:
                 quoted.update(_QUOTED.findall(text))

@@ -4,16 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError
-from curation.predictions import check_complete, read_predictions, scores_of
-from curation.scores import baselines as stage
-from curation.scores.flags import flags_of
-from curation.stats.artefacts import artefacts
 from curation.stats.metrics import Ties
 from curation.steps.measures import VADER
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.outdated import is_up_to_date, warn_if_outdated
+from curation.steps.scores.surface import baseline_results, read_sentiment
 from curation.steps.source import Source
-from curation.wording import amount
 
 
 def baselines(
@@ -53,28 +49,7 @@ def baselines(
                 f"{kept}: the sentiment of the sentences is out of date",
                 "run «curation measures sentiment», or give a file with --sentiment",
             )
-    values = None
-    if sentiment:
-        wanted = {a.id for cat in source.cats for a in cat.associations}
-        scores = scores_of(read_predictions(sentiment), where=str(sentiment), wanted=wanted)
-        check_complete(source.cats, scores, where=str(sentiment))
-        values = scores.values
-        if scores.unknown:
-            reporter.warn(
-                f"{sentiment}: {amount(scores.unknown, 'score')} with ids that are not in these "
-                "CATs"
-            )
-    measured = stage.measured(
-        source.cats,
-        artefacts(source.cats, language=source.language, sentiment=values),
-        ties=ties,
-    )
-    return [
-        {
-            **result,
-            "flags": flags_of(result),
-            "tier": tier,
-            "original_targets": source.original_targets,
-        }
-        for result in (*stage.baselines(source.cats), *measured)
-    ]
+    values = read_sentiment(sentiment, source.cats, reporter=reporter) if sentiment else None
+    found = baseline_results(source.cats, language=source.language, ties=ties, sentiment=values)
+    about = {"tier": tier, "original_targets": source.original_targets}
+    return [{**result, **about} for result in found]

@@ -1,0 +1,285 @@
+"""From a campaign to what a release publishes (``Contents``) and says about itself (``Facts``).
+
+Each number is read from the report that has it, or computed by the function that the commands use.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from curation.campaign import Campaign
+from curation.files import CurationError
+from curation.item_form import names
+from curation.records import KINDS, Cat, Item
+from curation.release.contents import SPLITS, Contents, PublishedTerm, published
+from curation.release.facts import Facts, Licence, Size, Statement, TermCount
+from curation.steps.decisions import kept_without_votes
+from curation.steps.read import (
+    item_files,
+    label_files,
+    read_counted,
+    read_items,
+    read_labels,
+    read_terms,
+    run_files,
+)
+from curation.steps.release import licences, measured, people
+from curation.steps.release.first_builds import Built
+from curation.steps.reporter import Reporter
+from curation.steps.rounds.shown import own_texts
+from curation.steps.source import FORM, campaign_source
+from curation.stereoset import FileSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_UNKNOWN = "unknown"
+_PAY = {"pay_review", "pay_write", "pay_label", "currency", "per_person", "per_term"}
+
+
+class Collected(NamedTuple):
+    """What a campaign gives for a release.
+
+    Attributes:
+        cats: the CATs, in the order of the files.
+        items: all items of the campaign.
+        contents: what is published if nothing is hidden.
+        labels_in: the number of labels of the campaign.
+        labels_of_dropped_items: how many of them are about items that are not CATs.
+    """
+
+    cats: list[Cat]
+    items: list[Item]
+    contents: Contents
+    labels_in: int
+    labels_of_dropped_items: int
+
+
+def inputs(campaign: Campaign) -> list[Path]:
+    """Every file of the campaign that contents and facts are read from."""
+    paths = [
+        *item_files(campaign),
+        *label_files(campaign),
+        campaign.terms / "targets.jsonl",
+        campaign.decisions / "cats.jsonl",
+        campaign.decisions / "decisions.jsonl",
+        *measured.inputs(campaign),
+        *people.inputs(campaign),
+        *licences.inputs(campaign),
+        *run_files(campaign),
+    ]
+    return list(dict.fromkeys(paths))
+
+
+def warning(campaign: Campaign) -> str:
+    """The content warning of the release."""
+    from curation.rounds.pages import release_warning
+
+    return release_warning(campaign.settings.campaign.language, own_texts(campaign))
+
+
+def contents(campaign: Campaign, reporter: Reporter) -> Collected:
+    """What a release publishes.
+
+    Args:
+        campaign: the campaign; its steps up to the split are up to date.
+        reporter: receives a warning about contexts that name their target by an older text.
+
+    Raises:
+        CurationError: there are no CATs.
+    """
+    from curation.release import stereoset_files
+
+    cats = campaign_source(campaign).cats
+    if not cats:
+        raise CurationError(
+            "no CAT was kept, so there is nothing to release",
+            "«curation decisions filter» shows why items are dropped; check that labels are in, or "
+            "set trust_gold in [decisions] if published gold labels are to decide",
+        )
+    items = read_items(campaign)
+    counted = read_counted(campaign, items)
+    made = Contents(
+        version=campaign.settings.release.version,
+        cats=tuple(map(published, cats)),
+        annotations=stereoset_files.annotations(cats, counted.labels),
+        terms=_terms(campaign, cats),
+        settings=_file_settings(campaign, cats, reporter),
+        without_votes=frozenset(kept_without_votes(campaign)),
+    )
+    dropped = ~counted.labels["item"].isin([cat.id for cat in cats])
+    return Collected(cats, items, made, len(counted.labels), int(dropped.sum()))
+
+
+def _terms(campaign: Campaign, cats: Iterable[Cat]) -> tuple[PublishedTerm, ...]:
+    """The terms that have CATs, in the order of their domain and text."""
+    every = read_terms(campaign)
+    tally: dict[str, Counter[str]] = defaultdict(Counter)
+    splits = {}
+    for cat in cats:
+        tally[cat.term][cat.kind] += 1
+        splits[cat.term] = cat.split
+    terms = (
+        PublishedTerm(every[id], splits[id], *(tally[id][kind] for kind in KINDS)) for id in tally
+    )
+    return tuple(sorted(terms, key=lambda p: (p.term.domain, p.term.text, p.term.id)))
+
+
+def _file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) -> FileSettings:
+    """How the CATs were checked; warns of contexts that name their target by an older text."""
+    terms = read_terms(campaign)
+    old: dict[str, dict[str, list[str]]] = defaultdict(dict)
+    count = 0
+    for cat in cats:
+        if not names(cat.context, cat.target):
+            used = [name for name in terms[cat.term].names if names(cat.context, name)]
+            known = old[cat.domain].setdefault(cat.target, []) if used else []
+            known += [name for name in used if name not in known]
+            count += bool(used)
+    form = campaign.settings.rounds.model_dump(include=set(FORM.values()))
+    if count and form["name_target"]:
+        reporter.warn(
+            "CATs whose context names the target only by an older text or another spelling: "
+            f"{count}; «curation measures pitfalls --show target_renamed» shows them"
+        )
+    return FileSettings(language=campaign.settings.campaign.language, names=dict(old), **form)
+
+
+# --- facts ------------------------------------------------------------------------------------
+
+
+def facts(
+    campaign: Campaign,
+    collected: Collected,
+    build: Built,
+    *,
+    licence: Licence,
+    statement: Statement,
+    open_questions: Sequence[str],
+    reporter: Reporter,
+) -> Facts:
+    """Everything that a release says about itself, apart from what other versions have to do with.
+
+    ``changes``, ``near``, ``hidden`` and ``canonical`` are empty. If CATs are to be hidden,
+    ``release.hidden`` takes out what would say too much of them.
+
+    Args:
+        campaign: the campaign; its steps up to the pitfalls are up to date.
+        collected: as from ``contents``.
+        build: the first build of this version.
+        licence: the licence of the data.
+        statement: what the team says.
+        open_questions: the keys of the questions that the team has not answered.
+        reporter: receives warnings and progress.
+
+    Raises:
+        CurationError: annotators agreed to another licence, or a file of the campaign is damaged.
+    """
+    from curation.steps.release import scored
+
+    settings, cats = campaign.settings, collected.cats
+    table = collected.contents.annotations
+    answered = _answered(cats, collected.items, table)
+    rounds, by_kind = people.round_facts(campaign, collected.items, read_labels(campaign))
+    agreement, retention = measured.agreement(campaign)
+    sentiment, sentiment_by, sentiment_why = measured.sentiment(campaign)
+    translated, in_both = _translated(cats)
+    return Facts(
+        name=settings.campaign.name,
+        version=settings.release.version,
+        language=settings.campaign.language,
+        date=build.date,
+        canary=build.canary,
+        warning=warning(campaign),
+        licence=licence,
+        other_licences=licences.others(campaign, answered, reporter),
+        statement=statement,
+        open=tuple(open_questions),
+        sizes=_sizes(cats),
+        terms=_term_counts(collected.contents.terms),
+        lengths=measured.lengths(campaign),
+        tiers=_tiers(cats),
+        without_votes=len(collected.contents.without_votes),
+        translated=translated,
+        originals_in_both=in_both,
+        annotations=len(table),
+        annotators=int(table["annotator"].nunique()),
+        counted=int(table["counted"].sum()),
+        people=by_kind,
+        rounds=rounds,
+        decisions=_decisions(campaign),
+        rounds_settings=settings.rounds.model_dump(mode="json", exclude=_PAY),
+        agreement=agreement,
+        retention=retention,
+        sentiment=sentiment,
+        sentiment_by=sentiment_by,
+        sentiment_why=sentiment_why,
+        pitfalls=measured.pitfalls(campaign),
+        baselines=scored.baselines(campaign, cats, reporter),
+        scores=scored.scores(campaign, cats, reporter),
+        seed=settings.campaign.seed,
+        dev=settings.split.dev,
+        versions={"curation": build.curation, **measured.package_versions(campaign)},
+        trust=measured.trust(campaign),
+        anonymous=build.anonymous,
+    )
+
+
+def _answered(
+    cats: Sequence[Cat], items: Sequence[Item], table: "pd.DataFrame"
+) -> set[tuple[str, str]]:
+    """Person and round of the answers in a release: its labels, and the items' writers."""
+    ids = {cat.id for cat in cats}
+    written = {(i.writer, i.round) for i in items if i.writer and i.id in ids}
+    return written | set(zip(table["annotator"], table["round"], strict=True))
+
+
+def _sizes(cats: Iterable[Cat]) -> tuple[Size, ...]:
+    """CATs and terms by domain, kind and split, for those that have CATs."""
+    tally: Counter[tuple[str, str, str]] = Counter()
+    terms: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for cat in cats:
+        key = cat.domain, cat.split, cat.kind
+        tally[key] += 1
+        terms[key].add(cat.term)
+    order = [
+        (domain, split, kind)
+        for domain in sorted({domain for domain, *_ in tally})
+        for split in SPLITS
+        for kind in KINDS
+    ]
+    return tuple(
+        Size(domain=key[0], split=key[1], kind=key[2], terms=len(terms[key]), cats=tally[key])
+        for key in order
+        if key in tally
+    )
+
+
+def _term_counts(terms: Iterable[PublishedTerm]) -> tuple[TermCount, ...]:
+    tally = Counter((term.term.domain, term.split) for term in terms)
+    return tuple(
+        TermCount(domain=domain, split=split, terms=count)
+        for (domain, split), count in sorted(tally.items())
+    )
+
+
+def _tiers(cats: Iterable[Cat]) -> dict[str, int]:
+    tally = Counter(_UNKNOWN if cat.tier is None else str(cat.tier) for cat in cats)
+    return {tier: tally[tier] for tier in ("3", "4", "5", _UNKNOWN)}
+
+
+def _translated(cats: Iterable[Cat]) -> tuple[int, int]:
+    """How many CATs were translated, and how many original targets are in both splits."""
+    splits: dict[tuple[str, str], set[str]] = defaultdict(set)
+    count = 0
+    for cat in cats:
+        count += cat.target_original is not None
+        splits[cat.domain, cat.target_original or cat.target].add(cat.split)
+    return count, sum(len(of) > 1 for of in splits.values()) if count else 0
+
+
+def _decisions(campaign: Campaign) -> dict[str, Any]:
+    """The rules of [decisions]; of the items that were left out, only how many there are."""
+    rules = campaign.settings.decisions.model_dump(mode="json", exclude={"leave_out"})
+    return {**rules, "left_out": len(campaign.settings.decisions.leave_out)}

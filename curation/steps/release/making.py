@@ -1,0 +1,77 @@
+"""Build a release, and say what to do with it next."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.campaign import Campaign
+from curation.files import read_json
+from curation.manifest import file_names
+from curation.release.build import FACTS
+from curation.steps.pipeline import ANONYMOUS, STEPS, bring_up_to_date
+from curation.steps.release import versions
+from curation.steps.reporter import QUIET, Reporter
+
+
+class MadeRelease(NamedTuple):
+    """A built version of the release.
+
+    Attributes:
+        folder: where it is.
+        files: its files, by path in the folder.
+        counts: as in the manifest: ``docs/commands.md``, under curation status.
+        open: the keys of the questions that the team has not answered.
+        next: what to do next, a sentence.
+    """
+
+    folder: Path
+    files: list[str]
+    counts: dict[str, int]
+    open: list[str]
+    next: str
+
+
+def build_release(
+    campaign: Campaign, *, anonymous: bool = False, reporter: Reporter = QUIET
+) -> MadeRelease:
+    """Build the version that the settings name, and all that it needs.
+
+    Call it only under the campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        anonymous: build ``VERSION-anonymous`` for review.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: it cannot be built; nothing was written.
+    """
+    step = "anonymous" if anonymous else "release"
+    run = bring_up_to_date(campaign, step, reporter=reporter, steps=(*STEPS, ANONYMOUS))
+    folder = versions.folder(campaign, anonymous=anonymous)
+    open_questions = list(read_json(folder / FACTS).get("open", ()))
+    where = campaign.relative(folder)
+    return MadeRelease(
+        folder,
+        file_names(folder),
+        run.counts,
+        open_questions,
+        _next(campaign, where, open_questions=len(open_questions), anonymous=anonymous),
+    )
+
+
+def _next(campaign: Campaign, where: str, *, open_questions: int, anonymous: bool) -> str:
+    if open_questions:
+        again = "curation release build"
+        return (
+            "answer them in 7-release/statement.toml («curation release statement» lists them), "
+            f"delete {where} if nobody has it, and run «{again}»"
+        )
+    if anonymous:
+        return f"«curation release check {where}», then send the folder to the reviewers"
+    if not any(campaign.scores.glob("*/*/scores.jsonl")):
+        return (
+            f"score models («curation scores models MODEL»), delete {where} if nobody has it, and "
+            "build again, so that the card has their results; or «curation release check "
+            f"{where}»"
+        )
+    return f"«curation release check {where}», then publish the folder"
