@@ -297,6 +297,10 @@ class ReleaseSettings(Section):
     accept: Annotated[
         Many[Words], Field(description="codes of pitfalls that must not block the release")
     ] = ()
+    hide: Annotated[
+        Literal["", "test"],
+        Field(description="test: publish the test CATs without their gold labels; empty: with"),
+    ] = ""
 
 
 class Settings(Section):

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_bytes, refuse_links
 from curation.leftovers import beside
 from curation.manifest import file_names, is_inside, read_manifest
+from curation.steps.release.golds import gold_file, public_ids
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
 
@@ -167,7 +169,9 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
                 cells.update(_CELL.findall(text))
             else:
                 quoted.update(_QUOTED.findall(text))
-        ids = {id for id in cats if id in cells or id in quoted}
+        shown = public_ids(campaign, place.name)
+        known = cells.keys() | quoted.keys()
+        ids = {id for id in cats if id in known or shown.get(id) in known}
         labels = max(cells[person], quoted[person]) if person else 0
         if ids or labels:
             versions[place.name] = Held(len(ids), labels)
@@ -183,7 +187,7 @@ def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
     """Delete built versions; gives those that are deleted.
 
     A version whose folder is a link is left: the folder that it points to is not the campaign's. So
-    is one that cannot be deleted.
+    is one that cannot be deleted. The private gold file of a version goes with it.
     """
     deleted = []
     for version in versions:
@@ -195,5 +199,7 @@ def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
             shutil.rmtree(beside(place))
         except OSError:
             continue
+        with suppress(OSError):
+            gold_file(campaign, version).unlink(missing_ok=True)
         deleted.append(version)
     return deleted
