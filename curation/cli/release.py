@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console, release_reveal
+from curation.cli import console, release_near, release_reveal
 from curation.cli.options import Json, Where
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release.hiding import with_hide
@@ -55,3 +55,4 @@ def build(
 
 
 app.command("reveal")(release_reveal.reveal)
+app.command("near")(release_near.near)

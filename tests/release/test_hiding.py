@@ -16,44 +16,15 @@ from curation.files import read_records
 from curation.records import Cat
 from curation.release.hidden import HiddenGold
 from curation.release.revealed import SNIPPET
-from support.desk import Desk, label_row
+from support.desk import Desk
 
-PEOPLE = [f"val-{n}" for n in range(6)]
 VERSION, GOLD = Path("7-release/0.1.0"), Path("7-release/gold-0.1.0.jsonl")
 REVEALED = Path("7-release/0.1.0-revealed")
 
 
-@pytest.fixture(scope="module")
-def labelled(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small campaign with labelled items in dev and test, not released yet."""
-    root = tmp_path_factory.mktemp("hidden") / "c"
-    terms = ["baker", "potter", "fiddler", "thatcher", "wheelwright"]
-    desk = Desk.make(forked, root, terms, items=2, near=1.0)
-    desk.open("intrasentence", "w")
-    desk.written("w", ["ann", "ben"])
-    desk.open("validation", "v")
-    golds = desk.golds()
-    rows = [
-        label_row(t, PEOPLE[(n + k) % 6], golds, n)
-        for n, t in enumerate(desk.export("v"))
-        for k in range(5)
-    ]
-    desk.bring("v", rows, "v.csv")
-    assert desk.run("decisions", "split").code == 0
-    return root
-
-
-@pytest.fixture(scope="module")
-def whole(forked: Any, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The campaign with a hidden release."""
-    root = Path(shutil.copytree(labelled, tmp_path_factory.mktemp("whole") / "c"))
-    assert forked("release", "build", "--hide", "test", "-c", root).code == 0
-    return root
-
-
 @pytest.fixture
-def desk(forked: Any, whole: Path, tmp_path: Path) -> Desk:
-    return Desk(forked, Path(shutil.copytree(whole, tmp_path / "c")))
+def desk(forked: Any, hidden: Path, tmp_path: Path) -> Desk:
+    return Desk(forked, Path(shutil.copytree(hidden, tmp_path / "c")))
 
 
 def set_to(desk: Desk, old: str, new: str) -> None:

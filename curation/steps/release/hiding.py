@@ -1,21 +1,19 @@
 """Hide gold labels in a release, and keep hidden gold labels from being published by mistake."""
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
-from curation.catsets.labels import is_hidden
-from curation.files import CurationError, read_json
+from curation.files import CurationError
 from curation.manifest import Results
 from curation.release import hidden
-from curation.release.contents import SPLITS, Contents, PublishedCat
+from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import Facts
 from curation.release.hidden import FEW, Draw, HiddenGold
-from curation.steps.release import versions
 from curation.steps.release.golds import (
     ANONYMOUS,
     REVEALED,
@@ -24,6 +22,7 @@ from curation.steps.release.golds import (
     is_revealed,
     read_golds,
 )
+from curation.steps.release.versions import built, is_hidden_item, items_of
 from curation.steps.reporter import Reporter
 from curation.wording import amount, some
 
@@ -160,7 +159,7 @@ def _check_not_lost(campaign: Campaign, path: Path) -> None:
 
 def _committed(place: Path) -> bool:
     """Whether a built version has hidden CATs."""
-    return any(_is_hidden(item) for item in _items(place))
+    return any(is_hidden_item(item) for item in items_of(place))
 
 
 def _check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
@@ -191,12 +190,12 @@ def _check_in_vain(campaign: Campaign, cats: Sequence[PublishedCat], reporter: R
     keys = {_texts(cat): cat.id for cat in cats}
     version = campaign.settings.release.version
     own = {f"{version}{end}" for end in ("", ANONYMOUS, REVEALED)}
-    for place in versions.built(campaign):
+    for place in built(campaign):
         if place.name in own:
             continue
         known = set()
-        for item in _items(place):
-            if _is_hidden(item):
+        for item in items_of(place):
+            if is_hidden_item(item):
                 continue
             id = str(item.get("id"))
             known.add(id if id in ids else keys.get(_texts_of_item(item), ""))
@@ -216,29 +215,6 @@ def _check_in_vain(campaign: Campaign, cats: Sequence[PublishedCat], reporter: R
         reporter.warn(f"{says}; everybody who has that version knows them ({IN_VAIN})")
 
 
-def _items(place: Path) -> list[dict[str, Any]]:
-    """The items of a built version's JSON files, with their kind; files that are not so are left.
-
-    Raises:
-        CurationError: a file is not JSON.
-    """
-    found = []
-    for name in SPLITS:
-        path = place / f"{name}.json"
-        content = read_json(path) if path.is_file() else None
-        data = content.get("data") if isinstance(content, dict) else None
-        for kind, items in data.items() if isinstance(data, dict) else ():
-            rows = items if isinstance(items, list) else ()
-            found += [{**item, "kind": kind} for item in rows if isinstance(item, dict)]
-    return found
-
-
-def _is_hidden(item: Mapping[str, Any]) -> bool:
-    """Whether an item of a file has no gold labels."""
-    golds = [sentence.get("gold_label") for sentence in sentences_of(dict(item))]
-    return not golds or any(gold is None or is_hidden(gold) for gold in golds)
-
-
 def _texts(cat: PublishedCat) -> tuple[object, ...]:
     return hidden.texts(cat.kind, cat.context, (option.sentence for option in cat.options))
 
@@ -247,6 +223,6 @@ def _texts_of_gold(gold: HiddenGold) -> tuple[object, ...]:
     return hidden.texts(gold.kind, gold.context, (option.sentence for option in gold.sentences))
 
 
-def _texts_of_item(item: Mapping[str, Any]) -> tuple[object, ...]:
-    sentences = (str(s.get("sentence")) for s in sentences_of(dict(item)))
+def _texts_of_item(item: dict[str, Any]) -> tuple[object, ...]:
+    sentences = (str(s.get("sentence")) for s in sentences_of(item))
     return hidden.texts(item["kind"], str(item.get("context")), sentences)

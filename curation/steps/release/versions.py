@@ -10,12 +10,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_bytes, refuse_links
+from curation.catsets.entries import sentences_of
+from curation.catsets.labels import is_hidden
+from curation.files import CurationError, digest, read_bytes, read_json, refuse_links
 from curation.leftovers import beside
 from curation.manifest import file_names, is_inside, read_manifest
+from curation.records import KINDS, SplitName
+from curation.release.contents import SPLITS
 from curation.steps.release.golds import gold_file, public_ids
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
@@ -147,6 +151,34 @@ def _digest(path: Path) -> str | None:
 
 
 # --- what versions hold ---------------------------------------------------------------------
+
+
+def items_of(place: Path, splits: Iterable[SplitName] = SPLITS) -> list[dict[str, Any]]:
+    """The items of a built version's JSON files, with their kind as ``kind``.
+
+    What does not have the form of such a file is left out.
+
+    Raises:
+        CurationError: a file is not JSON.
+    """
+    every: list[dict[str, Any]] = []
+    for name in splits:
+        path = place / f"{name}.json"
+        content = read_json(path) if path.is_file() else None
+        data = content.get("data") if isinstance(content, dict) else None
+        if not isinstance(data, dict):
+            continue
+        for kind in KINDS:
+            items = data.get(kind)
+            rows = items if isinstance(items, list) else ()
+            every += [{**item, "kind": kind} for item in rows if isinstance(item, dict)]
+    return every
+
+
+def is_hidden_item(item: dict[str, Any]) -> bool:
+    """Whether an item of a file has no gold labels."""
+    golds = [sentence.get("gold_label") for sentence in sentences_of(item)]
+    return not golds or any(gold is None or is_hidden(gold) for gold in golds)
 
 
 def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
