@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from curation.files import read_records
+from curation.files import CurationError, read_records
 from curation.records import Cat
 from curation.release.hidden import HiddenGold
 from curation.release.revealed import SNIPPET
+from curation.stereoset import read_cats
 from support.desk import Desk
 
 VERSION, GOLD = Path("7-release/0.1.0"), Path("7-release/gold-0.1.0.jsonl")
@@ -136,6 +137,34 @@ def test_readers_say_that_gold_labels_are_hidden(desk: Desk, command: tuple[str,
     said = " ".join(done.err.split())
     assert f"{path}: the gold labels are hidden" in said, said
     assert "VERSION-revealed" in said
+
+
+def test_hidden_labels_in_the_hugging_face_layout_are_recognised(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    sentences = {"sentence": ["a", "b", "c"], "id": ["1", "2", "3"], "gold_label": [-1, -1, -1]}
+    row = {
+        "id": "x", "target": "t", "bias_type": "race", "context": "The BLANK.",
+        "sentences": {**sentences, "labels": [{"label": [], "human_id": []}] * 3},
+    }  # fmt: skip
+    parquet.write_table(pyarrow.Table.from_pylist([row]), tmp_path / "test.parquet")
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 2, "utf-8")
+    for name in ("test.parquet", "rows.jsonl"):
+        with pytest.raises(CurationError, match=f"{name}: the gold labels are hidden"):
+            read_cats(tmp_path / name)
+
+
+def test_a_mapping_file_of_dev_and_a_hidden_test_names_the_item(desk: Desk) -> None:
+    mapping = desk.root / VERSION.parent / "both.toml"
+    mapping.write_text('files = ["0.1.0/dev.json", "0.1.0/test.json"]\n', "utf-8")
+    with pytest.raises(CurationError, match=r"test.json: the gold labels are hidden"):
+        read_cats(mapping)
+    data = json.loads((desk.root / VERSION / "dev.json").read_text("utf-8"))
+    data["data"]["intrasentence"] += items(desk.root / VERSION / "test.json")
+    (desk.root / "both.json").write_text(json.dumps(data), "utf-8")
+    with pytest.raises(CurationError, match=r"\(id [0-9a-f]{32}\): the gold labels are hidden"):
+        read_cats(desk.root / "both.json")
 
 
 # --- again, killed, changed, lost -----------------------------------------------------------------

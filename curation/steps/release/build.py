@@ -146,6 +146,9 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     )
     contents = hiding.hide(campaign, contents, results, reporter)
     table = contents.annotations
+    if contents.hidden:
+        secret = settings.release.hide
+        cats = [c.model_copy(update={"tier": None}) if c.split == secret else c for c in cats]
     content = stereoset_files.files(contents)
     content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
     content["README.md"] = card.readme(

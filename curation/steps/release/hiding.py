@@ -45,7 +45,7 @@ def hide(
     results: Results,
     reporter: Reporter,
     *,
-    draw: Draw = secrets.token_bytes,
+    draw: Draw | None = None,
 ) -> Contents:
     """The contents as they are published: with ``hide`` in ``[release]``, a split is hidden.
 
@@ -57,7 +57,7 @@ def hide(
         contents: the release with all gold labels and the ids of the campaign.
         results: where the gold file is staged.
         reporter: where it warns that nothing is hidden.
-        draw: gives that many random bytes.
+        draw: gives that many random bytes; by default the system's secret ones.
 
     Raises:
         CurationError: the gold file is damaged, lost, or about other CATs; or hidden gold labels
@@ -82,7 +82,7 @@ def hide(
     else:
         _check_not_lost(campaign, path)
         _check_in_vain(campaign, cats, reporter)
-        golds = hidden.assign(cats, draw)
+        golds = hidden.assign(cats, draw or secrets.token_bytes)
     results.records(path.name, golds, private=True)
     return hidden.conceal(contents, golds, release.hide)
 
