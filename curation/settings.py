@@ -302,6 +302,12 @@ class ReleaseSettings(Section):
         Field(description="test: publish the test CATs without their gold labels; empty: with"),
     ] = ""
 
+    @check_model(mode="after")
+    def _has_a_folder_of_its_own(self) -> "ReleaseSettings":
+        if self.version.endswith(("-anonymous", "-revealed")):
+            raise ValueError(f"version = {self.version!r} must not end in -anonymous or -revealed")
+        return self
+
 
 class Settings(Section):
     """The whole of ``campaign.toml``."""

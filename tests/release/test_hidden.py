@@ -307,14 +307,24 @@ def test_other_labels_give_the_same_folder_but_for_commitments(
     }
     after = label(forked, unlabelled, tmp_path / "after", golds)
     folders = []
+    left_out = next(
+        cat.id
+        for cat in read_records(labelled / "3-decisions/cats.jsonl", Cat)
+        if cat.split == "test"
+    )
     for desk in (before, after):
         monkeypatch.setattr(secrets, "token_bytes", drawn(7))
         monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=4))
         assert desk.run("release", "build", "--hide", "test").code == 0
-        place = desk.root / VERSION
-        folders.append(
-            {p.relative_to(place): p.read_bytes() for p in place.rglob("*") if p.is_file()}
-        )
+        settings = desk.root / "campaign.toml"
+        text = settings.read_text("utf-8").replace('version = "0.1.0"', 'version = "0.2.0"')
+        text = text.replace("leave_out = []", f'leave_out = ["{left_out}"]')
+        settings.write_text(text, "utf-8")
+        assert desk.run("release", "build", "--hide", "test").code == 0
+        place = desk.root / "7-release"
+        files = (path for path in place.glob("0.*/**/*") if path.is_file())
+        folders.append({path.relative_to(place): path.read_bytes() for path in files})
+    assert {path.parts[0] for path in folders[0]} == {"0.1.0", "0.2.0"}
     labels = [
         {row["context"]: {s["sentence"]: s["gold_label"] for s in row["sentences"]} for row in rows}
         for desk in (before, after)

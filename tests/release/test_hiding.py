@@ -117,6 +117,12 @@ def test_the_gold_file_is_a_gold_file_of_the_public_ids(desk: Desk) -> None:
     assert '"ss": 100.0' in json.dumps(said)
 
 
+def test_a_gold_file_of_one_cat_is_read(desk: Desk) -> None:
+    (gold,) = edit_gold(desk, lambda rows: rows.__delitem__(slice(1, None)))
+    (cat,) = read_cats(desk.root / GOLD)
+    assert (cat.id, cat.context) == (gold["id"], gold["context"])
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -332,10 +338,19 @@ def test_there_must_be_cats_to_hide(forked: Any, labelled: Path, tmp_path: Path)
 
 
 def test_a_hidden_cat_of_somebody_who_withdraws_is_named(desk: Desk) -> None:
+    assert desk.run("release", "reveal", "0.1.0").code == 0
     said = desk.say("rounds", "withdraw", "ben", "--erase", "--releases")
-    assert said["released_in"] == ["0.1.0"]
+    assert said["released_in"] == ["0.1.0", "0.1.0-revealed"]
     assert not (desk.root / VERSION).exists()
+    assert not (desk.root / REVEALED).exists()
     assert not (desk.root / GOLD).exists()
+
+
+@pytest.mark.parametrize("end", ["-anonymous", "-revealed"])
+def test_a_version_is_not_named_like_another_ones_folder(desk: Desk, end: str) -> None:
+    set_to(desk, 'version = "0.1.0"', f'version = "0.1.0{end}"')
+    said = desk.refused("release", "build")
+    assert "must not end in -anonymous or -revealed" in said
 
 
 # --- reveal ---------------------------------------------------------------------------------------
