@@ -9,6 +9,7 @@ from curation.campaign import open_campaign
 from curation.cli import console, release_near, release_reveal
 from curation.cli.options import Json, Where
 from curation.steps.pipeline import bring_up_to_date
+from curation.steps.release.golds import gold_file
 from curation.steps.release.hiding import with_hide
 from curation.wording import amount
 
@@ -48,6 +49,11 @@ def build(
         f"{amount(counts['cats'], 'CAT')}, {amount(counts['annotations'], 'annotation')} in "
         f"{folder}"
     )
+    if secret := counts.get("hidden"):
+        console.say(
+            f"the gold labels of {amount(secret, 'CAT')} are hidden; they are only in "
+            f"{gold_file(opened, folder.name)}: back it up, it cannot be made again"
+        )
     if kept := counts.get("without_votes"):
         console.say(
             f"{amount(kept, 'CAT has', 'CATs have')} no votes; README.md and the JSON files say so."

@@ -210,6 +210,86 @@ def test_a_cat_in_test_alone_does_not_move_any_public_tier_or_label() -> None:
     assert files["dev.json"] == dev
 
 
+# --- verify ---------------------------------------------------------------------------------------
+
+
+def sealed() -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """The hidden CATs as they are published, and as they are revealed."""
+    public, golds = hide(made(8))
+    content = json.loads(stereoset_files.files(public)["test.json"])
+    return scheme.public_rows(content), scheme.reveal_rows(golds)
+
+
+def resealed(row: dict[str, str], message: str) -> dict[str, str]:
+    return row | {"message": message, "commitment": scheme.commitment(message, row["nonce"])}
+
+
+def test_what_is_revealed_is_verified_against_what_is_public() -> None:
+    public, revealed = sealed()
+    assert len(public) == 4
+    assert scheme.verify(public, revealed) == []
+    assert scheme.verify(reversed(public), reversed(revealed)) == []
+    first, id = revealed[0], revealed[0]["id"]
+    place = next(n for n, cat in enumerate(public) if cat["id"] == id)
+
+    def problems(row: Any, **cat: Any) -> list[str]:
+        changed = [*public[:place], public[place] | cat, *public[place + 1 :]]
+        return scheme.verify(changed, [row, *revealed[1:]])
+
+    wrong = [f"CAT {id}: message and nonce do not give its commitment"]
+    assert problems(first | {"nonce": "0" * 64}) == wrong
+    assert problems(first | {"message": first["message"] + " "}) == wrong
+    assert problems(first | {"message": None}) == wrong
+    assert problems(first | {"message": "\ud800"}) == wrong
+    assert problems(first, commitment="0" * 64) == wrong
+    assert problems(first, commitment=None) == wrong
+    for nonce in ("", "0" * 63, first["nonce"].upper() + "0", 5, None):
+        assert problems(first | {"nonce": nonce}) == [
+            f"CAT {id}: the nonce is not 64 hexadecimal digits"
+        ]
+    for cat in ({"context": "Other."}, {"target": "t"}, {"kind": "intersentence"}, {"options": 5}):
+        assert problems(first, **cat) == [f"CAT {id}: the message is about other texts"]
+    # Commitments to something else: the team's own mistake, or that of a foreign release.
+    content = json.loads(first["message"])
+    for changed, says in (
+        ([1], "the message is not that of a CAT"),
+        (content | {"options": 5}, "the message is not that of a CAT"),
+        (content | {"more": 5}, "the message is about other texts"),
+        (
+            content | {"options": [o | {"gold_label": "unrelated"} for o in content["options"]]},
+            "the gold labels are not one of each",
+        ),
+    ):
+        row = resealed(first, json.dumps(changed, ensure_ascii=False, separators=(",", ":")))
+        assert problems(row, commitment=row["commitment"]) == [f"CAT {id}: {says}"]
+    assert scheme.verify(public, revealed[1:]) == [f"CAT {id}: is not revealed"]
+    assert scheme.verify(public, [*revealed, first]) == [f"CAT {id}: is revealed more than once"]
+    other = "is revealed, but it is not a hidden CAT"
+    assert scheme.verify(public, [*revealed, {"id": "x"}]) == [f"CAT x: {other}"]
+    assert scheme.verify([5, *public], [None, *revealed]) == []  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    "content", [None, [], 5, {}, {"data": []}, {"data": {"k": [{"commitment": 1}]}}]
+)
+def test_a_file_that_is_no_release_is_a_value_error(content: Any) -> None:
+    with pytest.raises(ValueError, match=r"not the test.json"):
+        scheme.public_rows(content)
+
+
+def test_the_message_is_what_the_page_says() -> None:
+    (gold, *_) = hide(made(4))[1]
+    gold = gold.model_copy(update={"context": '«Ü» "\\\n\t\u001f\u2028 BLANK'})
+    content = json.loads(scheme.message(gold))
+    assert list(content) == ["id", "kind", "domain", "target", "context", "options"]
+    assert [list(o) for o in content["options"]] == [["id", "sentence", "gold_label"]] * 3
+    again = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    assert again == scheme.message(gold)
+    key = bytes.fromhex(gold.nonce)
+    expected = hmac.new(key, again.encode(), hashlib.sha256).hexdigest()
+    assert scheme.commitment(again, gold.nonce) == expected
+
+
 # --- the whole folder -----------------------------------------------------------------------------
 
 

@@ -81,6 +81,14 @@ def test_the_test_set_is_hidden_and_dev_is_not(desk: Desk) -> None:
     }
 
 
+def test_the_command_says_what_to_back_up(desk: Desk) -> None:
+    said = desk.say("release", "build", "--hide", "test")
+    assert said["hidden"] == len(golds(desk))
+    done = " ".join(desk.run("release", "build", "--hide", "test").out.split())
+    assert f"the gold labels of {said['hidden']} CATs are hidden" in done
+    assert "back it up, it cannot be made again" in done
+
+
 def test_the_gold_file_is_private_and_apart(desk: Desk) -> None:
     path = desk.root / GOLD
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -178,4 +178,5 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         "labels_of_dropped_items": int((~counted.labels["item"].isin([c.id for c in cats])).sum()),
         "annotations": len(table),
         "without_votes": len(trusted),
+        "hidden": sum(cat.commitment is not None for cat in contents.cats),
     }

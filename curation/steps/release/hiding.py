@@ -65,7 +65,7 @@ def hide(
     """
     release = campaign.settings.release
     if not release.hide:
-        _check_published(campaign, contents.cats)
+        check_published(campaign, contents.cats)
         return contents
     cats = contents.part(release.hide)
     if not cats:
@@ -74,7 +74,7 @@ def hide(
             f'set hide = "" in [release], or collect CATs on more terms for {release.hide}',
         )
     public = [cat for cat in contents.cats if cat.split != release.hide]
-    _check_published(campaign, public)
+    check_published(campaign, public)
     path = gold_file(campaign, release.version)
     if path.exists():
         golds = read_golds(path)
@@ -162,8 +162,17 @@ def _committed(place: Path) -> bool:
     return any(is_hidden_item(item) for item in items_of(place))
 
 
-def _check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
-    """Check that no gold label that is hidden in another version would be published."""
+def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
+    """Check that no gold label that is hidden in a version would be published.
+
+    Args:
+        campaign: the campaign.
+        cats: the CATs whose gold labels are to be published, with the ids of the campaign.
+
+    Raises:
+        CurationError: some are hidden in a version that is not revealed, and ``accept`` does not
+            allow it.
+    """
     by_id = {cat.id: cat for cat in cats}
     keys = {_texts(cat): id for id, cat in by_id.items()}
     for version, path in hidden_versions(campaign):

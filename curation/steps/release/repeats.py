@@ -24,8 +24,8 @@ def near_public(
 ) -> tuple[tuple[Near, ...], list[Pair]]:
     """How many test CATs nearly repeat CATs of each public place, and the pairs.
 
-    The places are dev of the same release, versions, and files. Of a version, its dev CATs count.
-    If the test CATs are to be hidden, its test CATs with gold labels count, too.
+    The places are dev of the same release, versions, and files. The dev CATs of a version count.
+    Its test CATs with gold labels count too if the test CATs are to be hidden.
 
     Args:
         campaign: the campaign.
