@@ -11,7 +11,7 @@ from curation.cli.options import FILE, Json, Where
 from curation.release.contents import published
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import repeats, versions
-from curation.steps.release.golds import ANONYMOUS, REVEALED
+from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.source import campaign_source
 from curation.wording import amount
 

@@ -27,7 +27,7 @@ from pydantic import StringConstraints
 
 from curation.records import GOLDS, Gold, Id, Kind, Record, SplitName, Text
 from curation.release.contents import Contents, PublishedCat, PublishedOption
-from curation.release.facts import Facts, Hidden, ScoreRow
+from curation.release.facts import Facts, Hidden, PitfallCount, ScoreRow
 from curation.rules import same_text
 
 Draw = Callable[[int], bytes]
@@ -208,9 +208,9 @@ def public_facts(
 ) -> Facts:
     """The facts without what would give away labels of single hidden CATs.
 
-    Tiers are counted over the other CATs. If fewer than ``FEW`` CATs are hidden, no number that
-    depends on their labels is left: agreement, sentiment, and scores of models and baselines on
-    their split. Of more CATs, only rows about fewer than ``FEW`` of them are left out.
+    Tiers are counted over the other CATs. If fewer than ``FEW`` CATs are hidden, these are left
+    out: agreement, sentiment, pitfalls that do not block, and scores of models and baselines on
+    their split. If more are hidden, only scores of fewer than ``FEW`` CATs are left out.
 
     Args:
         facts: the facts of the release.
@@ -236,6 +236,7 @@ def public_facts(
             "counted": int(annotations["counted"].sum()),
             "agreement": facts.agreement if enough else (),
             "sentiment": facts.sentiment if enough else (),
+            "pitfalls": facts.pitfalls if enough else tuple(map(_unchecked, facts.pitfalls)),
             "scores": _rows(facts.scores, others, split, enough),
             "baselines": tuple(
                 baseline.model_copy(
@@ -249,6 +250,13 @@ def public_facts(
             "hidden": Hidden(split=split, cats=len(hidden), terms=len(terms)),
         }
     )
+
+
+def _unchecked(pitfall: PitfallCount) -> PitfallCount:
+    """A pitfall without its count, unless it blocks a release: many depend on the labels."""
+    if pitfall.severity == "block" or pitfall.count is None:
+        return pitfall
+    return pitfall.model_copy(update={"count": None, "why": "gold labels of few CATs are hidden"})
 
 
 def _rows(

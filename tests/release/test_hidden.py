@@ -26,7 +26,15 @@ from curation.records import GOLDS, Annotation, Cat
 from curation.release import hidden as scheme
 from curation.release import stereoset_files
 from curation.release.contents import Contents, PublishedCat, PublishedOption
-from curation.release.facts import Agreement, Baseline, Facts, Licence, ScoreRow, SentimentShare
+from curation.release.facts import (
+    Agreement,
+    Baseline,
+    Facts,
+    Licence,
+    PitfallCount,
+    ScoreRow,
+    SentimentShare,
+)
 from curation.release.hidden import HiddenGold
 from curation.steps.release import hiding
 from curation.steps.release.golds import gold_file
@@ -427,6 +435,12 @@ def row(split: str, cats: int) -> ScoreRow:
     )
 
 
+def pitfall(code: str, severity: str) -> PitfallCount:
+    return PitfallCount(
+        code=code, says="s", severity=severity, count=2, of=9, stereoset=None, why=None
+    )
+
+
 def facts() -> Facts:
     """The facts of a release, as far as they say something of labels."""
     agreed = Agreement(
@@ -438,6 +452,7 @@ def facts() -> Facts:
         annotations=4000, annotators=9, counted=4000, decisions={}, seed=1, dev=0.5,
         agreement=(agreed,), scores=(row("dev", 200), row("test", 99), row("test", 200)),
         sentiment=(SentimentShare(kind="both", label="stereotype", cats=9, share=1.0, ci=None),),
+        pitfalls=(pitfall("gold_conflict", "block"), pitfall("negation", "warn")),
         baselines=(Baseline(model="b", beyond=("lms",), rows=(row("dev", 9), row("test", 100))),),
     )  # fmt: skip
 
@@ -459,6 +474,11 @@ def test_numbers_about_many_hidden_cats_are_public_and_about_few_are_not() -> No
         assert [r.split for r in less.scores] == ["dev"]
         assert [r.split for r in less.baselines[0].rows] == ["dev"]
         assert (less.baselines[0].beyond, less.agreement, less.sentiment) == ((), (), ())
+        assert [(p.code, p.count) for p in less.pitfalls] == [
+            ("gold_conflict", 2),
+            ("negation", None),
+        ]
+    assert many.pitfalls == facts().pitfalls
 
 
 def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(

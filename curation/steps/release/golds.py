@@ -9,9 +9,8 @@ from pydantic import ValidationError
 from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes
 from curation.release.hidden import HiddenGold, holds
+from curation.steps.release.versions import REVEALED
 
-ANONYMOUS, REVEALED = "-anonymous", "-revealed"
-"""What the folders of an anonymous and of a revealed version have after the version."""
 _RESTORE = (
     "restore the file from a backup; without its gold labels and nonces this version cannot be "
     "revealed, and you have to publish a new one"
@@ -32,20 +31,6 @@ def hidden_versions(campaign: Campaign) -> Iterator[tuple[str, Path]]:
 def is_revealed(campaign: Campaign, version: str) -> bool:
     """Whether a version was revealed: its folder VERSION-revealed is there."""
     return (campaign.releases / f"{version}{REVEALED}").is_dir()
-
-
-def public_ids(campaign: Campaign, folder: str) -> dict[str, str]:
-    """The public id of each hidden CAT in a built folder, by its id in the campaign.
-
-    Args:
-        campaign: the campaign.
-        folder: the name of the folder: the version, with or without ``-anonymous`` and so on.
-
-    Raises:
-        CurationError: as for ``read_golds``.
-    """
-    path = gold_file(campaign, folder.removesuffix(REVEALED).removesuffix(ANONYMOUS))
-    return {gold.original: gold.id for gold in read_golds(path)} if path.exists() else {}
 
 
 def read_golds(path: Path) -> list[HiddenGold]:

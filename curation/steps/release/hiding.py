@@ -15,14 +15,12 @@ from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import Facts
 from curation.release.hidden import FEW, Draw, HiddenGold
 from curation.steps.release.golds import (
-    ANONYMOUS,
-    REVEALED,
     gold_file,
     hidden_versions,
     is_revealed,
     read_golds,
 )
-from curation.steps.release.versions import built, is_hidden_item, items_of
+from curation.steps.release.versions import ANONYMOUS, REVEALED, built, is_hidden_item, items_of
 from curation.steps.reporter import Reporter
 from curation.wording import amount, some
 

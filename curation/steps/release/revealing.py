@@ -16,13 +16,12 @@ from curation.steps.decisions import kept_without_votes
 from curation.steps.read import read_counted, read_items
 from curation.steps.release import versions
 from curation.steps.release.golds import (
-    ANONYMOUS,
-    REVEALED,
     gold_file,
     hidden_versions,
     is_revealed,
     read_golds,
 )
+from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.rounds.shown import own_texts
 from curation.stereoset import FileSettings
 from curation.wording import amount, some

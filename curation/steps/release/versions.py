@@ -20,7 +20,6 @@ from curation.leftovers import beside
 from curation.manifest import file_names, is_inside, read_manifest
 from curation.records import KINDS, SplitName
 from curation.release.contents import SPLITS
-from curation.steps.release.golds import gold_file, public_ids
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
 
@@ -28,6 +27,10 @@ SUMS = "SHA256SUMS"
 _NAMED = 3  # files that an error names
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _CELL = re.compile(r'[^",\r\n]+')
+
+
+ANONYMOUS, REVEALED = "-anonymous", "-revealed"
+"""What the folders of an anonymous and of a revealed version have after the version."""
 
 
 class BuiltError(CurationError):
@@ -184,6 +187,8 @@ def is_hidden_item(item: dict[str, Any]) -> bool:
 def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
     """The built versions that hold one of these CATs, or a label by a person.
 
+    The ids of hidden CATs are in the private file with their gold labels.
+
     Args:
         campaign: the campaign.
         cats: ids of CATs.
@@ -193,21 +198,26 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
     for place in built(campaign):
         cells = Counter[str]()  # of the table, which has one row per label
         quoted = Counter[str]()  # of the JSON files, which may be all that is there
-        for name in file_names(place):
-            if not name.endswith((".csv", ".json", ".jsonl")):
+        for path in (*map(place.joinpath, file_names(place)), *_private(campaign, place.name)):
+            if path.suffix not in (".csv", ".json", ".jsonl"):
                 continue
-            text = read_bytes(place / name).decode("utf-8", "replace")
-            if name.endswith(".csv"):
+            text = read_bytes(path).decode("utf-8", "replace")
+            if path.suffix == ".csv":
                 cells.update(_CELL.findall(text))
             else:
                 quoted.update(_QUOTED.findall(text))
-        shown = public_ids(campaign, place.name)
-        known = cells.keys() | quoted.keys()
-        ids = {id for id in cats if id in known or shown.get(id) in known}
+        ids = {id for id in cats if id in cells or id in quoted}
         labels = max(cells[person], quoted[person]) if person else 0
         if ids or labels:
             versions[place.name] = Held(len(ids), labels)
     return versions
+
+
+def _private(campaign: Campaign, version: str) -> list[Path]:
+    """The private file of a version with hidden gold labels, if it has one."""
+    version = version.removesuffix(REVEALED).removesuffix(ANONYMOUS)
+    path = campaign.releases / f"gold-{version}.jsonl"
+    return [path] if path.is_file() else []
 
 
 def fingerprint(campaign: Campaign, version: str) -> str:
@@ -231,7 +241,9 @@ def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
             shutil.rmtree(beside(place))
         except OSError:
             continue
-        with suppress(OSError):
-            gold_file(campaign, version).unlink(missing_ok=True)
+        if not version.endswith((ANONYMOUS, REVEALED)):
+            for path in _private(campaign, version):
+                with suppress(OSError):
+                    path.unlink()
         deleted.append(version)
     return deleted
