@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from curation.campaign import open_campaign
 from curation.files import CurationError, read_records
 from curation.records import Cat
 from curation.release.hidden import HiddenGold
 from curation.release.revealed import SNIPPET
+from curation.steps.release import versions
 from curation.stereoset import read_cats
 from support.desk import Desk
 
@@ -352,6 +354,13 @@ def test_a_hidden_cat_of_somebody_who_withdraws_is_named(desk: Desk) -> None:
     assert not (desk.root / VERSION).exists()
     assert not (desk.root / REVEALED).exists()
     assert not (desk.root / GOLD).exists()
+
+
+def test_the_gold_file_stays_if_only_the_revealed_folder_is_deleted(desk: Desk) -> None:
+    assert desk.run("release", "reveal", "0.1.0").code == 0
+    assert versions.delete(open_campaign(desk.root), ["0.1.0-revealed"]) == ["0.1.0-revealed"]
+    assert (desk.root / GOLD).exists()
+    assert desk.run("release", "reveal", "0.1.0").code == 0
 
 
 @pytest.mark.parametrize("end", ["-anonymous", "-revealed"])
