@@ -336,17 +336,6 @@ def test_published_gold_labels_cannot_be_hidden(
     assert "hidden_in_vain" in done.err
 
 
-def test_there_must_be_cats_to_hide(forked: Any, labelled: Path, tmp_path: Path) -> None:
-    desk = Desk(forked, Path(shutil.copytree(labelled, tmp_path / "c")))
-    cats = read_records(desk.root / "3-decisions/cats.jsonl", Cat)
-    ids = ", ".join(f'"{cat.id}"' for cat in cats if cat.split == "test")
-    set_to(desk, "leave_out = []", f"leave_out = [{ids}]")
-    set_to(desk, "dev = 0.25", "dev = 0.99")
-    done = desk.run("release", "build", "--hide", "test")
-    if done.code:
-        assert "there are no test CATs to hide" in done.err
-
-
 def test_a_hidden_cat_of_somebody_who_withdraws_is_named(desk: Desk) -> None:
     assert desk.run("release", "reveal", "0.1.0").code == 0
     said = desk.say("rounds", "withdraw", "ben", "--erase", "--releases")
