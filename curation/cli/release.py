@@ -1,13 +1,22 @@
 """``curation release``: the folder that is published."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console, release_diff, release_export, release_statement
+from curation.cli import (
+    console,
+    release_diff,
+    release_export,
+    release_near,
+    release_reveal,
+    release_statement,
+)
 from curation.cli.options import Json, Where
+from curation.steps.release.golds import gold_file
+from curation.steps.release.hiding import with_hide
 from curation.steps.release.making import build_release
 from curation.wording import amount
 
@@ -25,6 +34,14 @@ def build(
             "--anonymous", help="Build VERSION-anonymous for review, without names and links."
         ),
     ] = False,
+    hide: Annotated[
+        Literal["test"] | None,
+        typer.Option(
+            help="Publish the CATs of this split without their gold labels; default: hide in "
+            "[release].",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write 7-release/VERSION: data, card, statement, metadata, licence, checksums.
@@ -34,6 +51,8 @@ def build(
     delete the folder if nobody has it.
     """
     opened = open_campaign(campaign)
+    if hide:
+        opened = with_hide(opened, hide)
     with opened.lock():
         made = build_release(opened, anonymous=anonymous, reporter=console)
     counts = made.counts
@@ -46,11 +65,16 @@ def build(
         f"{made.folder}"
     )
     console.say(f"{amount(len(made.files), 'file')}: {', '.join(_shown(made.files))}")
+    if secret := counts.get("hidden"):
+        private = gold_file(opened, opened.settings.release.version)
+        console.say(
+            f"the gold labels of {amount(secret, 'CAT')} are hidden; they are only in {private}: "
+            "back it up, it cannot be made again"
+        )
     if kept := counts.get("without_votes"):
         console.say(
             f"{amount(kept, 'CAT has', 'CATs have')} no votes; README.md and the JSON files say so."
         )
-
     if made.open:
         console.say(
             f"{amount(len(made.open), 'question is', 'questions are')} open; README.md and "
@@ -64,6 +88,8 @@ def _shown(files: list[str]) -> list[str]:
     return sorted({name.split("/")[0] + ("/" if "/" in name else "") for name in files})
 
 
-app.command("export")(release_export.export)
-app.command("diff")(release_diff.diff)
 app.command("statement")(release_statement.statement)
+app.command("diff")(release_diff.diff)
+app.command("near")(release_near.near)
+app.command("export")(release_export.export)
+app.command("reveal")(release_reveal.reveal)

@@ -12,7 +12,6 @@ from curation.release.contents import SPLITS, DataFile
 from curation.release.facts import Author, Facts
 from curation.release.limits import limits
 from curation.release.markdown import inline, paragraphs
-from curation.release.old_card import readme as readme
 from curation.release.questions import BY_KEY, QUESTIONS, open_question
 from curation.release.statement_file import HUB_ID
 from curation.wording import amount

@@ -3,12 +3,9 @@
 from itertools import pairwise
 from typing import Any
 
-import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
 
-from curation.records import Annotation, Cat
-from curation.release.card import readme
 from curation.release.markdown import inline
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -87,43 +84,3 @@ def test_ordinary_names_are_not_changed() -> None:
 
 def test_controls_are_removed() -> None:
     assert inline("a\u202eb\u2066c\x07d\x00") == "abcd"
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_a_readme_with_hostile_names_keeps_its_form(text: str) -> None:
-    def cat(domain: str) -> Cat:
-        options = tuple(
-            {"id": f"{domain}-{gold}", "sentence": gold, "gold": gold}
-            for gold in ("stereotype", "anti-stereotype", "unrelated")
-        )
-        return Cat.model_validate(
-            {
-                **{"id": f"c-{domain}", "kind": "intersentence", "domain": domain, "term": "t"},
-                **{"target": "baker", "family": "t", "split": "test", "context": "A baker."},
-                "associations": options,
-            }
-        )
-
-    def made(name: str) -> list[Any]:
-        table = pd.DataFrame(columns=list(Annotation.model_fields))
-        return PARSER.parse(
-            readme(
-                [cat(name), cat("other")],
-                table,
-                name=name,
-                version="0.1.0",
-                language="en",
-                licence=name,
-                warning="Content warning.",
-                decisions="As usual.",
-                accepted={},
-                other_licences={name: 2},
-            )
-        )
-
-    plain, hostile = made("name"), made(text)
-    assert [token.type for token in hostile] == [token.type for token in plain]
-    found = texts_of(hostile)
-    assert found[0] == ("heading_open", f"{shown(text)} 0.1.0")
-    assert ("td_open", shown(text)) in found
-    assert f"Licence of the data: {shown(text)}." in found[-1][1]

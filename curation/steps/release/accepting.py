@@ -8,13 +8,13 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_json
 from curation.records import Cat
 from curation.release.contents import SPLITS
-from curation.steps.release import licences
+from curation.steps.release import changes, hiding, licences
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.wording import amount, some
 
 ONE_SPLIT = "domain_in_one_split"
 """The code in ``accept`` that lets a domain have all its CATs in one split."""
-CODES = (licences.DIFFERS, ONE_SPLIT)
+CODES = (licences.DIFFERS, ONE_SPLIT, changes.MOVED, *hiding.CODES)
 """The codes in ``accept`` that are not those of pitfalls."""
 _NAMED = 3  # domains that an error names
 

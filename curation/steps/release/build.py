@@ -4,24 +4,27 @@ First everything is checked and computed, then the line of ``built.jsonl`` is wr
 folder, which appears as a whole.
 """
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign
 from curation.files import read_text, writing
 from curation.manifest import Results
-from curation.release.facts import Facts, Licence, Statement
+from curation.release.facts import Licence, Statement
 from curation.release.licences import OWN, licence
 from curation.steps.release import (
     accepting,
+    changes,
     collect,
     first_builds,
+    hiding,
     measured,
+    repeats,
+    statement,
     versions,
 )
 from curation.steps.reporter import Reporter
-
-STATEMENT = "statement.toml"
 
 
 def settings(campaign: Campaign) -> dict[str, Any]:
@@ -43,8 +46,8 @@ def settings(campaign: Campaign) -> dict[str, Any]:
 
 def inputs(campaign: Campaign) -> list[Path]:
     """What a release reads."""
-    own = (campaign.releases / name for name in (STATEMENT, OWN))
-    return [*collect.inputs(campaign), *own]
+    own = (*statement.inputs(campaign), campaign.releases / OWN)
+    return list(dict.fromkeys((*collect.inputs(campaign), *changes.inputs(campaign), *own)))
 
 
 def anonymous_settings(campaign: Campaign) -> dict[str, Any]:
@@ -65,30 +68,36 @@ def anonymous_release(campaign: Campaign, results: Results, reporter: Reporter) 
 def _build(
     campaign: Campaign, results: Results, reporter: Reporter, *, anonymous: bool
 ) -> dict[str, int]:
-    from curation.release import build
+    from curation.release import build, errata
+    from curation.release.anonymous import anonymous as anonymize
 
     accepting.check_settings(campaign)
     collected = collect.contents(campaign, reporter)
     accepting.check_content(campaign, collected.cats)
     first = first_builds.first_build(campaign, anonymous=anonymous)
-    statement, open_questions = _statement(campaign)
+    said = statement.read_statement(campaign)
     facts = collect.facts(
         campaign,
         collected,
         first,
-        licence=_licence(campaign, statement, first.date),
-        statement=statement,
-        open_questions=open_questions,
+        licence=_licence(campaign, said, first.date),
+        statement=said,
+        open_questions=[question.key for question in statement.open_questions(said)],
         reporter=reporter,
     )
-    contents = collected.contents
-    # Here come hidden gold labels, near duplicates and changes since the version before.
+    contents = hiding.hide(campaign, collected.contents, results, reporter)
+    facts = hiding.public_facts(campaign, facts, collected.contents, contents, reporter)
+    before = [place.name for place in changes.earlier(campaign)]
+    near, _ = repeats.near_public(campaign, collected.contents.cats, versions=before)
+    since = changes.changes(campaign, contents)
+    facts = facts.model_copy(update={"near": near, "changes": since[0] if since else None})
     if anonymous:
-        facts = _anonymous(facts)
+        facts = anonymize(facts, statement.secrets(campaign))
     with reporter.stages() as tell:
-        content = build.files(contents, facts, tell=tell)
+        errata_lines = errata.text(since[1]).encode() if since else b""
+        content = build.files(contents, facts, errata_lines=errata_lines, tell=tell)
     if anonymous:
-        _check_anonymous(content, statement)
+        _check_anonymous(content, statement.secrets(campaign), reporter)
     staged = results.new_folder(versions.name(campaign, anonymous=anonymous))
     for path, data in content.items():
         (staged / path).parent.mkdir(parents=True, exist_ok=True)
@@ -102,6 +111,7 @@ def _build(
         "labels_of_dropped_items": collected.labels_of_dropped_items,
         "annotations": len(contents.annotations),
         "without_votes": len(contents.without_votes),
+        "hidden": sum(cat.commitment is not None for cat in contents.cats),
         "models": len({(row.model, row.rules) for row in facts.scores}),
         "open_questions": len(facts.open),
     }
@@ -114,18 +124,18 @@ def _licence(campaign: Campaign, statement: Statement, date: str) -> Licence:
     return licence(campaign.settings.release.licence, own, holders=holders, year=date[:4])
 
 
-# --- parts of others, until they are there ------------------------------------------------------
+def _check_anonymous(
+    files: Mapping[str, bytes], secrets: Collection[str], reporter: Reporter
+) -> None:
+    """Check that no file names the team; warns of words that may be part of a name.
 
+    Raises:
+        CurationError: a file has a name, an address or a link.
+    """
+    from curation.release.anonymous import doubts, refusal, scan
 
-def _statement(campaign: Campaign) -> tuple[Statement, tuple[str, ...]]:
-    """What the team says in ``statement.toml``, and the keys of its open questions."""
-    return Statement(), ()
-
-
-def _anonymous(facts: Facts) -> Facts:
-    """The facts without names, addresses and links."""
-    return facts
-
-
-def _check_anonymous(files: dict[str, bytes], statement: Statement) -> None:
-    """Check that no file names the team."""
+    places = scan(files, secrets)
+    if error := refusal(places):
+        raise error
+    if text := doubts(places):
+        reporter.warn(text)

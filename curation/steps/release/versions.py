@@ -8,13 +8,18 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_bytes, refuse_links
+from curation.catsets.entries import sentences_of
+from curation.catsets.labels import is_hidden
+from curation.files import CurationError, digest, read_bytes, read_json, refuse_links
 from curation.leftovers import beside
 from curation.manifest import file_names, is_inside, read_manifest
+from curation.records import KINDS, SplitName
+from curation.release.contents import SPLITS
 from curation.release.errata import NAME as ERRATA
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
@@ -177,10 +182,39 @@ def _digest(path: Path) -> str | None:
 # --- what versions hold ---------------------------------------------------------------------
 
 
+def items_of(place: Path, splits: Iterable[SplitName] = SPLITS) -> list[dict[str, Any]]:
+    """The items of a built version's JSON files, with their kind as ``kind``.
+
+    What does not have the form of such a file is left out.
+
+    Raises:
+        CurationError: a file is not JSON.
+    """
+    every: list[dict[str, Any]] = []
+    for name in splits:
+        path = place / f"{name}.json"
+        content = read_json(path) if path.is_file() else None
+        data = content.get("data") if isinstance(content, dict) else None
+        if not isinstance(data, dict):
+            continue
+        for kind in KINDS:
+            items = data.get(kind)
+            rows = items if isinstance(items, list) else ()
+            every += [{**item, "kind": kind} for item in rows if isinstance(item, dict)]
+    return every
+
+
+def is_hidden_item(item: dict[str, Any]) -> bool:
+    """Whether an item of a file has no gold labels."""
+    golds = [sentence.get("gold_label") for sentence in sentences_of(item)]
+    return not golds or any(gold is None or is_hidden(gold) for gold in golds)
+
+
 def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
     """The built versions that hold one of these CATs, or a label by a person.
 
-    The texts in Parquet files are not read: their labels are in ``annotations.csv``, too.
+    The texts in Parquet files are not read: their labels are in ``annotations.csv``, too. The ids
+    of hidden CATs are in the private file with their gold labels.
 
     Args:
         campaign: the campaign.
@@ -191,7 +225,7 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
     for place in built(campaign):
         cells = Counter[str]()  # of the table, which has one row per label
         quoted = Counter[str]()  # of the JSON files, which may be all that is there
-        for path in map(place.joinpath, file_names(place)):
+        for path in (*map(place.joinpath, file_names(place)), *_private(campaign, place.name)):
             # Errata also name CATs that were removed; the version itself has all the others.
             if path.suffix not in (".csv", ".json", ".jsonl") or path.name == ERRATA:
                 continue
@@ -207,6 +241,13 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
     return versions
 
 
+def _private(campaign: Campaign, version: str) -> list[Path]:
+    """The private file of a version with hidden gold labels, if it has one."""
+    version = version.removesuffix(REVEALED).removesuffix(ANONYMOUS)
+    path = campaign.releases / f"gold-{version}.jsonl"
+    return [path] if path.is_file() else []
+
+
 def fingerprint(campaign: Campaign, version: str) -> str:
     """The sha256 of a version's ``SHA256SUMS``, which is that of its content; empty if missing."""
     return digest(campaign.releases / version / SUMS) or ""
@@ -216,7 +257,7 @@ def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
     """Delete built versions; gives those that are deleted.
 
     A version whose folder is a link is left: the folder that it points to is not the campaign's. So
-    is one that cannot be deleted.
+    is one that cannot be deleted. The private gold file of a version goes with it.
     """
     deleted = []
     for version in versions:
@@ -228,5 +269,9 @@ def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
             shutil.rmtree(beside(place))
         except OSError:
             continue
+        if not version.endswith((ANONYMOUS, REVEALED)):
+            for path in _private(campaign, version):
+                with suppress(OSError):
+                    path.unlink()
         deleted.append(version)
     return deleted
