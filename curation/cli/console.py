@@ -39,6 +39,7 @@ out = Console(
 err = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 # What a terminal obeys instead of showing it, apart from tabs and the ends of lines.
 _OBEYED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{''.join(DIRECTIONS)}]")
+CONTENT_WARNING = "Content warning: these texts state stereotypes, and some are offensive."
 
 
 def inert(text: str) -> str:

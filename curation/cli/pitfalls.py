@@ -8,7 +8,6 @@ from curation.files import CurationError
 from curation.measures.pitfalls import Report, sample
 from curation.wording import amount
 
-WARNING = "Content warning: these texts state stereotypes, and some are offensive."
 QUOTE = 90  # characters shown of a text that a pitfall quotes
 
 
@@ -65,7 +64,7 @@ def show(
     if blocking := report.blocking(accept):
         console.warn(f"these pitfalls block a release: {', '.join(blocking)}")
     if codes:
-        console.say(f"\n{WARNING}")
+        console.say(f"\n{console.CONTENT_WARNING}")
     for code in codes:
         _examples(report, code, places, seed)
 

@@ -8,7 +8,6 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import Json, Where
-from curation.cli.pitfalls import WARNING
 from curation.cli.score_options import GoldFiles, KindOption, Split
 from curation.wording import amount
 
@@ -135,6 +134,6 @@ def _show_mangled(format: str, done: "Exported") -> None:
 
 def _show_places(places: "Sequence[Mangled]") -> None:
     rows = [[w.cat, w.option or "", w.code, w.detail] for w in places[:_FIRST]]
-    console.say(f"\n{WARNING}")
+    console.say(f"\n{console.CONTENT_WARNING}")
     shown = f"the first {_FIRST} of {len(places):,}" if len(places) > _FIRST else "all"
     console.table(f"Places ({shown})", ["CAT", "option", "code", "what"], rows)

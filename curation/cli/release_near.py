@@ -10,7 +10,7 @@ from curation.cli import console
 from curation.cli.options import FILE, Json, Where
 from curation.release.contents import published
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.release import repeats, versions
+from curation.steps.release import versions
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.source import campaign_source
 from curation.wording import amount
@@ -30,6 +30,8 @@ def near(
 
     Such a CAT is known to everybody who has the public one. Nothing is written.
     """
+    from curation.steps.release.repeats import near_public
+
     opened = open_campaign(campaign)
     with opened.lock():
         bring_up_to_date(opened, "split", reporter=console)
@@ -37,7 +39,7 @@ def near(
     version = opened.settings.release.version
     own = {f"{version}{end}" for end in ("", ANONYMOUS, REVEALED)}
     others = [place.name for place in versions.built(opened) if place.name not in own]
-    counts, pairs = repeats.near_public(
+    counts, pairs = near_public(
         opened, [published(cat) for cat in cats], versions=others, files=files or ()
     )
     if as_json:

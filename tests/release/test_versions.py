@@ -203,6 +203,8 @@ def test_a_licence_that_nobody_agreed_to_blocks_until_it_is_accepted(desk: Desk)
     assert "Licence of the data: " in text
     assert "CC0 1.0" in text
     assert "Annotators who agreed to another licence, CC BY-SA 4.0: 8.\n" in text
+    facts = read_json(desk.root / "7-release/0.2.0/release.json")
+    assert (facts["licence"]["spdx"], facts["other_licences"]) == ("CC0-1.0", {"CC BY-SA 4.0": 8})
 
 
 def test_each_licence_is_named_with_its_rounds(desk: Desk) -> None:

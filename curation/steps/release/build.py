@@ -20,7 +20,6 @@ from curation.steps.release import (
     first_builds,
     hiding,
     measured,
-    repeats,
     statement,
     versions,
 )
@@ -70,6 +69,7 @@ def _build(
 ) -> dict[str, int]:
     from curation.release import build, errata
     from curation.release.anonymous import anonymous as anonymize
+    from curation.steps.release import repeats
 
     accepting.check_settings(campaign)
     collected = collect.contents(campaign, reporter)
