@@ -8,7 +8,8 @@ import pytest
 
 from curation.checks.codes import PITFALLS
 from curation.checks.content import gist, near
-from curation.cli.pitfalls import WARNING, show
+from curation.cli.console import CONTENT_WARNING
+from curation.cli.pitfalls import show
 from curation.files import CurationError
 from curation.measures.pitfalls import Report, Row, pitfalls, sample
 from curation.records import GOLDS, Cat, CatAssociation, Gold, Kind
@@ -333,11 +334,11 @@ def test_the_table_is_shown_with_places_on_request(capsys: pytest.CaptureFixture
     shown = capsys.readouterr()
     assert "space_doubled" in shown.out
     assert "Not found: " in shown.out
-    assert WARNING not in shown.out
+    assert CONTENT_WARNING not in shown.out
     assert "blank_left" in shown.err
     show(report, codes=["space_doubled", "blank_twice"])
     text = capsys.readouterr().out
-    assert text.index(WARNING) < text.index("CAT c1: 'the  baker came.'")
+    assert text.index(CONTENT_WARNING) < text.index("CAT c1: 'the  baker came.'")
     assert "none" in text
     with pytest.raises(CurationError, match="is not a pitfall"):
         show(report, codes=["typos"])
