@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console
+from curation.cli import console, release_check, release_push
 from curation.cli.options import Json, Where
 from curation.steps.pipeline import bring_up_to_date
 from curation.wording import amount
@@ -37,3 +37,7 @@ def build(campaign: Where = Path(), as_json: Json = False) -> None:
         console.say(
             f"{amount(kept, 'CAT has', 'CATs have')} no votes; README.md and the JSON files say so."
         )
+
+
+app.command("check")(release_check.check)
+app.command("push")(release_push.push)

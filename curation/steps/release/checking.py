@@ -1,0 +1,270 @@
+"""``curation release check``: a release folder, ours or another's, and its findings.
+
+``release.check`` reads the folder and checks its files. What needs other stages is added here:
+pitfalls, artefact baselines, near repeats, and the proof of a revealed release.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from curation.campaign import Campaign
+from curation.catsets.reading import read_dataset
+from curation.files import CurationError, read_json, read_text
+from curation.records import Cat, CatAssociation, Severity
+from curation.release.check import check
+from curation.release.check.findings import Finding, finding, in_order, named, strictly
+from curation.release.check.folder import Release
+from curation.release.check.forms import Seen, from_item
+from curation.release.check.near import Near, near
+from curation.rules import stable_id
+from curation.steps.reporter import QUIET, Reporter
+from curation.text_tables import read_json_lines
+from curation.wording import amount, some
+
+Extra = Callable[["Checked", Reporter], Iterator[Finding]]
+REVEAL = "reveal.jsonl"
+_CODES = 12  # pitfalls that a finding names
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was read of a release, and the CATs whose gold labels are known."""
+
+    release: Release
+    cats: list[Cat]
+    language: str
+
+
+def folder_of(campaign: Campaign, version: str = "") -> Path:
+    """The folder of a built version; by default of the one that the settings name.
+
+    Raises:
+        CurationError: it is not built.
+    """
+    name = version or campaign.settings.release.version
+    folder = campaign.releases / name
+    if "/" in name or name.startswith(".") or not folder.is_dir():
+        built = [p.name for p in campaign.releases.glob("*") if p.is_dir() and p.name[0] != "."]
+        raise CurationError(
+            f"version {name} is not built",
+            f"«curation release build», or name one of: {some(sorted(built), 8)}"
+            if built
+            else "run «curation release build» first",
+        )
+    return folder
+
+
+def check_release(
+    folder: Path,
+    *,
+    strict: bool = False,
+    public: Path | None = None,
+    against: Sequence[Path] = (),
+    language: str = "",
+    reporter: Reporter = QUIET,
+) -> list[Finding]:
+    """Check a release folder.
+
+    Args:
+        folder: the folder of a release.
+        strict: whether an open question of the data statement blocks.
+        public: the public side of the same release, if this one has revealed gold labels.
+        against: files of public CATs, which the test set should not repeat.
+        language: language code of the texts; by default the one that the release names.
+        reporter: where progress goes.
+
+    Returns:
+        The findings, the most severe first.
+
+    Raises:
+        CurationError: a folder or a file of ``against`` cannot be read.
+    """
+    reporter.note(f"reading {folder}")
+    release, findings = check(folder)
+    checked = Checked(release, _cats(release), language or _language(release))
+    for extra in (_anonymous, _near_repeats, _pitfalls, _baselines):
+        findings += extra(checked, reporter)
+    findings += _against(checked, against, reporter)
+    if public is not None:
+        findings += _revealed(checked, public)
+    return in_order(strictly(findings) if strict else findings)
+
+
+def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
+    """The number of findings of each severity."""
+    tally = Counter(finding.severity for finding in findings)
+    return {"block": tally["block"], "warn": tally["warn"], "note": tally["note"]}
+
+
+def _language(release: Release) -> str:
+    if release.facts:
+        return release.facts.language
+    given = ((release.card and release.card.data) or {}).get("language")
+    first = given[0] if isinstance(given, list) and given else given
+    return first if isinstance(first, str) and first.isascii() else "en"
+
+
+def _cats(release: Release) -> list[Cat]:
+    """The CATs with known gold labels; a damaged one is reported elsewhere."""
+    cats = {}
+    for seen in release.main:
+        if seen.whole and seen.id not in cats:
+            try:
+                cats[seen.id] = _cat(seen)
+            except ValidationError:
+                continue
+    return list(cats.values())
+
+
+def _cat(seen: Seen) -> Cat:
+    options = [
+        CatAssociation.model_validate(
+            {"id": option.id or f"{seen.id}-{n}", "sentence": option.sentence, "gold": option.gold}
+        )
+        for n, option in enumerate(seen.options)
+    ]
+    return Cat.model_validate(
+        {
+            "id": seen.id,
+            "kind": seen.kind,
+            "domain": seen.domain,
+            "term": stable_id("term", seen.domain, seen.target),
+            "target": seen.target,
+            "family": seen.target,
+            "split": seen.split if seen.split in ("dev", "test") else "test",
+            "context": seen.context,
+            "associations": tuple(options),
+        }
+    )
+
+
+# --- pitfalls and baselines -----------------------------------------------------------------------
+
+
+def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+    from curation.measures.pitfalls import pitfalls
+
+    if not checked.cats:
+        return
+    facts = checked.release.facts
+    accepted = {row.code for row in facts.pitfalls if row.accepted} if facts else set()
+    known = {row.code: row.why for row in facts.pitfalls if row.why} if facts else {}
+    with reporter.stages() as tell:
+        report = pitfalls(checked.cats, language=checked.language, off=known, tell=tell)
+    warned = []
+    for row in report.table:
+        if not row.count:
+            continue
+        detail = f"{row.count} of {row.of}"
+        if row.severity == "block":
+            code = "pitfall_accepted" if row.code in accepted else "pitfall_blocks"
+            first = next(hit for hit in report.hits if hit.code == row.code)
+            yield finding(code, row.code, f"{detail}, such as {first.where}: {first.detail}"[:300])
+        elif row.severity == "warn":
+            warned.append(f"{row.code} {row.count}")
+    if warned:
+        yield finding("pitfalls", "the texts", some(warned, _CODES))
+
+
+def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+    from curation.scores.baselines import measured
+    from curation.stats.artefacts import artefacts
+
+    test = [cat for cat in checked.cats if cat.split == "test"]
+    cats = test or checked.cats
+    if not cats:
+        return
+    reporter.note("scoring the artefact baselines")
+    for result in measured(cats, artefacts(cats, language=checked.language)):
+        rows = [
+            f"{row['kind']} {row['figure']} {row['value']:.1f} "
+            f"({row['ci'][0]:.1f} to {row['ci'][1]:.1f})"
+            for row in result["beyond_chance"]
+        ]
+        if rows:
+            split = "test" if test else "dev"
+            detail = f"{result['says']}: {', '.join(rows)} on {split}"
+            yield finding("baseline", result["model"], detail)
+
+
+# --- near repeats ---------------------------------------------------------------------------------
+
+
+def _near_repeats(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+    """CATs of test that nearly repeat CATs of dev."""
+    cats = checked.release.main
+    dev = [cat for cat in cats if cat.split == "dev"]
+    test = [cat for cat in cats if cat.split == "test"]
+    if dev and test:
+        reporter.note("comparing test with dev")
+        yield from _alike("near_repeat", "dev and test", near(test, dev))
+
+
+def _against(checked: Checked, files: Sequence[Path], reporter: Reporter) -> Iterator[Finding]:
+    """CATs of test that nearly repeat public CATs."""
+    cats = checked.release.main
+    test = [cat for cat in cats if cat.split == "test"] or cats
+    for path in files:
+        reporter.note(f"comparing with {path}")
+        public = [
+            from_item(entry.item, entry.kind, entry.where, "")
+            for entry in read_dataset(path).entries
+        ]
+        yield from _alike("near_public", str(path), near(test, public))
+
+
+def _alike(code: str, where: str, pairs: Sequence[Near]) -> Iterator[Finding]:
+    if pairs:
+        shown = [f"{p.cat.id} and {p.public.id} ({p.similarity:.0f} %)" for p in pairs]
+        yield finding(code, where, f"{amount(len(pairs), 'CAT')}: {named(shown)}")
+
+
+# --- hidden and anonymous releases ----------------------------------------------------------------
+
+
+def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
+    """Whether the gold labels are those that the public side committed to."""
+    root = checked.release.root
+    path = public / "test.json"
+    verify, public_rows = _part("hidden", "verify"), _part("hidden", "public_rows")
+    try:
+        hidden = public_rows(read_json(path))
+        rows = [row for _, row in read_json_lines(read_text(root / REVEAL), root / REVEAL)]
+    except ValueError as error:
+        raise CurationError(f"{path}: {error}", "name the public folder of the version") from None
+    problems = [str(problem) for problem in verify(hidden, rows)]
+    if not hidden:
+        raise CurationError(f"{path}: has no hidden CATs", "name the public folder of the version")
+    golds = {cat.id: {o.id: o.gold for o in cat.options} for cat in checked.release.main}
+    for row in rows:
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            stated = {o["id"]: o["gold_label"] for o in json.loads(row["message"])["options"]}
+            if golds.get(row["id"]) != stated:
+                problems.append(f"CAT {row['id']}: test.json has other gold labels than the proof")
+    if problems:
+        yield finding("not_as_committed", REVEAL, f"{len(problems)}: {named(problems)}")
+
+
+def _anonymous(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+    """Whether an anonymous release names people, addresses or repositories."""
+    facts = checked.release.facts
+    if facts is None or not facts.anonymous:
+        return
+    statement = facts.statement
+    texts = [a.name for a in statement.authors] + [a.email for a in statement.authors]
+    texts += [statement.contact, statement.takedown, statement.homepage, statement.repository]
+    texts += [statement.paper, statement.doi, statement.hub.id]
+    if named_there := [text for text in texts if text]:
+        yield finding("not_anonymous", "release.json", named(named_there))
+
+
+def _part(module: str, function: str) -> Callable[..., Any]:
+    return getattr(import_module(f"curation.release.{module}"), function)  # type: ignore[no-any-return]
