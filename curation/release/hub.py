@@ -25,7 +25,8 @@ LAYOUT = (
     *("README.md", "STATEMENT.md", "LICENSE", "CITATION.cff", "release.json", "SHA256SUMS"),
     *("croissant.json", "datapackage.json", "dev.json", "test.json", "annotations.csv"),
     *("terms.jsonl", "errata.jsonl", "cats/*.jsonl", "lm-eval/*"),
-    *("intrasentence/*.parquet", "intersentence/*.parquet"),
+    *("intrasentence/*.parquet", "intersentence/*.parquet", "cats/*.parquet", "hidden/*.parquet"),
+    *("annotations/*.parquet", "terms/*.parquet"),
 )
 """Paths that a release may have. One that is on the hub and not in the release is deleted there."""
 _DATASET = "dataset"

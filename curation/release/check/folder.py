@@ -12,6 +12,7 @@ from curation.records import Severity
 from curation.release.check.findings import Finding, finding
 from curation.release.check.forms import Form
 from curation.release.facts import Facts
+from curation.stereoset import FileSettings
 
 SUMS = "SHA256SUMS"
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
@@ -34,7 +35,7 @@ METADATA = frozenset(
     }
 )
 """Files that are about the data."""
-FORMS = ("StereoSet", "Parquet", "JSON Lines", "CSV")
+FORMS = ("StereoSet", "Parquet", "JSON Lines", "CSV", "flat Parquet")
 """The forms of the data; the first that is there is checked in full."""
 
 
@@ -60,6 +61,8 @@ class Release:
         forms: the CATs, by the form of the data.
         annotations: the rows of annotations.csv; None if there is none.
         terms: the rows of terms.jsonl; None if there is none.
+        tables: the rows of Parquet files that repeat annotations.csv or terms.jsonl, by folder.
+        settings: how the CATs of our StereoSet files were checked.
     """
 
     root: Path
@@ -71,6 +74,8 @@ class Release:
     forms: dict[str, Form] = field(default_factory=dict)
     annotations: list[dict[str, Any]] | None = None
     terms: list[dict[str, Any]] | None = None
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    settings: list[FileSettings] = field(default_factory=list)
 
     @property
     def main(self) -> Form:

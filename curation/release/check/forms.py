@@ -107,12 +107,10 @@ def from_row(row: Mapping[str, Any], where: str) -> Seen:
         for column, gold in COLUMNS.items()
         if column in row
     ]
-    if isinstance(row.get("options"), list):
-        options += [
-            Option(_text(option.get("id")), _text(option.get("sentence")), HIDDEN)
-            for option in row["options"]
-            if isinstance(option, dict)
-        ]
+    options += [
+        Option(_text(option.get("id")), _text(option.get("sentence")), HIDDEN)
+        for option in _rows(row.get("options"))
+    ]
     seen = _seen(row, _text(row.get("kind")), where, _text(row.get("split")), options)
     return seen._replace(commitment=_commitment(row))
 

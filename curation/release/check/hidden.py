@@ -11,7 +11,7 @@ from curation.release.check.forms import HIDDEN, Seen
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 _WORD = re.compile(r"[\w.-]+")
-_DATA = ("test.json", "cats/", "intrasentence/", "intersentence/")
+_DATA = ("test.json", "cats/", "hidden/", "intrasentence/", "intersentence/")
 """Files that have the hidden CATs; every other file must not name one."""
 _TELLING = frozenset({"tier", "agreement", "votes", "flags", "stereotype", "anti_stereotype"})
 """Fields that a hidden CAT must not have a value of."""

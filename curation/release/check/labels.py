@@ -50,6 +50,24 @@ def _annotations(release: Release) -> Iterator[Finding]:
             where = f"{NAME} and the StereoSet files"
             yield finding("labels_differ", where, f"{len(differ)} associations: {named(differ)}")
     yield from _decided(release, votes)
+    yield from _parquet(release)
+
+
+def _parquet(release: Release) -> Iterator[Finding]:
+    """The Parquet table of annotations has the rows of the CSV."""
+    rows = release.tables.get("annotations")
+    if rows is None or not release.annotations:
+        return
+    columns = list(release.annotations[0])
+    ours = Counter(tuple(_cell(row.get(name)) for name in columns) for row in release.annotations)
+    theirs = Counter(tuple(_cell(row.get(name)) for name in columns) for row in rows)
+    if unlike := (ours - theirs) + (theirs - ours):
+        detail = f"{unlike.total()} rows differ: {named([' '.join(row) for row in unlike])}"
+        yield finding("forms_differ", f"{NAME} and annotations/", detail)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)
 
 
 def _decided(release: Release, votes: dict[str, Counter[str]]) -> Iterator[Finding]:

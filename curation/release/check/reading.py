@@ -27,6 +27,7 @@ from curation.release.check.folder import (
 )
 from curation.release.check.forms import Form, from_item, from_parquet, from_row
 from curation.release.facts import Facts
+from curation.stereoset import FileSettings
 from curation.text_tables import read_csv, read_json_lines
 
 LARGEST_CARD = 4 << 20  # bytes
@@ -41,6 +42,9 @@ DATA = {
 OTHER_DATA = frozenset({".arrow", ".feather", ".pkl", ".pickle", ".xlsx", ".zip", ".tar"})
 SPLITS = {"dev": "dev", "validation": "dev", "valid": "dev", "test": "test"}
 """Words in the names of files, and the split that they mean."""
+TABLES = ("annotations", "terms")
+PARQUET = (*KINDS, "cats", "hidden", *TABLES)
+"""Folders of Parquet files in a release by curation."""
 _OTHER = "not another set of CATs"  # what readers say of other data
 
 
@@ -179,9 +183,9 @@ def _forms(release: Release) -> Iterator[Finding]:
 def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
     path = release.root / name
     try:
-        cats = _ours(path, name) if release.ours else None
-        if cats is None:
-            read_parts(path)
+        if release.ours and _ours(release, name):
+            return
+        read_parts(path)
     except CurationError as error:
         if release.ours or _OTHER not in error.what:
             yield unreadable(release, error)
@@ -191,49 +195,69 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
     except (RecursionError, MemoryError):
         yield finding("unreadable", name, "its content is nested too deep, or too large")
         return
-    if cats is None:
-        try:
-            dataset = read_dataset(path)
-        except CurationError as error:
-            detail = error.what.replace(f"{path}: ", "").replace(str(path), name)
-            yield finding(
-                "not_read", name, f"is not read as a set of CATs: {detail}", fix=error.fix
-            )
-            return
-        except (RecursionError, MemoryError):
-            yield finding("unreadable", name, "its content is nested too deep, or too large")
-            return
+    try:
+        dataset = read_dataset(path)
+    except CurationError as error:
+        detail = error.what.replace(f"{path}: ", "").replace(str(path), name)
+        yield finding("not_read", name, f"is not read as a set of CATs: {detail}", fix=error.fix)
+        return
+    except (RecursionError, MemoryError):
+        yield finding("unreadable", name, "its content is nested too deep, or too large")
+        return
+    cats = [
+        from_item(entry.item, entry.kind, f"{name}, {entry.where}", _split(name))
+        for entry in dataset.entries
+    ]
+    if not any(cat.options for cat in cats):  # such as a file of predictions
+        yield finding("not_read", name, "its items have no associations")
+        return
+    _add(release, form, cats)
+
+
+def _ours(release: Release, name: str) -> bool:
+    """Read a data file of a release by curation; False if it is not such a file."""
+    path, parts = release.root / name, PurePosixPath(name).parts
+    if name in ("dev.json", "test.json"):
+        file_parts, about = read_parts(path)
         cats = [
-            from_item(entry.item, entry.kind, f"{name}, {entry.where}", _split(name))
-            for entry in dataset.entries
-        ]
-        if not any(cat.options for cat in cats):  # such as a file of predictions
-            yield finding("not_read", name, "its items have no associations")
-            return
-    release.forms.setdefault(form, []).extend(cats)
-
-
-def _ours(path: Path, name: str) -> Form | None:
-    """The CATs of a data file of a release by curation; None if it is not such a file."""
-    parts = PurePosixPath(name).parts
-    if len(parts) == 1 and name in ("dev.json", "test.json"):
-        file_parts, _ = read_parts(path)
-        return [
             from_item(row.values, part.kind or "", f"{name}, {row.where}", _split(name))
             for part in file_parts
             for row in part.rows
         ]
-    if len(parts) == 2 and parts[0] == "cats":
+        _settings(release, about)
+        return _add(release, "StereoSet", cats)
+    if len(parts) != 2:
+        return False
+    if parts[0] == "cats" and name.endswith(".jsonl"):
         lines = read_json_lines(read_text(path), path)
-        return [from_row(row, f"{name} line {n}") for n, row in lines]
-    if len(parts) == 2 and parts[0] in KINDS and name.endswith(".parquet"):
-        file_parts, _ = read_parts(path)
-        return [
+        return _add(release, "JSON Lines", [from_row(row, f"{name} line {n}") for n, row in lines])
+    if parts[0] not in PARQUET or not name.endswith(".parquet"):
+        return False
+    file_parts, _ = read_parts(path)
+    rows = [(part, row) for part in file_parts for row in part.rows]
+    if parts[0] in TABLES:
+        release.tables.setdefault(parts[0], []).extend(row.values for _, row in rows)
+        return True
+    if parts[0] in KINDS:
+        cats = [
             from_parquet(row.values, part.classes, parts[0], f"{name} {row.where}", _split(name))
-            for part in file_parts
-            for row in part.rows
+            for part, row in rows
         ]
-    return None
+        return _add(release, "Parquet", cats)
+    cats = [from_row(row.values, f"{name} {row.where}") for _, row in rows]
+    return _add(release, "flat Parquet", cats)
+
+
+def _add(release: Release, form: str, cats: Form) -> bool:
+    release.forms.setdefault(form, []).extend(cats)
+    return True
+
+
+def _settings(release: Release, about: Any) -> None:
+    try:
+        release.settings.append(FileSettings.model_validate(about))
+    except ValidationError:
+        release.settings.append(FileSettings())  # the facts have the language, too
 
 
 def _split(name: str) -> str:

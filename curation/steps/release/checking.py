@@ -26,6 +26,7 @@ from curation.release.check.forms import Seen, from_item
 from curation.release.check.near import Near, near
 from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
+from curation.steps.source import FORM
 from curation.text_tables import read_json_lines
 from curation.wording import amount, some
 
@@ -156,9 +157,14 @@ def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
         return
     facts = checked.release.facts
     accepted = {row.code for row in facts.pitfalls if row.accepted} if facts else set()
-    known = {row.code: row.why for row in facts.pitfalls if row.why} if facts else {}
     with reporter.stages() as tell:
-        report = pitfalls(checked.cats, language=checked.language, off=known, tell=tell)
+        report = pitfalls(
+            checked.cats,
+            language=checked.language,
+            off=_off(checked.release),
+            names=_names(checked.release),
+            tell=tell,
+        )
     warned = []
     for row in report.table:
         if not row.count:
@@ -172,6 +178,28 @@ def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
             warned.append(f"{row.code} {row.count}")
     if warned:
         yield finding("pitfalls", "the texts", some(warned, _CODES))
+
+
+def _off(release: Release) -> dict[str, str]:
+    """The pitfalls that the campaign does not check, with the reason."""
+    off = {
+        code: f"{setting} = false"
+        for code, setting in FORM.items()
+        if any(not getattr(settings, setting) for settings in release.settings)
+    }
+    facts = release.facts
+    return off | {row.code: row.why for row in (facts.pitfalls if facts else ()) if row.why}
+
+
+def _names(release: Release) -> dict[str, tuple[str, ...]]:
+    """By term id, the other names of targets that contexts may use."""
+    names: dict[str, tuple[str, ...]] = {}
+    for settings in release.settings:
+        for domain, targets in settings.names.items():
+            for target, texts in targets.items():
+                term = stable_id("term", domain, target)
+                names[term] = (*names.get(term, ()), *texts)
+    return names
 
 
 def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
