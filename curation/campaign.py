@@ -174,9 +174,10 @@ PRIVATE = (
     "2-rounds/people.jsonl",
     "2-rounds/standing.jsonl",
     "2-rounds/pay*.csv",
+    "7-release/gold-*.jsonl",
 )
-"""Files that only their owner may read: what people sent, what writers meant, who is excluded, and
-what people have earned."""
+"""Files that only their owner may read: what people sent, what writers meant, who is excluded, what
+people have earned, and hidden gold labels."""
 NOTE = "# raw answers, and what writers meant, stay on this machine (docs/campaign.md, Privacy)"
 IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".*.tmp")
 

@@ -297,6 +297,16 @@ class ReleaseSettings(Section):
     accept: Annotated[
         Many[Words], Field(description="codes of pitfalls that must not block the release")
     ] = ()
+    hide: Annotated[
+        Literal["", "test"],
+        Field(description="test: publish the test CATs without their gold labels; empty: with"),
+    ] = ""
+
+    @check_model(mode="after")
+    def _has_a_folder_of_its_own(self) -> "ReleaseSettings":
+        if self.version.endswith(("-anonymous", "-revealed")):
+            raise ValueError(f"version = {self.version!r} must not end in -anonymous or -revealed")
+        return self
 
 
 class Settings(Section):

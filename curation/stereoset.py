@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from curation.catsets.entries import Dataset, Entry, sentences_of
+from curation.catsets.labels import HIDDEN, hidden_error, is_hidden
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
-from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation
+from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
 from curation.rules import Votes, read_label, stable_id, tier
 from curation.wording import amount, some
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 8  # ids of items that an error names
+Labels = Mapping[str, Iterable[tuple[str, str]]]
+"""The (annotator, value) pairs of each association, by its id."""
 
 
 class FileSettings(BaseModel):
@@ -169,6 +172,8 @@ def _cat(entry: Entry) -> Cat:
         s["gold_label"] for s in sentences_of(item) if not _is_label(s.get("gold_label", ""))
     ]
     if foreign:
+        if is_hidden(foreign[0]):
+            raise hidden_error(place)
         shown = str(foreign[0])[:60]
         raise CurationError(
             f"{place}, gold_label: {shown!r} is not a label",
@@ -302,7 +307,7 @@ def _tier(item: dict[str, Any], options: Iterable[CatAssociation]) -> int | None
 
 def dataset(
     cats: Iterable[Cat],
-    labels: Mapping[str, Iterable[tuple[str, str]]],
+    labels: Labels,
     *,
     version: str,
     settings: FileSettings | None = None,
@@ -311,41 +316,72 @@ def dataset(
 
     Args:
         cats: the CATs, in this order.
-        labels: the (annotator, value) pairs of each association, by its id.
+        labels: the labels of their associations.
         version: the version to write into the file.
         settings: how the CATs were checked.
+
+    Returns:
+        As ``document``.
+    """
+    items = (
+        (cat.kind, item_of(cat, ((a.id, a.sentence, a.gold) for a in cat.associations), labels))
+        for cat in cats
+    )
+    return document(items, version=version, settings=settings)
+
+
+def document(
+    items: Iterable[tuple[Kind, dict[str, Any]]],
+    *,
+    version: str,
+    settings: FileSettings | None = None,
+) -> dict[str, Any]:
+    """The content of a file in StereoSet's format, from items with their kinds.
 
     Returns:
         ``{"version", "curation", "data": {kind: [item]}}``, to be written as JSON; ``curation``
         only with settings.
     """
     data: dict[str, list[dict[str, Any]]] = {kind: [] for kind in reversed(KINDS)}
-    for cat in cats:
-        sentences = [
-            {
-                "id": a.id,
-                "sentence": a.sentence,
-                "labels": [
-                    {"label": value, "human_id": annotator}
-                    for annotator, value in labels.get(a.id, ())
-                ],
-                "gold_label": a.gold,
-            }
-            for a in cat.associations
-        ]
-        data[cat.kind].append(
-            {
-                "id": cat.id,
-                "target": cat.target,
-                **({"target_original": cat.target_original} if cat.target_original else {}),
-                "bias_type": cat.domain,
-                "context": cat.context,
-                "tier": cat.tier,
-                "sentences": sentences,
-            }
-        )
+    for kind, item in items:
+        data[kind].append(item)
     if settings is None:
         return {"version": version, "data": data}
     # Without such CATs, a release has the bytes that earlier versions wrote.
     checked = settings.model_dump(exclude=None if settings.without_votes else {"without_votes"})
     return {"version": version, "curation": checked, "data": data}
+
+
+def item_of(
+    cat: Any, options: Iterable[tuple[str, str, str | None]], labels: Labels, **more: Any
+) -> dict[str, Any]:
+    """A CAT as an item in StereoSet's form.
+
+    Args:
+        cat: anything with the fields of ``Cat`` that are not about its associations.
+        options: id, sentence and gold label of each association; None is a hidden gold label.
+        labels: the labels of the associations.
+        more: other fields of the item.
+    """
+    sentences = [
+        {
+            "id": option,
+            "sentence": sentence,
+            "labels": [
+                {"label": value, "human_id": annotator}
+                for annotator, value in labels.get(option, ())
+            ],
+            "gold_label": gold or HIDDEN,
+        }
+        for option, sentence, gold in options
+    ]
+    return {
+        "id": cat.id,
+        "target": cat.target,
+        **({"target_original": cat.target_original} if cat.target_original else {}),
+        "bias_type": cat.domain,
+        "context": cat.context,
+        "tier": cat.tier,
+        **more,
+        "sentences": sentences,
+    }

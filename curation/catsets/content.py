@@ -76,14 +76,19 @@ def _text(path: Path, packing: str) -> str:
 
 
 def _is_lines(text: str, path: Path) -> bool:
-    """Whether a text is JSONL: its first line is a whole object, and there is another line."""
+    """Whether a text is JSONL: its first line is a whole object, and there is another line.
+
+    A file that is called so may also have one line, with one item.
+    """
     first, _, rest = text.lstrip().partition("\n")
-    if not rest.strip() or not first.startswith("{"):
+    several = bool(rest.strip())
+    if not first.startswith("{") or not (several or path.suffix.lower() == ".jsonl"):
         return False
     try:
-        return isinstance(parsed_json(first, path), dict)
+        content = parsed_json(first, path)
     except CurationError:
         return False
+    return isinstance(content, dict) and (several or "context" in content)
 
 
 def _parts(document: Any, path: Path) -> Iterator[Part]:

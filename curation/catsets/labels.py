@@ -4,12 +4,35 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from curation.files import CurationError
 from curation.rules import read_label
 
 GOLD_ORDER = ("anti-stereotype", "stereotype", "unrelated")
 """The integers of ``gold_label`` in the Hugging Face layout, as its dataset card documents them."""
 LABEL_ORDER = (*GOLD_ORDER, "related")
 """The integers of ``label`` in the same layout."""
+
+
+HIDDEN = "hidden"
+"""The gold label of a hidden CAT in a release; in the Hugging Face layout, it is -1."""
+
+
+def is_hidden(value: Any) -> bool:
+    """Whether a gold label in a file says that it is not published.
+
+    >>> is_hidden("hidden"), is_hidden(-1), is_hidden("stereotype")
+    (True, True, False)
+    """
+    return type(value) in (str, int) and key_of(value) in (HIDDEN, "-1")
+
+
+def hidden_error(where: str) -> CurationError:
+    """The error of a place whose gold labels are hidden."""
+    return CurationError(
+        f"{where}: the gold labels are hidden; this needs the gold labels",
+        "use the test.json of the release in which they are revealed (VERSION-revealed); the team "
+        "of the dataset can use its 7-release/gold-VERSION.jsonl",
+    )
 
 
 def key_of(value: Any) -> str:

@@ -10,7 +10,7 @@ from curation.catsets.entries import Dataset, Entry, sentences_of
 from curation.catsets.headings import IN_SENTENCES, plain, resolve
 from curation.catsets.ids import in_order_of_ids, with_ids
 from curation.catsets.kinds import fill_words, kinds_of
-from curation.catsets.labels import key_of
+from curation.catsets.labels import hidden_error, is_hidden, key_of
 from curation.catsets.layouts import RawItem, Reading, layout_of
 from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
 from curation.catsets.other_sets import listed
@@ -193,7 +193,7 @@ def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
 
 
 def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
-    """Refuse a file with gold labels of which none is known."""
+    """Refuse a file with gold labels of which none is known, or all are hidden."""
     foreign: dict[str, None] = {}
     for entry in entries:
         for sentence in sentences_of(entry.item):
@@ -203,6 +203,8 @@ def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
             if isinstance(gold, str) and read_label(gold) in GOLDS:
                 return
             foreign[key_of(gold)[:60]] = None
+    if foreign and all(map(is_hidden, foreign)):
+        raise hidden_error(str(file))
     if foreign:
         names = list(foreign)[:_SHOWN]
         lines = ", ".join(f'"{name}" = "…"' for name in names)

@@ -1,46 +1,48 @@
 """The files in StereoSet's format, and the table of annotations."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from curation.records import Annotation, Cat
-from curation.release.contents import SPLITS
-from curation.stereoset import FileSettings, dataset
+from curation.files import dump_json
+from curation.records import Annotation, Cat, SplitName
+from curation.release.contents import SPLITS, Contents, PublishedCat
+from curation.stereoset import Labels, document, item_of
 
 
-def split_files(
-    cats: Sequence[Cat],
-    annotations: pd.DataFrame,
-    *,
-    version: str,
-    settings: FileSettings,
-    without_votes: Collection[str] = (),
-) -> dict[str, dict[str, Any]]:
-    """The content of ``dev.json`` and ``test.json``.
+def files(contents: Contents) -> dict[str, bytes]:
+    """``dev.json`` and ``test.json``.
+
+    Their labels are the counted ones. A hidden CAT has the gold label "hidden", no labels, no tier,
+    and a field ``commitment``.
 
     Args:
-        cats: the CATs, in the order of the files.
-        annotations: rows of ``records.Annotation``; only the counted ones are included.
-        version: the release's version.
-        settings: how the CATs were checked; a reader checks them in the same way.
-        without_votes: ids of the CATs that have no votes; each file gets the number of its own.
+        contents: what the release publishes.
     """
+    return {f"{split}.json": dump_json(_split(contents, split)) for split in SPLITS}
+
+
+def _split(contents: Contents, split: SplitName) -> dict[str, Any]:
     labels: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    counted = annotations[annotations["counted"]]
+    counted = contents.annotations[contents.annotations["counted"]]
     for association, annotator, label in zip(
         counted["association_id"], counted["annotator"], counted["label"], strict=True
     ):
         labels[association].append((annotator, label))
-    files = {}
-    for split in SPLITS:
-        part = [cat for cat in cats if cat.split == split]
-        number = sum(cat.id in without_votes for cat in part)
-        own = settings.model_copy(update={"without_votes": number})
-        files[f"{split}.json"] = dataset(part, labels, version=version, settings=own)
-    return files
+    part = contents.part(split)
+    number = sum(cat.id in contents.without_votes for cat in part)
+    return document(
+        ((cat.kind, _item(cat, labels)) for cat in part),
+        version=contents.version,
+        settings=contents.settings.model_copy(update={"without_votes": number}),
+    )
+
+
+def _item(cat: PublishedCat, labels: Labels) -> dict[str, Any]:
+    more = {} if cat.commitment is None else {"commitment": cat.commitment}
+    return item_of(cat, cat.options, labels, **more)
 
 
 def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:

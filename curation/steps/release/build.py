@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_json, read_json, writing
+from curation.files import CurationError, read_json, writing
 from curation.item_form import names
 from curation.manifest import Results
 from curation.records import Cat, Item
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import item_files, label_files, read_counted, read_items, read_terms
-from curation.steps.release import licences, versions
+from curation.steps.release import hiding, licences, versions
 from curation.steps.reporter import Reporter
 from curation.steps.rounds.shown import own_texts
 from curation.steps.source import FORM, campaign_source
@@ -66,8 +66,9 @@ def _accepted(campaign: Campaign) -> dict[str, int]:
 
     accept = campaign.settings.release.accept
     for name in accept:
-        if name not in {*PITFALLS, licences.DIFFERS}:
-            near = difflib.get_close_matches(name, [*PITFALLS, licences.DIFFERS], 1)
+        if name not in {*PITFALLS, licences.DIFFERS, *hiding.CODES}:
+            known = [*PITFALLS, licences.DIFFERS, *hiding.CODES]
+            near = difflib.get_close_matches(name, known, 1)
             raise CurationError(
                 f"[release] accept names {name!r}, which is not a pitfall",
                 f"did you mean {near[0]!r}?" if near else "docs/measures.md lists them",
@@ -118,6 +119,7 @@ def _file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) 
 def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the published folder."""
     from curation.release import card, stereoset_files
+    from curation.release.contents import Contents, published
 
     settings, version = campaign.settings, campaign.settings.release.version
     cats = campaign_source(campaign).cats
@@ -134,10 +136,20 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
     other_licences = licences.others(campaign, _answered(cats, items, table), reporter)
     checked = _file_settings(campaign, cats, reporter)
     trusted = kept_without_votes(campaign)
-    files = stereoset_files.split_files(
-        cats, table, version=version, settings=checked, without_votes=trusted
+    contents = Contents(
+        version=version,
+        cats=tuple(map(published, cats)),
+        annotations=table,
+        terms=(),
+        settings=checked,
+        without_votes=frozenset(trusted),
     )
-    content = {name: dump_json(data) for name, data in files.items()}
+    contents = hiding.hide(campaign, contents, results, reporter)
+    table = contents.annotations
+    if contents.hidden:
+        secret = settings.release.hide
+        cats = [c.model_copy(update={"tier": None}) if c.split == secret else c for c in cats]
+    content = stereoset_files.files(contents)
     content["annotations.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
     content["README.md"] = card.readme(
         cats,
@@ -166,4 +178,5 @@ def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[st
         "labels_of_dropped_items": int((~counted.labels["item"].isin([c.id for c in cats])).sum()),
         "annotations": len(table),
         "without_votes": len(trusted),
+        "hidden": sum(cat.commitment is not None for cat in contents.cats),
     }

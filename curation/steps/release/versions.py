@@ -8,13 +8,19 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_bytes, refuse_links
+from curation.catsets.entries import sentences_of
+from curation.catsets.labels import is_hidden
+from curation.files import CurationError, digest, read_bytes, read_json, refuse_links
 from curation.leftovers import beside
 from curation.manifest import file_names, is_inside, read_manifest
+from curation.records import KINDS, SplitName
+from curation.release.contents import SPLITS
+from curation.steps.release.golds import gold_file, public_ids
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
 
@@ -147,6 +153,34 @@ def _digest(path: Path) -> str | None:
 # --- what versions hold ---------------------------------------------------------------------
 
 
+def items_of(place: Path, splits: Iterable[SplitName] = SPLITS) -> list[dict[str, Any]]:
+    """The items of a built version's JSON files, with their kind as ``kind``.
+
+    What does not have the form of such a file is left out.
+
+    Raises:
+        CurationError: a file is not JSON.
+    """
+    every: list[dict[str, Any]] = []
+    for name in splits:
+        path = place / f"{name}.json"
+        content = read_json(path) if path.is_file() else None
+        data = content.get("data") if isinstance(content, dict) else None
+        if not isinstance(data, dict):
+            continue
+        for kind in KINDS:
+            items = data.get(kind)
+            rows = items if isinstance(items, list) else ()
+            every += [{**item, "kind": kind} for item in rows if isinstance(item, dict)]
+    return every
+
+
+def is_hidden_item(item: dict[str, Any]) -> bool:
+    """Whether an item of a file has no gold labels."""
+    golds = [sentence.get("gold_label") for sentence in sentences_of(item)]
+    return not golds or any(gold is None or is_hidden(gold) for gold in golds)
+
+
 def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
     """The built versions that hold one of these CATs, or a label by a person.
 
@@ -167,7 +201,9 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
                 cells.update(_CELL.findall(text))
             else:
                 quoted.update(_QUOTED.findall(text))
-        ids = {id for id in cats if id in cells or id in quoted}
+        shown = public_ids(campaign, place.name)
+        known = cells.keys() | quoted.keys()
+        ids = {id for id in cats if id in known or shown.get(id) in known}
         labels = max(cells[person], quoted[person]) if person else 0
         if ids or labels:
             versions[place.name] = Held(len(ids), labels)
@@ -183,7 +219,7 @@ def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
     """Delete built versions; gives those that are deleted.
 
     A version whose folder is a link is left: the folder that it points to is not the campaign's. So
-    is one that cannot be deleted.
+    is one that cannot be deleted. The private gold file of a version goes with it.
     """
     deleted = []
     for version in versions:
@@ -195,5 +231,7 @@ def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
             shutil.rmtree(beside(place))
         except OSError:
             continue
+        with suppress(OSError):
+            gold_file(campaign, version).unlink(missing_ok=True)
         deleted.append(version)
     return deleted

@@ -1,0 +1,349 @@
+"""A hidden test set: CATs whose gold labels are published later, with a proof of no change.
+
+The scheme, which docs/release.md describes for readers of a release:
+
+* A hidden CAT gets a random id of 128 bits, and so does each of its options. The CATs are in the
+  order of these ids, and so are the options of each CAT. So no id and no order says anything.
+* The commitment of a CAT is HMAC-SHA256. The key is a random nonce of 32 bytes, a new one for each
+  CAT. The message is a JSON text with the CAT's id, kind, domain, target, context, and its options
+  in the public order with their gold labels (``message``).
+* The commitments are published, the nonces and gold labels are not. To reveal the gold labels is to
+  publish messages and nonces.
+
+A commitment binds the team: it cannot find another message and nonce with the same commitment. It
+hides the labels, because nobody can try the six possible messages of a CAT without its nonce. With
+one secret for all CATs, or none, six attempts would be enough. It does not prove that the labels
+are right, or that the team shared them with nobody.
+"""
+
+import hmac
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
+
+from curation.records import GOLDS, Gold, Id, Kind, Record, SplitName, Text
+from curation.release.contents import Contents, PublishedCat, PublishedOption
+from curation.release.facts import Facts, Hidden, ScoreRow
+from curation.rules import same_text
+
+Draw = Callable[[int], bytes]
+"""A source of random bytes: ``secrets.token_bytes``, unless a test needs a certain result."""
+PublicId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+FEW = 100
+"""Numbers about fewer hidden CATs than this are not published: they would say too much of each."""
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class HiddenOption(Record):
+    """An option of a hidden CAT: its public id, its gold label, and its id in the campaign."""
+
+    id: PublicId
+    sentence: Text
+    gold_label: Gold
+    original: Id
+
+
+class HiddenGold(Record):
+    """A line of ``gold-VERSION.jsonl``: a hidden CAT with its gold labels and its nonce.
+
+    It is an item in StereoSet's form with the public ids, so every command can read the file as a
+    gold file. ``original`` is the id in the campaign. The file is private.
+    """
+
+    id: PublicId
+    kind: Kind
+    target: Text
+    target_original: Text | None = None
+    bias_type: Id
+    context: Text
+    sentences: tuple[HiddenOption, HiddenOption, HiddenOption]
+    original: Id
+    nonce: Hash
+    commitment: Hash
+
+
+def message(gold: HiddenGold) -> str:
+    """The text whose HMAC is a CAT's commitment: JSON with these keys, without spaces.
+
+    It is what ``json.dumps(..., ensure_ascii=False, separators=(",", ":"))`` gives.
+    """
+    content = {
+        "id": gold.id,
+        "kind": gold.kind,
+        "domain": gold.bias_type,
+        "target": gold.target,
+        "context": gold.context,
+        "options": [
+            {"id": option.id, "sentence": option.sentence, "gold_label": option.gold_label}
+            for option in gold.sentences
+        ],
+    }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+
+def commitment(message: str, nonce: str) -> str:
+    """HMAC-SHA256 of a message in UTF-8 under a nonce in hex, in hex."""
+    return hmac.digest(bytes.fromhex(nonce), message.encode(), "sha256").hex()
+
+
+def holds(gold: HiddenGold) -> bool:
+    """Whether the commitment of a CAT is that of its gold labels and its nonce."""
+    return hmac.compare_digest(gold.commitment, commitment(message(gold), gold.nonce))
+
+
+# --- hide -------------------------------------------------------------------------------------
+
+
+def assign(cats: Iterable[PublishedCat], draw: Draw) -> list[HiddenGold]:
+    """Random ids, nonces and commitments for CATs that are to be hidden.
+
+    Args:
+        cats: the CATs with their gold labels.
+        draw: gives that many random bytes.
+
+    Returns:
+        One line per CAT, in the order of the public ids.
+    """
+    golds = []
+    for cat in cats:
+        options = sorted(
+            (
+                HiddenOption(
+                    id=draw(16).hex(), sentence=o.sentence, gold_label=_gold(o), original=o.id
+                )
+                for o in cat.options
+            ),
+            key=lambda option: option.id,
+        )
+        open_ = HiddenGold(
+            id=draw(16).hex(),
+            kind=cat.kind,
+            target=cat.target,
+            target_original=cat.target_original,
+            bias_type=cat.domain,
+            context=cat.context,
+            sentences=(options[0], options[1], options[2]),
+            original=cat.id,
+            nonce=draw(32).hex(),
+            commitment="0" * 64,
+        )
+        sealed = commitment(message(open_), open_.nonce)
+        golds.append(open_.model_copy(update={"commitment": sealed}))
+    return sorted(golds, key=lambda gold: gold.id)
+
+
+def _gold(option: PublishedOption) -> Gold:
+    if option.gold is None:
+        raise ValueError(f"option {option.id} has no gold label")
+    return option.gold
+
+
+def conceal(contents: Contents, golds: Sequence[HiddenGold], split: SplitName) -> Contents:
+    """The public side: a release in which these CATs are hidden.
+
+    They come after the other CATs, in the order of their public ids. Their annotations, tiers, and
+    the note that they have no votes are left out.
+
+    Args:
+        contents: the release with all gold labels.
+        golds: all CATs of the split.
+        split: the split that is hidden.
+    """
+    hidden = {gold.original for gold in golds}
+    table = contents.annotations
+    return replace(
+        contents,
+        cats=(
+            *(cat for cat in contents.cats if cat.id not in hidden),
+            *(_concealed(gold, split) for gold in sorted(golds, key=lambda gold: gold.id)),
+        ),
+        annotations=table[~table["cat_id"].isin(list(hidden))].reset_index(drop=True),
+        without_votes=contents.without_votes - hidden,
+    )
+
+
+def _concealed(gold: HiddenGold, split: SplitName) -> PublishedCat:
+    first, second, third = (PublishedOption(o.id, o.sentence, None) for o in gold.sentences)
+    return PublishedCat(
+        *(gold.id, gold.kind, gold.bias_type, gold.target, gold.target_original, split),
+        *(gold.context, None, (first, second, third), gold.commitment),
+    )
+
+
+def differences(cats: Iterable[PublishedCat], golds: Iterable[HiddenGold]) -> list[str]:
+    """The original ids of CATs that are not the same in a gold file: changed, added or removed."""
+    now = {cat.id: _content(cat) for cat in cats}
+    before = {
+        gold.original: (
+            *(gold.kind, gold.bias_type, gold.target, gold.target_original, gold.context),
+            frozenset((o.original, o.sentence, o.gold_label) for o in gold.sentences),
+        )
+        for gold in golds
+    }
+    return sorted(id for id in now.keys() | before.keys() if now.get(id) != before.get(id))
+
+
+def _content(cat: PublishedCat) -> tuple[object, ...]:
+    return (
+        *(cat.kind, cat.domain, cat.target, cat.target_original, cat.context),
+        frozenset((option.id, option.sentence, option.gold) for option in cat.options),
+    )
+
+
+def texts(kind: str, context: str, sentences: Iterable[str]) -> tuple[object, ...]:
+    """What makes two CATs the same for a reader, whatever their ids and labels are."""
+    return kind, same_text(context), frozenset(map(same_text, sentences))
+
+
+# --- what may be said of hidden CATs ------------------------------------------------------------
+
+
+def public_facts(
+    facts: Facts, contents: Contents, *, split: SplitName, numbers: bool = True
+) -> Facts:
+    """The facts without what would give away labels of single hidden CATs.
+
+    Tiers are counted over the other CATs. If fewer than ``FEW`` CATs are hidden, no number that
+    depends on their labels is left: agreement, sentiment, and scores of models and baselines on
+    their split. Of more CATs, only rows about fewer than ``FEW`` of them are left out.
+
+    Args:
+        facts: the facts of the release.
+        contents: what it publishes, as from ``conceal``.
+        split: the split that is hidden.
+        numbers: False leaves out all these numbers, because earlier ones are about nearly the same
+            CATs: the difference would be about a few of them.
+    """
+    hidden = [cat for cat in contents.cats if cat.commitment is not None]
+    others = [cat for cat in contents.cats if cat.commitment is None]
+    enough = numbers and len(hidden) >= FEW
+    tiers = dict.fromkeys(facts.tiers, 0)
+    for cat in others:
+        name = "unknown" if cat.tier is None else str(cat.tier)
+        tiers[name] = tiers.get(name, 0) + 1
+    annotations = contents.annotations
+    terms = {(cat.domain, cat.target) for cat in hidden}
+    return facts.model_copy(
+        update={
+            "tiers": tiers,
+            "annotations": len(annotations),
+            "annotators": int(annotations["annotator"].nunique()),
+            "counted": int(annotations["counted"].sum()),
+            "agreement": facts.agreement if enough else (),
+            "sentiment": facts.sentiment if enough else (),
+            "scores": _rows(facts.scores, others, split, enough),
+            "baselines": tuple(
+                baseline.model_copy(
+                    update={
+                        "rows": _rows(baseline.rows, others, split, enough),
+                        "beyond": baseline.beyond if enough else (),
+                    }
+                )
+                for baseline in facts.baselines
+            ),
+            "hidden": Hidden(split=split, cats=len(hidden), terms=len(terms)),
+        }
+    )
+
+
+def _rows(
+    rows: tuple[ScoreRow, ...], others: Sequence[PublishedCat], split: SplitName, enough: bool
+) -> tuple[ScoreRow, ...]:
+    """Rows of scores without those that say too much of hidden CATs."""
+    public = {cat.split for cat in others} - {split}
+    return tuple(row for row in rows if row.split in public or (enough and row.cats >= FEW))
+
+
+# --- verify -----------------------------------------------------------------------------------
+
+
+def public_rows(content: Any) -> list[dict[str, Any]]:
+    """The hidden CATs of a release's ``test.json`` as rows for ``verify``.
+
+    Raises:
+        ValueError: it is not such a file.
+    """
+    try:
+        return [
+            {
+                "id": item["id"],
+                "kind": kind,
+                "domain": item["bias_type"],
+                "target": item["target"],
+                "context": item["context"],
+                "options": [{"id": s["id"], "sentence": s["sentence"]} for s in item["sentences"]],
+                "commitment": item["commitment"],
+            }
+            for kind, items in content["data"].items()
+            for item in items
+            if "commitment" in item
+        ]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"not the test.json of a release with hidden gold labels: {error}"
+        ) from None
+
+
+def verify(public: Iterable[Mapping[str, Any]], revealed: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What is wrong with revealed gold labels; nothing if all commitments hold.
+
+    Args:
+        public: the hidden CATs of the release: id, kind, domain, target, context, options (each
+            with id and sentence) and commitment, as in ``cats/KIND-test.jsonl``.
+        revealed: the lines of ``reveal.jsonl``: id, message, nonce and commitment.
+
+    Returns:
+        One sentence for each CAT that is not proved, with its id.
+    """
+    by_id: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in revealed:
+        if isinstance(row, Mapping):
+            by_id.setdefault(str(row.get("id")), []).append(row)
+    problems = []
+    for cat in (cat for cat in public if isinstance(cat, Mapping)):
+        rows = by_id.pop(str(cat.get("id")), [])
+        problems += [f"CAT {cat.get('id')}: {problem}" for problem in _problems(cat, rows)]
+    return problems + [f"CAT {id}: is revealed, but it is not a hidden CAT" for id in by_id]
+
+
+def _problems(cat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if len(rows) != 1:
+        yield "is not revealed" if not rows else "is revealed more than once"
+        return
+    nonce, text = rows[0].get("nonce"), rows[0].get("message")
+    if not (isinstance(nonce, str) and _HASH.fullmatch(nonce)):
+        yield "the nonce is not 64 hexadecimal digits"
+        return
+    try:
+        made = commitment(str(text), nonce)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        made = ""
+    if not made or made != cat.get("commitment"):
+        yield "message and nonce do not give its commitment"
+        return
+    try:
+        content = json.loads(str(text))
+        golds = [option.pop("gold_label") for option in content["options"]]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        yield "the message is not that of a CAT"
+        return
+    if content != {name: cat.get(name) for name in content} or set(content) != _KEYS:
+        yield "the message is about other texts"
+    elif sorted(map(str, golds)) != sorted(GOLDS):
+        yield "the gold labels are not one of each"
+
+
+_KEYS = {"id", "kind", "domain", "target", "context", "options"}
+
+
+def reveal_rows(golds: Iterable[HiddenGold]) -> list[dict[str, str]]:
+    """The lines of ``reveal.jsonl``: id, message, nonce and commitment of each hidden CAT."""
+    return [
+        {"id": g.id, "message": message(g), "nonce": g.nonce, "commitment": g.commitment}
+        for g in golds
+    ]

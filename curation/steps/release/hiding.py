@@ -1,0 +1,237 @@
+"""Hide gold labels in a release, and keep hidden gold labels from being published by mistake."""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from curation.campaign import Campaign
+from curation.catsets.entries import sentences_of
+from curation.files import CurationError
+from curation.manifest import Results
+from curation.release import hidden
+from curation.release.contents import Contents, PublishedCat
+from curation.release.facts import Facts
+from curation.release.hidden import FEW, Draw, HiddenGold
+from curation.steps.release.golds import (
+    ANONYMOUS,
+    REVEALED,
+    gold_file,
+    hidden_versions,
+    is_revealed,
+    read_golds,
+)
+from curation.steps.release.versions import built, is_hidden_item, items_of
+from curation.steps.reporter import Reporter
+from curation.wording import amount, some
+
+IN_VAIN = "hidden_in_vain"
+PUBLISHED = "publishes_hidden"
+CODES = (IN_VAIN, PUBLISHED)
+"""The codes in ``accept`` that let a release hide or publish such gold labels all the same."""
+_SHOWN = 3  # CATs that an error names
+
+
+def with_hide(campaign: Campaign, split: Literal["", "test"]) -> Campaign:
+    """The campaign as if ``hide`` in ``[release]`` were this split."""
+    release = campaign.settings.release.model_copy(update={"hide": split})
+    return replace(campaign, settings=campaign.settings.model_copy(update={"release": release}))
+
+
+def hide(
+    campaign: Campaign,
+    contents: Contents,
+    results: Results,
+    reporter: Reporter,
+    *,
+    draw: Draw | None = None,
+) -> Contents:
+    """The contents as they are published: with ``hide`` in ``[release]``, a split is hidden.
+
+    The private gold file is staged. It comes to its place before the folder of the version does.
+    If it is there already, its ids and nonces are used again. So the same CATs give the same bytes.
+
+    Args:
+        campaign: the campaign.
+        contents: the release with all gold labels and the ids of the campaign.
+        results: where the gold file is staged.
+        reporter: where it warns that nothing is hidden.
+        draw: gives that many random bytes; by default the system's secret ones.
+
+    Raises:
+        CurationError: the gold file is damaged, lost, or about other CATs; or hidden gold labels
+            would be published, or published ones hidden, and ``accept`` does not allow it.
+    """
+    release = campaign.settings.release
+    if not release.hide:
+        check_published(campaign, contents.cats)
+        return contents
+    cats = contents.part(release.hide)
+    if not cats:
+        raise CurationError(
+            f"there are no {release.hide} CATs to hide",
+            f'set hide = "" in [release], or collect CATs on more terms for {release.hide}',
+        )
+    public = [cat for cat in contents.cats if cat.split != release.hide]
+    check_published(campaign, public)
+    path = gold_file(campaign, release.version)
+    if path.exists():
+        golds = read_golds(path)
+        _check_same(path, cats, golds)
+    else:
+        _check_not_lost(campaign, path)
+        _check_in_vain(campaign, cats, reporter)
+        golds = hidden.assign(cats, draw or secrets.token_bytes)
+    results.records(path.name, golds, private=True)
+    return hidden.conceal(contents, golds, release.hide)
+
+
+def public_facts(
+    campaign: Campaign, facts: Facts, before: Contents, after: Contents, reporter: Reporter
+) -> Facts:
+    """The facts as they are published: without numbers that give away hidden gold labels.
+
+    Args:
+        campaign: the campaign.
+        facts: the facts of the whole release.
+        before: its contents, as given to ``hide``.
+        after: its contents, as from ``hide``.
+        reporter: where it warns that numbers are left out.
+    """
+    split = campaign.settings.release.hide
+    if not split or not after.hidden:
+        return facts
+    few = _nearly_the_same(campaign, before.part(split))
+    for version, count in few.items():
+        reporter.warn(
+            f"the hidden CATs differ from those of version {version} in {amount(count, 'CAT')}: "
+            "numbers that depend on their gold labels are left out, because the difference to that "
+            "version would be about these few CATs"
+        )
+    return hidden.public_facts(facts, after, split=split, numbers=not few)
+
+
+def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[str, int]:
+    """By version with hidden CATs, in how many CATs these differ, if in some but in few."""
+    counts = {}
+    for version, path in hidden_versions(campaign):
+        if version != campaign.settings.release.version and not is_revealed(campaign, version):
+            count = len(hidden.differences(cats, read_golds(path)))
+            if 0 < count < FEW:
+                counts[version] = count
+    return counts
+
+
+# --- what must not happen -------------------------------------------------------------------------
+
+
+def _check_same(path: Path, cats: Sequence[PublishedCat], golds: Sequence[HiddenGold]) -> None:
+    if changed := hidden.differences(cats, golds):
+        raise CurationError(
+            f"{path}: is about other CATs: {amount(len(changed), 'hidden CAT')} changed, came or "
+            f"went since, such as {some(changed, _SHOWN)}",
+            "raise version in [release]; or, if nobody has this version, delete this file and the "
+            "folder of the version",
+        )
+
+
+def _check_not_lost(campaign: Campaign, path: Path) -> None:
+    """Check that a version without a gold file was not built yet."""
+    version = campaign.settings.release.version
+    for place in (campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS)):
+        if not place.exists():
+            continue
+        where = f"{campaign.releases.name}/{place.name}"
+        if _committed(place):
+            raise CurationError(
+                f"{path}: is lost, and {where} is built: the gold labels of its hidden CATs, in "
+                "the order and with the ids that are published, and the nonces that prove them",
+                "restore the file from a backup. Without it this version can never be revealed or "
+                "scored: raise version in [release], build again, and ask people to use the new "
+                "version",
+            )
+        raise CurationError(
+            f"{where} is built already with all gold labels, so it cannot be hidden now",
+            "raise version in [release]; or, if nobody has this version, delete the folder",
+        )
+
+
+def _committed(place: Path) -> bool:
+    """Whether a built version has hidden CATs."""
+    return any(is_hidden_item(item) for item in items_of(place))
+
+
+def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
+    """Check that no gold label that is hidden in a version would be published.
+
+    Args:
+        campaign: the campaign.
+        cats: the CATs whose gold labels are to be published, with the ids of the campaign.
+
+    Raises:
+        CurationError: some are hidden in a version that is not revealed, and ``accept`` does not
+            allow it.
+    """
+    by_id = {cat.id: cat for cat in cats}
+    keys = {_texts(cat): id for id, cat in by_id.items()}
+    for version, path in hidden_versions(campaign):
+        if is_revealed(campaign, version):
+            continue
+        known = {
+            gold.original
+            for gold in read_golds(path)
+            if gold.original in by_id or _texts_of_gold(gold) in keys
+        }
+        if known and PUBLISHED not in campaign.settings.release.accept:
+            raise CurationError(
+                f"{PUBLISHED}: the gold labels of {amount(len(known), 'CAT')} would be published "
+                f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}",
+                f"build with «curation release build --hide test» (or hide in [release]); or "
+                f"reveal them with «curation release reveal {version}»; or, if you want to publish "
+                f'them without a proof, add "{PUBLISHED}" to accept in [release]',
+            )
+
+
+def _check_in_vain(campaign: Campaign, cats: Sequence[PublishedCat], reporter: Reporter) -> None:
+    """Check that the gold labels that are to be hidden are not in another built version."""
+    ids = {cat.id for cat in cats}
+    keys = {_texts(cat): cat.id for cat in cats}
+    version = campaign.settings.release.version
+    own = {f"{version}{end}" for end in ("", ANONYMOUS, REVEALED)}
+    for place in built(campaign):
+        if place.name in own:
+            continue
+        known = set()
+        for item in items_of(place):
+            if is_hidden_item(item):
+                continue
+            id = str(item.get("id"))
+            known.add(id if id in ids else keys.get(_texts_of_item(item), ""))
+        known.discard("")
+        if not known:
+            continue
+        says = (
+            f"the gold labels of {len(known)} of {amount(len(cats), 'CAT')} to hide are in "
+            f"{campaign.releases.name}/{place.name}"
+        )
+        if IN_VAIN not in campaign.settings.release.accept:
+            raise CurationError(
+                f"{IN_VAIN}: {says}, such as {some(sorted(known), _SHOWN)}",
+                "if that version was never published, delete its folder; else collect new CATs for "
+                f'the test set, or add "{IN_VAIN}" to accept in [release]',
+            )
+        reporter.warn(f"{says}; everybody who has that version knows them ({IN_VAIN})")
+
+
+def _texts(cat: PublishedCat) -> tuple[object, ...]:
+    return hidden.texts(cat.kind, cat.context, (option.sentence for option in cat.options))
+
+
+def _texts_of_gold(gold: HiddenGold) -> tuple[object, ...]:
+    return hidden.texts(gold.kind, gold.context, (option.sentence for option in gold.sentences))
+
+
+def _texts_of_item(item: dict[str, Any]) -> tuple[object, ...]:
+    sentences = (str(s.get("sentence")) for s in sentences_of(item))
+    return hidden.texts(item["kind"], str(item.get("context")), sentences)

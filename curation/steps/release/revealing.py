@@ -1,0 +1,184 @@
+"""Reveal the hidden gold labels of a version: the folder ``7-release/VERSION-revealed``."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.campaign import Campaign
+from curation.files import CurationError, digest, read_json, read_records, refuse_links, writing
+from curation.manifest import Results, file_names
+from curation.records import Cat
+from curation.release import hidden
+from curation.release.contents import Contents, published
+from curation.release.hidden import HiddenGold
+from curation.steps.decisions import kept_without_votes
+from curation.steps.read import read_counted, read_items
+from curation.steps.release import versions
+from curation.steps.release.golds import (
+    ANONYMOUS,
+    REVEALED,
+    gold_file,
+    hidden_versions,
+    is_revealed,
+    read_golds,
+)
+from curation.steps.rounds.shown import own_texts
+from curation.stereoset import FileSettings
+from curation.wording import amount, some
+
+_SHOWN = 3  # CATs or files that an error names
+
+
+class Revealed(NamedTuple):
+    """A revealed folder, its CATs, and how many of them have tiers and annotations."""
+
+    folder: Path
+    cats: int
+    unchanged: int
+
+
+def reveal(campaign: Campaign, version: str) -> Revealed:
+    """Write the hidden gold labels of a version with their proof.
+
+    Before anything is written, every commitment is computed again, and compared with the public
+    folder, which must be as it was built. Tiers and annotations are those of the campaign now: of
+    the CATs that still have the texts and gold labels of the version, and of people who have not
+    withdrawn. No step is run.
+
+    Args:
+        campaign: the campaign.
+        version: the version with hidden gold labels.
+
+    Raises:
+        CurationError: the version has no hidden gold labels; a file is missing, damaged or was
+            changed; or a commitment does not hold.
+    """
+    from curation.release.revealed import files
+    from curation.rounds.pages import release_warning
+
+    path = gold_file(campaign, version)
+    if not path.exists():
+        raise _no_golds(campaign, version)
+    golds = sorted(read_golds(path), key=lambda gold: gold.id)
+    for place in _public(campaign, version):
+        _check_sums(place)
+        _check_proved(place, path, golds)
+    contents = _contents(campaign, version, golds)
+    settings = campaign.settings.campaign
+    warning = release_warning(settings.language, own_texts(campaign))
+    content = files(golds, contents, name=settings.name, warning=warning)
+    content[versions.SUMS] = "".join(
+        f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(content.items())
+    ).encode()
+    folder = campaign.releases / f"{version}{REVEALED}"
+    _check_not_other(campaign, folder, content)
+    results = Results(campaign.releases)
+    try:
+        staged = results.new_folder(folder.name)
+        for name, data in content.items():
+            with writing(staged / name) as file:
+                file.write(data)
+        results.commit()
+    finally:
+        results.discard()
+    return Revealed(folder, len(golds), len(contents.cats))
+
+
+def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> Contents:
+    """What the campaign has of the hidden CATs, under its own ids, as far as it is the same."""
+    from curation.release.stereoset_files import annotations
+
+    path = campaign.decisions / "cats.jsonl"
+    every = read_records(path, Cat) if path.exists() else []
+    changed = {*hidden.differences(map(published, every), golds)}
+    cats = [cat for cat in every if cat.id not in changed]
+    labels = read_counted(campaign, read_items(campaign)).labels
+    place = _public(campaign, version)[0]
+    return Contents(
+        version,
+        tuple(map(published, cats)),
+        annotations(cats, labels),
+        (),
+        FileSettings.model_validate(read_json(place / "test.json").get("curation", {})),
+        frozenset(kept_without_votes(campaign) if cats else ()),
+    )
+
+
+def _no_golds(campaign: Campaign, version: str) -> CurationError:
+    known = [name for name, _ in hidden_versions(campaign)]
+    path = gold_file(campaign, version)
+    if (campaign.releases / version).is_dir():
+        return CurationError(
+            f"{path}: no such file, so version {version} has no hidden gold labels, or they are "
+            "lost",
+            "if it has hidden ones, restore the file from a backup"
+            + (f"; versions with a gold file: {', '.join(known)}" if known else ""),
+        )
+    return CurationError(
+        f"{path}: no such file",
+        f"versions with hidden gold labels: {', '.join(known) if known else 'none'}",
+    )
+
+
+def _public(campaign: Campaign, version: str) -> list[Path]:
+    """The built folders of a version: the ordinary one and the anonymous one."""
+    places = [campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS)]
+    there = [place for place in places if place.is_dir()]
+    if not there:
+        raise CurationError(
+            f"{places[0]}: no such folder, so it cannot be proved what was published",
+            "put back the folder as you published it",
+        )
+    return there
+
+
+def _check_sums(place: Path) -> None:
+    """Check that a public folder has the files that its checksums list, unchanged."""
+    path = place / versions.SUMS
+    if not path.is_file():
+        raise CurationError(f"{path}: no such file", "put back the folder as you published it")
+    lines = path.read_text("utf-8", "replace").splitlines()
+    sums = {name: sha for sha, _, name in (line.partition("  ") for line in lines)}
+    now = {name: digest(place / name) or "" for name in file_names(place) if name != versions.SUMS}
+    changed = sorted(name for name in sums.keys() | now.keys() if sums.get(name) != now.get(name))
+    if changed:
+        raise CurationError(
+            f"{place}: changed after it was built: {some(changed, _SHOWN)}",
+            "put back the folder as you published it; «curation release build» writes missing files"
+            " again",
+        )
+
+
+def _check_proved(place: Path, path: Path, golds: Sequence[HiddenGold]) -> None:
+    """Check every gold label against the commitments that were published."""
+    try:
+        public = hidden.public_rows(read_json(place / "test.json"))
+    except ValueError as error:
+        raise CurationError(
+            f"{place / 'test.json'}: {error}", "put back the folder as you published it"
+        ) from None
+    problems = hidden.verify(public, hidden.reveal_rows(golds))
+    if problems:
+        raise CurationError(
+            f"{path.name} does not reveal {place}: {amount(len(problems), 'problem')}: "
+            f"{'; '.join(problems[:_SHOWN])}",
+            "put back the gold file and the folder of the version as they were built",
+        )
+
+
+def _check_not_other(campaign: Campaign, folder: Path, content: dict[str, bytes]) -> None:
+    """Check that an earlier reveal of the version has the same content, as far as it is there."""
+    refuse_links(folder, below=campaign.root)
+    if not is_revealed(campaign, folder.name.removesuffix(REVEALED)):
+        return
+    changed = [
+        name
+        for name in file_names(folder)
+        if digest(folder / name) != hashlib.sha256(content.get(name, b"")).hexdigest()
+    ]
+    if changed:
+        raise CurationError(
+            f"{folder} is there already, and its content would change: {some(changed, _SHOWN)}",
+            "keep the folder if you have published it; else delete it and reveal again",
+        )

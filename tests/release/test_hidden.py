@@ -1,0 +1,484 @@
+"""Attacks on a hidden test set: search the public folder, try to win with all that is public."""
+
+import csv
+import hashlib
+import hmac
+import io
+import json
+import random
+import re
+import secrets
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from curation.campaign import Campaign
+from curation.files import dump_line, read_records
+from curation.records import GOLDS, Annotation, Cat
+from curation.release import hidden as scheme
+from curation.release import stereoset_files
+from curation.release.contents import Contents, PublishedCat, PublishedOption
+from curation.release.facts import Agreement, Baseline, Facts, Licence, ScoreRow, SentimentShare
+from curation.release.hidden import HiddenGold
+from curation.steps.release import hiding
+from curation.steps.release.golds import gold_file
+from curation.steps.reporter import QUIET
+from curation.stereoset import FileSettings
+from support.desk import Desk
+from support.labelled import label
+
+VERSION, GOLD = Path("7-release/0.1.0"), Path("7-release/gold-0.1.0.jsonl")
+ALLOWED = {
+    *("id", "kind", "split", "domain", "bias_type", "target", "target_original", "context"),
+    *("tier", "options", "sentences", "commitment"),
+}
+"""The fields that a hidden CAT may have in a file."""
+OPTION = {"id", "sentence", "labels", "gold_label"}
+
+
+# --- what is made up ------------------------------------------------------------------------------
+
+
+def made(count: int = 40, *, seed: int = 0) -> Contents:
+    """CATs of both splits, whose options are always in the same order, with annotations."""
+    rng = random.Random(seed)
+    cats, rows = [], []
+    for n in range(count):
+        split = "test" if n % 2 else "dev"
+        options = [
+            PublishedOption(f"o-{n:04}-{k}", f"The {n} is w{n}{k}.", gold)
+            for k, gold in enumerate(GOLDS)
+        ]
+        cats.append(
+            PublishedCat(
+                f"i-{n:04}", "intrasentence", "profession", f"t{n // 4}", None, split,
+                f"The {n} is BLANK.", rng.choice([3, 4, 5]), (options[0], options[1], options[2]),
+            )  # type: ignore[arg-type]
+        )  # fmt: skip
+        for option in options:
+            rows += [(f"i-{n:04}", option.id, f"p{k}", option.gold, "v", True, 5) for k in range(5)]
+    table = pd.DataFrame(rows, columns=list(Annotation.model_fields))
+    return Contents("1", tuple(cats), table, (), FileSettings(), frozenset({"i-0001", "i-0002"}))
+
+
+def drawn(seed: int) -> Callable[[int], bytes]:
+    return random.Random(seed).randbytes
+
+
+def hide(contents: Contents, seed: int = 0) -> tuple[Contents, list[HiddenGold]]:
+    golds = scheme.assign(contents.part("test"), drawn(seed))
+    return scheme.conceal(contents, golds, "test"), golds
+
+
+def masked(content: bytes) -> bytes:
+    """A file without commitments, checksums and GUIDs, which are different for other labels."""
+    content = re.sub(rb"[0-9a-f]{64}", b"SHA", content)
+    return re.sub(rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", b"GUID", content)
+
+
+# --- contents -------------------------------------------------------------------------------------
+
+
+def test_nothing_of_a_hidden_cat_is_left_in_the_contents() -> None:
+    contents = made()
+    public, golds = hide(contents)
+    own = {gold.original for gold in golds}
+    assert own == {cat.id for cat in contents.part("test")}
+    assert public.hidden
+    assert not own & {cat.id for cat in public.cats}
+    assert not own & set(public.annotations["cat_id"])
+    assert set(public.annotations["cat_id"]) == {cat.id for cat in contents.part("dev")}
+    assert public.without_votes == {"i-0002"}
+    assert public.part("dev") == contents.part("dev")
+    for cat in public.part("test"):
+        assert cat.tier is None
+        assert [option.gold for option in cat.options] == [None] * 3
+        assert re.fullmatch("[0-9a-f]{32}", cat.id)
+    ids = [cat.id for cat in public.part("test")]
+    assert ids == sorted(ids)
+
+
+def test_other_labels_give_the_same_public_bytes_but_for_commitments() -> None:
+    contents = made()
+    rng = random.Random(5)
+    cats = []
+    for cat in contents.cats:
+        if cat.split == "test":
+            golds = rng.sample(GOLDS, 3)
+            first, second, third = (
+                o._replace(gold=g) for o, g in zip(cat.options, golds, strict=True)
+            )
+            cat = cat._replace(tier=rng.choice([3, 4, 5, None]), options=(first, second, third))
+        cats.append(cat)
+    test = {cat.id for cat in contents.part("test")}
+    table = contents.annotations.copy()
+    table.loc[table["cat_id"].isin(test), "label"] = "related"
+    other = Contents("1", tuple(cats), table, (), FileSettings(), frozenset({"i-0002", "i-0005"}))
+    before, after = (stereoset_files.files(hide(each)[0]) for each in (contents, other))
+    assert before != after
+    assert {name: masked(data) for name, data in before.items()} == {
+        name: masked(data) for name, data in after.items()
+    }
+
+
+# --- try to win -----------------------------------------------------------------------------------
+
+
+def test_six_permutations_and_guessed_nonces_do_not_give_a_commitment() -> None:
+    public, golds = hide(made(200))
+    known = {gold.commitment for gold in golds}
+    nonces = {gold.nonce for gold in golds}
+    assert len(nonces) == len(known) == 100
+    for gold in golds[:20]:
+        for order in permutations(GOLDS):
+            pairs = zip(gold.sentences, order, strict=True)
+            options = [o.model_copy(update={"gold_label": label}) for o, label in pairs]
+            text = scheme.message(gold.model_copy(update={"sentences": tuple(options)})).encode()
+            guessed = [
+                *(b"", b"0", bytes(16), bytes(32), b"\xff" * 32, b"1", b"secret"),
+                *(gold.id.encode(), bytes.fromhex(gold.id), bytes.fromhex(gold.id) * 2),
+                *(hashlib.sha256(gold.id.encode()).digest(), hashlib.sha256(text).digest()),
+                *(o.id.encode() for o in gold.sentences),
+                *(bytes.fromhex(other.commitment) for other in golds[:20]),
+                # One known nonce says nothing of other CATs.
+                *(bytes.fromhex(other.nonce) for other in golds[:20] if other is not gold),
+            ]
+            made_up = {hmac.new(key, text, hashlib.sha256).hexdigest() for key in guessed}
+            made_up |= {hashlib.sha256(text).hexdigest(), hashlib.sha256(text * 2).hexdigest()}
+            assert not made_up & known
+    assert public.hidden
+
+
+def chi_square(counts: np.ndarray[Any, Any]) -> float:
+    """The statistic of independence of rows and columns, over its degrees of freedom."""
+    expected = np.outer(counts.sum(1), counts.sum(0)) / counts.sum()
+    degrees = (counts.shape[0] - 1) * (counts.shape[1] - 1)
+    return float(((counts - expected) ** 2 / expected).sum() / degrees)
+
+
+def test_neither_position_nor_id_of_an_option_says_its_label() -> None:
+    contents = made(60)
+    positions, digits = np.zeros((3, 3)), np.zeros((3, 16))
+    for seed in range(40):
+        for gold in hide(contents, seed)[1]:
+            for at, option in enumerate(gold.sentences):
+                label = GOLDS.index(option.gold_label)
+                positions[label, at] += 1
+                digits[label, int(option.id[-1], 16)] += 1
+    assert positions.sum() == 40 * 30 * 3
+    # Beyond 4 with these degrees of freedom, p is below 0.003; the draws are always the same.
+    assert chi_square(positions) < 4
+    assert chi_square(digits) < 2
+    # The test sees an order that is not random.
+    assert chi_square(np.diag([400.0, 400, 400]) + 1) > 100
+
+
+def test_the_order_of_ids_is_not_that_of_the_campaign() -> None:
+    contents = made(400)
+    correlations = []
+    for seed in range(20):
+        golds = hide(contents, seed)[1]
+        ranks = np.argsort(np.argsort([gold.original for gold in golds]))
+        correlations.append(np.corrcoef(ranks, np.arange(len(ranks)))[0, 1])
+    assert abs(float(np.mean(correlations))) < 0.05
+    assert max(map(abs, correlations)) < 0.25
+
+
+def test_two_versions_have_nothing_in_common_but_texts() -> None:
+    contents = made(400)
+    (_, first), (_, second) = hide(contents, 1), hide(contents, 2)
+    for field in ("id", "nonce", "commitment"):
+        assert not {getattr(g, field) for g in first} & {getattr(g, field) for g in second}
+    orders = {g.original: [o.original for o in g.sentences] for g in first}
+    same = sum(orders[g.original] == [o.original for o in g.sentences] for g in second)
+    assert 15 < same < 55  # a sixth of 200
+
+
+def test_a_cat_in_test_alone_does_not_move_any_public_tier_or_label() -> None:
+    contents = made()
+    public = hide(contents)[0]
+    files = stereoset_files.files(public)
+    dev = stereoset_files.files(contents)["dev.json"]
+    assert files["dev.json"] == dev
+
+
+# --- verify ---------------------------------------------------------------------------------------
+
+
+def sealed() -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """The hidden CATs as they are published, and as they are revealed."""
+    public, golds = hide(made(8))
+    content = json.loads(stereoset_files.files(public)["test.json"])
+    return scheme.public_rows(content), scheme.reveal_rows(golds)
+
+
+def resealed(row: dict[str, str], message: str) -> dict[str, str]:
+    return row | {"message": message, "commitment": scheme.commitment(message, row["nonce"])}
+
+
+def test_what_is_revealed_is_verified_against_what_is_public() -> None:
+    public, revealed = sealed()
+    assert len(public) == 4
+    assert scheme.verify(public, revealed) == []
+    assert scheme.verify(reversed(public), reversed(revealed)) == []
+    first, id = revealed[0], revealed[0]["id"]
+    place = next(n for n, cat in enumerate(public) if cat["id"] == id)
+
+    def problems(row: Any, **cat: Any) -> list[str]:
+        changed = [*public[:place], public[place] | cat, *public[place + 1 :]]
+        return scheme.verify(changed, [row, *revealed[1:]])
+
+    wrong = [f"CAT {id}: message and nonce do not give its commitment"]
+    assert problems(first | {"nonce": "0" * 64}) == wrong
+    assert problems(first | {"message": first["message"] + " "}) == wrong
+    assert problems(first | {"message": None}) == wrong
+    assert problems(first | {"message": "\ud800"}) == wrong
+    assert problems(first, commitment="0" * 64) == wrong
+    assert problems(first, commitment=None) == wrong
+    for nonce in ("", "0" * 63, first["nonce"].upper() + "0", 5, None):
+        assert problems(first | {"nonce": nonce}) == [
+            f"CAT {id}: the nonce is not 64 hexadecimal digits"
+        ]
+    for cat in ({"context": "Other."}, {"target": "t"}, {"kind": "intersentence"}, {"options": 5}):
+        assert problems(first, **cat) == [f"CAT {id}: the message is about other texts"]
+    # Commitments to something else: the team's own mistake, or that of a foreign release.
+    content = json.loads(first["message"])
+    for changed, says in (
+        ([1], "the message is not that of a CAT"),
+        (content | {"options": 5}, "the message is not that of a CAT"),
+        (content | {"more": 5}, "the message is about other texts"),
+        (
+            content | {"options": [o | {"gold_label": "unrelated"} for o in content["options"]]},
+            "the gold labels are not one of each",
+        ),
+    ):
+        row = resealed(first, json.dumps(changed, ensure_ascii=False, separators=(",", ":")))
+        assert problems(row, commitment=row["commitment"]) == [f"CAT {id}: {says}"]
+    assert scheme.verify(public, revealed[1:]) == [f"CAT {id}: is not revealed"]
+    assert scheme.verify(public, [*revealed, first]) == [f"CAT {id}: is revealed more than once"]
+    other = "is revealed, but it is not a hidden CAT"
+    assert scheme.verify(public, [*revealed, {"id": "x"}]) == [f"CAT x: {other}"]
+    assert scheme.verify([5, *public], [None, *revealed]) == []  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    "content", [None, [], 5, {}, {"data": []}, {"data": {"k": [{"commitment": 1}]}}]
+)
+def test_a_file_that_is_no_release_is_a_value_error(content: Any) -> None:
+    with pytest.raises(ValueError, match=r"not the test.json"):
+        scheme.public_rows(content)
+
+
+def test_the_message_is_what_the_page_says() -> None:
+    (gold, *_) = hide(made(4))[1]
+    gold = gold.model_copy(update={"context": '«Ü» "\\\n\t\u001f\u2028 BLANK'})
+    content = json.loads(scheme.message(gold))
+    assert list(content) == ["id", "kind", "domain", "target", "context", "options"]
+    assert [list(o) for o in content["options"]] == [["id", "sentence", "gold_label"]] * 3
+    again = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    assert again == scheme.message(gold)
+    key = bytes.fromhex(gold.nonce)
+    expected = hmac.new(key, again.encode(), hashlib.sha256).hexdigest()
+    assert scheme.commitment(again, gold.nonce) == expected
+
+
+# --- the whole folder -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(hidden: Path) -> Path:
+    return hidden / VERSION
+
+
+def records(value: Any) -> Iterator[dict[str, Any]]:
+    """All objects in JSON, at any depth."""
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            yield from records(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from records(inner)
+
+
+def decoded(path: Path) -> list[Any]:
+    """What is in a file of data, as JSON would have it."""
+    data = path.read_bytes()
+    if path.suffix == ".json":
+        return [json.loads(data)]
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in data.splitlines()]
+    if path.suffix == ".csv":
+        return list(csv.DictReader(io.StringIO(data.decode())))
+    if path.suffix == ".parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        return list(parquet.read_table(path).to_pylist())
+    return []
+
+
+def test_every_byte_is_searched_for_what_is_secret(hidden: Path, folder: Path) -> None:
+    golds = [json.loads(line) for line in (hidden / GOLD).read_bytes().splitlines()]
+    secret = {gold[key] for gold in golds for key in ("original", "nonce")}
+    secret |= {option["original"] for gold in golds for option in gold["sentences"]}
+    assert len(secret) == 5 * len(golds)
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert {"dev.json", "test.json", "SHA256SUMS"} <= {path.name for path in files}
+    for path in files:
+        data = path.read_bytes() + json.dumps(decoded(path)).encode()
+        assert not [text for text in secret if text.encode() in data], path
+        assert GOLD.name.encode() not in data
+        assert not path.name.startswith("gold")
+
+
+def test_a_hidden_cat_has_no_field_but_its_texts(hidden: Path, folder: Path) -> None:
+    golds = [json.loads(line) for line in (hidden / GOLD).read_bytes().splitlines()]
+    ids = {gold["id"] for gold in golds}
+    options = {option["id"] for gold in golds for option in gold["sentences"]}
+    texts = {text for gold in golds for text in (gold["context"], *_sentences(gold))}
+    seen: Counter[str] = Counter()
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        for record in records(decoded(path)):
+            values = {value for value in record.values() if isinstance(value, str)}
+            if values & (ids | options) or (values & texts):
+                seen[path.name] += 1
+                if record.get("id") in options:
+                    assert set(record) <= OPTION, (path, record)
+                    assert record.get("gold_label", "hidden") in ("hidden", -1)
+                    assert _votes(record.get("labels")) == 0
+                else:
+                    assert record.get("id") in ids, (path, record)
+                    assert set(record) <= ALLOWED, (path, record)
+                    assert record.get("tier") is None
+    assert seen["test.json"] == 4 * len(golds)
+    assert not [name for name in seen if "dev" in name or "validation" in name or "annot" in name]
+
+
+def _sentences(gold: dict[str, Any]) -> list[str]:
+    return [option["sentence"] for option in gold["sentences"]]
+
+
+def _votes(labels: Any) -> int:
+    return len(labels.get("label", ())) if isinstance(labels, dict) else len(labels or ())
+
+
+def test_other_labels_give_the_same_folder_but_for_commitments(
+    forked: Any, unlabelled: Path, labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything public at once: if a file said anything of the labels, it would differ here."""
+    before = Desk(forked, Path(shutil.copytree(labelled, tmp_path / "before")))
+    test = {
+        association.sentence
+        for cat in read_records(labelled / "3-decisions/cats.jsonl", Cat)
+        if cat.split == "test"
+        for association in cat.associations
+    }
+    turned = dict(zip(GOLDS, (*GOLDS[1:], GOLDS[0]), strict=True))
+    golds = {
+        sentence: turned[gold] if sentence in test else gold  # type: ignore[index]
+        for sentence, gold in before.golds().items()
+    }
+    after = label(forked, unlabelled, tmp_path / "after", golds)
+    folders = []
+    left_out = next(
+        cat.id
+        for cat in read_records(labelled / "3-decisions/cats.jsonl", Cat)
+        if cat.split == "test"
+    )
+    for desk in (before, after):
+        monkeypatch.setattr(secrets, "token_bytes", drawn(7))
+        monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=4))
+        assert desk.run("release", "build", "--hide", "test").code == 0
+        settings = desk.root / "campaign.toml"
+        text = settings.read_text("utf-8").replace('version = "0.1.0"', 'version = "0.2.0"')
+        text = text.replace("leave_out = []", f'leave_out = ["{left_out}"]')
+        settings.write_text(text, "utf-8")
+        assert desk.run("release", "build", "--hide", "test").code == 0
+        place = desk.root / "7-release"
+        files = (path for path in place.glob("0.*/**/*") if path.is_file())
+        folders.append({path.relative_to(place): path.read_bytes() for path in files})
+    assert {path.parts[0] for path in folders[0]} == {"0.1.0", "0.2.0"}
+    labels = [
+        {row["context"]: {s["sentence"]: s["gold_label"] for s in row["sentences"]} for row in rows}
+        for desk in (before, after)
+        for rows in [[json.loads(x) for x in (desk.root / GOLD).read_bytes().splitlines()]]
+    ]
+    assert labels[0].keys() == labels[1].keys()
+    assert not [context for context in labels[0] if labels[0][context] == labels[1][context]]
+    assert folders[0].keys() == folders[1].keys()
+    for name, data in folders[0].items():
+        assert len(data) == len(folders[1][name]), name
+        assert masked(data) == masked(folders[1][name]), name
+
+
+# --- numbers about hidden CATs --------------------------------------------------------------------
+
+
+def row(split: str, cats: int) -> ScoreRow:
+    return ScoreRow(
+        model="m", split=split, kind="both", cats=cats, terms=9, lms=50.0, ss=50.0, icat=50.0
+    )
+
+
+def facts() -> Facts:
+    """The facts of a release, as far as they say something of labels."""
+    agreed = Agreement(
+        scope="kept", classes="3", measure="alpha", value=0.5, ci=None, cats=9, labels=9, few=False
+    )
+    return Facts(
+        name="n", version="1", language="en", date="2026-01-01", canary="c", warning="w",
+        licence=Licence(name="l"), sizes=(), tiers={"3": 90, "4": 90, "5": 90, "unknown": 0},
+        annotations=4000, annotators=9, counted=4000, decisions={}, seed=1, dev=0.5,
+        agreement=(agreed,), scores=(row("dev", 200), row("test", 99), row("test", 200)),
+        sentiment=(SentimentShare(kind="both", label="stereotype", cats=9, share=1.0, ci=None),),
+        baselines=(Baseline(model="b", beyond=("lms",), rows=(row("dev", 9), row("test", 100))),),
+    )  # fmt: skip
+
+
+def test_numbers_about_many_hidden_cats_are_public_and_about_few_are_not() -> None:
+    contents, public = made(400), hide(made(400))[0]
+    many = scheme.public_facts(facts(), public, split="test")
+    assert [(r.split, r.cats) for r in many.scores] == [("dev", 200), ("test", 200)]
+    assert [r.cats for r in many.baselines[0].rows] == [9, 100]
+    assert (len(many.agreement), len(many.sentiment)) == (1, 1)
+    assert many.hidden is not None
+    assert (many.hidden.cats, many.hidden.split) == (200, "test")
+    dev = Counter(str(cat.tier) for cat in contents.part("dev"))
+    assert many.tiers == {**dev, "unknown": 0}
+    assert (many.annotations, many.counted, many.annotators) == (3000, 3000, 5)
+    few = scheme.public_facts(facts(), hide(made(60))[0], split="test")
+    same = scheme.public_facts(facts(), public, split="test", numbers=False)
+    for less in (few, same):
+        assert [r.split for r in less.scores] == ["dev"]
+        assert [r.split for r in less.baselines[0].rows] == ["dev"]
+        assert (less.baselines[0].beyond, less.agreement, less.sentiment) == ((), (), ())
+
+
+def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
+    campaign: Campaign,
+) -> None:
+    contents = made(400)
+    campaign.releases.mkdir()
+    path = gold_file(campaign, "0.0.1")
+    opened = hiding.with_hide(campaign, "test")
+
+    def numbers(golds: list[HiddenGold]) -> int:
+        path.write_bytes(b"".join(map(dump_line, golds)))
+        public = hide(contents)[0]
+        return len(hiding.public_facts(opened, facts(), contents, public, QUIET).agreement)
+
+    golds = hide(contents)[1]
+    assert numbers(golds) == 1
+    with pytest.warns(UserWarning, match=r"version 0.0.1 in 1 CAT: numbers that depend"):
+        assert numbers(golds[1:]) == 0
+    with pytest.warns(UserWarning, match=r"version 0.0.1 in 99 CATs"):
+        assert numbers(golds[99:]) == 0
+    assert numbers(golds[100:]) == 1
+    assert hiding.public_facts(campaign, facts(), contents, contents, QUIET) == facts()
