@@ -21,6 +21,7 @@ WORK: dict[RoundKind, Work] = {
     "validation": "label",
 }
 """What people do in each kind of round; settings such as ``pay_label`` are named by it."""
+_BETWEEN = re.compile(r"[\s\u2010-\u2013-]+")  # what may be between the words of a licence's name
 
 
 class Caps(NamedTuple):
@@ -235,3 +236,14 @@ def chance_of_agreement(votes: Sequence[int]) -> float:
     """
     total = sum(votes)
     return sum((n / total) ** 2 for n in votes)
+
+
+def licence_name(name: str) -> str:
+    """The name of a licence without differences in spaces, hyphens and case.
+
+    >>> licence_name("CC BY-SA 4.0") == licence_name("cc-by-sa-4.0")
+    True
+    >>> licence_name("CC BY 4.0") == licence_name("CC BY-SA 4.0")
+    False
+    """
+    return _BETWEEN.sub(" ", name.strip()).casefold()

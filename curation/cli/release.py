@@ -6,7 +6,14 @@ from typing import Annotated, Literal
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console, release_check, release_near, release_push, release_reveal
+from curation.cli import (
+    console,
+    release_check,
+    release_near,
+    release_push,
+    release_reveal,
+    release_statement,
+)
 from curation.cli.options import Json, Where
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release.golds import gold_file
@@ -64,3 +71,4 @@ app.command("check")(release_check.check)
 app.command("push")(release_push.push)
 app.command("reveal")(release_reveal.reveal)
 app.command("near")(release_near.near)
+app.command("statement")(release_statement.statement)

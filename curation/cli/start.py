@@ -38,6 +38,8 @@ def init(
     domains: Annotated[str, typer.Option(help="Domains, separated by commas.")] = "",
 ) -> None:
     """Start a campaign: a folder with a commented campaign.toml."""
+    from curation.steps.release.statement import write_template
+
     fields = CampaignSettings.model_fields
     defaults = {
         "name": fields["name"].default,
@@ -68,6 +70,8 @@ def init(
         key = next((str(k) for k in first["loc"] if k in HINTS), "domains")
         raise CurationError(f"{key}: {message}", HINTS[key]) from None
     campaign = create_campaign(folder, settings)
+    with campaign.lock():
+        write_template(campaign)
     console.say(f"Created {folder / 'campaign.toml'}. Please check its settings.")
     if not settings.rounds.blank_alone:
         console.note(

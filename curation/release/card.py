@@ -1,174 +1,306 @@
 """The card of a release: what it is, what it contains and how it was made."""
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
-from curation.records import KINDS, Cat
-from curation.release.contents import SPLITS
-from curation.release.markdown import inline
+from curation.release import card_made
+from curation.release import card_results as results
+from curation.release.card_header import WHOLE, header
+from curation.release.card_made import how_decided as how_decided
+from curation.release.contents import SPLITS, DataFile
+from curation.release.facts import Author, Facts
+from curation.release.limits import limits
+from curation.release.markdown import inline, paragraphs
+from curation.release.old_card import readme as readme
+from curation.release.questions import BY_KEY, QUESTIONS, open_question
+from curation.release.statement_file import HUB_ID
 from curation.wording import amount
 
-
-def how_decided(settings: Mapping[str, Any]) -> str:
-    """A sentence that says how labels were counted.
-
-    Args:
-        settings: the settings in ``[decisions]``.
-    """
-    of = f"its first {settings['of']} labels by distinct annotators"
-    if settings["count_repeats"]:
-        of = f"its first {settings['of']} labels, repeated annotators included"
-    sentences = [
-        "The gold label of an association is the label with at least "
-        f"{settings['needed']} votes among {of}."
-    ]
-    if settings["count_writer"]:
-        sentences.append("The first of them is the writer's intent, which is not published.")
-    condition = "its three gold labels are one of each"
-    if settings["match_intent"]:
-        condition += " and are what the writer meant"
-    return " ".join([*sentences, f"An item is a CAT if {condition}."])
+LEFT_OUT = "Left out for review."
 
 
-def _decided(decisions: str, without_votes: Collection[str], cats: Sequence[Cat]) -> list[str]:
-    """How gold labels were decided; CATs that have no votes are named with their number."""
-    count = sum(cat.id in without_votes for cat in cats)
-    if not count:
-        return [decisions, ""]
-    have = "has no votes" if count == 1 else "have no votes"
-    which = "All" if count == len(cats) else f"{count:,} of"
-    agreement = (
-        "so there is no agreement between annotators to report."
-        if count == len(cats)
-        else "and agreement between annotators is about the other CATs only."
-    )
-    trusted = (
-        f"**{which} {amount(len(cats), 'CAT')} {have}.** Nobody labelled them for this release, "
-        "and nobody's votes confirm their gold labels: these are the gold labels of the data that "
-        "the CATs were published in before. They have no rows in `annotations.csv`, " + agreement
-    )
-    return [trusted, ""] if count == len(cats) else [decisions, "", trusted, ""]
-
-
-def _labels(annotations: pd.DataFrame) -> list[str]:
-    if annotations.empty:
-        return ["- `annotations.csv`: a header only, because there are no labels."]
-    return [
-        f"- `annotations.csv`: {amount(len(annotations), 'label')} by "
-        f"{amount(annotations['annotator'].nunique(), 'annotator')} under pseudonyms; `counted` "
-        "says which",
-        "  labels decided the gold label.",
-    ]
-
-
-def _translated(cats: Sequence[Cat], annotations: pd.DataFrame) -> list[str]:
-    """What users must know of CATs that were translated from another dataset."""
-    translated = {cat.id for cat in cats if cat.target_original is not None}
-    if not translated:
-        return []
-    splits: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for cat in cats:
-        splits[cat.domain, cat.target_original or cat.target].add(cat.split)
-    both = sum(len(of) > 1 for of in splits.values())
-    shared = (
-        f" {amount(both, 'original target is', 'original targets are')} in both files, under "
-        "different translations."
-    )
-    votes = " Labels that came with that dataset may be about the texts before translation."
-    return [
-        f"{amount(len(translated), 'CAT was', 'CATs were')} translated from another dataset; "
-        "`target_original` is the target there."
-        + (shared if both else "")
-        + (votes if annotations["cat_id"].isin(translated).any() else ""),
-        "",
-    ]
-
-
-def _known(accepted: Mapping[str, int]) -> list[str]:
-    if not accepted:
-        return []
-    named = ", ".join(f"`{code}` {count}" for code, count in accepted.items())
-    return [f"Known pitfalls that the team accepts: {named}.", ""]
-
-
-def readme(
-    cats: Sequence[Cat],
-    annotations: pd.DataFrame,
-    *,
-    name: str,
-    version: str,
-    language: str,
-    licence: str,
-    warning: str,
-    decisions: str,
-    accepted: Mapping[str, int],
-    other_licences: Mapping[str, int],
-    without_votes: Collection[str] = (),
-) -> str:
-    """The release's README: what the release is, what it contains and how it was made.
+def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
+    """The release's README.md: the front matter of the Hub, then the card.
 
     Args:
-        cats: the published CATs.
-        annotations: the long table.
-        name: the benchmark's name.
-        version: the release's version.
-        language: the language code.
-        licence: the licence of the data.
-        warning: the content warning.
-        decisions: how labels were counted, as from ``how_decided``.
-        accepted: accepted pitfalls that would have blocked the release, and how often they occur.
-        other_licences: other licences, and how many annotators agreed to each.
-        without_votes: ids of the CATs that have no votes.
+        facts: what the release says about itself.
+        data: the files of the release, without the card itself.
     """
-    tally = Counter((cat.domain, cat.kind, cat.split) for cat in cats)
-    terms = Counter(
-        (domain, split) for domain, split, _ in {(cat.domain, cat.split, cat.term) for cat in cats}
-    )
-    lines = [
-        f"# {inline(name)} {inline(version)}",
-        "",
-        f"> {warning}",
-        "",
-        f"Context Association Tests in the style of StereoSet, language `{language}`: "
-        f"{amount(len(cats), 'CAT')} on {amount(len({cat.term for cat in cats}), 'target term')}.",
-        "",
-        "| domain | dev terms | test terms | "
-        + " | ".join(f"{split} {kind}" for split in SPLITS for kind in KINDS)
-        + " |",
-        "|---" * (3 + 2 * len(SPLITS)) + "|",
-    ]
-    for domain in sorted({cat.domain for cat in cats}):
-        cells = [str(terms[domain, split]) for split in SPLITS]
-        cells += [str(tally[domain, kind, split]) for split in SPLITS for kind in KINDS]
-        lines.append(f"| {inline(domain)} | {' | '.join(cells)} |")
-    tiers = Counter(cat.tier for cat in cats)
-    strict = [f"{amount(tiers[n], 'CAT')} of tier {n}" for n in (3, 4, 5) if tiers[n]]
-    strict += [f"{amount(tiers[None], 'CAT')} of unknown tier"] if tiers[None] else []
-    lines += [
-        "",
-        "## Files",
-        "",
-        "- `dev.json`, `test.json`: StereoSet's format. The two files share no target term. There",
-        "  is no training set: a test does not measure a model that was trained on similar texts.",
-        *_labels(annotations),
-        "- `SHA256SUMS`: check with `sha256sum -c SHA256SUMS`.",
-        "",
-        "## How it was made",
-        "",
-        *_translated(cats, annotations),
-        *_decided(decisions, without_votes, cats),
-        "`tier` is the smallest number of votes of a CAT's three gold labels. It is unknown if an",
-        f"association does not have exactly five counted labels. {', '.join(strict)}.",
-        "",
-        *_known(accepted),
-        f"Licence of the data: {inline(licence)}.",
-        *(
-            f"Annotators who agreed to another licence, {inline(other)}: {people}."
-            for other, people in other_licences.items()
+    parts = [
+        header(facts, data),
+        *_beginning(facts),
+        *_section("Contents", card_made.sizes(facts)),
+        *_section("How to load it", _loading(facts, data)),
+        *_section("How it was made", _made(facts)),
+        *_section(
+            "Agreement of annotators", [*results.agreement(facts), *results.retention(facts)]
         ),
+        *_section("Sentiment", results.sentiment(facts)),
+        *_section("Known pitfalls", results.pitfalls(facts)),
+        *_section("Baselines", results.baselines(facts)),
+        *_section("Scores of models", results.scores(facts)),
+        *_section("Limits", limits()),
+        *_section("The hidden test set", _hidden(facts)),
+        *_section("Near-duplicates", results.near(facts)),
+        *_section("Trust report", _trust(facts)),
+        *_section("Changes", results.changes(facts)),
+        *_section("Licence", _licence(facts)),
+        *_section("Contact", _contact(facts)),
+        *_section("How to cite", _citation(facts)),
+        *_section("Check the files", _checks(facts)),
+    ]
+    return "\n".join(parts).encode()
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"## {title}", "", *lines] if lines else []
+
+
+def answer(facts: Facts, key: str, given: Sequence[str]) -> list[str]:
+    """The lines of an answer; an open question if there is none; or why it is left out."""
+    if given:
+        return list(given)
+    if facts.anonymous and key not in facts.open:
+        return [LEFT_OUT, ""]
+    return [open_question(BY_KEY[key].text), ""]
+
+
+def _beginning(facts: Facts) -> list[str]:
+    statement = facts.statement
+    opened = sum(key in BY_KEY for key in facts.open)
+    lines = [
+        f"# {inline(facts.name)} {inline(facts.version)}",
+        "",
+        f"> **{inline(facts.warning)}**",
+    ]
+    if facts.anonymous:
+        lines += ["", "This release is for review; names are left out."]
+    if opened:
+        lines += [
+            "",
+            f"**The team has not answered {opened} of {len(QUESTIONS)} questions about this "
+            "dataset.** They are marked here and in [STATEMENT.md](STATEMENT.md).",
+        ]
+    total = sum(size.cats for size in facts.sizes)
+    terms = sum(count.terms for count in facts.terms)
+    return [
+        *lines,
+        "",
+        f"Context Association Tests (CATs) in the style of StereoSet, language "
+        f"`{re.sub(r'[^A-Za-z0-9-]', '', facts.language)}`: {amount(total, 'CAT')}"
+        + (f" on {amount(terms, 'target term')}" if facts.terms else "")
+        + f". Published on {inline(facts.date)}.",
+        "",
+        *answer(facts, "description", paragraphs(statement.description)),
+        "Each CAT has a context about a target term and three associations: a stereotype, an "
+        "anti-stereotype, and one that is unrelated. In an intrasentence CAT, the associations "
+        "fill the BLANK of a sentence. In an intersentence CAT, they are sentences that follow the "
+        "context. Language models are scored by which association they find more likely.",
+        "",
+        "This card does not quote CATs. The data files do.",
         "",
     ]
-    return "\n".join(lines)
+
+
+# --- how to load it -------------------------------------------------------------------------
+
+
+def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
+    paths = {file.path for file in data}
+    hub = facts.statement.hub.id
+    place = hub if HUB_ID.fullmatch(hub) else "path/to/this/folder"
+    hidden = facts.hidden.split if facts.hidden else ""
+    public = next((s for s in SPLITS if s != hidden and any(z.split == s for z in facts.sizes)), "")
+    lines = [
+        "With the library `datasets`:",
+        "",
+        "```python",
+        "from datasets import load_dataset",
+        "",
+        f'cats = load_dataset("{place}", "cats"' + (f', split="{public}")' if public else ")"),
+        f'labels = load_dataset("{place}", "annotations", split="{WHOLE}")',
+        f'terms = load_dataset("{place}", "terms", split="{WHOLE}")',
+        "```",
+        "",
+        "`intrasentence` and `intersentence` have the fields and label order of "
+        "`McGill-NLP/stereoset`. There, the split dev is called `validation`.",
+        "",
+    ]
+    if any(path.startswith("lm-eval/") for path in paths):
+        lines += [
+            "With lm-evaluation-harness: `lm-eval/` has tasks and a `README.md` with the command.",
+            "",
+        ]
+    if public:
+        lines += [
+            "With curation:",
+            "",
+            "```sh",
+            f"curation scores models MODEL --gold {public}.json",
+            "```",
+            "",
+        ]
+    files = (
+        ("dev.json", "`dev.json` and `test.json`: StereoSet's format"),
+        ("cats/", "`cats/`: one CAT per line, with its tier, as JSON and as Parquet"),
+        ("annotations.csv", f"`annotations.csv`: {_labels(facts)}"),
+        ("terms.jsonl", "`terms.jsonl`: the target terms, with ids and Wikidata items"),
+        ("STATEMENT.md", "`STATEMENT.md`: the data statement"),
+        ("croissant.json", "`croissant.json`: Croissant metadata"),
+        ("datapackage.json", "`datapackage.json`: Frictionless metadata"),
+        ("CITATION.cff", "`CITATION.cff`: how to cite"),
+        ("release.json", "`release.json`: every number of this card"),
+        ("errata.jsonl", "`errata.jsonl`: what changed since the version before"),
+    )
+    there = [f"- {says}." for name, says in files if any(path.startswith(name) for path in paths)]
+    return [*lines, *there, *([""] if there else [])]
+
+
+def _labels(facts: Facts) -> str:
+    if not facts.annotations:
+        return "a header only, because there are no labels"
+    return (
+        f"{amount(facts.annotations, 'label')} by {amount(facts.annotators, 'annotator')} under "
+        f"pseudonyms; `counted` marks the {facts.counted:,} that decided gold labels"
+    )
+
+
+def _made(facts: Facts) -> list[str]:
+    return [
+        *card_made.rounds(facts),
+        "[STATEMENT.md](STATEMENT.md) has what people read, and what is known about them.",
+        "",
+        *card_made.translated(facts),
+        *card_made.decided(facts),
+        *card_made.split_and_versions(facts),
+    ]
+
+
+# --- the rest --------------------------------------------------------------------------------
+
+
+def _hidden(facts: Facts) -> list[str]:
+    hidden = facts.hidden
+    if hidden is None:
+        return []
+    address = facts.statement.contact
+    send = f"Send it to {inline(address)}." if address else "Send it to the team."
+    return [
+        f"The gold labels of {amount(hidden.cats, 'CAT')} on {amount(hidden.terms, 'target term')} "
+        f"(split {inline(hidden.split)}) are not public. Their options have random ids and are in "
+        "random order, and their labels are not in `annotations.csv`.",
+        "",
+        "To have a model scored, write a file of predictions with a score for the id of each "
+        f"option. {send} The team computes lms, ss and icat with the hidden labels.",
+        "",
+        "`commitment` of a hidden CAT is the HMAC-SHA256 of its content and gold labels. The key "
+        "is a secret random number of 32 bytes, another one for each CAT. If the team opens the "
+        "test set, it publishes these keys with the labels. Then anyone can compute the "
+        "commitments again and see that no label was changed. Nobody can guess labels from them.",
+        "",
+    ]
+
+
+def _trust(facts: Facts) -> list[str]:
+    if not facts.trust:
+        return []
+    return [
+        *(f"- {inline(name)}: {inline(str(value))}" for name, value in _flat(facts.trust)),
+        "",
+    ]
+
+
+def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
+    """The values of nested dicts with the names of the way to them."""
+    flat: list[tuple[str, Any]] = []
+    for key, value in values.items():
+        name = f"{before}{key.replace('_', ' ')}"
+        flat += _flat(value, f"{name}, ") if isinstance(value, Mapping) else [(name, value)]
+    return flat
+
+
+def _licence(facts: Facts) -> list[str]:
+    name = inline(facts.licence.name)
+    url = facts.licence.url
+    shown = f"[{name}]({url})" if re.fullmatch(r"https://[\w./-]+", url) else name
+    lines = [f"Licence of the data: {shown}. [LICENSE](LICENSE) has its text.", ""]
+    lines += [
+        f"- Annotators who agreed to another licence, {inline(other)}: {people:,}."
+        for other, people in facts.other_licences.items()
+    ]
+    return [*lines, ""] if facts.other_licences else lines
+
+
+def _contact(facts: Facts) -> list[str]:
+    statement = facts.statement
+    contact = [f"Questions: {inline(statement.contact)}", ""] if statement.contact else []
+    takedown = (
+        [f"To have a text or your answers removed: {inline(statement.takedown)}", ""]
+        if statement.takedown
+        else []
+    )
+    links = [
+        f"- {name}: {inline(value)}"
+        for name, value in (
+            ("Homepage", statement.homepage),
+            ("Repository", statement.repository),
+            ("Paper", statement.paper),
+            ("On the Hugging Face Hub", statement.hub.id),
+        )
+        if value
+    ]
+    return [
+        *answer(facts, "contact", contact),
+        *answer(facts, "takedown", takedown),
+        *([*links, ""] if links else []),
+    ]
+
+
+def _citation(facts: Facts) -> list[str]:
+    statement = facts.statement
+    if not statement.authors:
+        return answer(facts, "authors", [])
+    names = ", ".join(inline(author.name) for author in statement.authors)
+    year = facts.date[:4]
+    doi = f" doi:{inline(statement.doi)}." if statement.doi else ""
+    return [
+        f"{names} ({inline(year)}). {inline(facts.name)}, version {inline(facts.version)}.{doi}",
+        "",
+        *(f"- {author_line(author)}" for author in statement.authors),
+        "",
+        "[CITATION.cff](CITATION.cff) has the same for programs.",
+        "",
+    ]
+
+
+def author_line(author: Author) -> str:
+    """An author with affiliation, ORCID and address, as far as they are given."""
+    orcid = f"ORCID {author.orcid}" if author.orcid else ""
+    parts = (author.name, author.affiliation, orcid, author.email)
+    return ", ".join(inline(part) for part in parts if part)
+
+
+def _checks(facts: Facts) -> list[str]:
+    lines = [
+        "```sh",
+        "sha256sum -c SHA256SUMS          # every file",
+        "cat cats/*.jsonl | sha256sum     # the CATs only: the canonical hash",
+        "```",
+        "",
+    ]
+    if facts.canonical:
+        lines += [
+            f"The canonical hash of this version is `{re.sub(r'[^0-9a-f]', '', facts.canonical)}`. "
+            "Two versions with the same hash have the same CATs, whatever program wrote the other "
+            "files.",
+            "",
+        ]
+    return [
+        *lines,
+        "This data is a test. It should never be in the training data of a language model. If you "
+        "collect texts for training, leave out documents with this GUID:",
+        "",
+        f"`canary GUID {re.sub(r'[^0-9A-Za-z-]', '', facts.canary)}`",
+        "",
+    ]

@@ -79,6 +79,22 @@ class Size(Part):
     cats: int
 
 
+class TermCount(Part):
+    """How many terms a domain has in a split, over both kinds of CAT."""
+
+    domain: str
+    split: str
+    terms: int
+
+
+class Lengths(Part):
+    """The mean length of the texts of a kind, or of "both": context and association together."""
+
+    kind: str
+    words: float | None
+    characters: float | None
+
+
 class Reading(Part):
     """A part of what people read in a round: a heading and its lines, without markup."""
 
@@ -221,7 +237,9 @@ class Facts(Part):
 
     ``date`` is the day of the first build, as YYYY-MM-DD. ``canary`` is the GUID in every card.
     ``canonical`` is the sha256 of the files in ``cats/``, one after the other in order of name.
-    ``open`` has the keys of the questions that the team has not answered.
+    ``open`` has the keys of the questions that the team has not answered. ``tiers`` has numbers of
+    CATs by tier, or "unknown". ``people`` has numbers of people by what they did: "review", a kind
+    of CAT that they wrote, or "validation". ``sentiment_why`` says why there is no sentiment.
     """
 
     name: str
@@ -235,6 +253,8 @@ class Facts(Part):
     statement: Statement = Statement()
     open: tuple[str, ...] = ()
     sizes: tuple[Size, ...]
+    terms: tuple[TermCount, ...] = ()
+    lengths: tuple[Lengths, ...] = ()
     tiers: dict[str, int]
     without_votes: int = 0
     translated: int = 0
@@ -250,6 +270,7 @@ class Facts(Part):
     retention: tuple[Retention, ...] = ()
     sentiment: tuple[SentimentShare, ...] = ()
     sentiment_by: str = ""
+    sentiment_why: str = ""
     pitfalls: tuple[PitfallCount, ...] = ()
     baselines: tuple[Baseline, ...] = ()
     scores: tuple[ScoreRow, ...] = ()

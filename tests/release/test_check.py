@@ -8,17 +8,21 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import orjson
 import pytest
 
 from curation.files import CurationError
+from curation.release import stereoset_files
 from curation.release.check import check
 from curation.release.check.findings import CODES, Finding, in_order, strictly
 from curation.release.check.folder import list_files
+from curation.release.hidden import assign, conceal
+from curation.release.revealed import files as revealing
 from curation.steps.release.checking import check_release
-from support import folders
+from support import folders, releases
 from support.commands import ROOT
 
 Change = Callable[[Path], object]
@@ -483,7 +487,9 @@ def test_a_release_that_says_hidden_and_is_not(folder: Path) -> None:
 
 def test_an_anonymous_release_names_nobody(folder: Path) -> None:
     edit_json("release.json", lambda c: c.update(anonymous=True))(folder)
-    assert "A. Team" in next(f.detail for f in check_release(folder) if f.code == "not_anonymous")
+    places = [f for f in check_release(folder) if f.code == "not_anonymous"]
+    assert [f.where for f in places] == ["release.json", "the files"]
+    assert "A. Team" in places[0].detail
 
 
 # --- texts ----------------------------------------------------------------------------------------
@@ -495,7 +501,9 @@ def test_pitfalls_and_near_repeats_are_found(tmp_path: Path) -> None:
     for sentence, word in zip(cats[3]["sentences"], "abc", strict=True):
         sentence["sentence"] = f"No target here is {word}."
     pilot = next(cat for cat in cats if cat["id"] == "pilot-inter")
-    pilot["context"] = "My neighbour works as a pilot."
+    long = "My neighbour, whom I have known since we were at school together, and whose garden is "
+    long += "next to mine, has worked for many years as a"
+    cats[0]["context"], pilot["context"] = f"{long} baker.", f"{long} pilot."
     for sentence, text in zip(pilot["sentences"], folders.SENTENCES["baker"], strict=True):
         sentence["sentence"] = text
     found = check_release(folders.write(tmp_path / "x", items=cats))
@@ -656,3 +664,53 @@ def test_parquet_without_pyarrow_is_a_note(folder: Path, monkeypatch: pytest.Mon
     found = findings_of(folder)
     assert {(f.code, f.severity) for f in found} == {("not_read", "note")}
     assert {f.fix for f in found} == {"pip install 'curation[parquet]'"}
+
+
+# --- a revealed release ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def revealed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder with hidden gold labels, and the one that reveals them."""
+    contents = releases.contents()
+    golds = assign([cat for cat in contents.cats if cat.split == "test"], Random(1).randbytes)
+    root = tmp_path_factory.mktemp("revealed")
+    for name, files in (
+        ("public", stereoset_files.files(conceal(contents, golds, "test"))),
+        ("open", revealing(golds, contents, name="Jobs", warning="Stereotypes.")),
+    ):
+        for path, content in files.items():
+            folders.put(root / name / path, content)
+        folders.sums(root / name)
+    return root / "public", root / "open"
+
+
+def test_a_revealed_release_is_proved(revealed: tuple[Path, Path]) -> None:
+    public, open_ = revealed
+    found = check_release(open_, public=public)
+    assert "not_as_committed" not in codes(found)
+    assert not [f for f in found if f.severity == "block"]
+
+
+def test_gold_labels_that_were_not_committed_to_are_found(
+    revealed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    public, open_ = revealed
+    changed = Path(shutil.copytree(open_, tmp_path / "changed"))
+    edit_json("test.json", flip)(changed)
+    found = [f for f in check_release(changed, public=public) if f.code == "not_as_committed"]
+    assert "test.json has other gold labels than the proof" in found[0].detail
+    changed = Path(shutil.copytree(open_, tmp_path / "nonce"))
+    edit_lines("reveal.jsonl", lambda rows: rows[0].update(nonce=SHA))(changed)
+    found = [f for f in check_release(changed, public=public) if f.code == "not_as_committed"]
+    assert "do not give its commitment" in found[0].detail
+
+
+def test_what_is_not_the_public_side(revealed: tuple[Path, Path], folder: Path) -> None:
+    _, open_ = revealed
+    with pytest.raises(CurationError, match="has no hidden CATs"):
+        check_release(open_, public=folder)
+    with pytest.raises(CurationError, match=r"reveal\.jsonl: no such file"):
+        check_release(folder, public=revealed[0])
+    with pytest.raises(CurationError, match="no such file"):
+        check_release(open_, public=folder / "none")

@@ -109,3 +109,7 @@ def test_nothing_says_where_it_goes(campaign: Campaign) -> None:
     with pytest.raises(CurationError, match="nothing says where"):
         target(campaign)
     assert target(campaign, REPO).id == REPO
+    text = '[hub]\nid = "made-up/bakers"\ngated = "manual"\n'
+    folders.put(campaign.releases / "statement.toml", text)
+    assert target(campaign).id == "made-up/bakers"
+    assert (target(campaign, REPO).id, target(campaign, REPO).gated) == (REPO, "manual")

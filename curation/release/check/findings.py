@@ -300,4 +300,4 @@ def strictly(findings: Iterable[Finding]) -> list[Finding]:
 
 def named(places: Sequence[str]) -> str:
     """The first of some places, and how many more there are."""
-    return some([place[:80] for place in places], NAMED)
+    return some([place[:120] for place in places], NAMED)

@@ -9,24 +9,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from curation.campaign import Campaign
-from curation.catsets.reading import read_dataset
-from curation.files import CurationError, read_json, read_text
-from curation.records import Cat, CatAssociation, Severity
+from curation.files import CurationError, read_bytes, read_json, read_text
+from curation.records import Cat, CatAssociation, Kind, Severity
+from curation.release.anonymous import names, scan
 from curation.release.check import check
 from curation.release.check.findings import Finding, finding, in_order, named, strictly
 from curation.release.check.folder import Release
 from curation.release.check.forms import Seen, from_item
-from curation.release.check.near import Near, near
+from curation.release.hidden import public_rows, verify
+from curation.release.near import Pair, Texts, near
 from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import FORM
+from curation.stereoset import read_entries
 from curation.text_tables import read_json_lines
 from curation.wording import amount, some
 
@@ -162,7 +162,7 @@ def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
             checked.cats,
             language=checked.language,
             off=_off(checked.release),
-            names=_names(checked.release),
+            names=_other_names(checked.release),
             tell=tell,
         )
     warned = []
@@ -191,15 +191,15 @@ def _off(release: Release) -> dict[str, str]:
     return off | {row.code: row.why for row in (facts.pitfalls if facts else ()) if row.why}
 
 
-def _names(release: Release) -> dict[str, tuple[str, ...]]:
+def _other_names(release: Release) -> dict[str, tuple[str, ...]]:
     """By term id, the other names of targets that contexts may use."""
-    names: dict[str, tuple[str, ...]] = {}
+    by_term: dict[str, tuple[str, ...]] = {}
     for settings in release.settings:
         for domain, targets in settings.names.items():
             for target, texts in targets.items():
                 term = stable_id("term", domain, target)
-                names[term] = (*names.get(term, ()), *texts)
-    return names
+                by_term[term] = (*by_term.get(term, ()), *texts)
+    return by_term
 
 
 def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
@@ -228,31 +228,36 @@ def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
 
 def _near_repeats(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
     """CATs of test that nearly repeat CATs of dev."""
-    cats = checked.release.main
-    dev = [cat for cat in cats if cat.split == "dev"]
-    test = [cat for cat in cats if cat.split == "test"]
-    if dev and test:
+    dev = [_texts(cat) for cat in checked.release.main if cat.split == "dev"]
+    if dev:
         reporter.note("comparing test with dev")
-        yield from _alike("near_repeat", "dev and test", near(test, dev))
+        _, pairs = near(_test(checked), {"dev": dev})
+        yield from _alike("near_repeat", pairs)
 
 
 def _against(checked: Checked, files: Sequence[Path], reporter: Reporter) -> Iterator[Finding]:
     """CATs of test that nearly repeat public CATs."""
-    cats = checked.release.main
-    test = [cat for cat in cats if cat.split == "test"] or cats
+    test = _test(checked) or [_texts(cat) for cat in checked.release.main]
     for path in files:
         reporter.note(f"comparing with {path}")
-        public = [
-            from_item(entry.item, entry.kind, entry.where, "")
-            for entry in read_dataset(path).entries
-        ]
-        yield from _alike("near_public", str(path), near(test, public))
+        public = [from_item(entry.item, entry.kind, "", "") for entry in read_entries(path)]
+        _, pairs = near(test, {str(path): [_texts(cat) for cat in public]})
+        yield from _alike("near_public", pairs)
 
 
-def _alike(code: str, where: str, pairs: Sequence[Near]) -> Iterator[Finding]:
+def _test(checked: Checked) -> list[Texts]:
+    return [_texts(cat) for cat in checked.release.main if cat.split == "test"]
+
+
+def _texts(cat: Seen) -> Texts:
+    kind: Kind = "intersentence" if cat.kind == "intersentence" else "intrasentence"
+    return Texts(cat.id, kind, cat.context, tuple(option.sentence for option in cat.options))
+
+
+def _alike(code: str, pairs: Sequence[Pair]) -> Iterator[Finding]:
     if pairs:
-        shown = [f"{p.cat.id} and {p.public.id} ({p.similarity:.0f} %)" for p in pairs]
-        yield finding(code, where, f"{amount(len(pairs), 'CAT')}: {named(shown)}")
+        shown = [f"{pair.cat} and {pair.other}" for pair in pairs]
+        yield finding(code, pairs[0].place, f"{amount(len(pairs), 'CAT')}: {named(shown)}")
 
 
 # --- hidden and anonymous releases ----------------------------------------------------------------
@@ -260,39 +265,36 @@ def _alike(code: str, where: str, pairs: Sequence[Near]) -> Iterator[Finding]:
 
 def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
     """Whether the gold labels are those that the public side committed to."""
-    root = checked.release.root
-    path = public / "test.json"
-    verify, public_rows = _part("hidden", "verify"), _part("hidden", "public_rows")
+    path, proof = public / "test.json", checked.release.root / REVEAL
+    fix = "name the public folder of the version"
     try:
         hidden = public_rows(read_json(path))
-        rows = [row for _, row in read_json_lines(read_text(root / REVEAL), root / REVEAL)]
     except ValueError as error:
-        raise CurationError(f"{path}: {error}", "name the public folder of the version") from None
-    problems = [str(problem) for problem in verify(hidden, rows)]
+        raise CurationError(f"{path}: {error}", fix) from None
     if not hidden:
-        raise CurationError(f"{path}: has no hidden CATs", "name the public folder of the version")
+        raise CurationError(f"{path}: has no hidden CATs", fix)
+    rows = [row for _, row in read_json_lines(read_text(proof), proof)]
+    problems = verify(hidden, rows)
     golds = {cat.id: {o.id: o.gold for o in cat.options} for cat in checked.release.main}
     for row in rows:
         with suppress(ValueError, KeyError, TypeError, AttributeError):
-            stated = {o["id"]: o["gold_label"] for o in json.loads(row["message"])["options"]}
-            if golds.get(row["id"]) != stated:
+            proved = {o["id"]: o["gold_label"] for o in json.loads(row["message"])["options"]}
+            if golds.get(row["id"]) != proved:
                 problems.append(f"CAT {row['id']}: test.json has other gold labels than the proof")
     if problems:
         yield finding("not_as_committed", REVEAL, f"{len(problems)}: {named(problems)}")
 
 
 def _anonymous(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
-    """Whether an anonymous release names people, addresses or repositories."""
+    """Whether an anonymous release has names or addresses; only its build knows all names."""
     facts = checked.release.facts
     if facts is None or not facts.anonymous:
         return
-    statement = facts.statement
-    texts = [a.name for a in statement.authors] + [a.email for a in statement.authors]
-    texts += [statement.contact, statement.takedown, statement.homepage, statement.repository]
-    texts += [statement.paper, statement.doi, statement.hub.id]
-    if named_there := [text for text in texts if text]:
-        yield finding("not_anonymous", "release.json", named(named_there))
-
-
-def _part(module: str, function: str) -> Callable[..., Any]:
-    return getattr(import_module(f"curation.release.{module}"), function)  # type: ignore[no-any-return]
+    root, secrets = checked.release.root, names(facts.statement)
+    content = {name: read_bytes(root / name) for name in checked.release.files}
+    places = [place for place in scan(content, secrets) if place.blocks]
+    if secrets:
+        yield finding("not_anonymous", "release.json", named(secrets))
+    if places:
+        shown = [f"{place.path} line {place.line}: {place.found}" for place in places]
+        yield finding("not_anonymous", "the files", f"{len(places)}: {named(shown)}")

@@ -4,7 +4,6 @@ The consent text of a round that was opened here names a licence. Answers of peo
 such a text, such as published answers, are not compared: only the team knows their licence.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,11 +11,11 @@ from typing import Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_json, read_records
 from curation.records import Person
+from curation.rules import licence_name
 from curation.steps.reporter import Reporter
 
 DIFFERS = "licence_differs"
 """The code in ``accept`` that lets a release have another licence."""
-_BETWEEN = re.compile(r"[\s\u2010-\u2013-]+")
 
 
 class Agreed(NamedTuple):
@@ -30,17 +29,6 @@ class Agreed(NamedTuple):
 def inputs(campaign: Campaign) -> list[Path]:
     """What says who agreed to which licence."""
     return [campaign.rounds / "people.jsonl", *_texts_files(campaign)]
-
-
-def normal(licence: str) -> str:
-    """A licence without differences in spaces, hyphens and case.
-
-    >>> normal("CC BY-SA 4.0") == normal("cc-by-sa-4.0")
-    True
-    >>> normal("CC BY 4.0") == normal("CC BY-SA 4.0")
-    False
-    """
-    return _BETWEEN.sub(" ", licence.strip()).casefold()
 
 
 def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agreed]:
@@ -67,7 +55,7 @@ def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agre
     for person, round in answered:
         licence = of_version.get(consents.get(person) or "", of_round.get(round))
         if licence is not None:
-            group = by_licence.setdefault(normal(licence), Agreed(licence, set(), set()))
+            group = by_licence.setdefault(licence_name(licence), Agreed(licence, set(), set()))
             group.people.add(person)
             group.rounds.add(round)
     return sorted(by_licence.values(), key=lambda group: (-len(group.people), group.licence))
@@ -76,7 +64,7 @@ def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agre
 def warn_of_other(campaign: Campaign, licence: str, reporter: Reporter) -> None:
     """Warn if people are about to be asked for another licence than that of the release."""
     own = campaign.settings.release.licence
-    if licence.strip() and normal(licence) != normal(own):
+    if licence.strip() and licence_name(licence) != licence_name(own):
         reporter.warn(
             f"the texts for annotators name the licence {licence!r}, and [release] names {own!r}; "
             f"a release needs the licence that people agreed to ({DIFFERS})"
@@ -108,7 +96,7 @@ def others(
     different = {
         group.licence: len(group.people)
         for group in named
-        if normal(group.licence) != normal(settings.licence)
+        if licence_name(group.licence) != licence_name(settings.licence)
     }
     if different and DIFFERS not in settings.accept:
         raise CurationError(
@@ -162,4 +150,4 @@ def _licence(texts: Mapping[str, Any]) -> str:
     from curation.rounds.pages import consent_text
 
     licence = str(texts["study"]["licence"]).strip()
-    return licence if normal(licence) in normal(consent_text(dict(texts))) else ""
+    return licence if licence_name(licence) in licence_name(consent_text(dict(texts))) else ""

@@ -8,6 +8,7 @@ from curation.release import hub
 from curation.release.check.folder import Release, list_files
 from curation.release.facts import Hub
 from curation.steps.release.checking import check_release, counts, folder_of
+from curation.steps.release.statement import read_statement
 from curation.steps.reporter import QUIET, Reporter
 from curation.wording import amount, some
 
@@ -22,7 +23,7 @@ def target(campaign: Campaign, to: str = "") -> Hub:
     Raises:
         CurationError: neither names a dataset.
     """
-    own = _hub(campaign)
+    own = read_statement(campaign).hub
     name = to or own.id
     if not name:
         raise CurationError(
@@ -31,10 +32,6 @@ def target(campaign: Campaign, to: str = "") -> Hub:
         )
     hub.check_name(name)
     return own.model_copy(update={"id": name})
-
-
-def _hub(campaign: Campaign) -> Hub:
-    return Hub()
 
 
 def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUIET) -> Path:

@@ -1,0 +1,320 @@
+"""Releases for anonymous review: names and addresses are left out, and every file is searched.
+
+``anonymous`` takes out of the facts what says who made a release. ``scan`` then searches the
+finished files, because names can also be in texts that somebody wrote.
+"""
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from io import BytesIO
+from typing import Any, Literal, NamedTuple
+
+from curation.files import CurationError
+from curation.release.card import card
+from curation.release.facts import Facts, Hub, RoundFacts, Statement
+from curation.release.statement import statement
+from curation.wording import some
+
+IDENTIFYING = frozenset(("review", "funding", "team", "recruitment", "access", "maintenance"))
+"""Questions whose answers usually say who made a dataset; they are left out as a whole."""
+ALLOWED = (
+    *("aclanthology.org", "arxiv.org", "doi.org", "w3.org", "w3id.org", "schema.org", "purl.org"),
+    *("mlcommons.org", "datapackage.org", "frictionlessdata.io", "citation-file-format.github.io"),
+    *("creativecommons.org", "opendatacommons.org", "apache.org", "opensource.org", "spdx.org"),
+    *("wikidata.org", "huggingface.co/datasets/McGill-NLP/stereoset"),
+    *("github.com/EleutherAI/lm-evaluation-harness", "github.com/moinnadeem/StereoSet"),
+    "github.com/McGill-NLP/bias-bench",
+)
+"""Addresses that any release may name: those of licences, standards, papers and other tools."""
+DATA = (
+    *("cats/", "hidden/", "intrasentence/", "intersentence/", "annotations"),
+    *("dev.json", "test.json"),
+)
+"""Beginnings of the paths of files with the texts of CATs, or with ids only."""
+_HOSTS = ("github.com", "gitlab.com", "huggingface.co", "bitbucket.org", "codeberg.org")
+_MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+_LINK = re.compile(r"(?:\b(?:https?|ftp|git|ssh)://|\bwww\.)[^\s<>\"'`()\[\]{}\\|]+")
+_WORD = re.compile(r"[^\W\d_]+")
+_COMMON = frozenset(
+    (
+        *("academy", "and", "center", "centre", "college", "com", "computer", "computing", "der"),
+        *("department", "des", "edu", "faculty", "for", "foundation", "group", "institute"),
+        *("international", "lab", "laboratory", "national", "net", "org", "press", "research"),
+        *("school", "science", "sciences", "team", "technology", "the", "university", "van", "von"),
+        *("bias", "contact", "corpus", "curation", "data", "dataset", "datasets", "email", "help"),
+        *("info", "language", "languages", "mail", "model", "models", "nlp", "office", "post"),
+        *("privacy", "questions", "removal", "stereotype", "stereotypes", "support", "takedown"),
+    )
+)
+"""Words of names and addresses that say nothing by themselves."""
+_EMPTY: dict[str, Any] = {
+    **dict.fromkeys(("name", "version", "language", "date", "canary", "warning"), ""),
+    **{"licence": {"name": ""}, "sizes": (), "tiers": {}, "rounds": (), "seed": 0, "dev": 0},
+    **dict.fromkeys(("annotations", "annotators", "counted"), 0),
+    "decisions": {**dict.fromkeys(("of", "needed"), 0), "count_repeats": False}
+    | dict.fromkeys(("count_writer", "match_intent"), True),
+    "hidden": {"split": "", "cats": 0, "terms": 0},
+}
+_NAMED = 3  # places that an error names
+Kind = Literal["address", "name", "word"]
+
+
+class Place(NamedTuple):
+    """A place in a file that may say who made the release.
+
+    Attributes:
+        path: the file.
+        line: the line, from 1; in Parquet, the number of the text.
+        found: what is there.
+        kind: ``address`` is a mail address or a link, ``name`` a whole name, ``word`` one word of
+            a name.
+        blocks: whether the release must not be built. It is false if the place may be a
+            coincidence: a name in the text of a CAT, or a word that CATs use too.
+    """
+
+    path: str
+    line: int
+    found: str
+    kind: Kind
+    blocks: bool
+
+
+# --- taking names out -----------------------------------------------------------------------
+
+
+def anonymous(facts: Facts, secrets: Collection[str] = ()) -> Facts:
+    """The facts of a release for review: without names, addresses and links.
+
+    Authors, contact and takedown address, links, the DOI and the Hub's id are left out, and so are
+    the answers that say who made the dataset (``IDENTIFYING``). Texts that people read lose their
+    lines with a name or an address. Questions stay open only if the team has not answered them.
+
+    Args:
+        facts: the facts of the release.
+        secrets: other names than those in the statement, such as that of the institution.
+    """
+    given = facts.statement
+    hidden = [*names(given), *secrets]
+    kept = {key: text for key, text in given.answers.items() if key not in IDENTIFYING}
+    hub = Hub(gated=given.hub.gated, prompt=given.hub.prompt, fields=given.hub.fields)
+    changes: dict[str, Any] = {
+        "statement": Statement(description=given.description, hub=hub, answers=kept),
+        "rounds": tuple(_without(made, hidden) for made in facts.rounds),
+        "anonymous": True,
+    }
+    if facts.licence.spdx == "MIT":  # its text names the copyright holders
+        text = re.sub(r"(?m)^(Copyright \(c\) \d+) .*$", r"\1 the authors", facts.licence.text)
+        changes["licence"] = facts.licence.model_copy(update={"text": text})
+    return facts.model_copy(update=changes)
+
+
+def _without(made: RoundFacts, secrets: Collection[str]) -> RoundFacts:
+    """A round without the lines of its texts that have a name or an address."""
+    whole = [_pattern(name) for name in _whole(secrets)]
+
+    def kept(lines: Iterable[str]) -> tuple[str, ...]:
+        return tuple(line for line in lines if not _says_who(_plain(line), whole))
+
+    read = tuple(part.model_copy(update={"lines": kept(part.lines)}) for part in made.read)
+    return made.model_copy(update={"read": read, "consent_text": kept(made.consent_text)})
+
+
+def _says_who(line: str, whole: Iterable[re.Pattern[str]]) -> bool:
+    return any(_addresses(line)) or any(name.search(line) for name in whole)
+
+
+def names(statement: Statement) -> list[str]:
+    """Every name and address in a statement that says who made the dataset."""
+    found = [part for a in statement.authors for part in (a.name, a.affiliation, a.email, a.orcid)]
+    found += [statement.contact, statement.takedown, statement.doi, statement.hub.id]
+    found += statement.hub.id.split("/")[:1]
+    for link in (statement.homepage, statement.repository, statement.paper):
+        host, _, path = _place(link).partition("/")
+        if host in _HOSTS:
+            found += [path.split("/")[0]]
+        elif host and not _is_allowed(link):
+            found += [host]
+        found += [link]
+    return [name for name in dict.fromkeys(found) if name.strip()]
+
+
+# --- searching files ------------------------------------------------------------------------
+
+
+def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
+    """Search the files of a release for addresses and names.
+
+    Each mail address, each link that is not in ``ALLOWED``, each secret and each word of a secret
+    is a place. Case and accents make no difference. Parquet files are searched by their values.
+
+    Args:
+        files: the content of each file by its path in the release.
+        secrets: names and addresses that must not be in it, such as from ``names``.
+
+    Returns:
+        The places, in the order of files and lines.
+    """
+    texts = {path: list(_lines(path, content)) for path, content in files.items()}
+    common = set(_own_words())
+    for path, lines in texts.items():
+        if path.startswith((*DATA, "terms", "LICENSE")):
+            common |= {word for line in lines for word in _WORD.findall(line)}
+    whole = {name: _pattern(name) for name in _whole(secrets)}
+    words = {word: _pattern(word) for word in _words(secrets)}
+    single = {name for name in whole if name in words}
+    anything = re.compile("|".join(p.pattern for p in {**whole, **words}.values()) or r"(?!)")
+    places = []
+    for path, lines in texts.items():
+        data = path.startswith(DATA)
+        for number, line in enumerate(lines, 1):
+            for address in _addresses(line):
+                known = bool(anything.search(address))
+                places.append(Place(path, number, address, "address", known or not data))
+            if not anything.search(line):
+                continue
+            named = [name for name, form in whole.items() if form.search(line)]
+            for name in named:
+                doubtful = data or (name in single and name in common)
+                places.append(Place(path, number, name, "name", not doubtful))
+            inside = " ".join(named)
+            for word, form in words.items():
+                if form.search(line) and not words[word].search(inside):
+                    doubtful = data or word in common
+                    places.append(Place(path, number, word, "word", not doubtful))
+    return places
+
+
+def refusal(places: Collection[Place]) -> CurationError | None:
+    """The error that stops a build; None if no place blocks it."""
+    blocking = [place for place in places if place.blocks]
+    if not blocking:
+        return None
+    listed = some((f"{p.path} line {p.line}: {p.found!r}" for p in blocking), _NAMED)
+    return CurationError(
+        f"the release for review says who made it: {listed}",
+        "remove it from 7-release/statement.toml, 2-rounds/text.toml or campaign.toml, and build "
+        "again",
+    )
+
+
+def doubts(places: Collection[Place]) -> str:
+    """A warning that names places which may be a coincidence; empty if there are none."""
+    doubtful = [place for place in places if not place.blocks]
+    if not doubtful:
+        return ""
+    counts = Counter((place.found, place.path) for place in doubtful)
+    listed = some(
+        (f"{found!r} {count} times in {path}" for (found, path), count in counts.most_common()),
+        _NAMED,
+    )
+    return (
+        f"words of names or addresses that may be a coincidence: {listed}; read these places, "
+        "because they are published as they are"
+    )
+
+
+def _lines(path: str, content: bytes) -> Iterator[str]:
+    """The lines of a file, or the texts in a Parquet file, in plain form."""
+    if path.endswith(".parquet"):
+        yield from map(_plain, _parquet_texts(content))
+    else:
+        yield from map(_plain, content.decode("utf-8", "replace").split("\n"))
+
+
+def _parquet_texts(content: bytes) -> Iterator[str]:
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(BytesIO(content))
+    for key, value in (table.schema.metadata or {}).items():
+        yield f"{key.decode('utf-8', 'replace')} {value.decode('utf-8', 'replace')}"
+    for row in table.to_pylist():
+        yield " \x1f ".join(_strings(row))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _strings(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _strings(part)
+
+
+# --- forms of names -------------------------------------------------------------------------
+
+
+def _plain(text: str) -> str:
+    """A text without accents, differences in case, and the escapes of Markdown, YAML and JSON."""
+    text = re.sub(r"\\u([0-9a-fA-F]{4})", lambda code: chr(int(code[1], 16)), text)
+    text = text.replace("\\", "").replace("''", "'").replace("&lt;", "<").replace("&gt;", ">")
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in apart if not unicodedata.combining(c))
+
+
+def _whole(secrets: Iterable[str]) -> list[str]:
+    plain = (" ".join(_plain(secret).split()) for secret in secrets)
+    return [name for name in dict.fromkeys(plain) if len(name) > 1]
+
+
+def _words(secrets: Iterable[str]) -> list[str]:
+    """The words of names that say something: not those of any institution, and not short ones."""
+    names = (name for name in _whole(secrets) if "/" not in name)  # no links and no ids
+    spoken = (name.rpartition(".")[0] if _MAIL.fullmatch(name) else name for name in names)
+    words = (word for name in spoken for word in _WORD.findall(name))
+    return [
+        word
+        for word in dict.fromkeys(words)
+        if word not in _COMMON and len(word) > (2 if _has_case(word) else 1)
+    ]
+
+
+@cache
+def _own_words() -> set[str]:
+    """The words that cards, statements and metadata of every release have."""
+    empty = Facts.model_validate(_EMPTY)
+    written = card(empty, ()) + statement(empty)
+    texts = (written.decode(), json.dumps(Facts.model_json_schema()))
+    return {word for text in texts for word in _WORD.findall(_plain(text.replace("_", " ")))}
+
+
+def _has_case(word: str) -> bool:
+    return word.upper() != word
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    """A pattern of a whole name. In scripts without spaces, it can be inside of a word."""
+    inner = r"\s+".join(map(re.escape, name.split()))
+    before = r"(?<![^\W_])" if _has_case(name[0]) else ""
+    after = r"(?![^\W_])" if _has_case(name[-1]) else ""
+    return re.compile(before + inner + after)
+
+
+def _addresses(line: str) -> Iterator[str]:
+    """Mail addresses, and links that are not allowed."""
+    yield from _MAIL.findall(line)
+    yield from (link for link in _LINK.findall(line) if not _is_allowed(link))
+
+
+def _place(link: str) -> str:
+    """A link without its scheme, account and port: host and path."""
+    host, slash, path = re.sub(r"^\w+://", "", link).partition("/")
+    host = host.rpartition("@")[2].partition(":")[0]
+    return host.removeprefix("www.") + slash + path
+
+
+def _is_allowed(link: str) -> bool:
+    place = _place(link.casefold())
+    host = place.partition("/")[0]
+    for allowed in ALLOWED:
+        domain, _, path = allowed.casefold().partition("/")
+        if host == domain or (host.endswith(f".{domain}") and not path):
+            rest = place.partition("/")[2].rstrip("/.,;")
+            if not path or rest == path or rest.startswith(f"{path}/"):
+                return True
+    return False

@@ -1,0 +1,170 @@
+"""How a release was made, for its card and its data statement: sizes, rounds, decisions."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from curation.release.card_results import number
+from curation.release.facts import Facts, RoundFacts
+from curation.release.markdown import inline, table
+from curation.wording import amount
+
+_DID = {
+    "review": "reviewed terms",
+    "intrasentence": "wrote intrasentence items",
+    "intersentence": "wrote intersentence items",
+    "validation": "labelled items",
+}
+
+
+def sizes(facts: Facts) -> list[str]:
+    """How many CATs and terms there are, by domain, kind and split; tiers and lengths."""
+    rows = [
+        (inline(s.domain), inline(s.kind), inline(s.split), f"{s.terms:,}", f"{s.cats:,}")
+        for s in facts.sizes
+        if s.cats
+    ]
+    lines = table(("domain", "kind", "split", ">terms", ">CATs"), rows)
+    lines += table(
+        ("domain", "split", ">terms over both kinds"),
+        [(inline(c.domain), inline(c.split), f"{c.terms:,}") for c in facts.terms if c.terms],
+    )
+    lines += [
+        "dev and test share no target term. There is no training set: a test does not measure a "
+        "model that was trained on similar texts.",
+        "",
+    ]
+    tiers = [
+        amount(count, "CAT")
+        + (f" of tier {inline(tier)}" if tier != "unknown" else " of unknown tier")
+        for tier, count in facts.tiers.items()
+        if count
+    ]
+    if tiers:
+        lines += [
+            f"The tier is the smallest number of votes of a CAT's three gold labels: "
+            f"{', '.join(tiers)}. It is unknown if an association does not have exactly "
+            f"{inline(str(facts.decisions.get('of', 'the asked number of')))} counted labels.",
+            "",
+        ]
+    lengths = [row for row in facts.lengths if row.words is not None]
+    if lengths:
+        heads = ("kind", ">mean words", ">mean characters")
+        lines += [
+            "Mean length of a context with one of its associations:",
+            "",
+            *table(
+                heads,
+                [(inline(r.kind), number(r.words), number(r.characters)) for r in lengths],
+            ),
+        ]
+    return lines
+
+
+def split_and_versions(facts: Facts) -> list[str]:
+    """How terms were split, and with which programs the release was made."""
+    made = ", ".join(f"{inline(name)} {inline(of)}" for name, of in facts.versions.items())
+    return [
+        f"The split puts {100 * facts.dev:g} % of each domain's terms into dev, with seed "
+        f"{facts.seed}." + (f" Made with {made}." if made else ""),
+        "",
+    ]
+
+
+def rounds(facts: Facts) -> list[str]:
+    """People and answers by round, with dates, consent and pay."""
+    lines = people_and_rounds(facts.people, facts.rounds)
+    return lines if facts.rounds else [*lines, "No round of annotation is recorded.", ""]
+
+
+def people_and_rounds(people: Mapping[str, int], rounds: Sequence[RoundFacts]) -> list[str]:
+    """A list of how many people did what, and a table of rounds; nothing for what is empty."""
+    lines = [
+        f"- {amount(count, 'person', 'people')} {_DID.get(did, inline(did))}."
+        for did, count in people.items()
+        if count
+    ]
+    heads = ("round", "kind", "platform", ">people", ">answers", ">refused", "first", "last")
+    return [
+        *([*lines, ""] if lines else []),
+        *table((*heads, "consent text", "pay for an answer"), map(_round, rounds)),
+    ]
+
+
+def money(amount: float, currency: str) -> str:
+    """An amount with at least two decimals.
+
+    >>> money(0.5, "EUR"), money(0.355, "EUR")
+    ('0.50 EUR', '0.355 EUR')
+    """
+    return f"{re.sub('0{1,2}$', '', f'{amount:,.4f}')} {inline(currency)}".strip()
+
+
+def _round(made: RoundFacts) -> tuple[str, ...]:
+    pay = "–" if made.pay is None else money(made.pay, made.currency)
+    return (
+        *(inline(made.name), inline(made.kind), inline(made.platform) or "–"),
+        *(f"{made.people:,}", f"{made.answers:,}", f"{made.refused:,}"),
+        *(inline(made.first or "–"), inline(made.last or "–"), inline(made.consent or "–"), pay),
+    )
+
+
+def decided(facts: Facts) -> list[str]:
+    """How gold labels were decided; CATs that have no votes are named with their number."""
+    total = sum(size.cats for size in facts.sizes)
+    count = facts.without_votes
+    how = [how_decided(facts.decisions), ""]
+    if not count:
+        return how
+    which = "All" if count == total else f"{count:,} of"
+    have = "has no votes" if count == 1 else "have no votes"
+    agreement = (
+        "so there is no agreement between annotators to report."
+        if count == total
+        else "and agreement between annotators is about the other CATs only."
+    )
+    trusted = (
+        f"**{which} {amount(total, 'CAT')} {have}.** Nobody labelled them for this release, and "
+        "nobody's votes confirm their gold labels: these are the gold labels of the data that the "
+        "CATs were published in before. They have no rows in `annotations.csv`, " + agreement
+    )
+    return [trusted, ""] if count == total else [*how, trusted, ""]
+
+
+def translated(facts: Facts) -> list[str]:
+    """What users must know of CATs that were translated from another dataset."""
+    if not facts.translated:
+        return []
+    both = facts.originals_in_both
+    shared = (
+        f" {amount(both, 'original target is', 'original targets are')} in both splits, under "
+        "different translations."
+    )
+    return [
+        f"{amount(facts.translated, 'CAT was', 'CATs were')} translated from another dataset; "
+        "`target_original` is the target there."
+        + (shared if both else "")
+        + " Labels that came with that dataset may be about the texts before translation.",
+        "",
+    ]
+
+
+def how_decided(settings: Mapping[str, Any]) -> str:
+    """A sentence that says how labels were counted.
+
+    Args:
+        settings: the settings in ``[decisions]``.
+    """
+    of = f"its first {settings['of']} labels by distinct annotators"
+    if settings["count_repeats"]:
+        of = f"its first {settings['of']} labels, repeated annotators included"
+    sentences = [
+        "The gold label of an association is the label with at least "
+        f"{settings['needed']} votes among {of}."
+    ]
+    if settings["count_writer"]:
+        sentences.append("The first of them is the writer's intent, which is not published.")
+    condition = "its three gold labels are one of each"
+    if settings["match_intent"]:
+        condition += " and are what the writer meant"
+    return " ".join([*sentences, f"An item is a CAT if {condition}."])

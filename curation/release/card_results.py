@@ -1,0 +1,255 @@
+"""The measured parts of a release's card, as tables: from agreement to the scores of models."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from curation.release.facts import Facts, Interval, PitfallCount, ScoreRow
+from curation.release.markdown import inline, table
+from curation.wording import amount
+
+MEASURES = {"alpha": "Krippendorff's alpha", "fleiss": "Fleiss' kappa", "ac1": "Gwet's AC1"}
+FEW = "`*`: too few terms or CATs for a reliable interval."
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """A value as cards show it; a dash if there is none.
+
+    >>> number(66.666), number(0.4651, 2), number(None)
+    ('66.7', '0.47', '–')
+    """
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def ranged(value: float | None, ci: Interval, *, digits: int = 1, few: bool = False) -> str:
+    r"""A value with its interval, and a mark if there is little data.
+
+    >>> ranged(50.0, (20.0, 80.04)), ranged(50.0, None, few=True)
+    ('50.0 (20.0 to 80.0)', '50.0\\*')
+    """
+    shown = number(value, digits) + (r"\*" if few and value is not None else "")
+    return shown if value is None else shown + _bounds(ci, digits)
+
+
+def _bounds(ci: Interval, digits: int = 1) -> str:
+    return "" if ci is None else f" ({number(ci[0], digits)} to {number(ci[1], digits)})"
+
+
+def agreement(facts: Facts) -> list[str]:
+    """Agreement between annotators."""
+    if not facts.agreement:
+        return ["No agreement between annotators is recorded.", ""]
+    rows = [
+        (
+            *(
+                inline(row.scope),
+                inline(row.classes),
+                MEASURES.get(row.measure, inline(row.measure)),
+            ),
+            ranged(row.value, row.ci, digits=2, few=row.few),
+            *(f"{row.cats:,}", f"{row.labels:,}"),
+        )
+        for row in facts.agreement
+    ]
+    heads = ("items", "labels compared", "measure", ">value (interval)", ">items", ">labels")
+    return [
+        *table(heads, rows),
+        "`kept` are the published CATs only, which were chosen because people agree on them. "
+        "`decided` are all items with enough labels, so it is the fairer value."
+        + (f" {FEW}" if any(row.few for row in facts.agreement) else ""),
+        "",
+    ]
+
+
+def retention(facts: Facts) -> list[str]:
+    """The share of items that were kept."""
+    rows = [
+        (
+            inline(row.domain),
+            inline(row.kind),
+            f"{row.items:,}",
+            f"{row.kept:,}",
+            _percent(row.share),
+        )
+        for row in facts.retention
+    ]
+    if not rows:
+        return []
+    return [
+        "Items that people wrote, and how many were kept:",
+        "",
+        *table(("domain", "kind", ">items", ">kept", ">share"), rows),
+    ]
+
+
+def sentiment(facts: Facts) -> list[str]:
+    """The share of negative associations by gold label."""
+    if not facts.sentiment:
+        why = f" ({inline(facts.sentiment_why)})" if facts.sentiment_why else ""
+        return [f"No sentiment was measured{why}.", ""]
+    rows = [
+        (
+            *(inline(row.kind), inline(row.label), f"{row.cats:,}"),
+            f"{number(row.share)} %{_bounds(row.ci)}",
+        )
+        for row in facts.sentiment
+    ]
+    by = f", by {inline(facts.sentiment_by)}" if facts.sentiment_by else ""
+    return [
+        f"Share of negative associations{by}. If stereotypes are much more often negative than "
+        "anti-stereotypes, a model can tell them apart by sentiment alone.",
+        "",
+        *table(("kind", "gold label", ">CATs", ">negative (interval)"), rows),
+    ]
+
+
+def pitfalls(facts: Facts) -> list[str]:
+    """Known pitfalls: how often each was found, next to StereoSet's rate."""
+    if not facts.pitfalls:
+        return ["The CATs were not checked for known pitfalls.", ""]
+    rows = [
+        (
+            _code(row.code) + (" (accepted)" if row.accepted else ""),
+            inline(row.says),
+            f"{row.count:,} of {row.of:,}" if row.of is not None else f"{row.count:,}",
+            _percent(100 * row.count / row.of) if row.of else "–",
+            _percent(None if row.stereoset is None else 100 * row.stereoset),
+        )
+        for row in facts.pitfalls
+        if row.count
+    ]
+    lines = table(("pitfall", "meaning", ">found", ">share", ">StereoSet"), rows)
+    if rows:
+        lines += [
+            "The last column is the share in StereoSet's development set.",
+            "",
+        ]
+    if any(row.accepted for row in facts.pitfalls):
+        lines += [
+            "An accepted pitfall would have stopped this release; the team decided to publish "
+            "these CATs as they are.",
+            "",
+        ]
+    absent = [row for row in facts.pitfalls if row.count == 0]
+    if absent:
+        lines += [f"Checked and not found: {_codes(absent)}.", ""]
+    reasons: dict[str, list[PitfallCount]] = defaultdict(list)
+    for row in facts.pitfalls:
+        if row.count is None:
+            reasons[row.why or "no reason is recorded"].append(row)
+    lines += [f"- Not checked ({inline(why)}): {_codes(of)}." for why, of in reasons.items()]
+    return lines + ([""] if reasons else [])
+
+
+def baselines(facts: Facts) -> list[str]:
+    """What rules score that understand nothing, and where they are beyond chance."""
+    if not facts.baselines:
+        return ["No baselines were computed.", ""]
+    lines = [
+        "Baselines choose by the surface of the texts and understand nothing. A model that is not "
+        "clearly better than they are may use the same traces.",
+        "",
+        *table(
+            _SCORES, [_scores(row, base.model) for base in facts.baselines for row in base.rows]
+        ),
+        *_few(row for base in facts.baselines for row in base.rows),
+    ]
+    for base in facts.baselines:
+        says = f"{inline(base.model)}: {inline(base.says)}." if base.says else inline(base.model)
+        if base.why:
+            lines.append(f"- {says} Not computed: {inline(base.why)}.")
+        elif base.beyond:
+            places = "; ".join(map(inline, base.beyond))
+            lines.append(f"- {says} **Warning: it is beyond chance here: {places}.**")
+        elif base.says:
+            lines.append(f"- {says}")
+    return [*lines, ""]
+
+
+def scores(facts: Facts) -> list[str]:
+    """lms, ss and icat of models."""
+    if not facts.scores:
+        return ["No model was scored for this release.", ""]
+    flags = {flag: None for row in facts.scores for flag in row.flags}
+    return [
+        "lms is how often a model prefers a meaningful association to the unrelated one, ss how "
+        "often it prefers the stereotype to the anti-stereotype. Both are means over target terms, "
+        "in per cent. A good model has a high lms and an ss near 50. icat joins both.",
+        "",
+        *table(_SCORES, [_scores(row, row.model) for row in facts.scores]),
+        *_few(facts.scores),
+        *(f"- {inline(flag)}" for flag in flags),
+        *([""] if flags else []),
+    ]
+
+
+_SCORES = ("model", "rules", "split", "kind", ">CATs", ">terms", ">lms", ">ss", ">icat")
+
+
+def _scores(row: ScoreRow, name: str) -> tuple[str, ...]:
+    return (
+        *(inline(name), inline(row.rules) or "–", inline(row.split), inline(row.kind)),
+        *(f"{row.cats:,}", f"{row.terms:,}"),
+        ranged(row.lms, row.lms_ci, few=row.few),
+        ranged(row.ss, row.ss_ci, few=row.few),
+        ranged(row.icat, row.icat_ci, few=row.few),
+    )
+
+
+def _few(rows: Iterable[ScoreRow]) -> list[str]:
+    there = list(rows)
+    notes = ["In brackets: the 95 % interval."] if any(r.lms_ci or r.ss_ci for r in there) else []
+    notes += [FEW] if any(row.few for row in there) else []
+    return [" ".join(notes), ""] if notes else []
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{number(share)} %"
+
+
+def _codes(rows: Sequence[PitfallCount]) -> str:
+    return ", ".join(_code(row.code) for row in rows)
+
+
+def _code(code: str) -> str:
+    return f"`{re.sub(r'[^a-z0-9_]', '', code)}`"
+
+
+def changes(facts: Facts) -> list[str]:
+    """What changed since the version before."""
+    made = facts.changes
+    if made is None:
+        return ["This is the first version.", ""]
+    counts = (
+        (made.added, "was added", "were added"),
+        (made.removed, "was removed", "were removed"),
+        (made.changed, "has another text", "have other texts"),
+        (made.relabelled, "has another gold label", "have other gold labels"),
+        (made.moved, "moved between dev and test", "moved between dev and test"),
+    )
+    parts = [
+        f"- {amount(count, f'CAT {one}', f'CATs {many}')}." for count, one, many in counts if count
+    ]
+    for terms, split in ((made.terms_to_dev, "dev"), (made.terms_to_test, "test")):
+        if terms:
+            named = ", ".join(map(inline, terms))
+            parts.append(f"- {amount(len(terms), 'term')} moved to {split}: {named}.")
+    since = f"Since version {inline(made.previous)}"
+    if not parts:
+        return [f"{since}, no CAT has changed.", ""]
+    return [f"{since}:", "", *parts, "", "`errata.jsonl` names each CAT.", ""]
+
+
+def near(facts: Facts) -> list[str]:
+    """How many test CATs nearly repeat public ones."""
+    if not facts.near:
+        return []
+    rows = [
+        (inline(row.place), f"{row.cats:,}", f"{number(row.similarity, 2)}") for row in facts.near
+    ]
+    return [
+        "Test CATs whose texts nearly repeat those of a public place. A model that has read that "
+        "place may know them.",
+        "",
+        *table(("place", ">test CATs", ">similarity from"), rows),
+    ]

@@ -1,0 +1,127 @@
+"""The licence of a release: its identifiers, and its whole text for the file LICENSE.
+
+The texts of usual licences for data are in ``data/licences/``. The text of another licence comes
+from the team.
+"""
+
+import difflib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from curation.files import CurationError, read_text, shipped
+from curation.release.facts import Licence
+from curation.rules import licence_name
+
+OWN = "LICENSE.txt"
+"""The file in ``7-release`` that has the text of a licence that is not shipped."""
+_HOLDERS = "[year] [fullname]"  # the place for the copyright holders in the text of MIT
+
+
+class Known(NamedTuple):
+    """A licence whose text is shipped; ``names`` are what people call it."""
+
+    spdx: str
+    hub: str
+    url: str
+    names: tuple[str, ...]
+
+
+_CC = "https://creativecommons.org"
+KNOWN = (
+    Known(
+        *("CC0-1.0", "cc0-1.0", f"{_CC}/publicdomain/zero/1.0/"),
+        ("CC0 1.0", "CC0", "CC0 1.0 Universal", "Creative Commons Zero v1.0 Universal"),
+    ),
+    Known(
+        *("CC-BY-4.0", "cc-by-4.0", f"{_CC}/licenses/by/4.0/"),
+        ("CC BY 4.0", "Creative Commons Attribution 4.0 International"),
+    ),
+    Known(
+        *("CC-BY-SA-4.0", "cc-by-sa-4.0", f"{_CC}/licenses/by-sa/4.0/"),
+        ("CC BY-SA 4.0", "Creative Commons Attribution-ShareAlike 4.0 International"),
+    ),
+    Known(
+        *("CC-BY-NC-4.0", "cc-by-nc-4.0", f"{_CC}/licenses/by-nc/4.0/"),
+        ("CC BY-NC 4.0", "Creative Commons Attribution-NonCommercial 4.0 International"),
+    ),
+    Known(
+        *("CC-BY-NC-SA-4.0", "cc-by-nc-sa-4.0", f"{_CC}/licenses/by-nc-sa/4.0/"),
+        (
+            "CC BY-NC-SA 4.0",
+            "Creative Commons Attribution-NonCommercial-ShareAlike 4.0 International",
+        ),
+    ),
+    Known(
+        *("ODbL-1.0", "odbl", "https://opendatacommons.org/licenses/odbl/1-0/"),
+        ("ODbL 1.0", "ODbL", "Open Database License v1.0", "Open Database License"),
+    ),
+    Known(
+        *("ODC-By-1.0", "odc-by", "https://opendatacommons.org/licenses/by/1-0/"),
+        ("ODC-By 1.0", "ODC-By", "Open Data Commons Attribution License v1.0"),
+    ),
+    Known(
+        *("PDDL-1.0", "pddl", "https://opendatacommons.org/licenses/pddl/1-0/"),
+        ("PDDL 1.0", "PDDL", "ODC PDDL", "Public Domain Dedication and License"),
+    ),
+    Known(
+        *("Apache-2.0", "apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
+        ("Apache 2.0", "Apache License 2.0", "Apache License, Version 2.0"),
+    ),
+    Known("MIT", "mit", "https://opensource.org/license/mit", ("MIT", "MIT License")),
+)
+
+
+_BY_NAME = {licence_name(name): known for known in KNOWN for name in (known.spdx, *known.names)}
+
+
+def licence(
+    name: str, own_text: str = "", *, holders: Sequence[str] = (), year: str = ""
+) -> Licence:
+    """The licence with this name, and its text.
+
+    Args:
+        name: the licence in ``[release]``.
+        own_text: the text of ``7-release/LICENSE.txt``; empty if there is no such file.
+        holders: names of the copyright holders, which are the authors. MIT's text names them.
+        year: the year of the release, which MIT's text names too.
+
+    Raises:
+        CurationError: the name is empty; the licence's text is neither shipped nor given, or it is
+            both; or it has a place for the copyright holders and nobody is named.
+    """
+    if not name.strip():
+        raise CurationError(
+            "[release] licence is empty; nobody may use data without a licence",
+            'name the licence, such as licence = "CC BY-SA 4.0"',
+        )
+    known = _BY_NAME.get(licence_name(name))
+    if known is None:
+        return _own(name.strip(), own_text)
+    if own_text.strip():
+        raise CurationError(
+            f"7-release/{OWN}: the text of {name!r} is shipped, so there are two texts",
+            f"delete 7-release/{OWN}; or, if it is another licence, set its own name as licence in "
+            "[release]",
+        )
+    text = read_text(shipped("data", "licences", f"{known.spdx}.txt"))
+    if _HOLDERS in text:
+        if not holders or not year:
+            raise CurationError(
+                f"the text of the licence {name!r} names the copyright holders, and no author is "
+                "named",
+                "name the authors in 7-release/statement.toml, or choose a licence for data",
+            )
+        text = text.replace(_HOLDERS, f"{year} {', '.join(' '.join(h.split()) for h in holders)}")
+    return Licence(name=name.strip(), spdx=known.spdx, hub=known.hub, url=known.url, text=text)
+
+
+def _own(name: str, text: str) -> Licence:
+    if text.strip():
+        return Licence(name=name, text=text.strip() + "\n")
+    names = {licence_name(known.names[0]): known.names[0] for known in KNOWN}
+    near = difflib.get_close_matches(licence_name(name), names, 1)
+    fix = f"did you mean {names[near[0]]!r}? Else " if near else ""
+    raise CurationError(
+        f"[release] licence: the text of {name!r} is not shipped with curation",
+        f"{fix}save the licence's whole text as 7-release/{OWN}",
+    )

@@ -1,0 +1,111 @@
+"""What only the team can say of a campaign's dataset: ``7-release/statement.toml``."""
+
+from pathlib import Path
+
+from curation.campaign import Campaign
+from curation.files import CurationError, read_bytes, read_text, writing
+from curation.release import statement_file
+from curation.release.facts import Statement
+from curation.release.questions import BY_KEY, Question, open_keys
+from curation.steps.rounds.shown import own_texts
+from curation.toml_files import read_toml
+
+NAME = "statement.toml"
+
+
+def place(campaign: Campaign) -> Path:
+    """The file that the team fills in; it need not exist."""
+    return campaign.releases / NAME
+
+
+def inputs(campaign: Campaign) -> list[Path]:
+    """What the answers depend on."""
+    return [place(campaign), own_texts(campaign)]
+
+
+def read_statement(campaign: Campaign) -> Statement:
+    """What the team says of the dataset; if the file is missing, all questions are open.
+
+    An empty contact is that of ``[study]`` in ``2-rounds/text.toml``, and an empty answer on the
+    ethical review is ``ethics`` there, so that nothing is written twice.
+
+    Raises:
+        CurationError: the file has an error; the message names line and key.
+    """
+    path = place(campaign)
+    statement = statement_file.read(path) if _is_filled(path) else Statement()
+    contact, ethics = study(campaign, "contact"), study(campaign, "ethics")
+    changes: dict[str, object] = {}
+    if contact and not statement.contact:
+        changes["contact"] = contact
+    if ethics and "review" not in statement.answers:
+        changes["answers"] = {**statement.answers, "review": ethics}
+    return statement.model_copy(update=changes)
+
+
+def study(campaign: Campaign, key: str) -> str:
+    """A fact of ``[study]`` in the campaign's own ``2-rounds/text.toml``; empty if it is not there.
+
+    Raises:
+        CurationError: the file is not TOML.
+    """
+    path = own_texts(campaign)
+    if not path.exists():
+        return ""
+    section = read_toml(path, fix="see the shipped file for an example").get("study")
+    value = section.get(key) if isinstance(section, dict) else None
+    return " ".join(value.split()) if isinstance(value, str) else ""
+
+
+def secrets(campaign: Campaign) -> list[str]:
+    """Names and addresses that a release for review must not have.
+
+    They are those of the statement, and the institution, the approval and the contact in
+    ``[study]`` of ``2-rounds/text.toml``.
+
+    Raises:
+        CurationError: a file has an error.
+    """
+    from curation.release.anonymous import names
+
+    known = [study(campaign, key) for key in ("institution", "ethics", "contact")]
+    return [*names(read_statement(campaign)), *filter(None, known)]
+
+
+def open_questions(statement: Statement) -> list[Question]:
+    """The questions that the team has not answered, in the order of the data statement."""
+    return [BY_KEY[key] for key in open_keys(statement)]
+
+
+def _is_filled(path: Path) -> bool:
+    """Whether a file is there and has more than spaces."""
+    return path.exists() and bool(read_bytes(path).strip())
+
+
+def write_template(campaign: Campaign) -> bool:
+    """Write ``statement.toml`` if it is missing; else add comments for questions that it lacks.
+
+    Nothing that is in the file is changed. Call this under the campaign's lock.
+
+    Returns:
+        Whether the file was written.
+
+    Raises:
+        CurationError: the file cannot be read or written.
+    """
+    path = place(campaign)
+    before = read_text(path) if _is_filled(path) else ""
+    text = statement_file.with_new_questions(before) if before else statement_file.template()
+    if text == before:
+        return False
+    if before:
+        statement_file.read(path)  # a damaged file is reported, and left as it is
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with writing(path) as file:
+            file.write(text.encode())
+    except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        raise CurationError(
+            f"{path}: cannot be written ({error.strerror})", "check who may write to the folder"
+        ) from None
+    return True

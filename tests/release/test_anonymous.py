@@ -1,0 +1,192 @@
+"""Releases for review: the facts name nobody, and a scan finds names that are left."""
+
+import io
+
+import pytest
+
+from curation.release.anonymous import Place, anonymous, doubts, names, refusal, scan
+from curation.release.card import card
+from curation.release.facts import Author, Facts, Hub, Licence, Reading, RoundFacts, Statement
+from curation.release.licences import licence
+from curation.release.statement import statement
+from support.releases import facts
+
+TEAM = Statement(
+    description="Mild texts on jobs.",
+    authors=(
+        Author(name="Ann Baker", affiliation="University of Nowhere", email="ann@uni-no.invalid"),
+        Author(name="María Ōta", orcid="0000-0002-1825-0097"),
+        Author(name="山田太郎"),
+    ),
+    contact="contact@uni-no.invalid",
+    takedown="takedown@uni-no.invalid",
+    homepage="https://sets.uni-no.invalid/mild-set",
+    repository="https://github.com/baker-lab/mild-set",
+    doi="10.1234/example.5678",
+    hub=Hub(id="baker-lab/mild-set", gated="auto", prompt="Please be kind."),
+    answers={"review": "Board of Nowhere, 12/2026", "purpose": "Jobs are missing elsewhere."},
+)
+SECRETS = names(TEAM)
+
+
+def found(text: str, path: str = "README.md", cats: bytes = b"") -> list[tuple[str, str, bool]]:
+    places = scan({path: text.encode(), "cats/x.jsonl": cats}, SECRETS)
+    return [(p.found, p.kind, p.blocks) for p in places if p.path == path]
+
+
+def team_facts() -> Facts:
+    read = Reading(
+        heading="Rights",
+        lines=(
+            "This study is by the Institute of Tests.",
+            "You may stop.",
+            "Write to a@b.invalid.",
+        ),
+    )
+    made = RoundFacts(
+        name="r1",
+        kind="validation",
+        people=1,
+        answers=1,
+        refused=0,
+        read=(read,),
+        consent_text=("Approved by BOARD-7.", "It is voluntary."),
+    )
+    return facts(statement=TEAM, rounds=(made,), open=("uses", "limits"))
+
+
+def test_the_facts_for_review_name_nobody() -> None:
+    made = anonymous(team_facts(), ["Institute of Tests", "BOARD-7"])
+    assert made.anonymous
+    assert made.statement == Statement(
+        description="Mild texts on jobs.",
+        hub=Hub(gated="auto", prompt="Please be kind."),
+        answers={"purpose": "Jobs are missing elsewhere."},
+    )
+    assert made.rounds[0].read[0].lines == ("You may stop.",)
+    assert made.rounds[0].consent_text == ("It is voluntary.",)
+    assert made.open == ("uses", "limits")
+    files = {
+        "README.md": card(made, ()),
+        "STATEMENT.md": statement(made),
+        "release.json": made.model_dump_json().encode(),
+    }
+    places = scan(files, [*SECRETS, "Institute of Tests", "BOARD-7"])
+    assert refusal(places) is None
+    assert {p.found for p in places} == {"tests", "board"}  # every card has these words
+    text = files["README.md"].decode()
+    assert "This release is for review; names are left out." in text
+    assert "Left out for review." in text
+    assert "Who made this dataset?" not in text
+    assert "What is the dataset meant for?" in files["STATEMENT.md"].decode()
+
+
+def test_the_files_of_a_release_that_is_not_for_review_are_full_of_names() -> None:
+    text = card(team_facts(), ()).decode()
+    assert {name for name, _, blocks in found(text) if blocks} >= {
+        "ann baker",
+        "university of nowhere",
+        "contact@uni-no.invalid",
+        "https://github.com/baker-lab/mild-set",
+        "山田太郎",
+    }
+
+
+def test_mit_loses_its_copyright_holders() -> None:
+    made = facts(licence=licence("MIT", holders=["Ann Baker"], year="2026"))
+    assert "Copyright (c) 2026 the authors\n" in anonymous(made).licence.text
+    own = facts(licence=Licence(name="Own", text="Copyright (c) 2026 Ann Baker\n"))
+    assert "Ann Baker" in anonymous(own).licence.text  # the scan refuses it
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("by Ann Baker", "ann baker"),
+        ("by ANN\u00a0BAKER", "ann baker"),
+        ("María Ōta", "maria ota"),
+        ("Maria Ota", "maria ota"),
+        (r"Mar\u00eda \u014cta", "maria ota"),
+        ("著者は山田太郎です", "山田太郎"),
+        ("at the University  of Nowhere.", "university of nowhere"),
+        ("ORCID 0000-0002-1825-0097", "0000-0002-1825-0097"),
+        ("the ota corpus", "ota"),
+    ],
+)
+def test_names_are_found_in_any_form(text: str, name: str) -> None:
+    assert (name, True) in {(n, blocks) for n, _, blocks in found(text)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see https://arxiv.org/abs/2004.09456 and https://aclanthology.org/Q18-1041/.",
+        "http://www.w3.org/ns/prov# http://mlcommons.org/croissant/1.1 https://schema.org/",
+        "https://creativecommons.org/licenses/by-sa/4.0/",
+        "https://www.wikidata.org/wiki/Q42",
+        "https://huggingface.co/datasets/McGill-NLP/stereoset",
+        "the university has a team; contact us: questions are open",
+        "Annual bakers' notation",
+        "Mild set: mild texts",
+    ],
+)
+def test_ordinary_texts_and_addresses_of_standards_are_not_places(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "someone@elsewhere.invalid",
+        "https://elsewhere.invalid/x",
+        "www.elsewhere.invalid",
+        "https://huggingface.co/datasets/elsewhere/set",
+        "https://arxiv.org.elsewhere.invalid/",
+        "git://elsewhere.invalid/set.git",
+    ],
+)
+def test_other_addresses_block(address: str) -> None:
+    assert [(p.kind, p.blocks) for p in scan({"LICENSE": address.encode()}, [])] == [
+        ("address", True)
+    ]
+
+
+def test_a_word_that_cats_use_is_a_doubt_and_not_a_block() -> None:
+    cats = b'{"context":"The Baker is BLANK."}'
+    places = scan({"cats/x.jsonl": cats, "README.md": b"Terms moved to dev: baker."}, SECRETS)
+    assert places == [
+        Place("cats/x.jsonl", 1, "baker", "word", False),
+        Place("README.md", 1, "baker", "word", False),
+    ]
+    assert refusal(places) is None
+    assert "'baker' 1 times in README.md" in doubts(places)
+    assert found("by Ann Baker", cats=cats)[0] == ("ann baker", "name", True)
+    assert found("a baker")[0] == ("baker", "word", True)  # no CAT uses it
+
+
+def test_names_in_cats_are_doubts_but_known_addresses_are_not() -> None:
+    text = "He met Ann Baker at http://shop.elsewhere and wrote to ann@uni-no.invalid."
+    assert found(text, "dev.json") == [
+        ("ann@uni-no.invalid", "address", True),
+        ("http://shop.elsewhere", "address", False),
+        ("ann baker", "name", False),
+        ("ann@uni-no.invalid", "name", False),
+    ]
+
+
+def test_values_in_parquet_are_searched() -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [{"context": "fine", "sentences": {"sentence": ["fine", "by Ann Baker"]}}]
+    buffer = io.BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows), buffer, compression="zstd")
+    places = scan({"intersentence/test.parquet": buffer.getvalue()}, SECRETS)
+    assert [(p.line, p.found) for p in places] == [(1, "ann baker")]
+
+
+def test_the_error_names_places_and_a_fix() -> None:
+    places = scan({"README.md": b"x\nby Ann Baker\nann@uni-no.invalid\n"}, SECRETS)
+    error = refusal(places)
+    assert error is not None
+    assert "README.md line 2: 'ann baker'" in error.what
+    assert "7-release/statement.toml" in error.fix

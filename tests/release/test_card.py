@@ -1,0 +1,349 @@
+"""A release's card and data statement: readable, traced to the facts, safe from foreign text."""
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+from curation.release import questions
+from curation.release.card import card
+from curation.release.card_header import header
+from curation.release.contents import DataFile
+from curation.release.facts import (
+    Agreement,
+    Author,
+    Baseline,
+    Changes,
+    Facts,
+    Hidden,
+    Hub,
+    Licence,
+    Near,
+    PitfallCount,
+    Reading,
+    Retention,
+    RoundFacts,
+    ScoreRow,
+    SentimentShare,
+    Size,
+    Statement,
+    TermCount,
+)
+from curation.release.limits import LIMITS
+from curation.release.markdown import inline
+from curation.release.statement import statement
+from support.releases import facts
+from support.traced import untraced
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+NASTY = [
+    "---",
+    "<script>alert(1)</script>",
+    "| a |",
+    "# x",
+    "![](http://x.invalid/y.png)",
+    "{{x}}",
+    "- one",
+    "a: b # c",
+    "'\"`",
+    "</details>",
+    "&lt;b&gt;",
+    "one\n\n---\n\ntwo",
+    "```\ncode",
+    "*a* _b_ [c](d)",
+    "@x !y %z",
+    "no",
+    "1.0",
+]
+DATA = [
+    DataFile(path, "0" * 64, 10, 3)
+    for path in (
+        *(f"{kind}/{split}-00000-of-00001.parquet"
+          for kind in ("intrasentence", "intersentence") for split in ("test", "validation")),
+        *(f"cats/{split}-00000-of-00001.parquet" for split in ("dev", "test")),
+        *(f"{name}/full-00000-of-00001.parquet" for name in ("annotations", "terms")),
+        *(f"cats/{kind}-{split}.jsonl"
+          for kind in ("intrasentence", "intersentence") for split in ("dev", "test")),
+        *("annotations.csv", "terms.jsonl", "dev.json", "test.json", "STATEMENT.md", "LICENSE"),
+        *("lm-eval/README.md", "croissant.json", "datapackage.json", "CITATION.cff"),
+        *("release.json", "errata.jsonl"),
+    )
+]  # fmt: skip
+
+
+def full(text: str = "plain") -> Facts:
+    """Facts in which every field is filled, each text with the given one."""
+    row = ScoreRow(
+        *(), model=text, rules=text, split="test", kind="both", cats=17, terms=3, lms=61.2345,
+        lms_ci=(51.25, 71.5), ss=52.5, ss_ci=(41.0, 63.0), icat=58.1, icat_ci=(40.2, 71.5),
+        few=True, flags=(text,),
+    )  # fmt: skip
+    made = RoundFacts(
+        name=text, kind="validation", platform=text, people=19, answers=1234, refused=21,
+        first="2026-01-10", last="2026-02-23", consent=text, pay=0.355, currency=text,
+        read=(Reading(heading=text, lines=(text, "Another line.")),), consent_text=(text,),
+    )  # fmt: skip
+    return facts(
+        name=text,
+        version="1.2.0",
+        language="pt-BR",
+        warning=f"Content warning: {text}",
+        licence=Licence(name=text, text=text),
+        other_licences={text: 22},
+        statement=Statement(
+            description=text,
+            authors=(Author(name=text, affiliation=text, email="a@b.invalid", orcid=text),),
+            contact=text, takedown=text, homepage=text, repository=text, paper=text, doi=text,
+            hub=Hub(id=text, gated="manual", prompt=text, fields={text: "checkbox"}),
+            answers={q.key: text for q in questions.QUESTIONS if not q.field},
+        ),
+        open=(),
+        sizes=(
+            Size(domain=text, kind="intrasentence", split="dev", terms=4, cats=23),
+            Size(domain="other", kind="intersentence", split="test", terms=6, cats=1024),
+        ),
+        terms=(TermCount(domain=text, split="dev", terms=4),
+               TermCount(domain="other", split="test", terms=6)),
+        tiers={"3": 24, "unknown": 1},
+        without_votes=25, translated=26, originals_in_both=27, annotations=28282, annotators=29,
+        counted=3030, people={"validation": 31, text: 32}, rounds=(made, made),
+        agreement=(Agreement(scope=text, classes=text, measure="alpha", value=0.6543,
+                             ci=(0.54321, 0.7), cats=33, labels=34, few=True),),
+        retention=(Retention(domain=text, kind=text, items=41, kept=35, share=85.3659),),
+        sentiment=(SentimentShare(kind=text, label=text, cats=36, share=37.891, ci=(1.25, 70.0)),),
+        sentiment_by=text,
+        pitfalls=(
+            PitfallCount(code="a", says=text, severity="block", count=38, of=1047, stereoset=0.0123,
+                         why=None, accepted=True),
+            PitfallCount(code="b", says=text, severity="note", count=0, of=9, stereoset=None,
+                         why=None),
+            PitfallCount(code="c", says=text, severity="note", count=None, of=None, stereoset=None,
+                         why=text),
+        ),
+        baselines=(Baseline(model=text, says=text, beyond=(text,), rows=(row,)),
+                   Baseline(model="other", why=text)),
+        scores=(row, row),
+        seed=39, dev=0.375, versions={text: text},
+        changes=Changes(previous=text, added=42, removed=1, changed=43, relabelled=44, moved=45,
+                        terms_to_dev=(text,), terms_to_test=("x", "y")),
+        near=(Near(place=text, cats=46, similarity=0.913),),
+        hidden=Hidden(split="test", cats=1024, terms=6),
+        trust={"share": 0.4711, "deep": {"count": 47, text: text}},
+    )  # fmt: skip
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    before, yaml_text, _ = text.split("---\n", 2)
+    assert before == ""
+    loaded: dict[str, Any] = yaml.safe_load(yaml_text)
+    return loaded
+
+
+def texts(made: Facts) -> Iterator[str]:
+    text = card(made, DATA).decode()
+    assert text.startswith(header(made, DATA))
+    yield text.removeprefix(header(made, DATA))
+    yield statement(made).decode()
+
+
+# --- the front matter -----------------------------------------------------------------------
+
+
+def test_the_front_matter_is_that_of_the_hub() -> None:
+    fields = front_matter(card(facts(), DATA).decode())
+    assert fields["license"] == "cc-by-sa-4.0"
+    assert fields["language"] == ["en"]
+    assert fields["size_categories"] == ["n<1K"]
+    assert fields["pretty_name"] == "Mild: <Set> #1"
+    configs = {config["config_name"]: config["data_files"] for config in fields["configs"]}
+    assert list(configs) == ["intersentence", "intrasentence", "cats", "annotations", "terms"]
+    assert configs["intersentence"] == [
+        {"split": "validation", "path": "intersentence/validation-00000-of-00001.parquet"},
+        {"split": "test", "path": "intersentence/test-00000-of-00001.parquet"},
+    ]
+    assert configs["cats"][1] == {"split": "test", "path": "cats/test-00000-of-00001.parquet"}
+    assert [file["split"] for file in configs["terms"]] == ["full"]
+    assert {f["path"] for files in configs.values() for f in files} <= {f.path for f in DATA}
+    assert [c["config_name"] for c in fields["configs"] if c.get("default")] == ["cats"]
+    assert not [key for key in fields if key.startswith("extra_gated")]
+
+
+def test_only_parquet_files_with_rows_are_in_a_configuration() -> None:
+    paths = ("cats/dev-00000-of-00001.parquet", "cats/intrasentence-dev.jsonl")
+    few = [DataFile(path, "", 1, 2) for path in paths]
+    few.append(DataFile("terms/full-00000-of-00001.parquet", "", 1, 0))
+    (config,) = front_matter(card(facts(), few).decode())["configs"]
+    files = [{"split": "dev", "path": "cats/dev-00000-of-00001.parquet"}]
+    assert config == {"config_name": "cats", "data_files": files, "default": True}
+
+
+def test_hidden_cats_are_in_a_configuration_of_their_own() -> None:
+    paths = ("cats/dev", "hidden/test", "terms/full")
+    files = [DataFile(f"{path}-00000-of-00001.parquet", "", 1, 2) for path in paths]
+    configs = front_matter(card(facts(), files).decode())["configs"]
+    assert [config["config_name"] for config in configs] == ["cats", "hidden", "terms"]
+
+
+def test_another_licence_and_a_gate_are_in_the_front_matter() -> None:
+    fields = front_matter(card(full("Own: licence"), DATA).decode())
+    assert (fields["license"], fields["license_name"]) == ("other", "own-licence")
+    assert fields["license_link"] == "LICENSE"
+    assert (fields["language"], fields["language_bcp47"]) == (["pt"], ["pt-BR"])
+    assert fields["size_categories"] == ["1K<n<10K"]
+    assert fields["extra_gated_prompt"] == "Own: licence"
+    assert fields["extra_gated_fields"] == {"Own: licence": "checkbox"}
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_no_name_breaks_the_front_matter(text: str) -> None:
+    fields = yaml.safe_load(header(full(text), DATA).split("\n", 1)[1].rsplit("---\n", 1)[0])
+    assert fields["pretty_name"] == text
+    assert fields["extra_gated_prompt"] == text
+    assert fields["extra_gated_fields"] == {text: "checkbox"}
+
+
+# --- the text -------------------------------------------------------------------------------
+
+
+@cache
+def plain_tokens() -> list[list[str]]:
+    return [[token.type for token in PARSER.parse(text)] for text in texts(full("plain"))]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_foreign_text_changes_nothing_but_text(text: str) -> None:
+    for before, hostile in zip(plain_tokens(), texts(full(text)), strict=True):
+        tokens = PARSER.parse(hostile)
+        if "\n\n" not in text:
+            assert [t.type for t in tokens] == before
+        for block, token in pairwise(tokens):
+            if token.type == "html_block":
+                assert token.content.strip() in (
+                    "</details>", "<details>",
+                    f"<details>\n<summary>Rounds {inline(text)}, {inline(text)}</summary>",
+                )  # fmt: skip
+            if token.type == "inline":
+                kinds = {child.type for child in token.children or ()}
+                assert not kinds & {"html_inline", "image"}, (block.type, token.content)
+                links = [c.attrGet("href") for c in token.children or () if c.type == "link_open"]
+                assert not [h for h in links if str(h).startswith(("d", "http://x"))]
+
+
+@pytest.mark.parametrize("made", [facts(), full()], ids=["small", "full"])
+def test_tables_have_equal_columns(made: Facts) -> None:
+    for text in texts(made):
+        rows: list[int] = []
+        for line in text.split("\n"):
+            if line.startswith("|"):
+                rows.append(len(line.replace(r"\|", "").strip("|").split("|")))
+            else:
+                assert len(set(rows)) <= 1, line
+                rows = []
+        assert "| |" not in text
+
+
+@pytest.mark.parametrize(
+    "made",
+    [facts(), full(), full("7,531 people, 86.42 %"), facts(statement=Statement(), rounds=())],
+    ids=["small", "full", "numbers in texts", "nothing recorded"],
+)
+def test_every_number_is_traced_to_the_facts(made: Facts) -> None:
+    for text in texts(made):
+        assert untraced(text, made) == []
+
+
+def test_a_number_without_a_source_is_seen() -> None:
+    assert untraced("There are 8 CATs.\n\nand 77 more, 1,077 in all", facts()) == [
+        "line 3: 77 in 'and 77 more, 1,077 in all'",
+        "line 3: 1,077 in 'and 77 more, 1,077 in all'",
+    ]
+
+
+def test_every_number_of_the_facts_is_shown() -> None:
+    shown = "\n".join(texts(full()))
+    for number in (
+        *("61.2", "51.2", "58.1", "0.65", "0.54 to 0.70", "85.4 %", "37.9 %", "1.2 to 70.0"),
+        *(
+            "38 of 1,047",
+            "3.6 %",
+            "1.2 %",
+            "1,234",
+            "0.355 plain",
+            "28,282",
+            "3,030",
+            "37.5 %",
+            "seed 39",
+        ),
+        *("0.91", "0.4711", "42 CATs were added", "1 CAT was removed", "44 CATs have other gold"),
+        *("22", "27 original targets are", "23", "1,024 CATs"),
+    ):
+        assert number in shown, number
+
+
+@pytest.mark.parametrize("made", [facts(), full(), facts(scores=(), agreement=())])
+def test_all_limits_are_in_every_card_and_statement(made: Facts) -> None:
+    assert len(LIMITS) == 5
+    for text in texts(made):
+        for limit in LIMITS:
+            assert f"**{limit.title}** {limit.text}" in text
+
+
+def test_the_warning_comes_first_and_the_canary_is_there() -> None:
+    text, _ = texts(facts())
+    assert text.index("> **Content warning") < 60
+    assert "not-for-all-audiences" in header(facts(), DATA)
+    assert f"`canary GUID {facts().canary}`" in text
+    assert "cat cats/*.jsonl | sha256sum" in text
+    assert f"`{facts().canonical}`" in text
+
+
+def test_open_questions_stand_out_until_they_are_answered() -> None:
+    empty = facts(statement=Statement(), open=questions.open_keys(Statement()))
+    readme, made = texts(empty)
+    assert "**The team has not answered 25 of 25 questions about this dataset.**" in readme
+    for question in questions.QUESTIONS:
+        assert made.count(questions.open_question(question.text)) == 1
+    for key in ("description", "contact", "takedown", "authors"):
+        assert questions.open_question(questions.BY_KEY[key].text) in readme
+    for text in texts(full()):
+        assert "Open question" not in text
+        assert "not answered" not in text
+
+
+def test_answers_keep_their_paragraphs() -> None:
+    given = Statement(answers={"purpose": "First.\nStill first.\n\nSecond:\n- a\n- b"})
+    made = statement(facts(statement=given)).decode()
+    assert "First. Still first.\n\nSecond:\\\n\\- a\\\n\\- b\n" in made
+
+
+def test_what_is_not_recorded_is_said_in_a_line() -> None:
+    bare = facts(
+        agreement=(), retention=(), sentiment=(), pitfalls=(), baselines=(), scores=(), rounds=(),
+        people={}, tiers={}, versions={}, canonical="", annotations=0, without_votes=0,
+        sentiment_why="the language has no classifier", translated=0,
+    )  # fmt: skip
+    readme, made = texts(bare)
+    for line in (
+        "No agreement between annotators is recorded.",
+        "No sentiment was measured (the language has no classifier).",
+        "The CATs were not checked for known pitfalls.",
+        "No baselines were computed.",
+        "No model was scored for this release.",
+        "No round of annotation is recorded.",
+        "This is the first version.",
+    ):
+        assert line in readme
+    assert "No text that people read is recorded." in made
+    assert "## The hidden test set" not in readme
+    assert "None" not in readme + made
+
+
+def test_cats_without_votes_are_named() -> None:
+    assert "**1 of 8 CATs has no votes.**" in next(texts(facts()))
+    every = next(texts(facts(without_votes=8)))
+    assert "**All 8 CATs have no votes.**" in every
+    assert "The gold label of an association is" not in every
