@@ -97,6 +97,26 @@ def test_private_files_and_anonymous_releases_do_not_go(campaign: Campaign, buil
         check_before(campaign, "1.0.0-anonymous")
 
 
+def test_a_release_that_says_it_is_anonymous_does_not_go(campaign: Campaign, built: Path) -> None:
+    facts = json.loads((built / "release.json").read_text("utf-8"))
+    facts |= {"anonymous": True, "statement": {}}
+    folders.put(built / "release.json", facts)
+    card = (built / "README.md").read_text("utf-8").replace("team@example.org", "the authors")
+    folders.put(built / "README.md", card)
+    folders.put(built / "CITATION.cff", "{cff-version: 1, message: m, title: t, authors: [a]}")
+    folders.sums(built)
+    with pytest.raises(CurationError, match="is anonymous"):
+        check_before(campaign, "1.0.0")
+
+
+def test_revealed_gold_labels_do_not_replace_their_release(campaign: Campaign, built: Path) -> None:
+    (built / "release.json").unlink()
+    built.rename(built.with_name("1.0.0-revealed"))
+    with pytest.raises(CurationError, match="is not a whole release") as caught:
+        check_before(campaign, "1.0.0-revealed")
+    assert "hf upload" in caught.value.fix
+
+
 def test_a_version_that_is_not_built(campaign: Campaign, built: Path) -> None:
     with pytest.raises(CurationError, match=r"version 2\.0\.0 is not built") as caught:
         check_before(campaign, "2.0.0")

@@ -57,12 +57,14 @@ def _data(release: Release) -> Iterator[Finding]:
             text = release.text(name)
         except CurationError:
             continue  # reported as unreadable, or empty
-        for kind, code, pattern in (
-            ("e-mail addresses", "personal", _EMAIL),
-            ("addresses with a name or a password", "personal", _SECRET),
-            ("phone numbers", "maybe_personal", _PHONE),
-            ("pages of people", "maybe_personal", _PERSON),
+        for kind, code, mark, pattern in (
+            ("e-mail addresses", "personal", "@", _EMAIL),
+            ("addresses with a name or a password", "personal", "://", _SECRET),
+            ("phone numbers", "maybe_personal", "", _PHONE),
+            ("pages of people", "maybe_personal", "://", _PERSON),
         ):
+            if mark not in text:
+                continue
             places = [
                 f"line {text.count(chr(10), 0, match.start()) + 1}"
                 for _, match in zip(range(50), pattern.finditer(text), strict=False)

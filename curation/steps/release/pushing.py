@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from curation.campaign import Campaign
-from curation.files import CurationError
+from curation.files import CurationError, read_json
 from curation.release import hub
 from curation.release.check.folder import Release, list_files
-from curation.release.facts import Hub
+from curation.release.facts import Facts, Hub
 from curation.steps.release.checking import check_release, counts, folder_of
 from curation.steps.release.statement import read_statement
 from curation.steps.reporter import QUIET, Reporter
@@ -38,13 +38,16 @@ def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUI
     """The folder of a version that may be uploaded.
 
     Raises:
-        CurationError: it is not built, is an anonymous one, or its check blocks.
+        CurationError: it is not built, is anonymous or not a whole release, or its check blocks.
     """
     folder = folder_of(campaign, version)
     if folder.name.endswith("-anonymous"):
+        raise _is_anonymous(folder)
+    if not (folder / "release.json").exists():
         raise CurationError(
-            f"{folder.name} is anonymous, and an account on the hub has a name",
-            "give reviewers the folder itself; push the version when it may be named",
+            f"{folder.name} is not a whole release: it has no release.json, and would replace one",
+            "to publish revealed gold labels beside their release: hf upload OWNER/NAME "
+            f"{folder} revealed --repo-type dataset",
         )
     findings = check_release(folder, reporter=reporter)
     blocking = [f"{f.code} ({f.where})" for f in findings if f.severity == "block"]
@@ -54,12 +57,21 @@ def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUI
             f"{folder.name}: {some(blocking, 5)}",
             f"«curation release check {folder.name}» says what to do",
         )
+    if Facts.model_validate(read_json(folder / "release.json")).anonymous:
+        raise _is_anonymous(folder)
     if warned := counts(findings)["warn"]:
         reporter.warn(
             f"{amount(warned, 'warning')} about {folder.name}: «curation release check "
             f"{folder.name}» shows them"
         )
     return folder
+
+
+def _is_anonymous(folder: Path) -> CurationError:
+    return CurationError(
+        f"{folder.name} is anonymous, and an account on the hub has a name",
+        "give reviewers the folder itself; push the version when it may be named",
+    )
 
 
 def local_files(folder: Path) -> list[hub.Local]:
