@@ -154,6 +154,10 @@ def flip_everywhere(folder: Path) -> None:
     folders.write(folder, items=[item, *folders.cats()[1:]])
 
 
+def raise_tier(folder: Path) -> None:
+    folders.write(folder, items=[{**item, "tier": 5} for item in folders.cats()])
+
+
 def move_term(folder: Path) -> None:
     moved = [
         {**item, "split": "dev"} if item["id"] == "pilot-inter" else item for item in folders.cats()
@@ -217,6 +221,7 @@ CHANGES: dict[str, tuple[Change, str, str]] = {
     ),
     "gold labels differ in one form": (edit_json("dev.json", flip), "forms_differ", "baker-inter"),
     "gold labels against the votes": (flip_everywhere, "gold_undecided", "fewer than 3 votes"),
+    "a tier against the votes": (raise_tier, "gold_undecided", "baker-inter has 5"),
     "two of one gold label": (
         edit_json("dev.json", lambda c: first(c)["sentences"][0].update(gold_label="unrelated")),
         "not_a_cat",

@@ -143,7 +143,7 @@ CODES: dict[str, About] = {
     ),
     "gold_undecided": About(
         "block",
-        "a gold label does not follow from the counted annotations",
+        "a gold label or a tier does not follow from the counted annotations",
         "build the release again; see how labels are counted in release.json",
     ),
     "gold_outvoted": About(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from curation.records import VALUES
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import Release
+from curation.rules import FULL
 
 _TRUE = frozenset({"true", "1", "yes"})
 NAME = "annotations.csv"
@@ -76,8 +77,9 @@ def _decided(release: Release, votes: dict[str, Counter[str]]) -> Iterator[Findi
     if facts is None or not isinstance(facts.decisions.get("needed"), int):
         return
     # The writer's intent may count as a label, and is not published.
-    needed = facts.decisions["needed"] - bool(facts.decisions.get("count_writer"))
-    without, wrong = 0, []
+    complete = not facts.decisions.get("count_writer")
+    needed = facts.decisions["needed"] - (not complete)
+    without, wrong, tiers = 0, [], []
     for cat in release.main:
         if cat.hidden:
             continue
@@ -90,6 +92,13 @@ def _decided(release: Release, votes: dict[str, Counter[str]]) -> Iterator[Findi
             for option, counts in zip(cat.options, own, strict=True)
             if counts[option.gold] < needed
         ]
+        lowest = min(counts[option.gold] for option, counts in zip(cat.options, own, strict=True))
+        full = all(counts.total() == FULL for counts in own)
+        if "tier" in cat.fields and complete and cat.tier != (lowest if full else None):
+            tiers.append(f"{cat.id} has {cat.tier}")
+    if tiers:
+        detail = f"tiers that are not the smallest number of votes: {named(tiers)}"
+        yield finding("gold_undecided", NAME, detail)
     if wrong:
         detail = f"{len(wrong)} with fewer than {needed} votes: {named(wrong)}"
         yield finding("gold_undecided", NAME, detail)

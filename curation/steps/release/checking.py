@@ -5,6 +5,7 @@ pitfalls, artefact baselines, near repeats, and the proof of a revealed release.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -32,6 +33,7 @@ from curation.wording import amount, some
 
 Extra = Callable[["Checked", Reporter], Iterator[Finding]]
 REVEAL = "reveal.jsonl"
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")
 _CODES = 12  # pitfalls that a finding names
 
 
@@ -110,7 +112,7 @@ def _language(release: Release) -> str:
         return release.facts.language
     given = ((release.card and release.card.data) or {}).get("language")
     first = given[0] if isinstance(given, list) and given else given
-    return first if isinstance(first, str) and first.isascii() else "en"
+    return first if isinstance(first, str) and _LANGUAGE.fullmatch(first) else "en"
 
 
 def _cats(release: Release) -> list[Cat]:
