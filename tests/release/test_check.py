@@ -19,6 +19,7 @@ from curation.release import stereoset_files
 from curation.release.check import check
 from curation.release.check.findings import CODES, Finding, in_order, strictly
 from curation.release.check.folder import list_files
+from curation.release.check.privacy import PHONE
 from curation.release.hidden import assign, conceal
 from curation.release.revealed import files as revealing
 from curation.steps.release.checking import check_release
@@ -426,7 +427,8 @@ CHANGES: dict[str, tuple[Change, str, str]] = {
 
 def test_a_release_that_is_right_has_no_findings(made: Path, made_hidden: Path) -> None:
     assert check_release(made) == []
-    assert check_release(made_hidden) == []
+    notes = [(f.code, f.severity, f.where) for f in check_release(made_hidden)]
+    assert notes == [("not_read", "note", "hidden CATs")]
 
 
 @pytest.mark.parametrize("what", CHANGES)
@@ -439,6 +441,21 @@ def test_a_change_is_found(folder: Path, what: str) -> None:
     assert any(detail in f"{f.where} {f.detail}" for f in found), findings_of(folder)
     assert all(f.fix for f in found)
     assert found[0].severity == CODES[code].severity
+
+
+@pytest.mark.parametrize(
+    ("text", "phone"),
+    [
+        *(
+            (n, True)
+            for n in ("+44 20 7946 0958", "(202) 555-0123", "555-123-4567", "+12025550123")
+        ),
+        *((n, False) for n in ("2019 2020 1234", "from 1999-2000", "10 000 000", "c-1234567890")),
+        ("item-123-456-7890", False),
+    ],
+)
+def test_phone_numbers(text: str, phone: bool) -> None:
+    assert bool(PHONE.search(f"Call {text} now.")) == phone
 
 
 # --- a hidden test set --------------------------------------------------------------------------

@@ -18,8 +18,9 @@ _EMAIL = re.compile(
 )
 _SECRET = re.compile(r"://[^\s/@\"'<>]{1,200}@")
 _PERSON = re.compile(r"https?://[^\s\"'<>]{1,100}?/(?:~|users?/|profile/|in/|@)[\w.-]{2,60}", re.I)
-_PHONE = re.compile(
-    r"(?<![\w.-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,4}\)[ .-]?)?\d{3}[ .-]\d{3}[ .-]?\d{4}(?![\w-])"
+PHONE = re.compile(
+    r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?\(?\d{1,4}\)?(?:[ .-]?\d{2,4}){2,4}"
+    r"|\(\d{2,4}\)[ .-]?\d{3,4}[ .-]\d{4}|\d{3}[ .-]\d{3}[ .-]\d{4})(?![\w-])"
 )
 _WORKER = re.compile(r"A[A-Z0-9]{10,20}|[0-9a-f]{24}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
@@ -60,7 +61,7 @@ def _data(release: Release) -> Iterator[Finding]:
         for kind, code, mark, pattern in (
             ("e-mail addresses", "personal", "@", _EMAIL),
             ("addresses with a name or a password", "personal", "://", _SECRET),
-            ("phone numbers", "maybe_personal", "", _PHONE),
+            ("phone numbers", "maybe_personal", "", PHONE),
             ("pages of people", "maybe_personal", "://", _PERSON),
         ):
             if mark not in text:

@@ -33,6 +33,7 @@ from curation.wording import amount, some
 
 Extra = Callable[["Checked", Reporter], Iterator[Finding]]
 REVEAL = "reveal.jsonl"
+GOLD = "7-release/gold-VERSION.jsonl"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")
 _CODES = 12  # pitfalls that a finding names
 
@@ -155,6 +156,11 @@ def _cat(seen: Seen) -> Cat:
 def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
     from curation.measures.pitfalls import pitfalls
 
+    if checked.release.hidden:
+        detail = "their pitfalls and baselines are not checked: this needs gold labels"
+        yield finding(
+            "not_read", "hidden CATs", detail, fix=f"«curation measures pitfalls --gold {GOLD}»"
+        )
     if not checked.cats:
         return
     facts = checked.release.facts
