@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import FILE, Json, Language, Where
 from curation.wording import amount
@@ -50,11 +49,9 @@ def check(
     Findings are **block** (wrong, or must not be published), **warn** or **note**. The exit status
     is 1 if there is a blocking one, else 0.
     """
-    from curation.steps.release.checking import check_release, counts, folder_of
+    from curation.steps.release.checking import check_release, counts, named_folder
 
-    folder = Path(release)
-    if not release or (not folder.exists() and "/" not in release):
-        folder = folder_of(open_campaign(campaign), release)
+    folder = named_folder(release, campaign)
     findings = check_release(
         folder,
         strict=strict,

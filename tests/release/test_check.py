@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 import pytest
 
+from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.release import stereoset_files
 from curation.release.check import check
@@ -22,7 +23,7 @@ from curation.release.check.folder import list_files
 from curation.release.check.privacy import PHONE
 from curation.release.hidden import assign, conceal
 from curation.release.revealed import files as revealing
-from curation.steps.release.checking import check_release
+from curation.steps.release.checking import check_release, named_folder
 from support import folders, releases
 from support.commands import ROOT
 from support.mutate import mutate
@@ -664,6 +665,20 @@ def test_the_command(folder: Path, forked: Any) -> None:
     ran = forked("release", "check", folder / "none")
     assert ran.code == 1
     assert "no such folder" in ran.err
+
+
+def test_a_release_is_named_by_its_folder_or_its_version(
+    campaign: Campaign, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert named_folder(str(folder), campaign.root) == folder
+    assert named_folder("1.0.0", campaign.root) == Path("1.0.0")
+    with pytest.raises(CurationError, match=r"version 0\.1\.0 is not built"):
+        named_folder("", campaign.root)
+    shutil.copytree(folder, campaign.releases / "0.1.0")
+    assert named_folder("", campaign.root) == named_folder("0.1.0", campaign.root)
+    with pytest.raises(CurationError, match=r"2\.0: no such folder, and .* no campaign\.toml"):
+        named_folder("2.0", folder)
 
 
 def test_files_of_version_control_are_left_out(folder: Path) -> None:

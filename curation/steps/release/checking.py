@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release.anonymous import names, scan
@@ -64,6 +64,28 @@ def folder_of(campaign: Campaign, version: str = "") -> Path:
             else "run «curation release build» first",
         )
     return folder
+
+
+def named_folder(name: str, campaign: Path) -> Path:
+    """The folder that a user names: a path, or a version of the campaign.
+
+    Args:
+        name: the path or the version; empty is the version that the campaign's settings name.
+        campaign: the campaign's folder; not looked at if there is such a path.
+
+    Raises:
+        CurationError: there is no such folder.
+    """
+    if name and ("/" in name or Path(name).exists()):
+        return Path(name)
+    try:
+        opened = open_campaign(campaign)
+    except CurationError as error:
+        if not name:
+            raise
+        fix = "name the folder of a release, or the campaign's folder with --campaign"
+        raise CurationError(f"{name}: no such folder, and {error.what}", fix) from None
+    return folder_of(opened, name)
 
 
 def check_release(
