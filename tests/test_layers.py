@@ -33,10 +33,11 @@ MAY_REACH_OUT = {
     "curation.terms.wikidata": "Wikidata's query services",
     "curation.rounds.platforms.label_studio.connection": "Label Studio",
     "curation.models.endpoint.connection": "models behind a completions endpoint",
+    "curation.release.hub": "the Hugging Face Hub",
 }
 NETWORK = {
     *("requests", "urllib", "urllib3", "http", "socket", "httpx", "aiohttp"),
-    "label_studio_sdk",
+    *("label_studio_sdk", "huggingface_hub"),
 }
 HEAVY = {"torch", "transformers"}
 TERMINAL = {"rich", "typer", "click"}

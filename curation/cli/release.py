@@ -8,9 +8,11 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import (
     console,
+    release_check,
     release_diff,
     release_export,
     release_near,
+    release_push,
     release_reveal,
     release_statement,
 )
@@ -89,6 +91,8 @@ def _shown(files: list[str]) -> list[str]:
 
 
 app.command("statement")(release_statement.statement)
+app.command("check")(release_check.check)
+app.command("push")(release_push.push)
 app.command("diff")(release_diff.diff)
 app.command("near")(release_near.near)
 app.command("export")(release_export.export)

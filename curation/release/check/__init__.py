@@ -1,0 +1,37 @@
+"""Checks a release, ours or another's: a folder in, findings out."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from curation.release.check import cards, cats, hidden, labels, metadata, privacy, sums
+from curation.release.check.findings import Finding
+from curation.release.check.folder import Release
+from curation.release.check.reading import read_release
+
+CHECKS: tuple[Callable[[Release], Iterator[Finding]], ...] = (
+    sums.findings,
+    cats.findings,
+    labels.findings,
+    cards.findings,
+    metadata.findings,
+    privacy.findings,
+    hidden.findings,
+)
+
+
+def check(folder: Path) -> tuple[Release, list[Finding]]:
+    """Check a release folder without its texts' meaning: ``steps.release.checking`` adds that.
+
+    Args:
+        folder: the folder of a release.
+
+    Returns:
+        What was read, and the findings.
+
+    Raises:
+        CurationError: it is not a folder, is empty, or may not be read.
+    """
+    release, findings = read_release(folder)
+    for each in CHECKS:
+        findings += each(release)
+    return release, findings

@@ -1,0 +1,164 @@
+"""A release folder, ours or another's: its files, and what was read of them."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from curation.files import CurationError, read_text
+from curation.records import Severity
+from curation.release.check.findings import Finding, finding
+from curation.release.check.forms import Form
+from curation.release.facts import Facts
+from curation.stereoset import FileSettings
+
+SUMS = "SHA256SUMS"
+LARGEST = 256 << 20  # bytes of a file that is read as a whole
+LARGEST_YAML = 256 << 10  # characters; YAML is read slowly
+SKIPPED = frozenset({".git", ".cache", "__pycache__"})
+"""Folders that version control and downloads make; they are not part of a release."""
+METADATA = frozenset(
+    {
+        *("README.md", "STATEMENT.md", "LICENSE", "CITATION.cff", "release.json", SUMS),
+        *("croissant.json", "datapackage.json", "dataset_infos.json", "dataset_info.json"),
+        *(
+            "annotations.csv",
+            "terms.jsonl",
+            "errata.jsonl",
+            "reveal.jsonl",
+            "eval.yaml",
+            "codemeta.json",
+        ),
+        *("dataset-metadata.json", "metadata.json", "package.json"),
+    }
+)
+"""Files that are about the data."""
+FORMS = ("StereoSet", "Parquet", "JSON Lines", "CSV", "flat Parquet")
+"""The forms of the data; the first that is there is checked in full."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """README.md: its YAML (None if it cannot be read) and its text."""
+
+    data: dict[str, Any] | None
+    text: str
+
+
+@dataclass
+class Release:
+    """What was read of a release folder.
+
+    Attributes:
+        root: the folder.
+        files: the size in bytes of each plain file, by its path in the folder.
+        modes: the permissions of each file.
+        ours: whether curation built it: it has a release.json.
+        facts: release.json, if it can be read.
+        card: README.md, if there is one.
+        forms: the CATs, by the form of the data.
+        annotations: the rows of annotations.csv; None if there is none.
+        terms: the rows of terms.jsonl; None if there is none.
+        tables: the rows of Parquet files that repeat annotations.csv or terms.jsonl, by folder.
+        settings: how the CATs of our StereoSet files were checked.
+    """
+
+    root: Path
+    files: dict[str, int] = field(default_factory=dict)
+    modes: dict[str, int] = field(default_factory=dict)
+    ours: bool = False
+    facts: Facts | None = None
+    card: Card | None = None
+    forms: dict[str, Form] = field(default_factory=dict)
+    annotations: list[dict[str, Any]] | None = None
+    terms: list[dict[str, Any]] | None = None
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    settings: list[FileSettings] = field(default_factory=list)
+
+    @property
+    def main(self) -> Form:
+        """The CATs of the form that has the most: ids and labels, if there are any."""
+        ready = (self.forms[name] for name in FORMS if self.forms.get(name))
+        return next(ready, [])
+
+    @property
+    def lacking(self) -> Severity:
+        """How severe it is if a part is missing: another's release may have its own ways."""
+        return "block" if self.ours else "warn"
+
+    @property
+    def hidden(self) -> bool:
+        """Whether gold labels are hidden."""
+        return any(cat.hidden for form in self.forms.values() for cat in form)
+
+    def text(self, name: str) -> str:
+        """The text of a file.
+
+        Raises:
+            CurationError: the file is not text, or may not be read.
+        """
+        return read_text(self.root / name)
+
+
+def list_files(release: Release) -> Iterator[Finding]:
+    """List the files of a folder in ``release.files``; links are findings and never followed.
+
+    Raises:
+        CurationError: it is not a folder, or may not be read.
+    """
+    root = release.root
+    try:
+        if root.is_file():
+            raise CurationError(f"{root}: is a file, not a folder", "name the folder of a release")
+        if not root.is_dir():
+            raise CurationError(f"{root}: no such folder", "check the path")
+        os.listdir(root)  # noqa: PTH208 - raises what walk would hide
+    except (PermissionError, ValueError) as error:
+        fix = "give yourself permission to read it"
+        raise CurationError(f"{root}: may not be read ({type(error).__name__})", fix) from None
+    errors: list[OSError] = []
+    for folder, folders, names in os.walk(root, onerror=errors.append):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        for name in sorted((*folders, *names)):
+            path = Path(folder, name)
+            place = path.relative_to(root).as_posix()
+            try:
+                state = path.lstat()
+                place.encode()
+            except (OSError, UnicodeEncodeError):
+                yield finding(
+                    "not_plain", ascii(place)[1:-1], "its name is not UTF-8, or it is gone"
+                )
+                continue
+            if stat.S_ISREG(state.st_mode):
+                release.files[place] = state.st_size
+                release.modes[place] = stat.S_IMODE(state.st_mode)
+            elif not stat.S_ISDIR(state.st_mode):
+                kind = "a link" if path.is_symlink() else "not a plain file"
+                yield finding("not_plain", place, f"is {kind}")
+    for failed in errors:
+        place = str(failed.filename).removeprefix(f"{root}{os.sep}")
+        yield finding("unreadable", place, failed.strerror or "may not be read")
+
+
+def unreadable(release: Release, error: CurationError, where: str = "") -> Finding:
+    """The finding about a file that cannot be read, from the error of reading it."""
+    message = error.what.replace(f"{release.root}{os.sep}", "")
+    place, _, detail = message.partition(": ")
+    return finding("unreadable", where or place, detail or message, fix=error.fix)
+
+
+def readable(release: Release, name: str, *, most: int = LARGEST) -> Finding | None:
+    """A finding if a file is too large to be read; None if it can be."""
+    size = release.files[name]
+    if size <= most:
+        return None
+    return finding("not_read", name, f"has {size:,} bytes, and {most:,} are read at most")
+
+
+def is_metadata(name: str) -> bool:
+    """Whether a file is about the data, so that it is not read as data."""
+    path = PurePosixPath(name)
+    return path.name.startswith(".") or path.parts[0] == "lm-eval" or name in METADATA

@@ -1,0 +1,121 @@
+"""Checks the annotations: they refer to what is there, and gold labels follow from them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from curation.records import VALUES
+from curation.release.check.findings import Finding, finding, named
+from curation.release.check.folder import Release
+from curation.rules import FULL
+
+_TRUE = frozenset({"true", "1", "yes"})
+NAME = "annotations.csv"
+
+
+def findings(release: Release) -> Iterator[Finding]:
+    """What is wrong with the labels of a release."""
+    if release.annotations is not None:
+        yield from _annotations(release)
+    elif release.ours:
+        yield finding("part_missing", NAME, "is not there")
+    if not release.ours:
+        yield from _outvoted(release)
+
+
+def _annotations(release: Release) -> Iterator[Finding]:
+    gold = {option.id: (cat.id, option.gold) for cat in release.main for option in cat.options}
+    unknown, foreign = [], []
+    counted: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    for number, row in enumerate(release.annotations or (), 1):
+        option, label = str(row.get("association_id")), str(row.get("label"))
+        if gold.get(option, ("", ""))[0] != str(row.get("cat_id")):
+            unknown.append(f"row {number}: {row.get('cat_id')} {option}")
+        elif label not in VALUES:
+            foreign.append(f"row {number}: {label!r}")
+        if str(row.get("counted", "true")).lower() in _TRUE:
+            counted[option][str(row.get("annotator")), label] += 1
+            votes[option][label] += 1
+    if unknown:
+        yield finding("annotation_unknown", NAME, f"{len(unknown)}: {named(unknown)}")
+    if foreign:
+        yield finding("annotation_unknown", NAME, f"not a label: {named(foreign)}")
+    if release.forms.get("StereoSet") and release.ours:
+        differ = [
+            option.id
+            for cat in release.forms["StereoSet"]
+            for option in cat.options
+            if Counter(option.labels) != counted.get(option.id, Counter())
+        ]
+        if differ:
+            where = f"{NAME} and the StereoSet files"
+            yield finding("labels_differ", where, f"{len(differ)} associations: {named(differ)}")
+    yield from _decided(release, votes)
+    yield from _parquet(release)
+
+
+def _parquet(release: Release) -> Iterator[Finding]:
+    """The Parquet table of annotations has the rows of the CSV."""
+    rows = release.tables.get("annotations")
+    if rows is None or not release.annotations:
+        return
+    columns = list(release.annotations[0])
+    ours = Counter(tuple(_cell(row.get(name)) for name in columns) for row in release.annotations)
+    theirs = Counter(tuple(_cell(row.get(name)) for name in columns) for row in rows)
+    if unlike := (ours - theirs) + (theirs - ours):
+        detail = f"{unlike.total()} rows differ: {named([' '.join(row) for row in unlike])}"
+        yield finding("forms_differ", f"{NAME} and annotations/", detail)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _decided(release: Release, votes: dict[str, Counter[str]]) -> Iterator[Finding]:
+    """A gold label needs as many votes as release.json says."""
+    facts = release.facts
+    if facts is None or not isinstance(facts.decisions.get("needed"), int):
+        return
+    # The writer's intent may count as a label, and is not published.
+    complete = not facts.decisions.get("count_writer")
+    needed = facts.decisions["needed"] - (not complete)
+    without, wrong, tiers = 0, [], []
+    for cat in release.main:
+        if cat.hidden:
+            continue
+        own = [votes.get(option.id, Counter()) for option in cat.options]
+        if not any(own):
+            without += 1
+            continue
+        wrong += [
+            f"{option.id} ({counts[option.gold]} of {counts.total()} votes)"
+            for option, counts in zip(cat.options, own, strict=True)
+            if counts[option.gold] < needed
+        ]
+        lowest = min(counts[option.gold] for option, counts in zip(cat.options, own, strict=True))
+        full = all(counts.total() == FULL for counts in own)
+        if "tier" in cat.fields and complete and cat.tier != (lowest if full else None):
+            tiers.append(f"{cat.id} has {cat.tier}")
+    if tiers:
+        detail = f"tiers that are not the smallest number of votes: {named(tiers)}"
+        yield finding("gold_undecided", NAME, detail)
+    if wrong:
+        detail = f"{len(wrong)} with fewer than {needed} votes: {named(wrong)}"
+        yield finding("gold_undecided", NAME, detail)
+    if without > facts.without_votes:
+        detail = f"{without} CATs have no votes; release.json says {facts.without_votes}"
+        yield finding("gold_undecided", NAME, detail)
+
+
+def _outvoted(release: Release) -> Iterator[Finding]:
+    """Another's release does not say how labels were decided, so only majorities are compared."""
+    outvoted, of = [], 0
+    for cat in release.main:
+        for option in cat.options:
+            counts = Counter(label for _, label in option.labels)
+            of += bool(counts)
+            if counts and max(counts.values()) > counts[option.gold]:
+                outvoted.append(option.id or cat.id)
+    if outvoted:
+        detail = f"{len(outvoted)} of {of} associations: {named(outvoted)}"
+        yield finding("gold_outvoted", "the labels", detail)

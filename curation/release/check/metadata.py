@@ -1,0 +1,217 @@
+"""Checks release.json, CITATION.cff, croissant.json, datapackage.json and other parts."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from curation.files import CurationError, digest, read_json
+from curation.manifest import is_inside
+from curation.release.check.findings import Finding, finding, named
+from curation.release.check.folder import LARGEST_YAML, Release, readable, unreadable
+
+PARTS = ("README.md", "STATEMENT.md", "LICENSE", "CITATION.cff", "croissant.json")
+"""Files that every release has, besides its data; the card and the data are checked elsewhere."""
+LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "LICENCE.txt", "COPYING")
+CITED = ("cff-version", "message", "title", "authors")
+_LARGEST = 64 << 20  # bytes
+
+
+def findings(release: Release) -> Iterator[Finding]:
+    """What is wrong with the metadata of a release."""
+    yield from _parts(release)
+    yield from _sizes(release)
+    yield from _citation(release)
+    yield from _croissant(release)
+    yield from _datapackage(release)
+    facts = release.facts
+    for key in facts.open if facts else ():
+        yield finding("open_question", "STATEMENT.md", key)
+
+
+def _parts(release: Release) -> Iterator[Finding]:
+    if release.ours:
+        for name in (*PARTS[1:], "datapackage.json", "terms.jsonl"):
+            if name not in release.files:
+                yield finding("part_missing", name, "is not there")
+        return
+    have = {name.upper() for name in release.files}
+    if not have & {name.upper() for name in LICENCES}:
+        yield finding("part_missing", "LICENSE", "no text of a licence", severity="warn")
+    if "CITATION.cff" not in release.files:
+        yield finding("part_missing", "CITATION.cff", "no file says how to cite", severity="note")
+
+
+# --- release.json ---------------------------------------------------------------------------------
+
+
+def _sizes(release: Release) -> Iterator[Finding]:
+    """Count the data again, and compare with release.json."""
+    facts = release.facts
+    if facts is None or not release.main:
+        return
+    cats: Counter[tuple[str, str, str]] = Counter()
+    terms: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    for cat in release.main:
+        cell = (cat.domain, cat.kind, cat.split)
+        cats[cell] += 1
+        terms[cell].add(cat.target)
+    stated = {(size.domain, size.kind, size.split): size for size in facts.sizes}
+    for cell in sorted({*cats, *stated}):
+        size = stated.get(cell)
+        pair = (size.cats, size.terms) if size else (0, 0)
+        actual = (cats[cell], len(terms.get(cell, ())))
+        if pair != actual:
+            detail = "{} {} {}: ".format(*cell) + (
+                f"says {pair[0]} CATs on {pair[1]} terms; the data have {actual[0]} on {actual[1]}"
+            )
+            yield finding("sizes_differ", "release.json", detail)
+    if release.annotations is not None:
+        rows = release.annotations
+        people = len({row.get("annotator") for row in rows})
+        for name, count_stated, actual_count in (
+            ("annotations", facts.annotations, len(rows)),
+            ("annotators", facts.annotators, people),
+        ):
+            if count_stated != actual_count:
+                detail = f"{name}: says {count_stated}; annotations.csv has {actual_count}"
+                yield finding("sizes_differ", "release.json", detail)
+    tiers = Counter(_tier(cat.tier) for cat in release.main if not cat.hidden)
+    if any("tier" in cat.fields for cat in release.main) and facts.tiers:
+        tiers_stated = {name: count for name, count in facts.tiers.items() if count}
+        known = {name: count for name, count in tiers.items() if name in tiers_stated or name}
+        if {n: c for n, c in tiers_stated.items() if n.isdigit()} != {
+            n: c for n, c in known.items() if n.isdigit()
+        }:
+            detail = f"tiers: says {tiers_stated}; the data have {dict(sorted(known.items()))}"
+            yield finding("sizes_differ", "release.json", detail)
+
+
+def _tier(value: Any) -> str:
+    return str(value) if type(value) is int else ""
+
+
+# --- descriptors ----------------------------------------------------------------------------------
+
+
+def _citation(release: Release) -> Iterator[Finding]:
+    name = "CITATION.cff"
+    if name not in release.files:
+        return
+    if problem := readable(release, name, most=LARGEST_YAML):
+        yield problem
+        return
+    try:
+        data = yaml.safe_load(release.text(name))
+    except CurationError as error:
+        yield unreadable(release, error)
+        return
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        first = " ".join(str(error).split())[:200]
+        yield finding("citation", name, f"is not YAML: {first or type(error).__name__}")
+        return
+    if not isinstance(data, dict):
+        yield finding("citation", name, "is not a list of fields")
+        return
+    if missing := [key for key in CITED if not data.get(key)]:
+        yield finding("citation", name, f"has no {', '.join(missing)}")
+
+
+def _descriptor(release: Release, name: str) -> tuple[dict[str, Any] | None, list[Finding]]:
+    if name not in release.files:
+        return None, []
+    if problem := readable(release, name, most=_LARGEST):
+        return None, [problem]
+    try:
+        content = read_json(release.root / name)
+    except CurationError as error:
+        return None, [unreadable(release, error)]
+    if not isinstance(content, dict):
+        return None, [finding("descriptor", name, "is not a JSON object")]
+    return content, []
+
+
+def _croissant(release: Release) -> Iterator[Finding]:
+    content, problems = _descriptor(release, "croissant.json")
+    yield from problems
+    if content is None:
+        return
+    files = content.get("distribution")
+    count = 0
+    for entry in files if isinstance(files, list) else ():
+        if not isinstance(entry, dict) or "contentUrl" not in entry:
+            continue
+        count += 1
+        size = entry.get("contentSize")
+        number = str(size).removesuffix("B").strip() if size is not None else ""
+        yield from _described(
+            release,
+            "croissant.json",
+            entry["contentUrl"],
+            entry.get("sha256"),
+            int(number) if number.isdigit() and len(number) < 20 else None,
+        )
+    if release.ours and not count:
+        yield finding("descriptor", "croissant.json", "describes no file")
+
+
+def _datapackage(release: Release) -> Iterator[Finding]:
+    content, problems = _descriptor(release, "datapackage.json")
+    yield from problems
+    if content is None:
+        return
+    resources = content.get("resources")
+    count = 0
+    for entry in resources if isinstance(resources, list) else ():
+        if not isinstance(entry, dict):
+            continue
+        paths = entry.get("path")
+        for path in paths if isinstance(paths, list) else [paths]:
+            if path is None:
+                continue
+            count += 1
+            single = not isinstance(paths, list)
+            sha = str(entry.get("hash", "")).removeprefix("sha256:") if single else None
+            size = entry.get("bytes") if single and type(entry.get("bytes")) is int else None
+            is_sha = sha is not None and len(sha) == 64
+            yield from _described(release, "datapackage.json", path, sha if is_sha else None, size)
+    if release.ours and not count:
+        yield finding("descriptor", "datapackage.json", "describes no file")
+    yield from _licences(release, content)
+
+
+def _described(
+    release: Release, name: str, path: Any, sha: Any, size: int | None
+) -> Iterator[Finding]:
+    """Compare a file with what a descriptor says of it; addresses are not looked at."""
+    if not isinstance(path, str):
+        yield finding("descriptor", name, f"names {str(path)[:80]!r} as a file")
+        return
+    if "://" in path:
+        return
+    path = path.removeprefix("./")
+    if not is_inside(path):
+        yield finding("descriptor", name, f"{path[:80]!r} leaves the folder")
+    elif path not in release.files:
+        yield finding("file_missing", name, f"names {path[:80]!r}, which is not there")
+    else:
+        if size is not None and size != release.files[path]:
+            detail = f"{path} has {release.files[path]} bytes, not {size}"
+            yield finding("descriptor", name, detail)
+        try:
+            actual = digest(release.root / path) if sha is not None else None
+        except OSError:
+            return  # reported as unreadable
+        if sha is not None and actual != sha:
+            yield finding("descriptor", name, f"{path} has another sha256")
+
+
+def _licences(release: Release, content: Mapping[str, Any]) -> Iterator[Finding]:
+    facts, given = release.facts, content.get("licenses")
+    if facts is None or not isinstance(given, list) or not facts.licence.spdx:
+        return
+    names = [str(entry.get("name")) for entry in given if isinstance(entry, dict)]
+    if names and facts.licence.spdx not in names:
+        detail = f"{named(names)}; release.json has {facts.licence.spdx}"
+        yield finding("licence_differs", "datapackage.json", detail)

@@ -1,0 +1,368 @@
+"""Uploads a release to the Hugging Face Hub; the only module of the release that reaches out.
+
+All files go up in one commit, which is then tagged with the version. A tagged version never
+changes. Files on the hub that no release has are left alone.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from curation.files import CurationError
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+State = Literal["new", "changed", "same", "deleted", "kept", "unknown"]
+Access = Literal["", "auto", "manual"]
+Done = Callable[[int], None]
+
+LAYOUT = (
+    *("README.md", "STATEMENT.md", "LICENSE", "CITATION.cff", "release.json", "SHA256SUMS"),
+    *("croissant.json", "datapackage.json", "dev.json", "test.json", "annotations.csv"),
+    *("terms.jsonl", "errata.jsonl", "cats/*.jsonl", "lm-eval/*"),
+    *("intrasentence/*.parquet", "intersentence/*.parquet", "cats/*.parquet", "hidden/*.parquet"),
+    *("annotations/*.parquet", "terms/*.parquet"),
+)
+"""Paths that a release may have. One that is on the hub and not in the release is deleted there."""
+_DATASET = "dataset"
+_LOGIN = "log in with «hf auth login», or set HF_TOKEN; the token needs permission to write"
+
+
+class Local(NamedTuple):
+    """A file of a release: its path in the folder, where it is, and its size in bytes."""
+
+    path: str
+    place: Path
+    size: int
+
+
+class Planned(NamedTuple):
+    """What an upload does with a file; ``unknown`` means that the hub was not asked."""
+
+    path: str
+    size: int
+    state: State
+
+
+class Remote(NamedTuple):
+    """A dataset on the hub.
+
+    Attributes:
+        head: the commit of its main branch; empty if the dataset does not exist.
+        private: whether only its owners see it.
+        files: the content of each file, as its git or sha256 id.
+        tags: the commit of each tag.
+    """
+
+    head: str
+    private: bool
+    files: Mapping[str, str]
+    tags: Mapping[str, str]
+
+
+class Pushed(NamedTuple):
+    """The result of an upload: where it is, its commit, and whether anything was sent."""
+
+    address: str
+    commit: str
+    sent: int
+    tagged: bool
+    private: bool
+
+
+def open_hub(*, endpoint: str | None = None, token: str | None = None) -> "HfApi":
+    """A connection to the hub; the token comes from the environment or from a login.
+
+    Args:
+        endpoint: address of the hub; by default that of ``HF_ENDPOINT``, or huggingface.co.
+        token: an access token, which no file gets; by default that of the login.
+
+    Raises:
+        CurationError: huggingface_hub is not installed.
+    """
+    # Plain uploads suffice for files of some megabytes. It is read when the package is imported.
+    os.environ.setdefault("HF_HUB_DISABLE_XET", "1")
+    try:
+        from huggingface_hub import HfApi
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+    except ImportError:
+        raise CurationError(
+            "uploading needs huggingface_hub, which is not installed",
+            "pip install 'curation[hub]'",
+        ) from None
+    with suppress(Exception):  # it warns if the environment asks for its bars
+        disable_progress_bars()
+    return HfApi(endpoint=endpoint, token=token)
+
+
+def check_name(repo: str) -> None:
+    """Refuse a name that is not OWNER/NAME as the hub has it.
+
+    Raises:
+        CurationError: it is not one.
+    """
+    owner, _, name = repo.partition("/")
+    letters = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
+    good = all(
+        part and len(part) <= 96 and set(part) <= letters and part[0] not in "-." != part[-1]
+        for part in (owner, name)
+    )
+    if not good or "--" in repo or ".." in repo or repo.endswith((".git", "-", ".")):
+        raise CurationError(
+            f"{repo!r} is not the name of a dataset on the hub",
+            "name it OWNER/NAME, with letters, digits, hyphens, points and underlines",
+        )
+
+
+# --- what is there, and what would happen ---------------------------------------------------------
+
+
+def look(hub: "HfApi", repo: str, *, revision: str | None = None) -> Remote:
+    """What a dataset on the hub has; an empty ``Remote`` if it does not exist.
+
+    Raises:
+        CurationError: there is no token, it is not valid, or the hub cannot be reached.
+    """
+    from huggingface_hub.errors import RepositoryNotFoundError
+    from huggingface_hub.hf_api import RepoFile
+
+    with explained(hub, repo):
+        hub.whoami()
+        try:
+            info = hub.dataset_info(repo, revision=revision)
+        except RepositoryNotFoundError:
+            return Remote("", True, {}, {})
+        entries = hub.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=_DATASET)
+        files = {
+            entry.path: entry.lfs.sha256 if entry.lfs else entry.blob_id
+            for entry in entries
+            if isinstance(entry, RepoFile)
+        }
+        refs = hub.list_repo_refs(repo, repo_type=_DATASET)
+        tags = {tag.name: tag.target_commit for tag in refs.tags}
+    return Remote(str(info.sha), bool(info.private), files, tags)
+
+
+def plan(files: Sequence[Local], remote: Remote | None) -> list[Planned]:
+    """What an upload does with each file, in order of path.
+
+    Args:
+        files: the files of the release.
+        remote: what the hub has; None if it was not asked.
+    """
+    own = {file.path for file in files}
+    planned = [Planned(file.path, file.size, _state(file, remote)) for file in files]
+    for path in remote.files if remote else ():
+        if path not in own:
+            planned.append(Planned(path, 0, "deleted" if _is_of_release(path) else "kept"))
+    return sorted(planned)
+
+
+def _state(file: Local, remote: Remote | None) -> State:
+    if remote is None:
+        return "unknown"
+    there = remote.files.get(file.path)
+    if there is None:
+        return "new"
+    return "same" if there in _ids(file) else "changed"
+
+
+def _ids(file: Local) -> tuple[str, str]:
+    """The ids that the hub gives a file's content: of git, and of large files."""
+    content = file.place.read_bytes()
+    git = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+    return git.hexdigest(), hashlib.sha256(content).hexdigest()
+
+
+def _is_of_release(path: str) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in LAYOUT)
+
+
+# --- the upload -----------------------------------------------------------------------------------
+
+
+def push(
+    hub: "HfApi",
+    repo: str,
+    files: Sequence[Local],
+    *,
+    version: str,
+    private: bool | None = None,
+    gated: Access = "",
+    tag: bool = True,
+    done: Done = lambda size: None,
+) -> Pushed:
+    """Upload the files of a release in one commit, and tag it with the version.
+
+    A new dataset is private until everything is there. If all files are there already, nothing is
+    sent, so an interrupted upload is continued by the same call.
+
+    Args:
+        hub: of ``open_hub``.
+        repo: OWNER/NAME of the dataset.
+        files: the files.
+        version: the version, which names the commit and the tag.
+        private: whether only its owners see it; None leaves it as it is, and a new one private.
+        gated: whether people must ask for access, and who grants it; empty leaves it as it is.
+        tag: whether to tag the commit.
+        done: called with the size of each file that is uploaded.
+
+    Raises:
+        CurationError: the version is tagged with other content, the token may not write, the hub
+            cannot be reached, or it did not keep all files.
+    """
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+    remote = look(hub, repo)
+    if tag and version in remote.tags:
+        return _published(hub, repo, files, remote, version, private=private, gated=gated)
+    with explained(hub, repo):
+        if not remote.head:
+            hub.create_repo(repo, repo_type=_DATASET, private=True)
+            remote = look(hub, repo)
+        elif private and not remote.private:
+            hub.update_repo_settings(repo, repo_type=_DATASET, private=True)
+        planned = plan(files, remote)
+        to_send = {row.path for row in planned if row.state in ("new", "changed")}
+        commit = remote.head
+        additions = [
+            CommitOperationAdd(path_in_repo=file.path, path_or_fileobj=file.place)
+            for file in files
+            if file.path in to_send
+        ]
+        for addition in additions:
+            hub.preupload_lfs_files(repo, [addition], repo_type=_DATASET, free_memory=False)
+            done(addition.upload_info.size)
+        operations: list[Any] = [
+            *additions,
+            *(CommitOperationDelete(row.path) for row in planned if row.state == "deleted"),
+        ]
+        if operations:
+            commit = hub.create_commit(
+                repo,
+                operations,
+                commit_message=f"Version {version}",
+                repo_type=_DATASET,
+                parent_commit=remote.head or None,
+            ).oid
+            _check_all_there(repo, files, look(hub, repo))
+        if tag:
+            hub.create_tag(repo, tag=version, revision=commit, repo_type=_DATASET)
+        now_private = _settle(hub, repo, remote, private=private, gated=gated)
+    return Pushed(_address(hub, repo), commit, len(to_send), tag, now_private)
+
+
+def _published(
+    hub: "HfApi",
+    repo: str,
+    files: Sequence[Local],
+    remote: Remote,
+    version: str,
+    *,
+    private: bool | None,
+    gated: Access,
+) -> Pushed:
+    """A version that is tagged already: nothing is sent, and its content must be the same."""
+    there = look(hub, repo, revision=version)
+    unlike = [r.path for r in plan(files, there) if r.state not in ("same", "kept")]
+    if unlike:
+        raise CurationError(
+            f"version {version} of {repo} is on the hub already, with other content: "
+            f"{', '.join(unlike[:3])}; a published version never changes",
+            "raise version in [release], build again, and push that",
+        )
+    with explained(hub, repo):
+        now_private = _settle(hub, repo, remote, private=private, gated=gated)
+    return Pushed(_address(hub, repo), remote.tags[version], 0, True, now_private)
+
+
+def _settle(
+    hub: "HfApi", repo: str, remote: Remote, *, private: bool | None, gated: Access
+) -> bool:
+    """Set who may download it: the gate first, so that nothing is open for a moment."""
+    if gated:
+        hub.update_repo_settings(repo, repo_type=_DATASET, gated=gated)
+    if private is not None and private != remote.private:
+        hub.update_repo_settings(repo, repo_type=_DATASET, private=private)
+    return remote.private if private is None else private
+
+
+def _check_all_there(repo: str, files: Sequence[Local], remote: Remote) -> None:
+    lost = [row.path for row in plan(files, remote) if row.state in ("new", "changed")]
+    if lost:
+        raise CurationError(
+            f"the hub did not keep {len(lost)} files of {repo}, such as {lost[0]}",
+            "look at .gitignore in the dataset on the hub, delete it there, and push again",
+        )
+
+
+def _address(hub: "HfApi", repo: str) -> str:
+    return f"{hub.endpoint}/datasets/{repo}"
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def explained(hub: "HfApi", repo: str) -> Iterator[None]:
+    """Turn every error of the hub's client into one that says what to do.
+
+    The client raises errors of its own, of its HTTP library and of Python. All come from the
+    outside, so none of them is a fault of curation.
+    """
+    try:
+        yield
+    except CurationError:
+        raise
+    except Exception as error:
+        raise _explain(error, str(hub.endpoint), repo) from None
+
+
+def _explain(error: BaseException, endpoint: str, repo: str) -> CurationError:
+    chain = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
+        chain.append(cause)
+    names = {kind.__name__ for one in chain for kind in type(one).__mro__}
+    if "LocalTokenNotFoundError" in names:
+        return CurationError("there is no token for the hub", _LOGIN)
+    if "OfflineModeIsEnabled" in names:
+        return CurationError("the hub is switched off by HF_HUB_OFFLINE", "unset HF_HUB_OFFLINE")
+    status = next((code for one in chain if (code := _status(one))), 0)
+    reason = " ".join(str(error).split())[:300]
+    if status == 401:
+        return CurationError("the hub does not accept the token", _LOGIN)
+    if status == 403:
+        return CurationError(
+            f"the token may not write to {repo}",
+            f"use a token with permission to write, of a member of {repo.partition('/')[0]}",
+        )
+    if status == 404:
+        return CurationError(f"{repo}: the hub does not find it ({reason})", "check its name")
+    if status in (409, 412):
+        return CurationError(
+            f"{repo} was changed by somebody else, or its name is taken ({reason})",
+            "run the same command again; if the name is taken, use another with --to",
+        )
+    if status == 429:
+        return CurationError("the hub has had too many requests", "wait some minutes, then go on")
+    if status >= 500:
+        return CurationError(f"the hub fails with status {status}", "run the command again later")
+    if names & {"RequestError", "ConnectError", "ConnectionError", "TransportError"}:
+        return CurationError(
+            f"no answer from {endpoint} ({reason or type(error).__name__})",
+            "check the network, then run the same command again: it goes on where it was",
+        )
+    return CurationError(
+        f"the upload to {repo} failed: {reason or type(error).__name__}",
+        "run the same command again: it goes on where it was",
+    )
+
+
+def _status(error: BaseException) -> int:
+    status = getattr(getattr(error, "response", None), "status_code", 0)
+    return status if isinstance(status, int) else 0

@@ -1,0 +1,330 @@
+"""``curation release check``: a release folder, ours or another's, and its findings.
+
+``release.check`` reads the folder and checks its files. What needs other stages is added here:
+pitfalls, artefact baselines, near repeats, and the proof of a revealed release.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from curation.campaign import Campaign, open_campaign
+from curation.files import CurationError, read_bytes, read_json, read_text
+from curation.records import Cat, CatAssociation, Kind, Severity
+from curation.release.anonymous import names, scan
+from curation.release.check import check
+from curation.release.check.findings import Finding, finding, in_order, named, strictly
+from curation.release.check.folder import Release
+from curation.release.check.forms import Seen, from_item
+from curation.release.hidden import public_rows, verify
+from curation.release.near import Pair, Texts, near
+from curation.rules import stable_id
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.source import FORM
+from curation.stereoset import read_entries
+from curation.text_tables import read_json_lines
+from curation.wording import amount, some
+
+Extra = Callable[["Checked", Reporter], Iterator[Finding]]
+REVEAL = "reveal.jsonl"
+GOLD = "7-release/gold-VERSION.jsonl"
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")
+_CODES = 12  # pitfalls that a finding names
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was read of a release, and the CATs whose gold labels are known."""
+
+    release: Release
+    cats: list[Cat]
+    language: str
+
+
+def folder_of(campaign: Campaign, version: str = "") -> Path:
+    """The folder of a built version; by default of the one that the settings name.
+
+    Raises:
+        CurationError: it is not built.
+    """
+    name = version or campaign.settings.release.version
+    folder = campaign.releases / name
+    if "/" in name or name.startswith(".") or not folder.is_dir():
+        built = [p.name for p in campaign.releases.glob("*") if p.is_dir() and p.name[0] != "."]
+        raise CurationError(
+            f"version {name} is not built",
+            f"«curation release build», or name one of: {some(sorted(built), 8)}"
+            if built
+            else "run «curation release build» first",
+        )
+    return folder
+
+
+def named_folder(name: str, campaign: Path) -> Path:
+    """The folder that a user names: a path, or a version of the campaign.
+
+    Args:
+        name: the path or the version; empty is the version that the campaign's settings name.
+        campaign: the campaign's folder; not looked at if there is such a path.
+
+    Raises:
+        CurationError: there is no such folder.
+    """
+    if name and ("/" in name or Path(name).exists()):
+        return Path(name)
+    try:
+        opened = open_campaign(campaign)
+    except CurationError as error:
+        if not name:
+            raise
+        fix = "name the folder of a release, or the campaign's folder with --campaign"
+        raise CurationError(f"{name}: no such folder, and {error.what}", fix) from None
+    return folder_of(opened, name)
+
+
+def check_release(
+    folder: Path,
+    *,
+    strict: bool = False,
+    public: Path | None = None,
+    against: Sequence[Path] = (),
+    language: str = "",
+    reporter: Reporter = QUIET,
+) -> list[Finding]:
+    """Check a release folder.
+
+    Args:
+        folder: the folder of a release.
+        strict: whether an open question of the data statement blocks.
+        public: the public side of the same release, if this one has revealed gold labels.
+        against: files of public CATs, which the test set should not repeat.
+        language: language code of the texts; by default the one that the release names.
+        reporter: where progress goes.
+
+    Returns:
+        The findings, the most severe first.
+
+    Raises:
+        CurationError: a folder or a file of ``against`` cannot be read.
+    """
+    reporter.note(f"reading {folder}")
+    release, findings = check(folder)
+    checked = Checked(release, _cats(release), language or _language(release))
+    for extra in (_anonymous, _near_repeats, _pitfalls, _baselines):
+        findings += extra(checked, reporter)
+    findings += _against(checked, against, reporter)
+    if public is not None:
+        findings += _revealed(checked, public)
+    return in_order(strictly(findings) if strict else findings)
+
+
+def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
+    """The number of findings of each severity."""
+    tally = Counter(finding.severity for finding in findings)
+    return {"block": tally["block"], "warn": tally["warn"], "note": tally["note"]}
+
+
+def _language(release: Release) -> str:
+    if release.facts:
+        return release.facts.language
+    given = ((release.card and release.card.data) or {}).get("language")
+    first = given[0] if isinstance(given, list) and given else given
+    return first if isinstance(first, str) and _LANGUAGE.fullmatch(first) else "en"
+
+
+def _cats(release: Release) -> list[Cat]:
+    """The CATs with known gold labels; a damaged one is reported elsewhere."""
+    cats = {}
+    for seen in release.main:
+        if seen.whole and seen.id not in cats:
+            try:
+                cats[seen.id] = _cat(seen)
+            except ValidationError:
+                continue
+    return list(cats.values())
+
+
+def _cat(seen: Seen) -> Cat:
+    options = [
+        CatAssociation.model_validate(
+            {"id": option.id or f"{seen.id}-{n}", "sentence": option.sentence, "gold": option.gold}
+        )
+        for n, option in enumerate(seen.options)
+    ]
+    return Cat.model_validate(
+        {
+            "id": seen.id,
+            "kind": seen.kind,
+            "domain": seen.domain,
+            "term": stable_id("term", seen.domain, seen.target),
+            "target": seen.target,
+            "family": seen.target,
+            "split": seen.split if seen.split in ("dev", "test") else "test",
+            "context": seen.context,
+            "associations": tuple(options),
+        }
+    )
+
+
+# --- pitfalls and baselines -----------------------------------------------------------------------
+
+
+def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+    from curation.measures.pitfalls import pitfalls
+
+    if checked.release.hidden:
+        detail = "their pitfalls and baselines are not checked: this needs gold labels"
+        yield finding(
+            "not_read", "hidden CATs", detail, fix=f"«curation measures pitfalls --gold {GOLD}»"
+        )
+    if not checked.cats:
+        return
+    facts = checked.release.facts
+    accepted = {row.code for row in facts.pitfalls if row.accepted} if facts else set()
+    with reporter.stages() as tell:
+        report = pitfalls(
+            checked.cats,
+            language=checked.language,
+            off=_off(checked.release),
+            names=_other_names(checked.release),
+            tell=tell,
+        )
+    warned = []
+    for row in report.table:
+        if not row.count:
+            continue
+        detail = f"{row.count} of {row.of}"
+        if row.severity == "block":
+            code = "pitfall_accepted" if row.code in accepted else "pitfall_blocks"
+            first = next(hit for hit in report.hits if hit.code == row.code)
+            yield finding(code, row.code, f"{detail}, such as {first.where}: {first.detail}"[:300])
+        elif row.severity == "warn":
+            warned.append(f"{row.code} {row.count}")
+    if warned:
+        yield finding("pitfalls", "the texts", some(warned, _CODES))
+
+
+def _off(release: Release) -> dict[str, str]:
+    """The pitfalls that the campaign does not check, with the reason."""
+    off = {
+        code: f"{setting} = false"
+        for code, setting in FORM.items()
+        if any(not getattr(settings, setting) for settings in release.settings)
+    }
+    facts = release.facts
+    return off | {row.code: row.why for row in (facts.pitfalls if facts else ()) if row.why}
+
+
+def _other_names(release: Release) -> dict[str, tuple[str, ...]]:
+    """By term id, the other names of targets that contexts may use."""
+    by_term: dict[str, tuple[str, ...]] = {}
+    for settings in release.settings:
+        for domain, targets in settings.names.items():
+            for target, texts in targets.items():
+                term = stable_id("term", domain, target)
+                by_term[term] = (*by_term.get(term, ()), *texts)
+    return by_term
+
+
+def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+    from curation.scores.baselines import measured
+    from curation.stats.artefacts import artefacts
+
+    test = [cat for cat in checked.cats if cat.split == "test"]
+    cats = test or checked.cats
+    if not cats:
+        return
+    reporter.note("scoring the artefact baselines")
+    for result in measured(cats, artefacts(cats, language=checked.language)):
+        rows = [
+            f"{row['kind']} {row['figure']} {row['value']:.1f} "
+            f"({row['ci'][0]:.1f} to {row['ci'][1]:.1f})"
+            for row in result["beyond_chance"]
+        ]
+        if rows:
+            split = "test" if test else "dev"
+            detail = f"{result['says']}: {', '.join(rows)} on {split}"
+            yield finding("baseline", result["model"], detail)
+
+
+# --- near repeats ---------------------------------------------------------------------------------
+
+
+def _near_repeats(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+    """CATs of test that nearly repeat CATs of dev."""
+    dev = [_texts(cat) for cat in checked.release.main if cat.split == "dev"]
+    if dev:
+        reporter.note("comparing test with dev")
+        _, pairs = near(_test(checked), {"dev": dev})
+        yield from _alike("near_repeat", pairs)
+
+
+def _against(checked: Checked, files: Sequence[Path], reporter: Reporter) -> Iterator[Finding]:
+    """CATs of test that nearly repeat public CATs."""
+    test = _test(checked) or [_texts(cat) for cat in checked.release.main]
+    for path in files:
+        reporter.note(f"comparing with {path}")
+        public = [from_item(entry.item, entry.kind, "", "") for entry in read_entries(path)]
+        _, pairs = near(test, {str(path): [_texts(cat) for cat in public]})
+        yield from _alike("near_public", pairs)
+
+
+def _test(checked: Checked) -> list[Texts]:
+    return [_texts(cat) for cat in checked.release.main if cat.split == "test"]
+
+
+def _texts(cat: Seen) -> Texts:
+    kind: Kind = "intersentence" if cat.kind == "intersentence" else "intrasentence"
+    return Texts(cat.id, kind, cat.context, tuple(option.sentence for option in cat.options))
+
+
+def _alike(code: str, pairs: Sequence[Pair]) -> Iterator[Finding]:
+    if pairs:
+        shown = [f"{pair.cat} and {pair.other}" for pair in pairs]
+        yield finding(code, pairs[0].place, f"{amount(len(pairs), 'CAT')}: {named(shown)}")
+
+
+# --- hidden and anonymous releases ----------------------------------------------------------------
+
+
+def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
+    """Whether the gold labels are those that the public side committed to."""
+    path, proof = public / "test.json", checked.release.root / REVEAL
+    fix = "name the public folder of the version"
+    try:
+        hidden = public_rows(read_json(path))
+    except ValueError as error:
+        raise CurationError(f"{path}: {error}", fix) from None
+    if not hidden:
+        raise CurationError(f"{path}: has no hidden CATs", fix)
+    rows = [row for _, row in read_json_lines(read_text(proof), proof)]
+    problems = verify(hidden, rows)
+    golds = {cat.id: {o.id: o.gold for o in cat.options} for cat in checked.release.main}
+    for row in rows:
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
+            proved = {o["id"]: o["gold_label"] for o in json.loads(row["message"])["options"]}
+            if golds.get(row["id"]) != proved:
+                problems.append(f"CAT {row['id']}: test.json has other gold labels than the proof")
+    if problems:
+        yield finding("not_as_committed", REVEAL, f"{len(problems)}: {named(problems)}")
+
+
+def _anonymous(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+    """Whether an anonymous release has names or addresses; only its build knows all names."""
+    facts = checked.release.facts
+    if facts is None or not facts.anonymous:
+        return
+    root, secrets = checked.release.root, names(facts.statement)
+    content = {name: read_bytes(root / name) for name in checked.release.files}
+    places = [place for place in scan(content, secrets) if place.blocks]
+    if secrets:
+        yield finding("not_anonymous", "release.json", named(secrets))
+    if places:
+        shown = [f"{place.path} line {place.line}: {place.found}" for place in places]
+        yield finding("not_anonymous", "the files", f"{len(places)}: {named(shown)}")

@@ -1,0 +1,755 @@
+"""A check finds what is wrong with a release: one change at a time, in a folder that is right."""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+
+from curation.campaign import Campaign
+from curation.files import CurationError
+from curation.release import stereoset_files
+from curation.release.check import check
+from curation.release.check.findings import CODES, Finding, in_order, strictly
+from curation.release.check.folder import list_files
+from curation.release.check.privacy import PHONE
+from curation.release.hidden import assign, conceal
+from curation.release.revealed import files as revealing
+from curation.steps.release.checking import check_release, named_folder
+from support import folders, releases
+from support.commands import ROOT
+from support.mutate import mutate
+
+Change = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folders.write(tmp_path_factory.mktemp("made") / "1.0.0")
+
+
+@pytest.fixture(scope="module")
+def made_hidden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folders.write(tmp_path_factory.mktemp("hidden") / "1.0.0", hide=True)
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "1.0.0"))
+
+
+@pytest.fixture
+def hidden(made_hidden: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made_hidden, tmp_path / "hidden"))
+
+
+def codes(findings: list[Finding]) -> set[str]:
+    return {finding.code for finding in findings}
+
+
+def findings_of(folder: Path) -> list[Finding]:
+    return check(folder)[1]
+
+
+# --- changes ----------------------------------------------------------------------------------
+
+
+def edit_json(name: str, act: Callable[[Any], object]) -> Change:
+    def change(folder: Path) -> None:
+        content = json.loads((folder / name).read_text("utf-8"))
+        act(content)
+        folders.put(folder / name, content)
+        folders.sums(folder)
+
+    return change
+
+
+def edit_lines(name: str, act: Callable[[list[Any]], object]) -> Change:
+    def change(folder: Path) -> None:
+        rows = [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
+        act(rows)
+        folders.put(folder / name, b"".join(orjson.dumps(row) + b"\n" for row in rows))
+        folders.sums(folder)
+
+    return change
+
+
+def edit_table(act: Callable[[list[dict[str, str]]], object]) -> Change:
+    def change(folder: Path) -> None:
+        path = folder / "annotations.csv"
+        rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+        act(rows)
+        out = io.StringIO()
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        folders.put(path, out.getvalue())
+        folders.sums(folder)
+
+    return change
+
+
+def edit_text(name: str, old: str, new: str) -> Change:
+    def change(folder: Path) -> None:
+        text = (folder / name).read_text("utf-8")
+        assert old in text
+        folders.put(folder / name, text.replace(old, new))
+        folders.sums(folder)
+
+    return change
+
+
+def add(name: str, content: str = "x\n", *, listed: bool = True) -> Change:
+    def change(folder: Path) -> None:
+        folders.put(folder / name, content)
+        if listed:
+            folders.sums(folder)
+
+    return change
+
+
+def remove(name: str) -> Change:
+    def change(folder: Path) -> None:
+        (folder / name).unlink()
+        folders.sums(folder)
+
+    return change
+
+
+def cut(name: str) -> Change:
+    def change(folder: Path) -> None:
+        data = (folder / name).read_bytes()
+        (folder / name).write_bytes(data[: len(data) // 2])
+        folders.sums(folder)
+
+    return change
+
+
+def items(content: Any) -> Iterator[Any]:
+    for kind in ("intersentence", "intrasentence"):
+        yield from content["data"][kind]
+
+
+def first(content: Any) -> Any:
+    return next(items(content))
+
+
+def flip(content: Any) -> None:
+    """Exchange two gold labels of the first CAT."""
+    a, b = first(content)["sentences"][:2]
+    a["gold_label"], b["gold_label"] = b["gold_label"], a["gold_label"]
+
+
+def flip_everywhere(folder: Path) -> None:
+    """All forms have the same wrong gold labels, so only the annotations tell."""
+    item = folders.cats()[0]
+    a, b = item["sentences"][:2]
+    a["gold_label"], b["gold_label"] = b["gold_label"], a["gold_label"]
+    folders.write(folder, items=[item, *folders.cats()[1:]])
+
+
+def raise_tier(folder: Path) -> None:
+    folders.write(folder, items=[{**item, "tier": 5} for item in folders.cats()])
+
+
+def move_term(folder: Path) -> None:
+    moved = [
+        {**item, "split": "dev"} if item["id"] == "pilot-inter" else item for item in folders.cats()
+    ]
+    folders.write(folder, items=moved)
+
+
+def link_outside(folder: Path) -> None:
+    (folder / "notes.txt").symlink_to("/etc/hostname")
+
+
+def change_after(folder: Path) -> None:
+    path = folder / "STATEMENT.md"
+    path.write_text(path.read_text("utf-8") + "changed\n", "utf-8")
+
+
+def sums_line(line: str) -> Change:
+    def change(folder: Path) -> None:
+        path = folder / "SHA256SUMS"
+        path.write_text(path.read_text("utf-8") + line + "\n", "utf-8")
+
+    return change
+
+
+SHA = "0" * 64
+CHANGES: dict[str, tuple[Change, str, str]] = {
+    "a file is changed after its checksums": (change_after, "file_changed", "STATEMENT.md"),
+    "a file is not listed": (add("notes.txt", listed=False), "file_unlisted", "notes.txt"),
+    "a listed file is gone": (lambda f: (f / "LICENSE").unlink(), "file_missing", "LICENSE"),
+    "a link": (link_outside, "not_plain", "notes.txt"),
+    "a line is not a checksum": (sums_line("hello"), "sums_malformed", "hello"),
+    "a line leaves the folder": (sums_line(f"{SHA}  ../x"), "sums_malformed", "leaves the folder"),
+    "a line is there twice": (sums_line(f"{SHA}  LICENSE"), "sums_malformed", "again"),
+    "no checksums": (lambda f: (f / "SHA256SUMS").unlink(), "no_checksums", "SHA256SUMS"),
+    "another canonical hash": (
+        edit_json("release.json", lambda c: c.update(canonical=SHA)),
+        "canonical_hash",
+        "release.json",
+    ),
+    "the card has another hash": (
+        edit_text("README.md", "Canonical hash: ", "Canonical hash: 0"),
+        "",
+        "",
+    ),
+    "cut JSON": (cut("dev.json"), "unreadable", "dev.json"),
+    "cut Parquet": (cut("intrasentence/test-00000-of-00001.parquet"), "unreadable", "parquet"),
+    "a text differs in one form": (
+        edit_json("dev.json", lambda c: first(c).update(context="Another context.")),
+        "forms_differ",
+        "baker-inter",
+    ),
+    "a CAT is missing in one form": (
+        edit_lines("cats/intrasentence-dev.jsonl", lambda rows: rows.pop()),
+        "forms_differ",
+        "only in StereoSet: 1",
+    ),
+    "another tier in one form": (
+        edit_lines("cats/intrasentence-dev.jsonl", lambda rows: rows[0].update(tier=5)),
+        "forms_differ",
+        "baker-intra",
+    ),
+    "gold labels differ in one form": (edit_json("dev.json", flip), "forms_differ", "baker-inter"),
+    "gold labels against the votes": (flip_everywhere, "gold_undecided", "fewer than 3 votes"),
+    "a tier against the votes": (raise_tier, "gold_undecided", "baker-inter has 5"),
+    "two of one gold label": (
+        edit_json("dev.json", lambda c: first(c)["sentences"][0].update(gold_label="unrelated")),
+        "not_a_cat",
+        "dev.json",
+    ),
+    "two associations only": (
+        edit_json("dev.json", lambda c: first(c)["sentences"].pop()),
+        "not_a_cat",
+        "dev.json",
+    ),
+    "an id twice": (
+        edit_json("dev.json", lambda c: c["data"]["intrasentence"][0].update(id="baker-inter")),
+        "id_twice",
+        "baker-inter",
+    ),
+    "an association's id in two CATs": (
+        edit_json(
+            "dev.json",
+            lambda c: c["data"]["intrasentence"][0]["sentences"][0].update(id="baker-inter-0"),
+        ),
+        "id_twice",
+        "in several CATs",
+    ),
+    "a CAT in both splits": (
+        edit_json("test.json", lambda c: first(c).update(id="baker-inter")),
+        "cat_in_both",
+        "baker-inter",
+    ),
+    "a term in both splits": (move_term, "term_in_both", "1 of 2 terms of test: pilot"),
+    "a family in both splits": (
+        edit_lines("terms.jsonl", lambda rows: [row.update(family="jobs") for row in rows]),
+        "family_in_both",
+        "jobs",
+    ),
+    "a term is missing": (
+        edit_lines("terms.jsonl", lambda rows: rows.pop()),
+        "term_unknown",
+        "sailor (profession)",
+    ),
+    "a term without CATs": (
+        edit_lines("terms.jsonl", lambda rows: rows[0].update(text="bakers")),
+        "term_unknown",
+        "terms without CATs: bakers",
+    ),
+    "a term's number": (
+        edit_lines("terms.jsonl", lambda rows: rows[0].update(intrasentence=7)),
+        "term_unknown",
+        "baker",
+    ),
+    "an annotation of nothing": (
+        edit_table(lambda rows: rows[0].update(cat_id="c-none")),
+        "annotation_unknown",
+        "c-none",
+    ),
+    "an annotation that is no label": (
+        edit_table(lambda rows: rows[0].update(label="maybe")),
+        "annotation_unknown",
+        "maybe",
+    ),
+    "a label less": (edit_table(lambda rows: rows.pop()), "labels_differ", "sailor-intra"),
+    "no annotations": (remove("annotations.csv"), "part_missing", "annotations.csv"),
+    "no card": (remove("README.md"), "part_missing", "README.md"),
+    "no licence text": (remove("LICENSE"), "part_missing", "LICENSE"),
+    "no statement": (remove("STATEMENT.md"), "part_missing", "STATEMENT.md"),
+    "no datapackage": (remove("datapackage.json"), "part_missing", "datapackage.json"),
+    "broken YAML": (edit_text("README.md", "license: cc", "license: 'cc"), "card_yaml", "line"),
+    "YAML without an end": (edit_text("README.md", "---\n\n#", "\n#"), "card_yaml", "second line"),
+    "no licence in the card": (
+        edit_text("README.md", "license: cc-by-4.0\n", ""),
+        "card_incomplete",
+        "«license»",
+    ),
+    "another licence in the card": (
+        edit_text("README.md", "license: cc-by-4.0\n", "license: mit\n"),
+        "licence_differs",
+        "mit; release.json has cc-by-4.0",
+    ),
+    "another licence in the package": (
+        edit_text("datapackage.json", "CC-BY-4.0", "MIT"),
+        "licence_differs",
+        "MIT",
+    ),
+    "no warning": (
+        edit_text("README.md", "Content warning", "Hello"),
+        "card_incomplete",
+        "a content warning",
+    ),
+    "another canary": (
+        edit_text("README.md", folders.CANARY, SHA),
+        "card_incomplete",
+        "canary",
+    ),
+    "a config without files": (
+        edit_text("README.md", "intersentence/test-*", "intersentence/train-*"),
+        "file_missing",
+        "intersentence/train-*.parquet",
+    ),
+    "files without a config": (
+        edit_text("README.md", "path: intersentence/test-*.parquet", "path: intersentence/v*"),
+        "no_config",
+        "intersentence/test-00000-of-00001.parquet",
+    ),
+    "release.json is damaged": (
+        edit_json("release.json", lambda c: c.pop("name")),
+        "facts_damaged",
+        "name",
+    ),
+    "another size": (
+        edit_json("release.json", lambda c: c["sizes"][0].update(cats=9)),
+        "sizes_differ",
+        "says 9 CATs on 2 terms; the data have 2 on 2",
+    ),
+    "another number of annotations": (
+        edit_json("release.json", lambda c: c.update(annotations=9)),
+        "sizes_differ",
+        "says 9; annotations.csv has 120",
+    ),
+    "other tiers": (
+        edit_json("release.json", lambda c: c.update(tiers={"3": 8})),
+        "sizes_differ",
+        "tiers",
+    ),
+    "an open question": (
+        edit_json("release.json", lambda c: c.update(open=["pay"])),
+        "open_question",
+        "pay",
+    ),
+    "no contact": (
+        edit_json("release.json", lambda c: c["statement"].update(contact="")),
+        "card_incomplete",
+        "contact",
+    ),
+    "a citation without authors": (
+        edit_text("CITATION.cff", "authors", "writers"),
+        "citation",
+        "has no authors",
+    ),
+    "a citation that is not YAML": (
+        edit_text("CITATION.cff", "cff-version:", "cff-version: ["),
+        "citation",
+        "is not YAML",
+    ),
+    "a size in croissant.json": (
+        edit_json("croissant.json", lambda c: c["distribution"][0].update(contentSize="7 B")),
+        "descriptor",
+        "bytes, not 7",
+    ),
+    "a checksum in datapackage.json": (
+        edit_json("datapackage.json", lambda c: c["resources"][0].update(hash=f"sha256:{SHA}")),
+        "descriptor",
+        "another sha256",
+    ),
+    "a file that a descriptor makes up": (
+        edit_json("datapackage.json", lambda c: c["resources"][0].update(path="no.csv")),
+        "file_missing",
+        "no.csv",
+    ),
+    "a path that leaves the folder": (
+        edit_json("croissant.json", lambda c: c["distribution"][0].update(contentUrl="../x")),
+        "descriptor",
+        "leaves the folder",
+    ),
+    "private gold labels": (add("gold-1.0.0.jsonl", "{}\n"), "private_file", "gold-1.0.0.jsonl"),
+    "raw answers": (add("raw/answers.jsonl", "{}\n"), "private_file", "raw/answers.jsonl"),
+    "an e-mail address": (
+        edit_json("dev.json", lambda c: first(c).update(context="Ask ann@example.org, a baker.")),
+        "personal",
+        "e-mail addresses: line 1",
+    ),
+    "a password in an address": (
+        edit_text("dev.json", "My neighbour", "See https://ann:pass@example.org My neighbour"),
+        "personal",
+        "a name or a password",
+    ),
+    "a phone number": (
+        edit_text("dev.json", "My neighbour", "Call +1 202-555-0123. My neighbour"),
+        "maybe_personal",
+        "phone",
+    ),
+    "a page of a person": (
+        edit_text("dev.json", "My neighbour", "https://example.org/user/ann My neighbour"),
+        "maybe_personal",
+        "pages of people",
+    ),
+    "ids of a platform": (
+        edit_table(lambda rows: rows[0].update(annotator="A1B2C3D4E5F6G7")),
+        "personal",
+        "A1B2…",
+    ),
+    "times of answers": (
+        edit_table(lambda rows: rows[0].update(round="2026-01-02 10:00:00")),
+        "maybe_personal",
+        "has a time",
+    ),
+    "only its owner may read a file": (
+        lambda f: (f / "LICENSE").chmod(0o600),
+        "mode",
+        "LICENSE",
+    ),
+}  # fmt: skip
+
+
+def test_a_release_that_is_right_has_no_findings(made: Path, made_hidden: Path) -> None:
+    assert check_release(made) == []
+    notes = [(f.code, f.severity, f.where) for f in check_release(made_hidden)]
+    assert notes == [("not_read", "note", "hidden CATs")]
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_is_found(folder: Path, what: str) -> None:
+    change, code, detail = CHANGES[what]
+    change(folder)
+    found = [f for f in findings_of(folder) if f.code == code]
+    if not code:  # the card still has the hash
+        return
+    assert any(detail in f"{f.where} {f.detail}" for f in found), findings_of(folder)
+    assert all(f.fix for f in found)
+    assert found[0].severity == CODES[code].severity
+
+
+@pytest.mark.parametrize(
+    ("text", "phone"),
+    [
+        *(
+            (n, True)
+            for n in ("+44 20 7946 0958", "(202) 555-0123", "555-123-4567", "+12025550123")
+        ),
+        *((n, False) for n in ("2019 2020 1234", "from 1999-2000", "10 000 000", "c-1234567890")),
+        ("item-123-456-7890", False),
+    ],
+)
+def test_phone_numbers(text: str, phone: bool) -> None:
+    assert bool(PHONE.search(f"Call {text} now.")) == phone
+
+
+# --- a hidden test set --------------------------------------------------------------------------
+
+
+def test_gold_labels_of_a_hidden_cat_are_found(hidden: Path) -> None:
+    edit_json("test.json", lambda c: first(c)["sentences"][0].update(gold_label="unrelated"))(
+        hidden
+    )
+    assert "hidden_leak" in codes(findings_of(hidden))
+
+
+def test_a_tier_of_a_hidden_cat_is_found(hidden: Path) -> None:
+    edit_json("test.json", lambda c: first(c).update(tier=4))(hidden)
+    found = next(f for f in findings_of(hidden) if f.code == "hidden_leak")
+    assert found.detail.endswith(": tier")
+
+
+def test_annotations_of_a_hidden_cat_are_found(hidden: Path) -> None:
+    name = first(json.loads((hidden / "test.json").read_text("utf-8")))["id"]
+    edit_table(lambda rows: rows[0].update(cat_id=name))(hidden)
+    assert any(
+        f.code == "hidden_leak" and f.where == "annotations.csv" for f in findings_of(hidden)
+    )
+
+
+def test_numbered_ids_of_hidden_cats_are_found(hidden: Path) -> None:
+    numbers = iter(range(100))
+
+    def number(content: Any) -> None:
+        for item in items(content):
+            for sentence in item["sentences"]:
+                sentence["id"] = f"o-{next(numbers)}"
+
+    edit_json("test.json", number)(hidden)
+    assert "hidden_order" in codes(findings_of(hidden))
+
+
+def test_bad_commitments_are_found(hidden: Path) -> None:
+    name = "cats/intrasentence-test.jsonl"
+    edit_lines(name, lambda rows: rows[0].update(commitment="abc"))(hidden)
+    assert "64 hexadecimal" in next(f.detail for f in findings_of(hidden) if f.code == "commitment")
+    edit_lines(name, lambda rows: [row.update(commitment=SHA) for row in rows])(hidden)
+    assert "the same" in next(f.detail for f in findings_of(hidden) if f.code == "commitment")
+
+
+def test_a_release_that_says_hidden_and_is_not(folder: Path) -> None:
+    hide = {"split": "test", "cats": 4, "terms": 2}
+    edit_json("release.json", lambda c: c.update(hidden=hide))(folder)
+    assert "hidden_leak" in codes(findings_of(folder))
+
+
+def test_an_anonymous_release_names_nobody(folder: Path) -> None:
+    edit_json("release.json", lambda c: c.update(anonymous=True))(folder)
+    places = [f for f in check_release(folder) if f.code == "not_anonymous"]
+    assert [f.where for f in places] == ["release.json", "the files"]
+    assert "A. Team" in places[0].detail
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+
+def test_pitfalls_and_near_repeats_are_found(tmp_path: Path) -> None:
+    cats = folders.cats()
+    cats[3]["context"] = "No target here is BLANK."
+    for sentence, word in zip(cats[3]["sentences"], "abc", strict=True):
+        sentence["sentence"] = f"No target here is {word}."
+    pilot = next(cat for cat in cats if cat["id"] == "pilot-inter")
+    long = "My neighbour, whom I have known since we were at school together, and whose garden is "
+    long += "next to mine, has worked for many years as a"
+    cats[0]["context"], pilot["context"] = f"{long} baker.", f"{long} pilot."
+    for sentence, text in zip(pilot["sentences"], folders.SENTENCES["baker"], strict=True):
+        sentence["sentence"] = text
+    found = check_release(folders.write(tmp_path / "x", items=cats))
+    assert [f.where for f in found if f.code == "pitfall_blocks"] == ["target_missing"]
+    near = next(f for f in found if f.code == "near_repeat")
+    assert "pilot-inter and baker-inter" in near.detail
+    assert codes([f for f in found if f.severity == "block"]) == {"pitfall_blocks"}
+
+
+def test_public_cats_that_the_test_set_repeats(folder: Path, tmp_path: Path) -> None:
+    public = tmp_path / "public.json"
+    shutil.copy(folder / "test.json", public)
+    found = check_release(folder, against=[public, folder / "dev.json"])
+    assert [(f.code, f.where) for f in found] == [("near_public", str(public))]
+    assert found[0].detail.startswith("4 CATs: ")
+    with pytest.raises(CurationError, match="no such file"):
+        check_release(folder, against=[tmp_path / "none.json"])
+
+
+# --- another's release --------------------------------------------------------------------------
+
+
+def test_another_release_in_the_layout_of_the_hub(made: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for kind in ("intersentence", "intrasentence"):
+        shutil.copytree(made / kind, other / kind)
+    folders.put(other / "README.md", "---\nlicense: mit\n---\n# Cats\n")
+    release, found = check(other)
+    assert not release.ours
+    assert {f.severity for f in found} == {"warn", "note"}
+    assert {"no_checksums", "no_config", "card_incomplete", "part_missing"} <= codes(found)
+    assert len(release.main) == 8
+
+
+def test_another_release_as_a_repository(made: Path, tmp_path: Path) -> None:
+    other = tmp_path / "repository"
+    other.mkdir()
+    shutil.copy(made / "dev.json", other / "dev.json")
+    (other / "code.py").write_text("print()\n")
+    folders.put(other / "predictions.json", {"intrasentence": [{"id": "a", "score": 1.0}]})
+    release, found = check(other)
+    assert len(release.main) == 4
+    assert "block" not in {f.severity for f in found}
+    assert any(f.code == "not_read" and f.where == "predictions.json" for f in found)
+    edit_json("dev.json", lambda c: first(c)["sentences"].pop())(other)
+    assert "not_a_cat" in codes(findings_of(other))
+
+
+def test_votes_against_the_gold_label_are_a_warning(made: Path, tmp_path: Path) -> None:
+    shutil.copy(made / "dev.json", tmp_path / "dev.json")
+    edit_json("dev.json", flip)(tmp_path)
+    found = next(f for f in findings_of(tmp_path) if f.code == "gold_outvoted")
+    assert (found.severity, found.detail[:22]) == ("warn", "2 of 12 associations: ")
+
+
+# --- what is no release -------------------------------------------------------------------------
+
+
+def test_what_is_not_a_folder(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for path, message in (
+        (folder / "dev.json", "is a file, not a folder"),
+        (tmp_path / "none", "no such folder"),
+        (tmp_path / "empty", "the folder is empty"),
+        (Path("a\0b"), "may not be read|no such folder"),
+    ):
+        with pytest.raises(CurationError, match=message):
+            check(path)
+
+
+def test_a_folder_without_cats(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    assert [f.code for f in findings_of(tmp_path) if f.severity == "block"] == ["no_cats"]
+
+
+def test_files_that_are_no_files(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.json")
+    (folder / "loop").symlink_to(".")
+    (folder / os.fsdecode(b"caf\xe9.json")).write_text("{}")
+    found = [f for f in findings_of(folder) if f.code == "not_plain"]
+    assert {f.where for f in found} == {"pipe.json", "loop", "caf\\udce9.json"}
+
+
+DAMAGED = (
+    *(b"", b"\xff\xfe", b"[" * 5000, b"{}", b"[1, 2]", b'"x"', b"null", b"\0"),
+    *(b"---\n: :\n---\n", b"---\n1: 2030-99-99\n---\n", b"{}\n{}\n", b'{"data": {"x": [1]}}'),
+)
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_damaged_files_are_findings(folder: Path, turn: int) -> None:
+    """Every file in turn: a finding, and never a traceback."""
+    names = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+    for number, name in enumerate(names):
+        before = (folder / name).read_bytes()
+        content = DAMAGED[(5 * turn + number) % len(DAMAGED)]
+        for damaged in (content, mutate(Random(f"{turn} {name}"), before, name.name)):
+            (folder / name).write_bytes(damaged)
+            found = findings_of(folder)
+            assert found or damaged is not content, name
+            assert all(f.fix and "\n" not in f.where for f in found)
+        (folder / name).write_bytes(before)
+
+
+# --- the table of codes, and the command ------------------------------------------------------
+
+
+def test_every_code_is_in_the_docs_and_every_change_has_a_code() -> None:
+    text = (ROOT / "docs" / "release.md").read_text("utf-8")
+    section = text.split("## Check a release")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.+?) \| .+ \|$", section, re.M)
+    assert rows == [(code, a.severity, a.says) for code, a in CODES.items()]
+
+
+def test_findings_are_sorted_and_strict_blocks_open_questions(folder: Path) -> None:
+    edit_json("release.json", lambda c: c.update(open=["pay"], annotations=9))(folder)
+    found = in_order(findings_of(folder))
+    assert [f.severity for f in found] == sorted(
+        (f.severity for f in found), key=["block", "warn", "note"].index
+    )
+    assert "open_question" in {f.code for f in strictly(found) if f.severity == "block"}
+
+
+def test_the_command(folder: Path, forked: Any) -> None:
+    ran = forked("release", "check", folder)
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "0 findings: 0 block, 0 warn, 0 note")
+    edit_json("release.json", lambda c: c.update(open=["pay"]))(folder)
+    assert forked("release", "check", folder).code == 0
+    assert forked("release", "check", folder, "--strict").code == 1
+    change_after(folder)
+    ran = forked("release", "check", folder, "--json")
+    told = json.loads(ran.out)
+    assert (ran.code, told["counts"]) == (1, {"block": 1, "warn": 1, "note": 0})
+    assert told["findings"][0]["code"] == "file_changed"
+    ran = forked("release", "check", folder / "none")
+    assert ran.code == 1
+    assert "no such folder" in ran.err
+
+
+def test_a_release_is_named_by_its_folder_or_its_version(
+    campaign: Campaign, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert named_folder(str(folder), campaign.root) == folder
+    assert named_folder("1.0.0", campaign.root) == Path("1.0.0")
+    with pytest.raises(CurationError, match=r"version 0\.1\.0 is not built"):
+        named_folder("", campaign.root)
+    shutil.copytree(folder, campaign.releases / "0.1.0")
+    assert named_folder("", campaign.root) == named_folder("0.1.0", campaign.root)
+    with pytest.raises(CurationError, match=r"2\.0: no such folder, and .* no campaign\.toml"):
+        named_folder("2.0", folder)
+
+
+def test_files_of_version_control_are_left_out(folder: Path) -> None:
+    folders.put(folder / ".git" / "HEAD", "x")
+    release, _ = check(folder)
+    assert ".git/HEAD" not in release.files
+    assert list(list_files(release)) == []
+
+
+def test_yaml_that_grows_without_end_is_read_in_time(folder: Path) -> None:
+    """Each line has the line before nine times: as a text, the last has a billion letters."""
+    lines = ["a0: &a0 [x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 10)]
+    front = "\n".join((*lines, "license: *a9", "language: *a9", "configs: *a9"))
+    folders.put(folder / "README.md", f"---\n{front}\n---\n# Cats\n")
+    folders.put(folder / "CITATION.cff", "\n".join((*lines, "title: *a9")))
+    assert {"licence_differs", "citation"} <= codes(findings_of(folder))
+
+
+def test_parquet_without_pyarrow_is_a_note(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("curation.release.check.reading.find_spec", lambda name: None)
+    found = findings_of(folder)
+    assert {(f.code, f.severity) for f in found} == {("not_read", "note")}
+    assert {f.fix for f in found} == {"pip install 'curation[parquet]'"}
+
+
+# --- a revealed release ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def revealed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A folder with hidden gold labels, and the one that reveals them."""
+    contents = releases.contents()
+    golds = assign([cat for cat in contents.cats if cat.split == "test"], Random(1).randbytes)
+    root = tmp_path_factory.mktemp("revealed")
+    for name, files in (
+        ("public", stereoset_files.files(conceal(contents, golds, "test"))),
+        ("open", revealing(golds, contents, name="Jobs", warning="Stereotypes.")),
+    ):
+        for path, content in files.items():
+            folders.put(root / name / path, content)
+        folders.sums(root / name)
+    return root / "public", root / "open"
+
+
+def test_a_revealed_release_is_proved(revealed: tuple[Path, Path]) -> None:
+    public, open_ = revealed
+    found = check_release(open_, public=public)
+    assert "not_as_committed" not in codes(found)
+    assert not [f for f in found if f.severity == "block"]
+
+
+def test_gold_labels_that_were_not_committed_to_are_found(
+    revealed: tuple[Path, Path], tmp_path: Path
+) -> None:
+    public, open_ = revealed
+    changed = Path(shutil.copytree(open_, tmp_path / "changed"))
+    edit_json("test.json", flip)(changed)
+    found = [f for f in check_release(changed, public=public) if f.code == "not_as_committed"]
+    assert "test.json has other gold labels than the proof" in found[0].detail
+    changed = Path(shutil.copytree(open_, tmp_path / "nonce"))
+    edit_lines("reveal.jsonl", lambda rows: rows[0].update(nonce=SHA))(changed)
+    found = [f for f in check_release(changed, public=public) if f.code == "not_as_committed"]
+    assert "do not give its commitment" in found[0].detail
+
+
+def test_what_is_not_the_public_side(revealed: tuple[Path, Path], folder: Path) -> None:
+    _, open_ = revealed
+    with pytest.raises(CurationError, match="has no hidden CATs"):
+        check_release(open_, public=folder)
+    with pytest.raises(CurationError, match=r"reveal\.jsonl: no such file"):
+        check_release(folder, public=revealed[0])
+    with pytest.raises(CurationError, match="no such file"):
+        check_release(open_, public=folder / "none")
