@@ -215,8 +215,8 @@ CODES: dict[str, About] = {
     ),
     "open_question": About(
         "warn",
-        "a question of the data statement is not answered",
-        "answer it in 7-release/statement.toml, and build the release again",
+        "questions of the data statement are not answered",
+        "answer them in 7-release/statement.toml, and build the release again",
     ),
     # privacy
     "private_file": About(

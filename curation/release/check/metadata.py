@@ -10,12 +10,14 @@ from curation.files import CurationError, digest, read_json
 from curation.manifest import is_inside
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import LARGEST_YAML, Release, readable, unreadable
+from curation.wording import amount, some
 
 PARTS = ("README.md", "STATEMENT.md", "LICENSE", "CITATION.cff", "croissant.json")
 """Files that every release has, besides its data; the card and the data are checked elsewhere."""
 LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "LICENCE.txt", "COPYING")
 CITED = ("cff-version", "message", "title", "authors")
 _LARGEST = 64 << 20  # bytes
+_MOST = 40  # questions that a finding names
 
 
 def findings(release: Release) -> Iterator[Finding]:
@@ -25,9 +27,9 @@ def findings(release: Release) -> Iterator[Finding]:
     yield from _citation(release)
     yield from _croissant(release)
     yield from _datapackage(release)
-    facts = release.facts
-    for key in facts.open if facts else ():
-        yield finding("open_question", "STATEMENT.md", key)
+    if release.facts and (keys := release.facts.open):
+        detail = f"{amount(len(keys), 'question')}: {some(keys, _MOST)}"
+        yield finding("open_question", "STATEMENT.md", detail)
 
 
 def _parts(release: Release) -> Iterator[Finding]:
