@@ -75,14 +75,14 @@ def _build(
     collected = collect.contents(campaign, reporter)
     accepting.check_content(campaign, collected.cats)
     first = first_builds.first_build(campaign, anonymous=anonymous)
-    said = statement.read_statement(campaign)
+    answers = statement.read_statement(campaign)
     facts = collect.facts(
         campaign,
         collected,
         first,
-        licence=_licence(campaign, said, first.date),
-        statement=said,
-        open_questions=[question.key for question in statement.open_questions(said)],
+        licence=_licence(campaign, answers, first.date),
+        statement=answers,
+        open_questions=[question.key for question in statement.open_questions(answers)],
         reporter=reporter,
     )
     contents = hiding.hide(campaign, collected.contents, results, reporter)
