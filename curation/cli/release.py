@@ -17,8 +17,8 @@ from curation.cli import (
     release_statement,
 )
 from curation.cli.options import Json, Where
-from curation.steps.release.golds import gold_file
-from curation.steps.release.hiding import with_hide
+from curation.steps.release.hidden.golds import gold_file
+from curation.steps.release.hidden.hiding import with_hide
 from curation.steps.release.making import build_release
 from curation.wording import amount
 

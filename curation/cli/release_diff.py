@@ -13,7 +13,7 @@ from curation.files import CurationError
 from curation.wording import amount, some
 
 if TYPE_CHECKING:
-    from curation.release.diff import Difference
+    from curation.release.versions.diff import Difference
     from curation.steps.release.comparing import Comparison
 
 _SHOWN = 10
@@ -77,7 +77,7 @@ def diff(
     The exit status is 0 whether the versions differ or not. With --strict it is 1 if the test split
     of B has terms or texts that were in the dev split of A.
     """
-    from curation.release import errata as files
+    from curation.release.versions import errata as files
     from curation.steps.release.comparing import compare
 
     if errata and errata.suffix.lower() not in (".jsonl", ".md"):
@@ -109,7 +109,7 @@ def diff(
 
 
 def _as_json(comparison: "Comparison") -> dict[str, Any]:
-    from curation.release import errata as files
+    from curation.release.versions import errata as files
 
     changed = comparison.difference
     removed, added = files.domains(changed)
@@ -141,8 +141,8 @@ def _term(key: tuple[str, str]) -> dict[str, str]:
 
 
 def _show(changed: "Difference") -> None:
-    from curation.release import errata as files
-    from curation.release.diff import WHATS
+    from curation.release.versions import errata as files
+    from curation.release.versions.diff import WHATS
 
     old, new = changed.before.name, changed.after.name
     has_splits = changed.before.has_splits and changed.after.has_splits
@@ -211,7 +211,7 @@ def _show_scores(comparison: "Comparison") -> None:
 
 
 def _row(row: dict[str, Any], metric: str) -> list[Any]:
-    from curation.release.between import PARTS
+    from curation.release.versions.between import PARTS
 
     cats = ", ".join(str(cell["cats"]) if cell else "0" for cell in (row["before"], row["after"]))
     values: list[Any] = []

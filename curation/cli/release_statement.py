@@ -15,7 +15,7 @@ def statement(campaign: Where = Path(), as_json: Json = False) -> None:
     never changes your answers. Questions that a newer version of curation asks are added to the
     file as comments. A release marks each question that is still open.
     """
-    from curation.release.questions import QUESTIONS, SECTIONS
+    from curation.release.texts.questions import QUESTIONS, SECTIONS
     from curation.steps.release import statement as step
 
     opened = open_campaign(campaign)

@@ -14,9 +14,9 @@ from io import BytesIO
 from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError, shipped
-from curation.release.card import card
 from curation.release.facts import Facts, Hub, RoundFacts, Statement
-from curation.release.statement import statement
+from curation.release.texts.card import card
+from curation.release.texts.statement import statement
 from curation.wording import some
 
 IDENTIFYING = frozenset(("review", "funding", "team", "recruitment", "access", "maintenance"))

@@ -5,20 +5,13 @@ import io
 from collections.abc import Callable, Mapping
 
 from curation.files import dump_json
-from curation.release import (
-    card,
-    citation,
-    croissant,
-    datapackage,
-    errata,
-    lm_eval,
-    parquet_files,
-    statement,
-    stereoset_files,
-    tables,
-)
 from curation.release.contents import SPLITS, Contents, DataFile
+from curation.release.data import parquet_files, stereoset_files, tables
 from curation.release.facts import Facts
+from curation.release.harnesses import lm_eval
+from curation.release.metadata import citation, croissant, datapackage
+from curation.release.texts import card, statement
+from curation.release.versions import errata
 
 ALGORITHM = 6
 SUMS = "SHA256SUMS"

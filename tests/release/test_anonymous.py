@@ -5,10 +5,10 @@ import io
 import pytest
 
 from curation.release.anonymous import Place, anonymous, doubts, names, refusal, scan
-from curation.release.card import card
 from curation.release.facts import Author, Facts, Hub, Licence, Reading, RoundFacts, Statement
-from curation.release.licences import licence
-from curation.release.statement import statement
+from curation.release.texts.card import card
+from curation.release.texts.licences import licence
+from curation.release.texts.statement import statement
 from support.releases import facts
 
 TEAM = Statement(

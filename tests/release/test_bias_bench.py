@@ -8,7 +8,7 @@ import pytest
 
 from curation.blank import options
 from curation.records import Cat
-from curation.release.bias_bench import mangled
+from curation.release.harnesses.bias_bench import mangled
 from curation.stereoset import dataset
 from support import harnesses
 from support.cats import REAL, cat, development_set, intra

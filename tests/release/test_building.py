@@ -11,7 +11,8 @@ import pytest
 from curation.campaign import open_campaign
 from curation.files import CurationError
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.release import first_builds, scored, versions
+from curation.steps.release import first_builds, versions
+from curation.steps.release.collecting import scored
 from curation.steps.release.making import build_release
 from curation.steps.reporter import QUIET, Quiet
 from curation.steps.source import campaign_source

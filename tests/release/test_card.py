@@ -9,9 +9,6 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from curation.release import questions
-from curation.release.card import card
-from curation.release.card_header import header
 from curation.release.contents import DataFile
 from curation.release.facts import (
     Agreement,
@@ -33,9 +30,12 @@ from curation.release.facts import (
     Statement,
     TermCount,
 )
-from curation.release.limits import LIMITS
-from curation.release.markdown import inline
-from curation.release.statement import statement
+from curation.release.texts import questions
+from curation.release.texts.card import card
+from curation.release.texts.card_header import header
+from curation.release.texts.limits import LIMITS
+from curation.release.texts.markdown import inline
+from curation.release.texts.statement import statement
 from support.releases import facts
 from support.traced import untraced
 

@@ -16,13 +16,13 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.files import CurationError
-from curation.release import stereoset_files
 from curation.release.check import check
 from curation.release.check.findings import CODES, Finding, in_order, strictly
 from curation.release.check.folder import list_files
 from curation.release.check.privacy import PHONE
-from curation.release.hidden import assign, conceal
-from curation.release.revealed import files as revealing
+from curation.release.data import stereoset_files
+from curation.release.hidden.commitments import assign, conceal
+from curation.release.hidden.revealed import files as revealing
 from curation.steps.release.checking import check_release, named_folder
 from support import folders, releases
 from support.commands import ROOT

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from curation.records import KINDS
-from curation.release.citation import citation
 from curation.release.facts import Hidden, Licence, Statement
+from curation.release.metadata.citation import citation
 from support import releases
 from support.environments import Process
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.records import GOLDS, KINDS, Gold, SplitName
-from curation.release import errata
 from curation.release.contents import PublishedCat, PublishedOption
-from curation.release.diff import Change, Difference, Version, difference
+from curation.release.versions import errata
+from curation.release.versions.diff import Change, Difference, Version, difference
 
 TEXTS = ("Early.", "Late.", "Magnetic.")
 

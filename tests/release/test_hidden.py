@@ -25,9 +25,8 @@ from curation.campaign import Campaign
 from curation.files import CurationError, dump_line, read_records
 from curation.manifest import Results
 from curation.records import GOLDS, Annotation, Cat
-from curation.release import hidden as scheme
-from curation.release import stereoset_files
 from curation.release.contents import Contents, PublishedCat, PublishedOption
+from curation.release.data import stereoset_files
 from curation.release.facts import (
     Agreement,
     Baseline,
@@ -37,9 +36,10 @@ from curation.release.facts import (
     ScoreRow,
     SentimentShare,
 )
-from curation.release.hidden import HiddenGold
-from curation.steps.release import hiding
-from curation.steps.release.golds import gold_file
+from curation.release.hidden import commitments as scheme
+from curation.release.hidden.commitments import HiddenGold
+from curation.steps.release.hidden import hiding
+from curation.steps.release.hidden.golds import gold_file
 from curation.steps.reporter import QUIET
 from curation.stereoset import FileSettings
 from support.desk import Desk

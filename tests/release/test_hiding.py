@@ -15,8 +15,8 @@ import pytest
 from curation.campaign import open_campaign
 from curation.files import CurationError, read_records
 from curation.records import Cat
-from curation.release.hidden import HiddenGold
-from curation.release.revealed import SNIPPET
+from curation.release.hidden.commitments import HiddenGold
+from curation.release.hidden.revealed import SNIPPET
 from curation.steps.release import versions
 from curation.stereoset import read_cats
 from support.desk import Desk

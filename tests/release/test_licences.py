@@ -3,7 +3,7 @@
 import pytest
 
 from curation.files import CurationError
-from curation.release.licences import KNOWN, Known, licence
+from curation.release.texts.licences import KNOWN, Known, licence
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.spdx)

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from curation.records import GOLDS
-from curation.release import lm_eval, tables
+from curation.release.data import tables
+from curation.release.harnesses import lm_eval
 from curation.stats.metrics import comparisons, results
 from support import releases
 from support.cats import cat, intra

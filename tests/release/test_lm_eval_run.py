@@ -17,8 +17,9 @@ from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from curation.models.tiny import make
 from curation.records import GOLDS, KINDS, Cat, Kind
-from curation.release import lm_eval, tables
 from curation.release.contents import Contents, published
+from curation.release.data import tables
+from curation.release.harnesses import lm_eval
 from curation.stats.metrics import comparisons, results
 from support import peers as environment
 from support import releases

@@ -9,13 +9,13 @@ import pytest
 import yaml
 from pyarrow import parquet
 
-from curation.release import parquet_files, tables
-from curation.release.citation import bibtex, citation
 from curation.release.contents import DataFile
-from curation.release.croissant import croissant
-from curation.release.datapackage import datapackage
+from curation.release.data import parquet_files, tables
 from curation.release.facts import Author, Facts, Hidden, Statement
-from curation.release.responsible import NOT_RECORDED, responsible
+from curation.release.metadata.citation import bibtex, citation
+from curation.release.metadata.croissant import croissant
+from curation.release.metadata.datapackage import datapackage
+from curation.release.metadata.responsible import NOT_RECORDED, responsible
 from support import releases
 
 NASTY = "a: [b]\n---\n# «\u202e»\t{x} \\end <script>"

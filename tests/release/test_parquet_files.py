@@ -14,8 +14,8 @@ from pyarrow import parquet
 
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat
-from curation.release import parquet_files, tables
 from curation.release.contents import PublishedCat
+from curation.release.data import parquet_files, tables
 from curation.stereoset import read_cats
 from support import releases
 

@@ -9,10 +9,10 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.files import CurationError
-from curation.release import statement_file
 from curation.release.facts import Author, Hub, Statement
-from curation.release.questions import QUESTIONS, SECTIONS, open_keys
-from curation.release.statement import statement
+from curation.release.texts import statement_file
+from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
+from curation.release.texts.statement import statement
 from curation.steps.release.statement import (
     open_questions,
     place,

@@ -9,8 +9,8 @@ import pytest
 from curation.blank import attribute
 from curation.files import read_records
 from curation.records import KINDS, Cat, SplitName
-from curation.release import parquet_files
 from curation.release.contents import HUB_SPLITS, SPLITS
+from curation.release.data import parquet_files
 from curation.stereoset import read_cats
 from support import harnesses
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from curation.release import tables
+from curation.release.data import tables
 from support import releases
 
 

@@ -17,7 +17,7 @@ from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
 from curation.predictions import read_predictions, scores_of
 from curation.records import ROUND_KINDS, Task
-from curation.release import statement_file
+from curation.release.texts import statement_file
 from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.answers.forms import columns_of, file_row

@@ -22,8 +22,6 @@ from curation.records import (
     Term,
     Value,
 )
-from curation.release import parquet_files, tables
-from curation.release.citation import citation
 from curation.release.contents import (
     HUB_SPLITS,
     SPLITS,
@@ -33,8 +31,7 @@ from curation.release.contents import (
     PublishedOption,
     PublishedTerm,
 )
-from curation.release.croissant import croissant
-from curation.release.datapackage import datapackage
+from curation.release.data import parquet_files, tables
 from curation.release.facts import (
     Agreement,
     Author,
@@ -50,6 +47,9 @@ from curation.release.facts import (
     Size,
     Statement,
 )
+from curation.release.metadata.citation import citation
+from curation.release.metadata.croissant import croissant
+from curation.release.metadata.datapackage import datapackage
 from curation.stereoset import FileSettings, dataset
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from curation.release.facts import Facts
-from curation.release.questions import BY_KEY, QUESTIONS
+from curation.release.texts.questions import BY_KEY, QUESTIONS
 
 CONSTANTS = {
     "50": "an ss near 50 is good",

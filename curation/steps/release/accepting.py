@@ -8,7 +8,8 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_json
 from curation.records import Cat
 from curation.release.contents import SPLITS
-from curation.steps.release import changes, hiding, licences
+from curation.steps.release import changes, licences
+from curation.steps.release.hidden import hiding
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.wording import amount, some
 

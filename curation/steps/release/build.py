@@ -12,17 +12,10 @@ from curation.campaign import Campaign
 from curation.files import read_text, writing
 from curation.manifest import Results
 from curation.release.facts import Licence, Statement
-from curation.release.licences import OWN, licence
-from curation.steps.release import (
-    accepting,
-    changes,
-    collect,
-    first_builds,
-    hiding,
-    measured,
-    statement,
-    versions,
-)
+from curation.release.texts.licences import OWN, licence
+from curation.steps.release import accepting, changes, first_builds, statement, versions
+from curation.steps.release.collecting import collect, measured
+from curation.steps.release.hidden import hiding
 from curation.steps.reporter import Reporter
 
 
@@ -67,8 +60,9 @@ def anonymous_release(campaign: Campaign, results: Results, reporter: Reporter) 
 def _build(
     campaign: Campaign, results: Results, reporter: Reporter, *, anonymous: bool
 ) -> dict[str, int]:
-    from curation.release import build, errata
+    from curation.release import build
     from curation.release.anonymous import anonymous as anonymize
+    from curation.release.versions import errata
     from curation.steps.release import repeats
 
     accepting.check_settings(campaign)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from curation.campaign import Campaign
 from curation.files import CurationError
-from curation.release import errata
 from curation.release.contents import Contents
-from curation.release.diff import Change, Difference, Version, difference
 from curation.release.facts import Changes
-from curation.release.reading import TERMS, data_files, read_version
+from curation.release.versions import errata
+from curation.release.versions.diff import Change, Difference, Version, difference
+from curation.release.versions.reading import TERMS, data_files, read_version
 from curation.steps.release import versions
 from curation.text_tables import read_json_lines
 from curation.wording import amount, some

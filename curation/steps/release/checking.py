@@ -22,7 +22,7 @@ from curation.release.check import check
 from curation.release.check.findings import Finding, finding, in_order, named, strictly
 from curation.release.check.folder import Release
 from curation.release.check.forms import Seen, from_item
-from curation.release.hidden import public_rows, verify
+from curation.release.hidden.commitments import public_rows, verify
 from curation.release.near import Pair, Texts, near
 from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter

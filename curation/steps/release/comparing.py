@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError
-from curation.release.between import Way, score_changes, way
-from curation.release.diff import Difference, difference
-from curation.release.reading import read_version
+from curation.release.versions.between import Way, score_changes, way
+from curation.release.versions.diff import Difference, difference
+from curation.release.versions.reading import read_version
 from curation.scores.older import missing_cats
 from curation.scores.runs import Run
 from curation.scores.runs import current as current_runs

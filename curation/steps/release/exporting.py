@@ -13,10 +13,11 @@ from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, dump_json, dump_line, refuse_links, sync, writing
 from curation.leftovers import beside, sweep_beside
 from curation.records import KINDS, Cat, Kind, Rejection, SplitName
-from curation.release import bias_bench, lm_eval, tables
-from curation.release.bias_bench import Labels
 from curation.release.contents import SPLITS, Contents, published
-from curation.release.mangled import Mangled
+from curation.release.data import tables
+from curation.release.harnesses import bias_bench, lm_eval
+from curation.release.harnesses.bias_bench import Labels
+from curation.release.harnesses.mangled import Mangled
 from curation.rules import read_label
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_counted, read_items

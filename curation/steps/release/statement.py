@@ -4,9 +4,9 @@ from pathlib import Path
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes, read_text, writing
-from curation.release import statement_file
 from curation.release.facts import Statement
-from curation.release.questions import BY_KEY, Question, open_keys
+from curation.release.texts import statement_file
+from curation.release.texts.questions import BY_KEY, Question, open_keys
 from curation.steps.rounds.shown import own_texts
 from curation.toml_files import read_toml
 

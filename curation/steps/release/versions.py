@@ -20,7 +20,7 @@ from curation.leftovers import beside
 from curation.manifest import file_names, is_inside, read_manifest
 from curation.records import KINDS, SplitName
 from curation.release.contents import SPLITS
-from curation.release.errata import NAME as ERRATA
+from curation.release.versions.errata import NAME as ERRATA
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
 
@@ -78,7 +78,7 @@ def taken(campaign: Campaign, *, anonymous: bool = False) -> bool:
 
 def blocked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | None:
     """The error if a release cannot be written: pyarrow is missing, or a link is in the way."""
-    from curation.release.parquet_files import check_installed
+    from curation.release.data.parquet_files import check_installed
 
     try:
         check_installed()

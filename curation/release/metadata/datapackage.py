@@ -12,10 +12,11 @@ from typing import Any
 
 from curation.files import dump_json
 from curation.records import GOLDS, KINDS, VALUES
-from curation.release import citation, tables
 from curation.release.contents import SPLITS, DataFile
+from curation.release.data import tables
 from curation.release.facts import Author, Facts
-from curation.release.responsible import summary
+from curation.release.metadata import citation
+from curation.release.metadata.responsible import summary
 
 Json = dict[str, Any]
 _UNSAFE = re.compile(r"[^a-z0-9._]+")

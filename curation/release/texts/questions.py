@@ -9,7 +9,7 @@ statements and datasheets (Gebru et al. 2021) ask.
 from typing import NamedTuple
 
 from curation.release.facts import Statement
-from curation.release.markdown import inline
+from curation.release.texts.markdown import inline
 
 
 class Question(NamedTuple):

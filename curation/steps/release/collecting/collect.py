@@ -24,7 +24,8 @@ from curation.steps.read import (
     read_terms,
     run_files,
 )
-from curation.steps.release import licences, measured, people
+from curation.steps.release import licences
+from curation.steps.release.collecting import measured, people
 from curation.steps.release.first_builds import Built
 from curation.steps.reporter import Reporter
 from curation.steps.rounds.shown import own_texts
@@ -89,7 +90,7 @@ def contents(campaign: Campaign, reporter: Reporter) -> Collected:
     Raises:
         CurationError: there are no CATs.
     """
-    from curation.release import stereoset_files
+    from curation.release.data import stereoset_files
 
     cats = campaign_source(campaign).cats
     if not cats:
@@ -176,7 +177,7 @@ def facts(
     Raises:
         CurationError: annotators agreed to another licence, or a file of the campaign is damaged.
     """
-    from curation.steps.release import scored
+    from curation.steps.release.collecting import scored
 
     settings, cats = campaign.settings, collected.cats
     table = collected.contents.annotations

@@ -9,13 +9,13 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_json, read_records, refuse_links, writing
 from curation.manifest import Results, file_names
 from curation.records import Cat
-from curation.release import hidden
 from curation.release.contents import Contents, published
-from curation.release.hidden import HiddenGold
+from curation.release.hidden import commitments as hidden
+from curation.release.hidden.commitments import HiddenGold
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import read_counted, read_items
 from curation.steps.release import versions
-from curation.steps.release.golds import (
+from curation.steps.release.hidden.golds import (
     gold_file,
     hidden_versions,
     is_revealed,
@@ -53,7 +53,7 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
         CurationError: the version has no hidden gold labels; a file is missing, damaged or was
             changed; or a commitment does not hold.
     """
-    from curation.release.revealed import files
+    from curation.release.hidden.revealed import files
     from curation.rounds.pages import release_warning
 
     path = gold_file(campaign, version)
@@ -86,7 +86,7 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
 
 def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> Contents:
     """What the campaign has of the hidden CATs, under its own ids, as far as it is the same."""
-    from curation.release.stereoset_files import annotations
+    from curation.release.data.stereoset_files import annotations
 
     path = campaign.decisions / "cats.jsonl"
     every = read_records(path, Cat) if path.exists() else []

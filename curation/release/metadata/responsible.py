@@ -6,9 +6,9 @@ an answer is missing, the text says so.
 
 from collections.abc import Mapping, Sequence
 
-from curation.release.card import how_decided
 from curation.release.facts import Facts, RoundFacts
-from curation.release.limits import LIMITS
+from curation.release.texts.card import how_decided
+from curation.release.texts.limits import LIMITS
 from curation.wording import amount
 
 NOT_RECORDED = "Not recorded."

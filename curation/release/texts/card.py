@@ -4,16 +4,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from curation.release import card_made
-from curation.release import card_results as results
-from curation.release.card_header import WHOLE, header
-from curation.release.card_made import how_decided as how_decided
 from curation.release.contents import SPLITS, DataFile
 from curation.release.facts import Author, Facts
-from curation.release.limits import limits
-from curation.release.markdown import inline, paragraphs
-from curation.release.questions import BY_KEY, QUESTIONS, open_question
-from curation.release.statement_file import HUB_ID
+from curation.release.texts import card_made
+from curation.release.texts import card_results as results
+from curation.release.texts.card_header import WHOLE, header
+from curation.release.texts.card_made import how_decided as how_decided
+from curation.release.texts.limits import limits
+from curation.release.texts.markdown import inline, paragraphs
+from curation.release.texts.questions import BY_KEY, QUESTIONS, open_question
+from curation.release.texts.statement_file import HUB_ID
 from curation.wording import amount
 
 LEFT_OUT = "Left out for review."

@@ -10,11 +10,11 @@ from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
 from curation.files import CurationError
 from curation.manifest import Results
-from curation.release import hidden
 from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import Facts
-from curation.release.hidden import FEW, Draw, HiddenGold
-from curation.steps.release.golds import (
+from curation.release.hidden import commitments as hidden
+from curation.release.hidden.commitments import FEW, Draw, HiddenGold
+from curation.steps.release.hidden.golds import (
     gold_file,
     hidden_versions,
     is_revealed,

@@ -8,9 +8,9 @@ import orjson
 
 from curation.records import KINDS, Gold, Kind
 from curation.release.contents import SPLITS, PublishedCat
-from curation.release.diff import WHATS, Change, Difference, TermKey
 from curation.release.facts import Changes
-from curation.release.markdown import inline
+from curation.release.texts.markdown import inline
+from curation.release.versions.diff import WHATS, Change, Difference, TermKey
 from curation.wording import amount
 
 NAME = "errata.jsonl"

@@ -7,12 +7,12 @@ Facts that are recorded are filled in, and the team answers the rest (``question
 
 from collections.abc import Callable, Mapping
 
-from curation.release import card_made, card_results
-from curation.release.card import answer, author_line
 from curation.release.facts import Facts, Reading, RoundFacts
-from curation.release.limits import limits
-from curation.release.markdown import inline, paragraphs, table
-from curation.release.questions import QUESTIONS, SECTIONS, Question, open_question
+from curation.release.texts import card_made, card_results
+from curation.release.texts.card import answer, author_line
+from curation.release.texts.limits import limits
+from curation.release.texts.markdown import inline, paragraphs, table
+from curation.release.texts.questions import QUESTIONS, SECTIONS, Question, open_question
 from curation.wording import amount
 
 STATEMENTS = "https://aclanthology.org/Q18-1041/"

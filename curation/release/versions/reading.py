@@ -13,7 +13,7 @@ from curation.catsets.ids import MADE
 from curation.files import CurationError, read_text
 from curation.records import GOLDS, Kind, SplitName
 from curation.release.contents import PublishedCat, PublishedOption, published
-from curation.release.diff import TermKey, Version
+from curation.release.versions.diff import TermKey, Version
 from curation.rules import read_label
 from curation.stereoset import read_gold_file
 from curation.text_tables import read_json_lines

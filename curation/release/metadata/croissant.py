@@ -11,10 +11,11 @@ from typing import Any
 
 from curation.files import dump_json
 from curation.records import KINDS
-from curation.release import citation, parquet_files, tables
 from curation.release.contents import HUB_SPLITS, SPLITS, DataFile
+from curation.release.data import parquet_files, tables
 from curation.release.facts import Author, Facts
-from curation.release.responsible import responsible, summary
+from curation.release.metadata import citation
+from curation.release.metadata.responsible import responsible, summary
 
 Json = dict[str, Any]
 MEDIA_TYPES = {

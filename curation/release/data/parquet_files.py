@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from curation.catsets.labels import GOLD_ORDER, LABEL_ORDER
 from curation.files import CurationError
 from curation.records import KINDS, Value
-from curation.release import tables
 from curation.release.contents import HUB_SPLITS, SPLITS, Contents, PublishedCat
+from curation.release.data import tables
 
 if TYPE_CHECKING:
     import pandas as pd

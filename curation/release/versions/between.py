@@ -13,7 +13,7 @@ import pandas as pd
 
 from curation.records import GOLDS, KINDS, Cat, CatAssociation
 from curation.release.contents import SPLITS, PublishedCat
-from curation.release.diff import Difference, is_hidden
+from curation.release.versions.diff import Difference, is_hidden
 from curation.stats.metrics import ALL, BOTH, METRICS, judge, over_terms
 
 PARTS = ("relabelled", "changed", "added_removed", "moved")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from curation.blank import BLANK, attribute
 from curation.item_form import is_glued
 from curation.records import Cat
-from curation.release.mangled import Mangled
+from curation.release.harnesses.mangled import Mangled
 
 DOMAINS = ("gender", "profession", "race", "religion")
 Labels = Mapping[str, Sequence[tuple[str, str]]]

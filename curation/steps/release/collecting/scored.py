@@ -14,7 +14,7 @@ from curation.scores.flags import flags_of
 from curation.scores.runs import Board, Run, board
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
-from curation.steps.release.measured import BOTH
+from curation.steps.release.collecting.measured import BOTH
 from curation.steps.reporter import Reporter
 from curation.steps.scores.surface import baseline_results, read_sentiment
 from curation.wording import amount

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes
-from curation.release.hidden import HiddenGold, holds
+from curation.release.hidden.commitments import HiddenGold, holds
 from curation.steps.release.versions import REVEALED
 
 _RESTORE = (

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from curation.files import CurationError, read_text
 from curation.release.facts import Author, Hub, Part, Statement
-from curation.release.questions import BY_KEY, QUESTIONS, SECTIONS, Question
+from curation.release.texts.questions import BY_KEY, QUESTIONS, SECTIONS, Question
 from curation.toml_files import line_of, read_toml
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)

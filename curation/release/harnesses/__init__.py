@@ -1,0 +1,1 @@
+"""Other harnesses: what they misread, and tasks for them."""

@@ -1,0 +1,1 @@
+"""Hidden gold labels: commitments, and what reveals them."""

@@ -1,0 +1,1 @@
+"""What people read in a release, and what the team is asked."""

@@ -1,0 +1,1 @@
+"""Two versions of a dataset: what differs."""

@@ -1,0 +1,1 @@
+"""From a campaign to the contents and facts of a release."""

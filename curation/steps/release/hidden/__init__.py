@@ -1,0 +1,1 @@
+"""Hidden gold labels of a campaign: hide, keep, reveal."""
