@@ -266,9 +266,10 @@ def test_people_read_their_own_language(team_of: Team) -> None:
         assert "stereotype about" not in text
         assert "Instructions" not in text
     readme = team_of.root / "7-release" / "0.1.0" / "README.md"
-    warning = readme.read_text("utf-8").splitlines()[2]
+    lines = readme.read_text("utf-8").splitlines()
+    warning = next(line for line in lines if line.startswith("> "))
     assert warning.startswith(
-        {"id": "> Peringatan", "ar": "> تنبيه", "ja": "> 注意"}[team_of.language]
+        {"id": "> **Peringatan", "ar": "> **تنبيه", "ja": "> **注意"}[team_of.language]
     )
 
 

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,17 +49,13 @@ class Stage(NamedTuple):
     after: Path
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_canary() -> Iterator[None]:
-    """Every first build of a version draws the same canary."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=4))
-        yield
-
-
 @pytest.fixture(scope="module")
 def stages(
-    small: Any, forked: Any, example_data: Path, tmp_path_factory: pytest.TempPathFactory
+    one_canary: None,
+    small: Any,
+    forked: Any,
+    example_data: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> list[Stage]:
     folder = tmp_path_factory.mktemp("stages")
     settings = Settings(campaign=CampaignSettings(id=new_id()), terms=TermSettings(least=1))
@@ -468,7 +463,7 @@ with open_campaign(Path(sys.stdin.readline().strip())).lock():
 
 
 def test_two_commands_at_once(
-    cli: Any, content: Any, untouched: Any, stages: list[Stage], tmp_path: Path
+    cli: Any, forked: Any, content: Any, untouched: Any, stages: list[Stage], tmp_path: Path
 ) -> None:
     root = Path(shutil.copytree(stages[-1].before, tmp_path / "campaign"))
     before = untouched(root)
@@ -489,7 +484,7 @@ def test_two_commands_at_once(
             assert cli("status", "-c", root).code == 0  # who only looks need not wait
         finally:
             os.kill(holder.pid, signal.SIGKILL)
-    after = cli("run", "-c", root)
+    after = forked("run", "-c", root)
     assert after.code == 0, after.err
     assert content(root) == content(stages[-1].after)
 

@@ -53,7 +53,9 @@ NAMES = (
 
 
 @pytest.fixture(scope="module")
-def stages(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Stage]:
+def stages(
+    one_canary: None, forked: Any, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Stage]:
     folder = tmp_path_factory.mktemp("stages")
     desk = Desk.make(forked, folder / "0", labels="needed", sample=0.2)
     found: dict[str, Stage] = {}
@@ -145,6 +147,8 @@ def test_private_files_are_for_their_owner_only(stages: dict[str, Stage]) -> Non
     after = stages["erase"].after
     private: set[Path] = set()
     for pattern in PRIVATE:
+        if pattern.startswith("7-release/"):
+            continue  # only with hidden gold labels: tests/release/test_hiding.py
         paths = list(after.glob(f"{pattern}*" if pattern.endswith("/") else pattern))
         assert paths, pattern
         assert {path.stat().st_mode & 0o777 for path in paths} == {0o600}, pattern

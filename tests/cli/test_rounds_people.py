@@ -72,9 +72,9 @@ def words_of(desk: Any, person: str) -> list[str]:
 
 
 def holding(root: Path, *needles: str) -> dict[str, list[str]]:
-    """The files that contain a text."""
+    """The files that contain a text; a licence has many words."""
     found: dict[str, list[str]] = {}
-    for path in sorted(p for p in root.rglob("*") if p.is_file()):
+    for path in sorted(p for p in root.rglob("*") if p.is_file() and p.name != "LICENSE"):
         data = path.read_bytes()
         hits = [n for n in needles if n.encode() in data or json.dumps(n)[1:-1].encode() in data]
         if hits:
@@ -319,6 +319,10 @@ def test_a_release_whose_dev_part_is_empty(forked: Any, tmp_path: Path, how: str
     golds = desk.golds()
     desk.bring("v", [label_row(t, f"v-{k}", golds, n) for n, t in enumerate(desk.export("v"))
                      for k in range(5)])  # fmt: skip
+    settings = desk.root / "campaign.toml"
+    text = settings.read_text("utf-8")
+    accept = 'accept = ["domain_in_one_split"]'
+    settings.write_text(text.replace("accept = []", accept), "utf-8")
     assert desk.run("run").code == 0
     word, *more = WORDS[how]
     assert len(desk.say("rounds", word, "ben", *more)["cats_lost"]) == 1

@@ -21,7 +21,7 @@ CONTENT = {
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
     monkeypatch.delenv("HF_TOKEN", raising=False)
@@ -42,55 +42,57 @@ def write(folder: Path, content: dict[str, bytes]) -> list[Local]:
     return [Local(name, folder / name, len(data)) for name, data in sorted(content.items())]
 
 
-def client(server: Hub, token: str = TOKEN) -> "uploads.HfApi":
-    return open_hub(endpoint=server.address, token=token)
+def client(fake_hub: Hub, token: str = TOKEN) -> "uploads.HfApi":
+    return open_hub(endpoint=fake_hub.address, token=token)
 
 
 def states(planned: list[Planned]) -> dict[str, str]:
     return {row.path: row.state for row in planned}
 
 
-def test_a_release_goes_up_in_one_commit_byte_by_byte(server: Hub, files: list[Local]) -> None:
+def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: list[Local]) -> None:
     sent: list[int] = []
-    done = push(client(server), REPO, files, version="1.0.0", done=sent.append)
-    repo = server.repos[REPO]
+    done = push(client(fake_hub), REPO, files, version="1.0.0", done=sent.append)
+    repo = fake_hub.repos[REPO]
     assert {k: v for k, v in repo.files.items() if k != ".gitattributes"} == CONTENT
     assert repo.messages == ["Version 1.0.0"]
     assert repo.tags == {"1.0.0": repo.head}
     assert repo.private
-    assert done == (f"{server.address}/datasets/{REPO}", repo.head, 4, True, True)
+    assert done == (f"{fake_hub.address}/datasets/{REPO}", repo.head, 4, True, True)
     assert sorted(sent) == sorted(map(len, CONTENT.values()))
 
 
-def test_the_same_upload_again_sends_nothing(server: Hub, files: list[Local]) -> None:
-    first = push(client(server), REPO, files, version="1.0.0")
-    server.calls.clear()
-    again = push(client(server), REPO, files, version="1.0.0")
+def test_the_same_upload_again_sends_nothing(fake_hub: Hub, files: list[Local]) -> None:
+    first = push(client(fake_hub), REPO, files, version="1.0.0")
+    fake_hub.calls.clear()
+    again = push(client(fake_hub), REPO, files, version="1.0.0")
     assert again == first._replace(sent=0)
-    assert {method for method, _ in server.calls} == {"GET"}
+    assert {method for method, _ in fake_hub.calls} == {"GET"}
 
 
-def test_a_published_version_never_changes(server: Hub, files: list[Local], tmp_path: Path) -> None:
-    push(client(server), REPO, files, version="1.0.0")
+def test_a_published_version_never_changes(
+    fake_hub: Hub, files: list[Local], tmp_path: Path
+) -> None:
+    push(client(fake_hub), REPO, files, version="1.0.0")
     changed = write(tmp_path / "other", {**CONTENT, "README.md": b"# Others\n"})
     with pytest.raises(
         CurationError,
         match=r"1\.0\.0 of made-up/bakers is on the hub already, with other content: README\.md",
     ):
-        push(client(server), REPO, changed, version="1.0.0")
-    assert server.repos[REPO].files["README.md"] == CONTENT["README.md"]
+        push(client(fake_hub), REPO, changed, version="1.0.0")
+    assert fake_hub.repos[REPO].files["README.md"] == CONTENT["README.md"]
 
 
 def test_the_next_version_changes_and_deletes_and_leaves_other_files_alone(
-    server: Hub, files: list[Local], tmp_path: Path
+    fake_hub: Hub, files: list[Local], tmp_path: Path
 ) -> None:
-    push(client(server), REPO, files, version="1.0.0")
-    repo = server.repos[REPO]
+    push(client(fake_hub), REPO, files, version="1.0.0")
+    repo = fake_hub.repos[REPO]
     repo.commits.append({**repo.files, "plots/terms.png": b"PNG"})
     content = {**CONTENT, "README.md": b"# 1.1\n", "errata.jsonl": b"{}\n"}
     del content["cats/intrasentence-dev.jsonl"]
     new = write(tmp_path / "new", content)
-    assert states(plan(new, look(client(server), REPO))) == {
+    assert states(plan(new, look(client(fake_hub), REPO))) == {
         ".gitattributes": "kept",
         "README.md": "changed",
         "SHA256SUMS": "same",
@@ -99,54 +101,54 @@ def test_the_next_version_changes_and_deletes_and_leaves_other_files_alone(
         "intrasentence/test-00000-of-00001.parquet": "same",
         "plots/terms.png": "kept",
     }
-    assert push(client(server), REPO, new, version="1.1.0").sent == 2
+    assert push(client(fake_hub), REPO, new, version="1.1.0").sent == 2
     assert repo.files == {**content, "plots/terms.png": b"PNG", ".gitattributes": b"*.parquet"}
     assert list(repo.tags) == ["1.0.0", "1.1.0"]
-    assert push(client(server), REPO, files, version="1.0.0").sent == 0  # the tag has it
+    assert push(client(fake_hub), REPO, files, version="1.0.0").sent == 0  # the tag has it
 
 
 def test_a_dataset_is_open_only_if_you_say_so_and_after_everything_is_there(
-    server: Hub, files: list[Local]
+    fake_hub: Hub, files: list[Local]
 ) -> None:
-    push(client(server), REPO, files, version="1.0.0", private=False, gated="manual")
-    repo = server.repos[REPO]
+    push(client(fake_hub), REPO, files, version="1.0.0", private=False, gated="manual")
+    repo = fake_hub.repos[REPO]
     assert (repo.private, repo.gated) == (False, "manual")
-    paths = [path for _, path in server.calls]
+    paths = [path for _, path in fake_hub.calls]
     tagged = next(path for path in paths if "/tag/" in path)
     assert paths.index(f"/api/datasets/{REPO}/settings") > paths.index(tagged)
-    assert not push(client(server), REPO, files, version="1.0.0").private  # stays as it is
-    push(client(server), REPO, files, version="1.0.0", private=True)
+    assert not push(client(fake_hub), REPO, files, version="1.0.0").private  # stays as it is
+    push(client(fake_hub), REPO, files, version="1.0.0", private=True)
     assert repo.private
 
 
 def test_a_dataset_that_must_be_private_is_so_before_anything_is_sent(
-    server: Hub, files: list[Local]
+    fake_hub: Hub, files: list[Local]
 ) -> None:
-    server.repos[REPO] = Repo(private=False)
-    push(client(server), REPO, files, version="1.0.0", private=True)
-    paths = [path for _, path in server.calls]
+    fake_hub.repos[REPO] = Repo(private=False)
+    push(client(fake_hub), REPO, files, version="1.0.0", private=True)
+    paths = [path for _, path in fake_hub.calls]
     assert paths.index(f"/api/datasets/{REPO}/settings") < paths.index(
         f"/api/datasets/{REPO}/commit/main"
     )
 
 
-def test_an_interrupted_upload_goes_on(server: Hub, files: list[Local]) -> None:
-    server.fail[("POST", "/tag/")] = ["cut"]
+def test_an_interrupted_upload_goes_on(fake_hub: Hub, files: list[Local]) -> None:
+    fake_hub.fail[("POST", "/tag/")] = ["cut"]
     with pytest.raises(CurationError, match="no answer from http://127"):
-        push(client(server), REPO, files, version="1.0.0")
-    assert len(server.repos[REPO].commits) == 2
-    done = push(client(server), REPO, files, version="1.0.0")
-    assert (done.sent, len(server.repos[REPO].commits)) == (0, 2)
-    assert server.repos[REPO].tags == {"1.0.0": done.commit}
+        push(client(fake_hub), REPO, files, version="1.0.0")
+    assert len(fake_hub.repos[REPO].commits) == 2
+    done = push(client(fake_hub), REPO, files, version="1.0.0")
+    assert (done.sent, len(fake_hub.repos[REPO].commits)) == (0, 2)
+    assert fake_hub.repos[REPO].tags == {"1.0.0": done.commit}
 
 
-def test_files_that_the_hub_does_not_keep_are_noticed(server: Hub, files: list[Local]) -> None:
-    server.ignored = {"README.md"}
+def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: list[Local]) -> None:
+    fake_hub.ignored = {"README.md"}
     with pytest.raises(
         CurationError, match=r"did not keep 1 files of made-up/bakers, such as README"
     ):
-        push(client(server), REPO, files, version="1.0.0")
-    assert not server.repos[REPO].tags
+        push(client(fake_hub), REPO, files, version="1.0.0")
+    assert not fake_hub.repos[REPO].tags
 
 
 @pytest.mark.parametrize(
@@ -166,34 +168,34 @@ def test_files_that_the_hub_does_not_keep_are_noticed(server: Hub, files: list[L
     ],
 )
 def test_failures_say_what_to_do(
-    server: Hub,
+    fake_hub: Hub,
     files: list[Local],
     call: tuple[str, str],
     answers: list[int | str],
     message: str,
 ) -> None:
-    server.fail[call] = answers
+    fake_hub.fail[call] = answers
     with pytest.raises(CurationError, match=message) as caught:
-        push(client(server), REPO, files, version="1.0.0")
+        push(client(fake_hub), REPO, files, version="1.0.0")
     assert caught.value.fix
     assert TOKEN not in caught.value.what + caught.value.fix
-    server.fail.clear()
-    push(client(server), REPO, files, version="1.0.0")
-    repo = server.repos[REPO]
+    fake_hub.fail.clear()
+    push(client(fake_hub), REPO, files, version="1.0.0")
+    repo = fake_hub.repos[REPO]
     assert {k: v for k, v in repo.files.items() if k != ".gitattributes"} == CONTENT
     assert repo.tags == {"1.0.0": repo.head}
 
 
 def test_without_a_token_or_with_a_wrong_one(
-    server: Hub, files: list[Local], monkeypatch: pytest.MonkeyPatch
+    fake_hub: Hub, files: list[Local], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(CurationError, match="does not accept the token") as caught:
-        push(client(server, "hf_wrong"), REPO, files, version="1.0.0")
+        push(client(fake_hub, "hf_wrong"), REPO, files, version="1.0.0")
     assert "HF_TOKEN" in caught.value.fix
     monkeypatch.setattr("huggingface_hub.hf_api.get_token", lambda: None)
     with pytest.raises(CurationError, match="there is no token"):
-        look(open_hub(endpoint=server.address), REPO)
-    assert not server.repos
+        look(open_hub(endpoint=fake_hub.address), REPO)
+    assert not fake_hub.repos
 
 
 def test_nobody_answers() -> None:

@@ -17,7 +17,7 @@ REPO = "made-up/jobs"
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
@@ -37,7 +37,7 @@ def push(forked: Any, built: Path, *words: str) -> Any:
 
 
 def test_a_dry_run_lists_every_file_and_sends_nothing(
-    server: Hub, built: Path, forked: Any
+    fake_hub: Hub, built: Path, forked: Any
 ) -> None:
     ran = push(forked, built, "--dry-run")
     assert ran.code == 0, ran.err
@@ -45,8 +45,8 @@ def test_a_dry_run_lists_every_file_and_sends_nothing(
         assert file.path in ran.out
     assert f"{len(local_files(built))} files" in ran.out
     assert ran.out.rstrip().endswith("nothing was sent.")
-    assert not server.repos
-    assert {method for method, _ in server.calls} == {"GET"}
+    assert not fake_hub.repos
+    assert {method for method, _ in fake_hub.calls} == {"GET"}
 
 
 def test_a_dry_run_without_the_hub_lists_the_files(
@@ -61,10 +61,10 @@ def test_a_dry_run_without_the_hub_lists_the_files(
     assert "not compared with the hub: no answer from" in ran.err
 
 
-def test_a_version_goes_up_and_comes_back_the_same(server: Hub, built: Path, forked: Any) -> None:
+def test_a_version_goes_up_and_comes_back_the_same(fake_hub: Hub, built: Path, forked: Any) -> None:
     ran = push(forked, built)
     assert ran.code == 0, ran.err
-    repo = server.repos[REPO]
+    repo = fake_hub.repos[REPO]
     names = {file.path for file in local_files(built)}
     assert repo.files.keys() == {*names, ".gitattributes"}
     for name in names:
@@ -79,12 +79,14 @@ def test_a_version_goes_up_and_comes_back_the_same(server: Hub, built: Path, for
     assert not [p for p in everything if TOKEN.encode() in p.read_bytes()]
 
 
-def test_a_release_that_its_check_blocks_does_not_go(server: Hub, built: Path, forked: Any) -> None:
+def test_a_release_that_its_check_blocks_does_not_go(
+    fake_hub: Hub, built: Path, forked: Any
+) -> None:
     (built / "LICENSE").write_text("changed\n", "utf-8")
     ran = push(forked, built)
     assert ran.code == 1
     assert "1 finding blocks the upload of 1.0.0: file_changed (LICENSE)" in ran.err
-    assert not server.calls
+    assert not fake_hub.calls
 
 
 def test_private_files_and_anonymous_releases_do_not_go(campaign: Campaign, built: Path) -> None:

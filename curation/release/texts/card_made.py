@@ -140,11 +140,12 @@ def translated(facts: Facts) -> list[str]:
         f" {amount(both, 'original target is', 'original targets are')} in both splits, under "
         "different translations."
     )
+    labels = " Labels that came with that dataset may be about the texts before translation."
     return [
         f"{amount(facts.translated, 'CAT was', 'CATs were')} translated from another dataset; "
         "`target_original` is the target there."
         + (shared if both else "")
-        + " Labels that came with that dataset may be about the texts before translation.",
+        + (labels if facts.annotations else ""),
         "",
     ]
 
