@@ -6,6 +6,7 @@ Nothing raises: what cannot be read becomes a finding.
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+from sys import intern
 from typing import Any
 
 import yaml
@@ -138,7 +139,7 @@ def _annotations(release: Release) -> Iterator[Finding]:
         return
     path = release.root / name
     _, rows = read_csv(decoded(read_bytes(path), path), path)
-    release.annotations = [row for _, row in rows]
+    release.annotations = [_shared(row) for _, row in rows]
 
 
 def _terms(release: Release) -> Iterator[Finding]:
@@ -152,6 +153,11 @@ def _terms(release: Release) -> Iterator[Finding]:
     release.terms = [row for _, row in read_json_lines(read_text(path), path)]
     if bad := [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]:
         yield finding("unreadable", name, f"terms without a text: {named(bad)}")
+
+
+def _shared(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with one text in memory for equal texts: tables of labels repeat most of theirs."""
+    return {name: intern(v) if type(v) is str else v for name, v in row.items()}
 
 
 # --- CATs -----------------------------------------------------------------------------------------
@@ -236,7 +242,7 @@ def _ours(release: Release, name: str) -> bool:
     file_parts, _ = read_parts(path)
     rows = [(part, row) for part in file_parts for row in part.rows]
     if parts[0] in TABLES:
-        release.tables.setdefault(parts[0], []).extend(row.values for _, row in rows)
+        release.tables.setdefault(parts[0], []).extend(_shared(row.values) for _, row in rows)
         return True
     if parts[0] in KINDS:
         cats = [

@@ -115,6 +115,7 @@ def check_release(
     """
     reporter.note(f"reading {folder}")
     release, findings = check(folder)
+    release.annotations, release.tables = None, {}  # checked; what follows needs the memory
     checked = Checked(release, _cats(release), language or _language(release))
     for extra in (_anonymous, _near_repeats, _pitfalls, _baselines):
         findings += extra(checked, reporter)
