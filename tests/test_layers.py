@@ -1,6 +1,8 @@
 """The layers: which module may import which (see docs/architecture.md)."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -40,6 +42,10 @@ NETWORK = {
     *("label_studio_sdk", "huggingface_hub"),
 }
 HEAVY = {"torch", "transformers"}
+SLOW = (
+    *("pandas", "numpy", "scipy", "yaml", "pyarrow", "openpyxl", "huggingface_hub", "rapidfuzz"),
+    *HEAVY,
+)
 TERMINAL = {"rich", "typer", "click"}
 
 
@@ -241,6 +247,12 @@ def test_no_command_imports_torch_before_a_model_is_run() -> None:
             todo += {*at_import.get(module, ()), module.rpartition(".")[0]} - {""}
     assert "curation.steps.pipeline" in reached
     assert {name for name in reached if name.split(".")[0] in HEAVY} == set()
+
+
+def test_the_command_line_starts_without_large_libraries() -> None:
+    code = f"import sys, curation.cli; print(*set({SLOW!r}) & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,15 @@ import io
 from collections.abc import Callable, Mapping
 
 from curation.files import dump_json
+from curation.release import layout
 from curation.release.contents import SPLITS, Contents, DataFile
 from curation.release.data import parquet_files, stereoset_files, tables
 from curation.release.facts import Facts
 from curation.release.harnesses import lm_eval
 from curation.release.metadata import citation, croissant, datapackage
 from curation.release.texts import card, statement
-from curation.release.versions import errata
 
 ALGORITHM = 6
-SUMS = "SHA256SUMS"
-FACTS = "release.json"
 
 Tell = Callable[[str, int, int], None]
 
@@ -39,7 +37,7 @@ def files(
         ("StereoSet's format", lambda: stereoset_files.files(contents)),
         ("Parquet", lambda: parquet_files.files(contents)),
         ("tables", lambda: tables.files(contents)),
-        ("errata", lambda: {errata.NAME: errata_lines} if errata_lines else {}),
+        ("errata", lambda: {layout.ERRATA: errata_lines} if errata_lines else {}),
     ]
     data: dict[str, bytes] = {}
     for number, (_, part) in enumerate(parts):
@@ -49,20 +47,20 @@ def files(
     facts = facts.model_copy(update={"canonical": tables.canonical(data)})
     every = {**data, **_described(contents, facts, describe(contents, data))}
     tell("files", len(parts) + 1, len(parts) + 1)
-    return {**every, SUMS: sums(every)}
+    return {**every, layout.SUMS: sums(every)}
 
 
 def _described(contents: Contents, facts: Facts, data: tuple[DataFile, ...]) -> dict[str, bytes]:
     """Tasks, texts and metadata."""
     return {
         **lm_eval.files(contents, facts),
-        "README.md": card.card(facts, data),
-        "STATEMENT.md": statement.statement(facts),
-        "LICENSE": facts.licence.text.encode(),
-        "CITATION.cff": citation.citation(facts),
-        "croissant.json": croissant.croissant(facts, data),
-        "datapackage.json": datapackage.datapackage(facts, data),
-        FACTS: dump_json(facts.model_dump(mode="json")),
+        layout.CARD: card.card(facts, data),
+        layout.STATEMENT: statement.statement(facts),
+        layout.LICENSE: facts.licence.text.encode(),
+        layout.CITATION: citation.citation(facts),
+        layout.CROISSANT: croissant.croissant(facts, data),
+        layout.DATAPACKAGE: datapackage.datapackage(facts, data),
+        layout.FACTS: dump_json(facts.model_dump(mode="json")),
     }
 
 
@@ -88,7 +86,7 @@ def _rows(contents: Contents, path: str, content: bytes) -> int | None:
     if path.endswith(".jsonl"):
         return content.count(b"\n")
     cats = {f"{split}.json": len(contents.part(split)) for split in SPLITS}
-    return {**cats, tables.ANNOTATIONS: len(contents.annotations)}.get(path)
+    return {**cats, layout.ANNOTATIONS: len(contents.annotations)}.get(path)
 
 
 def sums(files: Mapping[str, bytes]) -> bytes:

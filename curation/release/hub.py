@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.files import CurationError
+from curation.release.layout import PATTERNS
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -21,14 +22,6 @@ State = Literal["new", "changed", "same", "deleted", "kept", "unknown"]
 Access = Literal["", "auto", "manual"]
 Done = Callable[[int], None]
 
-LAYOUT = (
-    *("README.md", "STATEMENT.md", "LICENSE", "CITATION.cff", "release.json", "SHA256SUMS"),
-    *("croissant.json", "datapackage.json", "dev.json", "test.json", "annotations.csv"),
-    *("terms.jsonl", "errata.jsonl", "cats/*.jsonl", "lm-eval/*"),
-    *("intrasentence/*.parquet", "intersentence/*.parquet", "cats/*.parquet", "hidden/*.parquet"),
-    *("annotations/*.parquet", "terms/*.parquet"),
-)
-"""Paths that a release may have. One that is on the hub and not in the release is deleted there."""
 _DATASET = "dataset"
 _LOGIN = "log in with «hf auth login», or set HF_TOKEN; the token needs permission to write"
 
@@ -180,7 +173,8 @@ def _ids(file: Local) -> tuple[str, str]:
 
 
 def _is_of_release(path: str) -> bool:
-    return any(fnmatchcase(path, pattern) for pattern in LAYOUT)
+    """Whether a file on the hub that the release does not have is deleted there."""
+    return any(fnmatchcase(path, pattern) for pattern in PATTERNS)
 
 
 # --- the upload -----------------------------------------------------------------------------------

@@ -19,6 +19,9 @@ CONTENT = {
     "SHA256SUMS": b"",
 }
 
+# huggingface_hub uploads with an argument that its HTTP library replaces.
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+
 
 @pytest.fixture
 def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:

@@ -14,6 +14,8 @@ from support import folders
 from support.hub import TOKEN, Hub, serving
 
 REPO = "made-up/jobs"
+# huggingface_hub uploads with an argument that its HTTP library replaces.
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 
 @pytest.fixture

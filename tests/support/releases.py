@@ -47,6 +47,7 @@ from curation.release.facts import (
     Size,
     Statement,
 )
+from curation.release.layout import ANNOTATIONS, TERMS
 from curation.release.metadata.citation import citation
 from curation.release.metadata.croissant import croissant
 from curation.release.metadata.datapackage import datapackage
@@ -314,7 +315,7 @@ def facts(**changes: Any) -> Facts:
 
 def data_files(files: Mapping[str, bytes], content: Contents) -> list[DataFile]:
     """The descriptions of data files, with their numbers of rows."""
-    rows = {tables.ANNOTATIONS: len(content.annotations), tables.TERMS: len(content.terms)}
+    rows = {ANNOTATIONS: len(content.annotations), TERMS: len(content.terms)}
     for split in SPLITS:
         rows[f"{split}.json"] = len(content.part(split))
         for kind in KINDS:

@@ -7,8 +7,8 @@ from typing import Any
 
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import Release, is_metadata
+from curation.release.layout import CARD, FACTS
 
-NAME = "README.md"
 _GUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.I)
 _NEEDED = {
     "a content warning": re.compile(r"warning|offensive|disclaimer|sensitive", re.I),
@@ -22,14 +22,14 @@ _NEEDED = {
 def findings(release: Release) -> Iterator[Finding]:
     """What is wrong with the card of a release."""
     if release.card is None:
-        if NAME not in release.files:
-            yield finding("part_missing", NAME, "there is no card", severity=release.lacking)
+        if CARD not in release.files:
+            yield finding("part_missing", CARD, "there is no card", severity=release.lacking)
         return
     data, text = release.card.data, release.card.text
     if data is not None:
         missing = [f"«{key}»" for key in ("license", "language") if not data.get(key)]
         if missing:
-            yield finding("card_incomplete", NAME, f"the YAML has no {' and no '.join(missing)}")
+            yield finding("card_incomplete", CARD, f"the YAML has no {' and no '.join(missing)}")
         yield from _configs(release, data)
         yield from _licence(release, data)
     anonymous = release.facts is not None and release.facts.anonymous
@@ -41,15 +41,15 @@ def findings(release: Release) -> Iterator[Finding]:
     if "a canary" not in silent and not _GUID.search(text):
         silent.append("the GUID of its canary")
     if silent:
-        yield finding("card_incomplete", NAME, f"does not have {', '.join(silent)}")
+        yield finding("card_incomplete", CARD, f"does not have {', '.join(silent)}")
     facts = release.facts
     if facts is None:
         return
     if facts.canary not in text:
-        yield finding("card_incomplete", NAME, f"does not have the canary {facts.canary}")
+        yield finding("card_incomplete", CARD, f"does not have the canary {facts.canary}")
     contact = facts.statement.contact
     if not contact and not facts.anonymous:
-        yield finding("card_incomplete", "release.json", "there is no contact")
+        yield finding("card_incomplete", FACTS, "there is no contact")
 
 
 def _configs(release: Release, data: dict[str, Any]) -> Iterator[Finding]:
@@ -57,19 +57,19 @@ def _configs(release: Release, data: dict[str, Any]) -> Iterator[Finding]:
     names = [name for name in release.files if not is_metadata(name) and _is_table(name)]
     if not isinstance(configs, list):
         if names:
-            yield finding("no_config", NAME, "the YAML has no «configs»")
+            yield finding("no_config", CARD, "the YAML has no «configs»")
         return
     patterns = list(_patterns(configs))
     for pattern in dict.fromkeys(patterns):
         if not any(fnmatchcase(name, pattern) for name in release.files):
             yield finding(
-                "file_missing", NAME, f"configs name {pattern[:80]!r}, which is not there"
+                "file_missing", CARD, f"configs name {pattern[:80]!r}, which is not there"
             )
     if release.ours:  # the other files have the same data
         names = [name for name in names if name.endswith(".parquet")]
     without = [n for n in names if not any(fnmatchcase(n, pattern) for pattern in patterns)]
     if without:
-        yield finding("no_config", NAME, named(without))
+        yield finding("no_config", CARD, named(without))
 
 
 def _is_table(name: str) -> bool:
@@ -103,4 +103,4 @@ def _licence(release: Release, data: dict[str, Any]) -> Iterator[Finding]:
     names = {name.lower() for name in texts if isinstance(name, str)}
     if facts.licence.hub.lower() not in names:
         detail = f"{', '.join(sorted(names))[:80]}; release.json has {facts.licence.hub}"
-        yield finding("licence_differs", NAME, detail)
+        yield finding("licence_differs", CARD, detail)

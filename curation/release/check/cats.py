@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import Release
 from curation.release.check.forms import Form, Seen
+from curation.release.layout import TERMS
 from curation.rules import same_text
 
 
@@ -132,13 +133,13 @@ def _terms(release: Release) -> Iterator[Finding]:
         splits[cat.domain, cat.target].add(cat.split)
     rows = {(str(row.get("domain")), str(row.get("text"))): row for row in release.terms}
     if twice := len(release.terms) - len(rows):
-        yield finding("term_unknown", "terms.jsonl", f"{twice} terms are there twice")
+        yield finding("term_unknown", TERMS, f"{twice} terms are there twice")
     if missing := [
         f"{target} ({domain})" for domain, target in splits if (domain, target) not in rows
     ]:
-        yield finding("term_unknown", "terms.jsonl", f"lacks terms of CATs: {named(missing)}")
+        yield finding("term_unknown", TERMS, f"lacks terms of CATs: {named(missing)}")
     if unused := [f"{text} ({domain})" for domain, text in rows if (domain, text) not in splits]:
-        yield finding("term_unknown", "terms.jsonl", f"terms without CATs: {named(unused)}")
+        yield finding("term_unknown", TERMS, f"terms without CATs: {named(unused)}")
     wrong = []
     families: dict[str, set[str]] = defaultdict(set)
     for (domain, text), row in rows.items():
@@ -152,6 +153,6 @@ def _terms(release: Release) -> Iterator[Finding]:
         if isinstance(row.get("family"), str):
             families[row["family"]] |= own
     if wrong:
-        yield finding("term_unknown", "terms.jsonl", f"split or number of CATs: {named(wrong)}")
+        yield finding("term_unknown", TERMS, f"split or number of CATs: {named(wrong)}")
     if both := [name for name, own in families.items() if {"dev", "test"} <= own]:
-        yield finding("family_in_both", "terms.jsonl", named(both))
+        yield finding("family_in_both", TERMS, named(both))

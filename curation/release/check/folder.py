@@ -12,26 +12,18 @@ from curation.records import Severity
 from curation.release.check.findings import Finding, finding
 from curation.release.check.forms import Form
 from curation.release.facts import Facts
+from curation.release.layout import ANNOTATIONS, DESCRIBED, ERRATA, TASKS, TERMS
 from curation.stereoset import FileSettings
 
-SUMS = "SHA256SUMS"
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
 LARGEST_YAML = 256 << 10  # characters; YAML is read slowly
 SKIPPED = frozenset({".git", ".cache", "__pycache__"})
 """Folders that version control and downloads make; they are not part of a release."""
 METADATA = frozenset(
     {
-        *("README.md", "STATEMENT.md", "LICENSE", "CITATION.cff", "release.json", SUMS),
-        *("croissant.json", "datapackage.json", "dataset_infos.json", "dataset_info.json"),
-        *(
-            "annotations.csv",
-            "terms.jsonl",
-            "errata.jsonl",
-            "reveal.jsonl",
-            "eval.yaml",
-            "codemeta.json",
-        ),
-        *("dataset-metadata.json", "metadata.json", "package.json"),
+        *(*DESCRIBED, ANNOTATIONS, TERMS, ERRATA, "reveal.jsonl"),
+        *("dataset_infos.json", "dataset_info.json", "dataset-metadata.json", "metadata.json"),
+        *("eval.yaml", "codemeta.json", "package.json"),
     }
 )
 """Files that are about the data."""
@@ -161,4 +153,4 @@ def readable(release: Release, name: str, *, most: int = LARGEST) -> Finding | N
 def is_metadata(name: str) -> bool:
     """Whether a file is about the data, so that it is not read as data."""
     path = PurePosixPath(name)
-    return path.name.startswith(".") or path.parts[0] == "lm-eval" or name in METADATA
+    return path.name.startswith(".") or path.parts[0] == TASKS or name in METADATA

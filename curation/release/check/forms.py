@@ -4,14 +4,14 @@ Nothing is checked here: a value may be missing, or of another type than it shou
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from curation.catsets.labels import HIDDEN, is_hidden
 from curation.records import GOLDS
 from curation.rules import read_label
 
-HIDDEN = "hidden"
-"""The gold label of an option whose gold label is hidden."""
 COLUMNS = {
     "stereotype": "stereotype",
     "anti_stereotype": "anti-stereotype",
@@ -143,9 +143,7 @@ def _text(value: Any) -> str:
 
 def _gold(value: Any) -> str:
     text = _text(value)
-    if text in (HIDDEN, "-1"):
-        return HIDDEN
-    return read_label(text) or text
+    return HIDDEN if is_hidden(text) else read_label(text) or text
 
 
 def _name(value: Any, names: Sequence[str]) -> Any:
@@ -164,5 +162,11 @@ def _rows(value: Any) -> list[dict[str, Any]]:
 def _labels(value: Any, classes: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
     names = classes.get("label", ())
     return tuple(
-        (_text(row.get("human_id")), _gold(_name(row.get("label"), names))) for row in _rows(value)
+        _label(_text(row.get("human_id")), _text(_name(row.get("label"), names)))
+        for row in _rows(value)
     )
+
+
+@lru_cache(1 << 16)  # a release has many labels, and few different ones of each annotator
+def _label(annotator: str, label: str) -> tuple[str, str]:
+    return annotator, _gold(label)

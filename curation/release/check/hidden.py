@@ -4,10 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 
+from curation.catsets.labels import HIDDEN
 from curation.files import CurationError
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import FORMS, LARGEST, Release
-from curation.release.check.forms import HIDDEN, Seen
+from curation.release.check.forms import Seen
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 _WORD = re.compile(r"[\w.-]+")

@@ -2,14 +2,16 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from operator import eq
+from typing import Any
 
 from curation.records import VALUES
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import Release
+from curation.release.layout import ANNOTATIONS
 from curation.rules import FULL
 
 _TRUE = frozenset({"true", "1", "yes"})
-NAME = "annotations.csv"
 
 
 def findings(release: Release) -> Iterator[Finding]:
@@ -17,7 +19,7 @@ def findings(release: Release) -> Iterator[Finding]:
     if release.annotations is not None:
         yield from _annotations(release)
     elif release.ours:
-        yield finding("part_missing", NAME, "is not there")
+        yield finding("part_missing", ANNOTATIONS, "is not there")
     if not release.ours:
         yield from _outvoted(release)
 
@@ -37,9 +39,9 @@ def _annotations(release: Release) -> Iterator[Finding]:
             counted[option][str(row.get("annotator")), label] += 1
             votes[option][label] += 1
     if unknown:
-        yield finding("annotation_unknown", NAME, f"{len(unknown)}: {named(unknown)}")
+        yield finding("annotation_unknown", ANNOTATIONS, f"{len(unknown)}: {named(unknown)}")
     if foreign:
-        yield finding("annotation_unknown", NAME, f"not a label: {named(foreign)}")
+        yield finding("annotation_unknown", ANNOTATIONS, f"not a label: {named(foreign)}")
     if release.forms.get("StereoSet") and release.ours:
         differ = [
             option.id
@@ -48,7 +50,7 @@ def _annotations(release: Release) -> Iterator[Finding]:
             if Counter(option.labels) != counted.get(option.id, Counter())
         ]
         if differ:
-            where = f"{NAME} and the StereoSet files"
+            where = f"{ANNOTATIONS} and the StereoSet files"
             yield finding("labels_differ", where, f"{len(differ)} associations: {named(differ)}")
     yield from _decided(release, votes)
     yield from _parquet(release)
@@ -60,11 +62,18 @@ def _parquet(release: Release) -> Iterator[Finding]:
     if rows is None or not release.annotations:
         return
     columns = list(release.annotations[0])
-    ours = Counter(tuple(_cell(row.get(name)) for name in columns) for row in release.annotations)
-    theirs = Counter(tuple(_cell(row.get(name)) for name in columns) for row in rows)
+
+    def cells(table: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+        return (tuple(_cell(row.get(name)) for name in columns) for row in table)
+
+    if len(rows) == len(release.annotations) and all(
+        map(eq, cells(release.annotations), cells(rows))
+    ):
+        return
+    ours, theirs = Counter(cells(release.annotations)), Counter(cells(rows))
     if unlike := (ours - theirs) + (theirs - ours):
         detail = f"{unlike.total()} rows differ: {named([' '.join(row) for row in unlike])}"
-        yield finding("forms_differ", f"{NAME} and annotations/", detail)
+        yield finding("forms_differ", f"{ANNOTATIONS} and annotations/", detail)
 
 
 def _cell(value: object) -> str:
@@ -98,13 +107,13 @@ def _decided(release: Release, votes: dict[str, Counter[str]]) -> Iterator[Findi
             tiers.append(f"{cat.id} has {cat.tier}")
     if tiers:
         detail = f"tiers that are not the smallest number of votes: {named(tiers)}"
-        yield finding("gold_undecided", NAME, detail)
+        yield finding("gold_undecided", ANNOTATIONS, detail)
     if wrong:
         detail = f"{len(wrong)} with fewer than {needed} votes: {named(wrong)}"
-        yield finding("gold_undecided", NAME, detail)
+        yield finding("gold_undecided", ANNOTATIONS, detail)
     if without > facts.without_votes:
         detail = f"{without} CATs have no votes; release.json says {facts.without_votes}"
-        yield finding("gold_undecided", NAME, detail)
+        yield finding("gold_undecided", ANNOTATIONS, detail)
 
 
 def _outvoted(release: Release) -> Iterator[Finding]:

@@ -10,9 +10,19 @@ from curation.files import CurationError, digest, read_json
 from curation.manifest import is_inside
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import LARGEST_YAML, Release, readable, unreadable
+from curation.release.layout import (
+    CARD,
+    CITATION,
+    CROISSANT,
+    DATAPACKAGE,
+    FACTS,
+    LICENSE,
+    STATEMENT,
+    TERMS,
+)
 from curation.wording import amount, some
 
-PARTS = ("README.md", "STATEMENT.md", "LICENSE", "CITATION.cff", "croissant.json")
+PARTS = (CARD, STATEMENT, LICENSE, CITATION, CROISSANT)
 """Files that every release has, besides its data; the card and the data are checked elsewhere."""
 LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "LICENCE.txt", "COPYING")
 CITED = ("cff-version", "message", "title", "authors")
@@ -29,20 +39,20 @@ def findings(release: Release) -> Iterator[Finding]:
     yield from _datapackage(release)
     if release.facts and (keys := release.facts.open):
         detail = f"{amount(len(keys), 'question')}: {some(keys, _MOST)}"
-        yield finding("open_question", "STATEMENT.md", detail)
+        yield finding("open_question", STATEMENT, detail)
 
 
 def _parts(release: Release) -> Iterator[Finding]:
     if release.ours:
-        for name in (*PARTS[1:], "datapackage.json", "terms.jsonl"):
+        for name in (*PARTS[1:], DATAPACKAGE, TERMS):
             if name not in release.files:
                 yield finding("part_missing", name, "is not there")
         return
     have = {name.upper() for name in release.files}
     if not have & {name.upper() for name in LICENCES}:
         yield finding("part_missing", "LICENSE", "no text of a licence", severity="warn")
-    if "CITATION.cff" not in release.files:
-        yield finding("part_missing", "CITATION.cff", "no file says how to cite", severity="note")
+    if CITATION not in release.files:
+        yield finding("part_missing", CITATION, "no file says how to cite", severity="note")
 
 
 # --- release.json ---------------------------------------------------------------------------------
@@ -68,7 +78,7 @@ def _sizes(release: Release) -> Iterator[Finding]:
             detail = "{} {} {}: ".format(*cell) + (
                 f"says {pair[0]} CATs on {pair[1]} terms; the data have {actual[0]} on {actual[1]}"
             )
-            yield finding("sizes_differ", "release.json", detail)
+            yield finding("sizes_differ", FACTS, detail)
     if release.annotations is not None:
         rows = release.annotations
         people = len({row.get("annotator") for row in rows})
@@ -78,7 +88,7 @@ def _sizes(release: Release) -> Iterator[Finding]:
         ):
             if count_stated != actual_count:
                 detail = f"{name}: says {count_stated}; annotations.csv has {actual_count}"
-                yield finding("sizes_differ", "release.json", detail)
+                yield finding("sizes_differ", FACTS, detail)
     tiers = Counter(_tier(cat.tier) for cat in release.main if not cat.hidden)
     if any("tier" in cat.fields for cat in release.main) and facts.tiers:
         tiers_stated = {name: count for name, count in facts.tiers.items() if count}
@@ -87,7 +97,7 @@ def _sizes(release: Release) -> Iterator[Finding]:
             n: c for n, c in known.items() if n.isdigit()
         }:
             detail = f"tiers: says {tiers_stated}; the data have {dict(sorted(known.items()))}"
-            yield finding("sizes_differ", "release.json", detail)
+            yield finding("sizes_differ", FACTS, detail)
 
 
 def _tier(value: Any) -> str:
@@ -98,7 +108,7 @@ def _tier(value: Any) -> str:
 
 
 def _citation(release: Release) -> Iterator[Finding]:
-    name = "CITATION.cff"
+    name = CITATION
     if name not in release.files:
         return
     if problem := readable(release, name, most=LARGEST_YAML):
@@ -135,7 +145,7 @@ def _descriptor(release: Release, name: str) -> tuple[dict[str, Any] | None, lis
 
 
 def _croissant(release: Release) -> Iterator[Finding]:
-    content, problems = _descriptor(release, "croissant.json")
+    content, problems = _descriptor(release, CROISSANT)
     yield from problems
     if content is None:
         return
@@ -149,17 +159,17 @@ def _croissant(release: Release) -> Iterator[Finding]:
         number = str(size).removesuffix("B").strip() if size is not None else ""
         yield from _described(
             release,
-            "croissant.json",
+            CROISSANT,
             entry["contentUrl"],
             entry.get("sha256"),
             int(number) if number.isdigit() and len(number) < 20 else None,
         )
     if release.ours and not count:
-        yield finding("descriptor", "croissant.json", "describes no file")
+        yield finding("descriptor", CROISSANT, "describes no file")
 
 
 def _datapackage(release: Release) -> Iterator[Finding]:
-    content, problems = _descriptor(release, "datapackage.json")
+    content, problems = _descriptor(release, DATAPACKAGE)
     yield from problems
     if content is None:
         return
@@ -177,9 +187,9 @@ def _datapackage(release: Release) -> Iterator[Finding]:
             sha = str(entry.get("hash", "")).removeprefix("sha256:") if single else None
             size = entry.get("bytes") if single and type(entry.get("bytes")) is int else None
             is_sha = sha is not None and len(sha) == 64
-            yield from _described(release, "datapackage.json", path, sha if is_sha else None, size)
+            yield from _described(release, DATAPACKAGE, path, sha if is_sha else None, size)
     if release.ours and not count:
-        yield finding("descriptor", "datapackage.json", "describes no file")
+        yield finding("descriptor", DATAPACKAGE, "describes no file")
     yield from _licences(release, content)
 
 
@@ -216,4 +226,4 @@ def _licences(release: Release, content: Mapping[str, Any]) -> Iterator[Finding]
     names = [str(entry.get("name")) for entry in given if isinstance(entry, dict)]
     if names and facts.licence.spdx not in names:
         detail = f"{named(names)}; release.json has {facts.licence.spdx}"
-        yield finding("licence_differs", "datapackage.json", detail)
+        yield finding("licence_differs", DATAPACKAGE, detail)

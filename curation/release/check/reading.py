@@ -6,6 +6,7 @@ Nothing raises: what cannot be read becomes a finding.
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+from sys import intern
 from typing import Any
 
 import yaml
@@ -27,6 +28,7 @@ from curation.release.check.folder import (
 )
 from curation.release.check.forms import Form, from_item, from_parquet, from_row
 from curation.release.facts import Facts
+from curation.release.layout import ANNOTATIONS, CARD, CONFIGS, FACTS, STEREOSET, TERMS
 from curation.stereoset import FileSettings
 from curation.text_tables import read_csv, read_json_lines
 
@@ -43,8 +45,6 @@ OTHER_DATA = frozenset({".arrow", ".feather", ".pkl", ".pickle", ".xlsx", ".zip"
 SPLITS = {"dev": "dev", "validation": "dev", "valid": "dev", "test": "test"}
 """Words in the names of files, and the split that they mean."""
 TABLES = ("annotations", "terms")
-PARQUET = (*KINDS, "cats", "hidden", *TABLES)
-"""Folders of Parquet files in a release by curation."""
 _OTHER = "not another set of CATs"  # what readers say of other data
 
 
@@ -64,7 +64,7 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
     findings = list(list_files(release))
     if not release.files and not findings:
         raise CurationError(f"{root}: the folder is empty", "name the folder of a release")
-    release.ours = "release.json" in release.files
+    release.ours = FACTS in release.files
     for part in (_facts, _card, _annotations, _terms):
         try:
             findings += part(release)
@@ -80,29 +80,29 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
 def _facts(release: Release) -> Iterator[Finding]:
     if not release.ours:
         return
-    if problem := readable(release, "release.json"):
+    if problem := readable(release, FACTS):
         yield problem
         return
-    content = read_json(release.root / "release.json")
+    content = read_json(release.root / FACTS)
     try:
         release.facts = Facts.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the file"
-        yield finding("facts_damaged", "release.json", f"{field}: {first['msg']}")
+        yield finding("facts_damaged", FACTS, f"{field}: {first['msg']}")
 
 
 def _card(release: Release) -> Iterator[Finding]:
-    if "README.md" not in release.files:
+    if CARD not in release.files:
         return
-    if problem := readable(release, "README.md", most=LARGEST_CARD):
+    if problem := readable(release, CARD, most=LARGEST_CARD):
         yield problem
         return
-    text = release.text("README.md")
+    text = release.text(CARD)
     data, problem_text = _front_matter(text)
     release.card = Card(data, text)
     if problem_text:
-        yield finding("card_yaml", "README.md", problem_text)
+        yield finding("card_yaml", CARD, problem_text)
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
@@ -130,7 +130,7 @@ def _front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
 
 
 def _annotations(release: Release) -> Iterator[Finding]:
-    name = "annotations.csv"
+    name = ANNOTATIONS
     if name not in release.files:
         return
     if problem := readable(release, name):
@@ -138,11 +138,11 @@ def _annotations(release: Release) -> Iterator[Finding]:
         return
     path = release.root / name
     _, rows = read_csv(decoded(read_bytes(path), path), path)
-    release.annotations = [row for _, row in rows]
+    release.annotations = [_shared(row) for _, row in rows]
 
 
 def _terms(release: Release) -> Iterator[Finding]:
-    name = "terms.jsonl"
+    name = TERMS
     if name not in release.files:
         return
     if problem := readable(release, name):
@@ -152,6 +152,11 @@ def _terms(release: Release) -> Iterator[Finding]:
     release.terms = [row for _, row in read_json_lines(read_text(path), path)]
     if bad := [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]:
         yield finding("unreadable", name, f"terms without a text: {named(bad)}")
+
+
+def _shared(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with one text in memory for equal texts: tables of labels repeat most of theirs."""
+    return {name: intern(v) if type(v) is str else v for name, v in row.items()}
 
 
 # --- CATs -----------------------------------------------------------------------------------------
@@ -217,7 +222,7 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
 def _ours(release: Release, name: str) -> bool:
     """Read a data file of a release by curation; False if it is not such a file."""
     path, parts = release.root / name, PurePosixPath(name).parts
-    if name in ("dev.json", "test.json"):
+    if name in STEREOSET:
         file_parts, about = read_parts(path)
         cats = [
             from_item(row.values, part.kind or "", f"{name}, {row.where}", _split(name))
@@ -231,12 +236,12 @@ def _ours(release: Release, name: str) -> bool:
     if parts[0] == "cats" and name.endswith(".jsonl"):
         lines = read_json_lines(read_text(path), path)
         return _add(release, "JSON Lines", [from_row(row, f"{name} line {n}") for n, row in lines])
-    if parts[0] not in PARQUET or not name.endswith(".parquet"):
+    if parts[0] not in CONFIGS or not name.endswith(".parquet"):
         return False
     file_parts, _ = read_parts(path)
     rows = [(part, row) for part in file_parts for row in part.rows]
     if parts[0] in TABLES:
-        release.tables.setdefault(parts[0], []).extend(row.values for _, row in rows)
+        release.tables.setdefault(parts[0], []).extend(_shared(row.values) for _, row in rows)
         return True
     if parts[0] in KINDS:
         cats = [

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from curation.files import CurationError, digest
 from curation.manifest import is_inside
 from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import SUMS, Release, readable, unreadable
+from curation.release.check.folder import Release, readable, unreadable
+from curation.release.layout import CARD, FACTS, SUMS
 
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _LARGEST = 16 << 20  # bytes of SHA256SUMS
@@ -79,6 +80,6 @@ def _canonical(release: Release) -> Iterator[Finding]:
     actual = whole.hexdigest()
     if names and release.facts.canonical != actual:
         stated = release.facts.canonical[:12] or "nothing"
-        yield finding("canonical_hash", "release.json", f"has {stated}…; cats/*.jsonl has {actual}")
+        yield finding("canonical_hash", FACTS, f"has {stated}…; cats/*.jsonl has {actual}")
     if names and release.card and actual not in release.card.text:
-        yield finding("canonical_hash", "README.md", f"does not have the hash {actual}")
+        yield finding("canonical_hash", CARD, f"does not have the hash {actual}")

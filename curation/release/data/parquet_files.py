@@ -17,6 +17,7 @@ from curation.files import CurationError
 from curation.records import KINDS, Value
 from curation.release.contents import HUB_SPLITS, SPLITS, Contents, PublishedCat
 from curation.release.data import tables
+from curation.release.layout import CONFIGS, WHOLE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 
 Feature = Mapping[str, Any]
 Labels = Mapping[str, Sequence[tuple[str, Value]]]
-CONFIGS = (*reversed(KINDS), "cats", "hidden", "annotations", "terms")
-"""The configurations, in the order in which a card lists them."""
-WHOLE = "full"
-"""The split of a table that has no splits; datasets refuses "all" as the name of one."""
 _NO_CLASS = -1  # the gold label of a hidden CAT
 _SPLITS = ("dev", "validation", "test", WHOLE)
 

@@ -1,6 +1,5 @@
 """The files in StereoSet's format, and the table of annotations."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,12 +24,7 @@ def files(contents: Contents) -> dict[str, bytes]:
 
 
 def _split(contents: Contents, split: SplitName) -> dict[str, Any]:
-    labels: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    counted = contents.annotations[contents.annotations["counted"]]
-    for association, annotator, label in zip(
-        counted["association_id"], counted["annotator"], counted["label"], strict=True
-    ):
-        labels[association].append((annotator, label))
+    labels = contents.labels()
     part = contents.part(split)
     number = sum(cat.id in contents.without_votes for cat in part)
     return document(

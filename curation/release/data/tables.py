@@ -8,9 +8,7 @@ import orjson
 
 from curation.records import KINDS
 from curation.release.contents import SPLITS, Contents, PublishedCat, PublishedTerm
-
-ANNOTATIONS = "annotations.csv"
-TERMS = "terms.jsonl"
+from curation.release.layout import ANNOTATIONS, TERMS
 
 
 def path(kind: str, split: str) -> str:

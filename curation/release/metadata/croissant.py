@@ -14,6 +14,7 @@ from curation.records import KINDS
 from curation.release.contents import HUB_SPLITS, SPLITS, DataFile
 from curation.release.data import parquet_files, tables
 from curation.release.facts import Author, Facts
+from curation.release.layout import ANNOTATIONS, TERMS
 from curation.release.metadata import citation
 from curation.release.metadata.responsible import responsible, summary
 
@@ -156,9 +157,9 @@ def _record_sets(facts: Facts, paths: Sequence[str]) -> list[Json]:
             path = tables.path(kind, split)
             if path in paths:
                 sets.append(_cats(f"cats-{kind}-{split}", path, hidden=split == hidden))
-    if tables.ANNOTATIONS in paths:
+    if ANNOTATIONS in paths:
         sets.append(_annotations())
-    if tables.TERMS in paths:
+    if TERMS in paths:
         sets.append(_terms())
     return sets
 
@@ -230,7 +231,7 @@ def _options(table: "_Table") -> Json:
 
 
 def _annotations() -> Json:
-    table = _Table("annotations", tables.ANNOTATIONS)
+    table = _Table("annotations", ANNOTATIONS)
     return table.record_set(
         "Every label of the CATs, one in a row",
         [
@@ -246,7 +247,7 @@ def _annotations() -> Json:
 
 
 def _terms() -> Json:
-    table = _Table("terms", tables.TERMS)
+    table = _Table("terms", TERMS)
     return table.record_set(
         "The target terms that have CATs",
         [

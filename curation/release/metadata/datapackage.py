@@ -15,6 +15,7 @@ from curation.records import GOLDS, KINDS, VALUES
 from curation.release.contents import SPLITS, DataFile
 from curation.release.data import tables
 from curation.release.facts import Author, Facts
+from curation.release.layout import ANNOTATIONS, TERMS
 from curation.release.metadata import citation
 from curation.release.metadata.responsible import summary
 
@@ -88,15 +89,15 @@ def _resource(facts: Facts, file: DataFile, paths: Sequence[str]) -> Json:
 
 def _schema(facts: Facts, path: str, paths: Sequence[str]) -> Json | None:
     """The schema of a table; None for a file that is not one."""
-    if path == tables.ANNOTATIONS:
+    if path == ANNOTATIONS:
         return _annotations()
-    if path == tables.TERMS:
+    if path == TERMS:
         return _terms(facts)
     for kind in KINDS:
         for split in SPLITS:
             if path == tables.path(kind, split):
                 schema = _cats(facts, kind, split)
-                if tables.TERMS in paths:
+                if TERMS in paths:
                     schema["foreignKeys"] = [_key_of_terms()]
                 return schema
     return None

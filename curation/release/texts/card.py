@@ -6,9 +6,10 @@ from typing import Any
 
 from curation.release.contents import SPLITS, DataFile
 from curation.release.facts import Author, Facts
+from curation.release.layout import ERRATA, SUMS, WHOLE
 from curation.release.texts import card_made
 from curation.release.texts import card_results as results
-from curation.release.texts.card_header import WHOLE, header
+from curation.release.texts.card_header import header
 from curation.release.texts.card_made import how_decided as how_decided
 from curation.release.texts.limits import limits
 from curation.release.texts.markdown import inline, paragraphs
@@ -147,7 +148,7 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
         "- `terms.jsonl`: the target terms, with ids and Wikidata items.",
         "- `release.json`: every number of this card.",
         "- `croissant.json` and `datapackage.json`: metadata for programs.",
-        *(errata if any(file.path == "errata.jsonl" for file in data) else []),
+        *(errata if any(file.path == ERRATA for file in data) else []),
         "",
     ]
 
@@ -279,7 +280,7 @@ def author_line(author: Author) -> str:
 def _checks(facts: Facts) -> list[str]:
     lines = [
         "```sh",
-        "sha256sum -c SHA256SUMS          # every file",
+        f"sha256sum -c {SUMS}          # every file",
         "cat cats/*.jsonl | sha256sum     # the CATs only: the canonical hash",
         "```",
         "",

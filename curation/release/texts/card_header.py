@@ -4,16 +4,15 @@ Only PyYAML writes it, so no name can break it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
 
 from curation.release.contents import DataFile
+from curation.release.data.parquet_files import configs
 from curation.release.facts import Facts, Hub
 
-WHOLE = "full"
-"""The only split of a table without splits. ``datasets`` refuses "all" as the name of a split."""
 TAGS = ("stereoset", "stereotypes", "social-bias", "context-association-test")
 SENSITIVE = "not-for-all-audiences"
 """The tag with which the Hub asks people before it shows rows of a dataset."""
@@ -23,10 +22,7 @@ _SIZES = (
     (100_000, "10K<n<100K"),
     (1_000_000, "100K<n<1M"),
 )
-CONFIGS = ("intersentence", "intrasentence", "cats", "hidden", "annotations", "terms")
-"""The parts that the Hub shows, in this order, as far as they are in a release."""
 DEFAULT = "cats"
-_PARQUET = re.compile(r"(?P<config>\w+)/(?P<split>\w+)-\d{5}-of-\d{5}\.parquet")
 
 
 def header(facts: Facts, data: Sequence[DataFile]) -> str:
@@ -79,19 +75,11 @@ def _configs(data: Sequence[DataFile]) -> list[dict[str, Any]]:
     They are the Parquet files, because ``datasets`` reads only one format in a dataset. Hidden
     CATs have other columns than public ones, so they are a part of their own.
     """
-    parts: dict[str, list[dict[str, str]]] = {name: [] for name in CONFIGS}
-    for file in data:
-        match = _PARQUET.fullmatch(file.path)
-        if match and file.rows != 0:
-            split = {"split": match["split"], "path": file.path}
-            parts.setdefault(match["config"], []).append(split)
     return [
-        {"config_name": name, "data_files": sorted(files, key=_order)}
+        {
+            "config_name": name,
+            "data_files": [{"split": split, "path": path} for split, path in files.items()],
+        }
         | ({"default": True} if name == DEFAULT else {})
-        for name, files in parts.items()
-        if files
+        for name, files in configs(file.path for file in data if file.rows != 0).items()
     ]
-
-
-def _order(file: Mapping[str, str]) -> tuple[bool, str]:
-    return file["split"] == "test", file["split"]  # the test split is last

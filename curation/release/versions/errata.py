@@ -13,7 +13,6 @@ from curation.release.texts.markdown import inline
 from curation.release.versions.diff import WHATS, Change, Difference, TermKey
 from curation.wording import amount
 
-NAME = "errata.jsonl"
 _SAYS = {
     "added": "added",
     "removed": "removed",

@@ -10,18 +10,16 @@ import orjson
 from curation.catsets.content import read_parts
 from curation.catsets.entries import sentences_of
 from curation.catsets.ids import MADE
+from curation.catsets.labels import HIDDEN, is_hidden
 from curation.files import CurationError, read_text
 from curation.records import GOLDS, Kind, SplitName
 from curation.release.contents import PublishedCat, PublishedOption, published
+from curation.release.layout import STEREOSET, TERMS
 from curation.release.versions.diff import TermKey, Version
 from curation.rules import read_label
 from curation.stereoset import read_gold_file
 from curation.text_tables import read_json_lines
 
-HIDDEN = "hidden"
-"""The gold label of an association in a file whose gold labels are hidden."""
-OWN = ("dev.json", "test.json")
-TERMS = "terms.jsonl"
 _SPLITS: dict[str, SplitName] = {
     "dev": "dev", "development": "dev", "validation": "dev", "valid": "dev", "val": "dev",
     "test": "test",
@@ -50,7 +48,7 @@ def data_files(folder: Path) -> list[Path]:
     These are ``dev.json`` and ``test.json``. If there is neither, they are the files of one format
     whose names say a split, such as ``intrasentence/validation-00000-of-00001.parquet``.
     """
-    own = [folder / name for name in OWN if (folder / name).is_file()]
+    own = [folder / name for name in STEREOSET if (folder / name).is_file()]
     if own:
         return own
     for pattern in _PLACES:
@@ -150,7 +148,7 @@ def _hidden_items(path: Path) -> list[tuple[Kind, str, dict[str, Any]]] | None:
         return None
     items = [(part.kind, row.where, row.values) for part in parts for row in part.rows if part.kind]
     labels = (s.get("gold_label") for _, _, item in items for s in sentences_of(item))
-    return items if HIDDEN in labels else None
+    return items if any(map(is_hidden, labels)) else None
 
 
 def _hidden(where: str, kind: Kind, item: dict[str, Any], split: SplitName) -> PublishedCat:
@@ -180,4 +178,4 @@ def _hidden(where: str, kind: Kind, item: dict[str, Any], split: SplitName) -> P
 
 
 def _all_or_none(labels: Sequence[Any], golds: Sequence[str | None]) -> bool:
-    return set(golds) == set(GOLDS) or all(label == HIDDEN for label in labels)
+    return set(golds) == set(GOLDS) or all(map(is_hidden, labels))

@@ -7,9 +7,10 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.release.contents import Contents
 from curation.release.facts import Changes
+from curation.release.layout import TERMS
 from curation.release.versions import errata
 from curation.release.versions.diff import Change, Difference, Version, difference
-from curation.release.versions.reading import TERMS, data_files, read_version
+from curation.release.versions.reading import data_files, read_version
 from curation.steps.release import versions
 from curation.text_tables import read_json_lines
 from curation.wording import amount, some

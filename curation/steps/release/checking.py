@@ -23,6 +23,7 @@ from curation.release.check.findings import Finding, finding, in_order, named, s
 from curation.release.check.folder import Release
 from curation.release.check.forms import Seen, from_item
 from curation.release.hidden.commitments import public_rows, verify
+from curation.release.layout import FACTS
 from curation.release.near import Pair, Texts, near
 from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
@@ -115,6 +116,7 @@ def check_release(
     """
     reporter.note(f"reading {folder}")
     release, findings = check(folder)
+    release.annotations, release.tables = None, {}  # checked; what follows needs the memory
     checked = Checked(release, _cats(release), language or _language(release))
     for extra in (_anonymous, _near_repeats, _pitfalls, _baselines):
         findings += extra(checked, reporter)
@@ -324,7 +326,7 @@ def _anonymous(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
     content = {name: read_bytes(root / name) for name in checked.release.files}
     places = [place for place in scan(content, secrets) if place.blocks]
     if secrets:
-        yield finding("not_anonymous", "release.json", named(secrets))
+        yield finding("not_anonymous", FACTS, named(secrets))
     if places:
         shown = [f"{place.path} line {place.line}: {place.found}" for place in places]
         yield finding("not_anonymous", "the files", f"{len(places)}: {named(shown)}")

@@ -10,13 +10,13 @@ from curation import __version__
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_line, read_json, read_records, refuse_links
 from curation.records import Id, Record
+from curation.release.layout import FACTS
 from curation.run_folder import append_lines, cut_half_line
 from curation.steps.release import versions
 from curation.times import now
 
 Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
 FILE = "built.jsonl"
-RELEASE = "release.json"
 
 
 class Built(Record):
@@ -82,7 +82,7 @@ def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
 def _in_folder(folder: Path) -> dict[str, Any]:
     """Date, canary and version of curation that a built version names; empty if it does not."""
     try:
-        facts = read_json(folder / RELEASE) if (folder / RELEASE).exists() else {}
+        facts = read_json(folder / FACTS) if (folder / FACTS).exists() else {}
         known = {"date": facts["date"], "canary": facts["canary"]}
         return known | {"curation": facts["versions"]["curation"]}
     except (CurationError, KeyError, TypeError):

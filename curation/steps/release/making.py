@@ -6,9 +6,9 @@ from typing import NamedTuple
 from curation.campaign import Campaign
 from curation.files import read_json
 from curation.manifest import file_names
+from curation.release.layout import FACTS
 from curation.steps.pipeline import ANONYMOUS, STEPS, bring_up_to_date
 from curation.steps.release import versions
-from curation.steps.release.first_builds import RELEASE
 from curation.steps.reporter import QUIET, Reporter
 
 
@@ -48,7 +48,7 @@ def build_release(
     step = "anonymous" if anonymous else "release"
     run = bring_up_to_date(campaign, step, reporter=reporter, steps=(*STEPS, ANONYMOUS))
     folder = versions.folder(campaign, anonymous=anonymous)
-    open_questions = list(read_json(folder / RELEASE).get("open", ()))
+    open_questions = list(read_json(folder / FACTS).get("open", ()))
     where = campaign.relative(folder)
     return MadeRelease(
         folder,

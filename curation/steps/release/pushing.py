@@ -7,6 +7,7 @@ from curation.files import CurationError, read_json
 from curation.release import hub
 from curation.release.check.folder import Release, list_files
 from curation.release.facts import Facts, Hub
+from curation.release.layout import FACTS
 from curation.steps.release.checking import check_release, counts, folder_of
 from curation.steps.release.statement import read_statement
 from curation.steps.reporter import QUIET, Reporter
@@ -43,7 +44,7 @@ def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUI
     folder = folder_of(campaign, version)
     if folder.name.endswith("-anonymous"):
         raise _is_anonymous(folder)
-    if not (folder / "release.json").exists():
+    if not (folder / FACTS).exists():
         raise CurationError(
             f"{folder.name} is not a whole release: it has no release.json, and would replace one",
             "to publish revealed gold labels beside their release: hf upload OWNER/NAME "
@@ -57,7 +58,7 @@ def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUI
             f"{folder.name}: {some(blocking, 5)}",
             f"«curation release check {folder.name}» says what to do",
         )
-    if Facts.model_validate(read_json(folder / "release.json")).anonymous:
+    if Facts.model_validate(read_json(folder / FACTS)).anonymous:
         raise _is_anonymous(folder)
     if warned := counts(findings)["warn"]:
         reporter.warn(

@@ -20,11 +20,10 @@ from curation.leftovers import beside
 from curation.manifest import file_names, is_inside, read_manifest
 from curation.records import KINDS, SplitName
 from curation.release.contents import SPLITS
-from curation.release.versions.errata import NAME as ERRATA
+from curation.release.layout import ERRATA, SUMS
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
 
-SUMS = "SHA256SUMS"
 _NAMED = 3  # files that an error names
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _CELL = re.compile(r'[^",\r\n]+')

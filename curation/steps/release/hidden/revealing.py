@@ -12,9 +12,9 @@ from curation.records import Cat
 from curation.release.contents import Contents, published
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden.commitments import HiddenGold
+from curation.release.layout import SUMS
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import read_counted, read_items
-from curation.steps.release import versions
 from curation.steps.release.hidden.golds import (
     gold_file,
     hidden_versions,
@@ -67,7 +67,7 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
     settings = campaign.settings.campaign
     warning = release_warning(settings.language, own_texts(campaign))
     content = files(golds, contents, name=settings.name, warning=warning)
-    content[versions.SUMS] = "".join(
+    content[SUMS] = "".join(
         f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(content.items())
     ).encode()
     folder = campaign.releases / f"{version}{REVEALED}"
@@ -134,12 +134,12 @@ def _public(campaign: Campaign, version: str) -> list[Path]:
 
 def _check_sums(place: Path) -> None:
     """Check that a public folder has the files that its checksums list, unchanged."""
-    path = place / versions.SUMS
+    path = place / SUMS
     if not path.is_file():
         raise CurationError(f"{path}: no such file", "put back the folder as you published it")
     lines = path.read_text("utf-8", "replace").splitlines()
     sums = {name: sha for sha, _, name in (line.partition("  ") for line in lines)}
-    now = {name: digest(place / name) or "" for name in file_names(place) if name != versions.SUMS}
+    now = {name: digest(place / name) or "" for name in file_names(place) if name != SUMS}
     changed = sorted(name for name in sums.keys() | now.keys() if sums.get(name) != now.get(name))
     if changed:
         raise CurationError(
