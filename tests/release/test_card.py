@@ -385,6 +385,10 @@ def test_what_is_left_out_because_of_hidden_labels_is_not_called_missing() -> No
         assert "No sentiment was measured" not in text
         assert "hidden gold labels are not counted here" in text
     assert "No model was scored" not in readme
+    assert '"hidden", split="test")' in readme
+    assert "a hidden gold label is -1." in readme
+    shown = next(texts(facts()))
+    assert "hidden" not in shown
 
 
 def test_imported_labels_are_not_said_to_be_by_writers() -> None:

@@ -127,10 +127,12 @@ def _kept(facts: Facts) -> list[str]:
 
 
 def _manipulation(facts: Facts) -> str:
+    imported = any(round.kind == "import" for round in facts.rounds)
+    before = " or the ids with which their labels were published before" if imported else ""
     accepted = [f"{p.code} {p.count}" for p in facts.pitfalls if p.accepted and p.count]
     return " ".join(
         [
-            "Annotators have pseudonyms. What a writer meant is not published.",
+            f"Annotators have pseudonyms{before}. What a writer meant is not published.",
             *(
                 [f"Known pitfalls that the team accepts: {', '.join(accepted)}."]
                 if accepted

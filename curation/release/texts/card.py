@@ -143,11 +143,13 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
         f'cats = load_dataset("{place}", "cats"' + (f', split="{public}")' if public else ")"),
         *([f'labels = load_dataset("{place}", "annotations", split="{WHOLE}")'] * has_labels),
         f'terms = load_dataset("{place}", "terms", split="{WHOLE}")',
+        *([f'hidden = load_dataset("{place}", "hidden", split="{hidden}")'] if hidden else []),
         "```",
         "",
         f"The {'part' if len(kinds) == 1 else 'parts'} {' and '.join(f'`{k}`' for k in kinds)} "
         f"{'has' if len(kinds) == 1 else 'have'} the fields and label order of "
-        "`McGill-NLP/stereoset`. There, the split dev is called `validation`.",
+        "`McGill-NLP/stereoset`. There, the split dev is called `validation`"
+        + (", and a hidden gold label is -1." if hidden else "."),
         "",
     ]
     lines += [
@@ -166,7 +168,8 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
     errata = ["- `errata.jsonl`: what changed since the version before."]
     return [
         *lines,
-        "- `dev.json` and `test.json`: StereoSet's format.",
+        "- `dev.json` and `test.json`: StereoSet's format"
+        + (", with `hidden` for a hidden gold label." if hidden else "."),
         "- `cats/`: one CAT per row, with its tier, as JSON Lines and as Parquet.",
         f"- `annotations.csv`: {_labels(facts)}.",
         "- `terms.jsonl`: the target terms with their ids, numbers of CATs, and Wikidata items as "
@@ -181,9 +184,11 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
 def _labels(facts: Facts) -> str:
     if not facts.annotations:
         return "a header only, because there are no labels"
+    imported = any(made.kind == "import" for made in facts.rounds)
+    before = " (or the ids with which their labels were published before)" if imported else ""
     return (
         f"{amount(facts.annotations, 'label')} by {amount(facts.annotators, 'annotator')} under "
-        f"pseudonyms; `counted` marks the {facts.counted:,} that decided gold labels"
+        f"pseudonyms{before}; `counted` marks the {facts.counted:,} that decided gold labels"
     )
 
 
