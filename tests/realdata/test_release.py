@@ -345,7 +345,7 @@ def _labels(data: dict[str, Rows]) -> Counter[tuple[str, ...]]:
 
 
 def test_versions_near_duplicates_and_exports(
-    forked: Any, root: Path, release: Path, published: Rows, tmp_path: Path
+    forked: Any, root: Path, release: Path, tmp_path: Path
 ) -> None:
     done = forked("release", "diff", "0.1.0", "0.2.0-revealed", "-c", root, "--json")
     assert done.code == 0, done.err
@@ -356,8 +356,7 @@ def test_versions_near_duplicates_and_exports(
                   release / "dev.json", "--to", tmp_path / "bb")  # fmt: skip
     assert done.code == 0, done.err
     mangled = lines(tmp_path / "bb/mangled.jsonl")
-    assert {row["code"] for row in mangled} == {"blank_glued", "filler_misread", "blank_twice"}
-    contexts = {item["id"]: item["context"] for item in published}
-    for row in mangled:  # BLANK is joined to other signs, or occurs twice
-        context = contexts[row["where"].partition(",")[0]]
-        assert context.count("BLANK") == 2 or re.search(r"\SBLANK|BLANK\w", context), row
+    # bias-bench reads 12 fillers of four CATs wrongly; two CATs have BLANK twice.
+    counts = Counter(row["code"] for row in mangled)
+    assert counts == {"blank_glued": 3, "filler_misread": 9, "blank_twice": 2}
+    assert len({row["where"].partition(",")[0] for row in mangled}) == 6

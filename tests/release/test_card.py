@@ -18,6 +18,7 @@ from curation.release.facts import (
     Facts,
     Hidden,
     Hub,
+    Lengths,
     Licence,
     Near,
     PitfallCount,
@@ -422,6 +423,11 @@ def test_a_release_without_labels_or_with_one_kind_tells_nobody_to_load_them() -
     values = responsible(facts(sizes=(size,), annotations=0, without_votes=size.cats))
     assert str(values["annotationsPerItem"]).startswith("None: the gold labels are those")
     assert "label with at least" not in str(values["dataAnnotationProtocol"])
+
+
+def test_lengths_are_shown_in_a_language_without_words() -> None:
+    row = Lengths(kind="intersentence", words=None, characters=23.4)
+    assert "| intersentence | – | 23.4 |" in next(texts(facts(lengths=(row,))))
 
 
 def test_rules_of_both_kinds_are_separated_by_a_comma() -> None:

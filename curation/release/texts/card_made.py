@@ -48,7 +48,7 @@ def sizes(facts: Facts) -> list[str]:
             + (" CATs with hidden gold labels are not counted here." if facts.hidden else ""),
             "",
         ]
-    lengths = [row for row in facts.lengths if row.words is not None]
+    lengths = [row for row in facts.lengths if (row.words, row.characters) != (None, None)]
     if lengths:
         heads = ("kind", ">mean words", ">mean characters")
         lines += [

@@ -162,8 +162,8 @@ def pitfalls(facts: Facts) -> list[str]:
     lines = table(("pitfall", "meaning", ">found", ">share", ">StereoSet"), rows)
     if rows:
         lines += [
-            "The last column is the share in StereoSet's development set. An association is one "
-            "of the three of a CAT.",
+            "The last column is the share in StereoSet's development set, weighted by the kinds of "
+            "CAT in this dataset. An association is one of the three of a CAT.",
             "",
         ]
     if any(row.accepted for row in facts.pitfalls):
