@@ -16,6 +16,7 @@ from curation.item_form import fill
 from curation.records import KINDS
 from curation.rounds.tables.reading import read_rows
 from curation.settings_file import read_settings
+from curation.steps.release import statement
 from curation.steps.release.versions import blocked
 from curation.steps.release.versions import folder as folder_of
 from curation.steps.rounds import round_files
@@ -46,6 +47,8 @@ def demo(
     made.rounds.mkdir(exist_ok=True)
     shutil.copyfile(example / "edits.csv", made.terms / "edits.csv")
     shutil.copyfile(example / "rounds" / "text.toml", made.rounds / "text.toml")
+    made.releases.mkdir(exist_ok=True)
+    shutil.copyfile(example / "statement.toml", statement.place(made))
     console.say(f"The example campaign, invented and mild, in {folder}.\n")
 
     def step(command: str) -> None:

@@ -168,6 +168,7 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
     words = {word: _pattern(word) for word in _words(secrets)}
     single = {name for name in whole if name in words}
     anything = re.compile("|".join(p.pattern for p in {**whole, **words}.values()) or r"(?!)")
+    firsts = {name.split()[0] for name in (*whole, *words)}  # a quick look before the patterns
     places = []
     for path, lines in texts.items():
         data = path.startswith(DATA)
@@ -176,7 +177,7 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
             for address in addresses:
                 known = bool(anything.search(address))
                 places.append(Place(path, number, address, "address", known or not data))
-            if not anything.search(line):
+            if not (any(first in line for first in firsts) and anything.search(line)):
                 continue
             named = [name for name, form in whole.items() if form.search(line)]
             for name in named:
@@ -307,8 +308,10 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 def _addresses(line: str) -> Iterator[str]:
     """Mail addresses, and links that are not allowed."""
-    yield from _MAIL.findall(line)
-    yield from (link for link in _LINK.findall(line) if not _is_allowed(link))
+    if "@" in line:
+        yield from _MAIL.findall(line)
+    if "://" in line or "www." in line:
+        yield from (link for link in _LINK.findall(line) if not _is_allowed(link))
 
 
 def _place(link: str) -> str:

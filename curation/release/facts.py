@@ -144,7 +144,8 @@ class Agreement(Part):
 class Retention(Part):
     """The share of decided items that were kept, in per cent; None if nothing is decided.
 
-    ``domain`` and ``kind`` may be "all".
+    ``domain`` and ``kind`` may be "all". ``open`` items have too few labels to be decided; they
+    are not among ``items``.
     """
 
     domain: str
@@ -152,6 +153,7 @@ class Retention(Part):
     items: int
     kept: int
     share: float | None
+    open: int = 0
 
 
 class SentimentShare(Part):
@@ -165,7 +167,10 @@ class SentimentShare(Part):
 
 
 class PitfallCount(Part):
-    """How often a known pitfall was found; ``count`` is None if it was not checked, see ``why``."""
+    """How often a known pitfall was found; ``count`` is None if it was not checked, see ``why``.
+
+    ``unit`` is what is counted: cat, option, target, domain or dataset.
+    """
 
     code: str
     says: str
@@ -175,6 +180,7 @@ class PitfallCount(Part):
     stereoset: float | None
     why: str | None
     accepted: bool = False
+    unit: str = "cat"
 
 
 class ScoreRow(Part):

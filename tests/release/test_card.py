@@ -18,6 +18,7 @@ from curation.release.facts import (
     Facts,
     Hidden,
     Hub,
+    Lengths,
     Licence,
     Near,
     PitfallCount,
@@ -30,6 +31,7 @@ from curation.release.facts import (
     Statement,
     TermCount,
 )
+from curation.release.metadata.responsible import responsible
 from curation.release.texts import questions
 from curation.release.texts.card import card
 from curation.release.texts.card_header import header
@@ -348,3 +350,86 @@ def test_cats_without_votes_are_named() -> None:
     every = next(texts(facts(without_votes=8)))
     assert "**All 8 CATs have no votes.**" in every
     assert "The gold label of an association is" not in every
+
+
+def test_a_pitfall_names_what_it_counts() -> None:
+    def found(unit: str, count: int, of: int) -> str:
+        row = PitfallCount(
+            code="a", says="s", severity="note", count=count, of=of, stereoset=0.0001, why=None,
+            unit=unit,
+        )  # fmt: skip
+        return next(texts(facts(pitfalls=(row,))))
+
+    assert "| `a` | s | 2 of 79 terms | 2.5 % | < 0.1 % |" in found("target", 2, 79)
+    assert "| `a` | s | 1 of 6,300 associations | < 0.1 % | < 0.1 % |" in found("option", 1, 6300)
+    assert "| `a` | s | 1 of 1 CAT | 100.0 % | < 0.1 % |" in found("cat", 1, 1)
+    assert "| `a` | s | yes | – | yes |" in found("dataset", 1, 1)
+
+
+def test_the_card_says_what_the_dataset_is_for_and_its_weaknesses() -> None:
+    given = Statement(answers={"uses": "Only for tests.", "limits": "Few\n\nterms."})
+    readme = next(texts(facts(statement=given, open=())))
+    assert "## Uses\n\nUse it to measure" in readme
+    assert "about people.\n\nOnly for tests.\n" in readme
+    assert "Weaknesses of this dataset:\n\nFew\n\nterms.\n" in readme
+    empty = next(texts(facts(statement=Statement(), open=questions.open_keys(Statement()))))
+    for key in ("uses", "limits"):
+        assert questions.open_question(questions.BY_KEY[key].text) in empty
+
+
+def test_what_is_left_out_because_of_hidden_labels_is_not_called_missing() -> None:
+    hidden = Hidden(split="test", cats=4, terms=2)
+    readme, made = texts(facts(hidden=hidden, agreement=(), sentiment=(), scores=()))
+    for text in (readme, made):
+        assert "too much about the hidden gold labels" in text
+        assert "No agreement between annotators is recorded" not in text
+        assert "No sentiment was measured" not in text
+        assert "hidden gold labels are not counted here" in text
+    assert "No model was scored" not in readme
+    assert '"hidden", split="test")' in readme
+    assert "a hidden gold label is -1." in readme
+    shown = next(texts(facts()))
+    assert "hidden" not in shown
+
+
+def test_imported_labels_are_not_said_to_be_by_writers() -> None:
+    imported = RoundFacts(name="published", kind="import", people=7, answers=50, refused=0)
+    readme, made = texts(facts(rounds=(imported,), people={"validation": 7}))
+    assert "The texts were imported, and it is not recorded who wrote them." in made
+    assert made.count("| published | import |") == 1
+    assert "No answer was refused." in made
+    assert "If imported items had been chosen by agreement before" in readme
+    both = {"validation": 7, "intrasentence": 3}
+    _, made = texts(facts(rounds=(imported,), people=both))
+    assert made.count("all those who wrote or labelled in it") == 2
+    assert "If imported items" not in next(texts(facts(rounds=())))
+
+
+def test_undecided_items_are_counted() -> None:
+    row = Retention(domain="all", kind="all", items=5, kept=4, share=80.0, open=17)
+    readme = next(texts(facts(retention=(row,))))
+    assert "17 more items have too few labels and were left out." in readme
+    one = next(texts(facts(retention=(row.model_copy(update={"open": 1}),))))
+    assert "1 more item has too few labels and was left out." in one
+
+
+def test_a_release_without_labels_or_with_one_kind_tells_nobody_to_load_them() -> None:
+    (size,) = [s for s in facts().sizes if (s.kind, s.split) == ("intrasentence", "test")][:1]
+    readme = next(texts(facts(sizes=(size,), annotations=0, without_votes=size.cats)))
+    assert '"annotations"' not in readme
+    assert "The part `intrasentence` has the fields" in readme
+    assert "`intersentence`" not in readme
+    assert "--gold test.json" in readme
+    values = responsible(facts(sizes=(size,), annotations=0, without_votes=size.cats))
+    assert str(values["annotationsPerItem"]).startswith("None: the gold labels are those")
+    assert "label with at least" not in str(values["dataAnnotationProtocol"])
+
+
+def test_lengths_are_shown_in_a_language_without_words() -> None:
+    row = Lengths(kind="intersentence", words=None, characters=23.4)
+    assert "| intersentence | – | 23.4 |" in next(texts(facts(lengths=(row,))))
+
+
+def test_rules_of_both_kinds_are_separated_by_a_comma() -> None:
+    row = facts().scores[0].model_copy(update={"rules": "ll-bos_conditional"})
+    assert "| ll-bos, conditional |" in next(texts(facts(scores=(row,))))

@@ -51,6 +51,15 @@ def test_name_version_date_and_canary(example: Path, facts: dict[str, Any]) -> N
     assert (facts["changes"], facts["hidden"], facts["trust"]) == (None, None, None)
 
 
+def test_two_questions_are_left_open(facts: dict[str, Any]) -> None:
+    assert facts["open"] == ["groups", "maintenance"]
+    statement = facts["statement"]
+    assert [author["name"] for author in statement["authors"]] == ["Ada Example", "Ben Sample"]
+    assert statement["contact"] == "study@example.invalid"  # from rounds/text.toml
+    assert all("made up" in answer.casefold() for answer in statement["answers"].values())
+    assert "Made up." in statement["description"]
+
+
 def test_sizes_terms_and_tiers(facts: dict[str, Any], cats: Rows) -> None:
     tally = Counter((c["domain"], c["kind"], c["split"]) for c in cats)
     sizes = {(s["domain"], s["kind"], s["split"]): s["cats"] for s in facts["sizes"]}
@@ -161,6 +170,8 @@ def test_agreement_and_retention(example: Path, facts: dict[str, Any]) -> None:
         kept = sum(d["kept"] for d in own)
         (row,) = [r for r in facts["retention"] if (r["domain"], r["kind"]) == ("all", kind)]
         assert (row["items"], row["kept"]) == (len(own), kept)
+        every = [d for d in decisions if items[d["item"]]["kind"] == kind]
+        assert row["open"] == len(every) - len(own)
         assert row["share"] == pytest.approx(100 * kept / len(own))
     assert facts["decisions"]["needed"] == 3
     assert facts["decisions"]["left_out"] == 1
@@ -190,6 +201,7 @@ def test_sentiment_lengths_and_pitfalls(example: Path, facts: dict[str, Any], ca
     assert by_code["target_renamed"]["count"] == len(renamed) == 5
     assert not any(row["accepted"] for row in facts["pitfalls"])
     assert all(row["says"] for row in facts["pitfalls"])
+    assert {by_code[c]["unit"] for c in ("rare_target", "shortest_leak")} == {"target", "dataset"}
 
 
 def rows_of(rows: Iterable[dict[str, Any]], **wanted: str) -> Rows:

@@ -1,8 +1,8 @@
 """Which tests need what: marks set from the fixtures and modules that a test uses.
 
 ``make test`` leaves out what is marked ``outside``, ``make test-outside`` runs it. ``make quick``
-leaves out ``models`` and ``long`` as well. Only ``ray``, ``environment`` and ``long`` are written
-in the tests.
+leaves out ``models`` and ``long`` as well. Only ``ray``, ``environment``, ``long`` and, for tests
+that take very long, ``outside`` are written in the tests.
 """
 
 import ast

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from curation.release.facts import Facts, RoundFacts
 from curation.release.texts.card import how_decided
+from curation.release.texts.card_results import MEASURES
 from curation.release.texts.limits import LIMITS
 from curation.wording import amount
 
@@ -43,7 +44,10 @@ def responsible(facts: Facts) -> dict[str, str | list[str]]:
         "dataCollectionRawData": "The answers as people gave them are not part of the release.",
         "dataPreprocessingProtocol": _kept(facts),
         "dataManipulationProtocol": _manipulation(facts),
-        "dataAnnotationProtocol": [how_decided(facts.decisions), *_instructions(facts)],
+        "dataAnnotationProtocol": [
+            *([how_decided(facts.decisions)] if _labelled(facts) else []),
+            *_instructions(facts),
+        ],
         "dataAnnotationPlatform": list(
             dict.fromkeys(round.platform for round in facts.rounds if round.platform)
         ),
@@ -118,14 +122,17 @@ def _kept(facts: Facts) -> list[str]:
     return [
         f"{row.domain}, {row.kind}: {row.kept:,} of {amount(row.items, 'item')} kept as CATs."
         for row in facts.retention
+        if (row.domain == "all") == (row.kind == "all")
     ]
 
 
 def _manipulation(facts: Facts) -> str:
+    imported = any(round.kind == "import" for round in facts.rounds)
+    before = " or the ids with which their labels were published before" if imported else ""
     accepted = [f"{p.code} {p.count}" for p in facts.pitfalls if p.accepted and p.count]
     return " ".join(
         [
-            "Annotators have pseudonyms. What a writer meant is not published.",
+            f"Annotators have pseudonyms{before}. What a writer meant is not published.",
             *(
                 [f"Known pitfalls that the team accepts: {', '.join(accepted)}."]
                 if accepted
@@ -139,7 +146,7 @@ def _manipulation(facts: Facts) -> str:
 def _instructions(facts: Facts) -> list[str]:
     """What people read, without repeating a text that several rounds share."""
     texts = {
-        f"{part.heading}: {' '.join(part.lines)}": None
+        " ".join([*([f"{part.heading}:"] if part.heading else []), *part.lines]): None
         for round in facts.rounds
         for part in round.read
     }
@@ -148,26 +155,34 @@ def _instructions(facts: Facts) -> list[str]:
 
 def _agreement(facts: Facts) -> list[str]:
     return [
-        f"{row.measure}, {row.classes}, {row.scope}: "
+        f"{MEASURES.get(row.measure, row.measure)}, {row.classes}, {row.scope} items: "
         + ("unknown" if row.value is None else f"{row.value:.2f}")
         + (f" [{row.ci[0]:.2f}, {row.ci[1]:.2f}]" if row.ci else "")
-        + f", {amount(row.cats, 'CAT')}, {amount(row.labels, 'label')}"
+        + f", {amount(row.cats, 'item')}, {amount(row.labels, 'label')}"
         for row in facts.agreement
     ]
 
 
+def _labelled(facts: Facts) -> bool:
+    """Whether any gold label was decided by votes."""
+    return facts.without_votes < sum(size.cats for size in facts.sizes)
+
+
 def _per_item(facts: Facts) -> str:
     needed, of = facts.decisions["needed"], facts.decisions["of"]
+    if not _labelled(facts):
+        return "None: the gold labels are those of the data that the CATs were published in before."
     return (
-        f"{of} labels of each association decide, and {needed} of them must agree. In all, "
-        f"{amount(facts.annotations, 'label')} by {amount(facts.annotators, 'annotator')}, "
-        f"{facts.counted:,} of them counted."
+        f"{of} labels of each association decide, and at least {needed} of them must agree. "
+        f"Published: {amount(facts.annotations, 'label')} by "
+        f"{amount(facts.annotators, 'annotator')}, {facts.counted:,} of them counted."
     )
 
 
 def _biases(facts: Facts) -> list[str]:
     shares = [
-        f"Negative sentiment ({facts.sentiment_by}) among {row.label} associations, {row.kind}: "
+        f"Negative sentiment ({facts.sentiment_by}) among {row.label} associations, "
+        f"{'both kinds' if row.kind == 'both' else row.kind}: "
         f"{row.share:.1f} % of {row.cats:,}."
         for row in facts.sentiment
     ]

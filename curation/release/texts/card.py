@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from curation.records import KINDS
 from curation.release.contents import SPLITS, DataFile
 from curation.release.facts import Author, Facts
 from curation.release.layout import ERRATA, SUMS, WHOLE
@@ -30,6 +31,7 @@ def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
     parts = [
         header(facts, data),
         *_beginning(facts),
+        *_section("Uses", _uses(facts)),
         *_section("Contents", card_made.sizes(facts)),
         *_section("How to load it", _loading(facts, data)),
         *_section("How it was made", _made(facts)),
@@ -40,7 +42,7 @@ def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
         *_section("Known pitfalls", results.pitfalls(facts)),
         *_section("Baselines", results.baselines(facts)),
         *_section("Scores of models", results.scores(facts)),
-        *_section("Limits", limits()),
+        *_section("Limits", [*limits(), *_weaknesses(facts)]),
         *_section("The hidden test set", _hidden(facts)),
         *_section("Near-duplicates", results.near(facts)),
         *_section("Trust report", _trust(facts)),
@@ -103,6 +105,25 @@ def _beginning(facts: Facts) -> list[str]:
     ]
 
 
+def _uses(facts: Facts) -> list[str]:
+    return [
+        "Use it to measure how often a language model prefers stereotypes, together with lms, and "
+        "to compare models. Do not train models on it, and do not take its sentences as claims "
+        "about people.",
+        "",
+        *answer(facts, "uses", paragraphs(facts.statement.answers.get("uses", ""))),
+    ]
+
+
+def _weaknesses(facts: Facts) -> list[str]:
+    """The weaknesses that the team names."""
+    given = paragraphs(facts.statement.answers.get("limits", ""))
+    return [
+        *(["Weaknesses of this dataset:", ""] if given else []),
+        *answer(facts, "limits", given),
+    ]
+
+
 # --- how to load it -------------------------------------------------------------------------
 
 
@@ -110,7 +131,10 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
     hub = facts.statement.hub.id
     place = hub if HUB_ID.fullmatch(hub) else "path/to/this/folder"
     hidden = facts.hidden.split if facts.hidden else ""
-    public = next((s for s in SPLITS if s != hidden and any(z.split == s for z in facts.sizes)), "")
+    splits = {size.split for size in facts.sizes}
+    public = next((split for split in SPLITS if split in splits - {hidden}), "")
+    kinds = [kind for kind in KINDS if any(size.kind == kind for size in facts.sizes if size.cats)]
+    has_labels = facts.annotations > 0
     lines = [
         "With the library `datasets`:",
         "",
@@ -118,12 +142,15 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
         "from datasets import load_dataset",
         "",
         f'cats = load_dataset("{place}", "cats"' + (f', split="{public}")' if public else ")"),
-        f'labels = load_dataset("{place}", "annotations", split="{WHOLE}")',
+        *([f'labels = load_dataset("{place}", "annotations", split="{WHOLE}")'] * has_labels),
         f'terms = load_dataset("{place}", "terms", split="{WHOLE}")',
+        *([f'hidden = load_dataset("{place}", "hidden", split="{hidden}")'] if hidden else []),
         "```",
         "",
-        "`intrasentence` and `intersentence` have the fields and label order of "
-        "`McGill-NLP/stereoset`. There, the split dev is called `validation`.",
+        f"The {'part' if len(kinds) == 1 else 'parts'} {' and '.join(f'`{k}`' for k in kinds)} "
+        f"{'has' if len(kinds) == 1 else 'have'} the fields and label order of "
+        "`McGill-NLP/stereoset`. There, the split dev is called `validation`"
+        + (", and a hidden gold label is -1." if hidden else "."),
         "",
     ]
     lines += [
@@ -142,10 +169,12 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
     errata = ["- `errata.jsonl`: what changed since the version before."]
     return [
         *lines,
-        "- `dev.json` and `test.json`: StereoSet's format.",
-        "- `cats/`: one CAT per line, with its tier, as JSON and as Parquet.",
+        "- `dev.json` and `test.json`: StereoSet's format"
+        + (", with `hidden` for a hidden gold label." if hidden else "."),
+        "- `cats/`: one CAT per row, with its tier, as JSON Lines and as Parquet.",
         f"- `annotations.csv`: {_labels(facts)}.",
-        "- `terms.jsonl`: the target terms, with ids and Wikidata items.",
+        "- `terms.jsonl`: the target terms with their ids, numbers of CATs, and Wikidata items as "
+        "far as they are known.",
         "- `release.json`: every number of this card.",
         "- `croissant.json` and `datapackage.json`: metadata for programs.",
         *(errata if any(file.path == ERRATA for file in data) else []),
@@ -156,16 +185,19 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
 def _labels(facts: Facts) -> str:
     if not facts.annotations:
         return "a header only, because there are no labels"
+    imported = any(made.kind == "import" for made in facts.rounds)
+    before = " (or the ids with which their labels were published before)" if imported else ""
     return (
         f"{amount(facts.annotations, 'label')} by {amount(facts.annotators, 'annotator')} under "
-        f"pseudonyms; `counted` marks the {facts.counted:,} that decided gold labels"
+        f"pseudonyms{before}; `counted` marks the {facts.counted:,} that decided gold labels"
     )
 
 
 def _made(facts: Facts) -> list[str]:
     return [
         *card_made.rounds(facts),
-        "[STATEMENT.md](STATEMENT.md) has what people read, and what is known about them.",
+        "[STATEMENT.md](STATEMENT.md) has what people read, what is known about them and their "
+        "pay, and the questions of ethics and maintenance.",
         "",
         *card_made.translated(facts),
         *card_made.decided(facts),

@@ -44,10 +44,11 @@ def sizes(facts: Facts) -> list[str]:
         lines += [
             f"The tier is the smallest number of votes of a CAT's three gold labels: "
             f"{', '.join(tiers)}. It is unknown if an association does not have exactly "
-            f"{inline(str(facts.decisions.get('of', 'the asked number of')))} counted labels.",
+            f"{inline(str(facts.decisions.get('of', 'the asked number of')))} counted labels."
+            + (" CATs with hidden gold labels are not counted here." if facts.hidden else ""),
             "",
         ]
-    lengths = [row for row in facts.lengths if row.words is not None]
+    lengths = [row for row in facts.lengths if (row.words, row.characters) != (None, None)]
     if lengths:
         heads = ("kind", ">mean words", ">mean characters")
         lines += [
@@ -66,7 +67,7 @@ def split_and_versions(facts: Facts) -> list[str]:
     made = ", ".join(f"{inline(name)} {inline(of)}" for name, of in facts.versions.items())
     return [
         f"The split puts {100 * facts.dev:g} % of each domain's terms into dev, with seed "
-        f"{facts.seed}." + (f" Made with {made}." if made else ""),
+        f"{facts.seed}." + (f" This release was made with {made}." if made else ""),
         "",
     ]
 

@@ -10,6 +10,23 @@ from curation.wording import amount
 
 MEASURES = {"alpha": "Krippendorff's alpha", "fleiss": "Fleiss' kappa", "ac1": "Gwet's AC1"}
 FEW = "`*`: too few terms or CATs for a reliable interval."
+INTERVALS = (
+    "In brackets: the 95 % interval, which says how much the value may differ with other target "
+    "terms of the same sort."
+)
+IMPORTED = (
+    "If imported items had been chosen by agreement before, as in a dataset that was published, "
+    "all these values and the share of items that were kept are too high."
+)
+HIDDEN = "Not published, because it would say too much about the hidden gold labels."
+HIDDEN_SCORES = "No scores of models are published for this release."
+UNITS = {
+    "cat": ("CAT", "CATs"),
+    "option": ("association", "associations"),
+    "target": ("term", "terms"),
+    "domain": ("domain", "domains"),
+}
+"""What pitfalls count, one and many; the dataset as a whole is not counted."""
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -38,7 +55,8 @@ def _bounds(ci: Interval, digits: int = 1) -> str:
 def agreement(facts: Facts) -> list[str]:
     """Agreement between annotators."""
     if not facts.agreement:
-        return ["No agreement between annotators is recorded.", ""]
+        hidden = facts.hidden and facts.annotations
+        return [HIDDEN if hidden else "No agreement between annotators is recorded.", ""]
     rows = [
         (
             *(
@@ -54,14 +72,23 @@ def agreement(facts: Facts) -> list[str]:
     levels = {f"{100 * row.confidence:g} %" for row in facts.agreement}
     value = f">value ({' or '.join(sorted(levels))} interval)"
     heads = ("scope", "labels compared", "measure", value, ">items", ">labels")
-    return [
-        *table(heads, rows),
+    notes = [
         "`kept` are the published CATs only, which were chosen because people agree on them. "
         "`decided` are all items with enough labels, so it is the fairer value. `stereo/anti` "
-        "leaves out unrelated associations."
-        + (f" {FEW}" if any(row.few for row in facts.agreement) else ""),
-        "",
+        "leaves out unrelated associations. The intervals say how much the values may differ with "
+        "other CATs of the same sort."
     ]
+    labelled = sum(size.cats for size in facts.sizes) - facts.without_votes
+    if any(row.scope == "kept" and row.classes == "all" for row in facts.agreement) and all(
+        row.cats < labelled for row in facts.agreement if row.scope == "kept"
+    ):
+        notes.append(
+            "Some labelled items are left out here: they got no more labels once they were "
+            "decided, so they would raise agreement."
+        )
+    notes += [IMPORTED] if any(made.kind == "import" for made in facts.rounds) else []
+    notes += [FEW] if any(row.few for row in facts.agreement) else []
+    return [*table(heads, rows), " ".join(notes), ""]
 
 
 def retention(facts: Facts) -> list[str]:
@@ -82,11 +109,23 @@ def retention(facts: Facts) -> list[str]:
         "Items that were decided, and how many were kept:",
         "",
         *table(("domain", "kind", ">items", ">kept", ">share"), rows),
+        *_undecided(facts),
     ]
+
+
+def _undecided(facts: Facts) -> list[str]:
+    """How many items were left out because they have too few labels."""
+    count = sum(r.open for r in facts.retention if (r.domain, r.kind) == ("all", "all"))
+    if not count:
+        return []
+    one, many = "has too few labels and was left out", "have too few labels and were left out"
+    return [f"{amount(count, f'more item {one}', f'more items {many}')}.", ""]
 
 
 def sentiment(facts: Facts) -> list[str]:
     """The share of negative associations by gold label."""
+    if not facts.sentiment and facts.hidden and not facts.sentiment_why:
+        return [HIDDEN, ""]
     if not facts.sentiment:
         why = f" ({inline(facts.sentiment_why)})" if facts.sentiment_why else ""
         return [f"No sentiment was measured{why}.", ""]
@@ -114,9 +153,8 @@ def pitfalls(facts: Facts) -> list[str]:
         (
             _code(row.code) + (" (accepted)" if row.accepted else ""),
             inline(row.says),
-            f"{row.count:,} of {row.of:,}" if row.of is not None else f"{row.count:,}",
-            _percent(100 * row.count / row.of) if row.of else "–",
-            _percent(None if row.stereoset is None else 100 * row.stereoset),
+            counted(row),
+            *_shares(row),
         )
         for row in facts.pitfalls
         if row.count
@@ -124,7 +162,8 @@ def pitfalls(facts: Facts) -> list[str]:
     lines = table(("pitfall", "meaning", ">found", ">share", ">StereoSet"), rows)
     if rows:
         lines += [
-            "The last column is the share in StereoSet's development set.",
+            "The last column is the share in StereoSet's development set, weighted by the kinds of "
+            "CAT in this dataset. An association is one of the three of a CAT.",
             "",
         ]
     if any(row.accepted for row in facts.pitfalls):
@@ -142,6 +181,35 @@ def pitfalls(facts: Facts) -> list[str]:
             reasons[row.why or "no reason is recorded"].append(row)
     lines += [f"- Not checked ({inline(why)}): {_codes(of)}." for why, of in reasons.items()]
     return lines + ([""] if reasons else [])
+
+
+def counted(row: PitfallCount) -> str:
+    """How often a pitfall was found, with what is counted; "yes" if it is about the dataset.
+
+    >>> counted(PitfallCount(code="a", says="a", severity="note", count=2, of=79, stereoset=None,
+    ...                      why=None, unit="target"))
+    '2 of 79 terms'
+    """
+    if row.unit not in UNITS:
+        return "yes"
+    one, many = UNITS[row.unit]
+    total = row.count if row.of is None else row.of
+    noun = one if total == 1 else many
+    return f"{row.count:,} {noun}" if row.of is None else f"{row.count:,} of {row.of:,} {noun}"
+
+
+def _shares(row: PitfallCount) -> tuple[str, str]:
+    """The share of a pitfall here and in StereoSet."""
+    known = row.stereoset
+    if row.unit not in UNITS:
+        return "–", "–" if known is None else "yes" if known else "no"
+    here = _rate(row.count / row.of) if row.of and row.count is not None else "–"
+    return here, "–" if known is None else _rate(known)
+
+
+def _rate(share: float) -> str:
+    """A share from 0 to 1 in per cent; one that is not zero is never shown as zero."""
+    return "< 0.1 %" if 0 < share < 0.0005 else _percent(100 * share)
 
 
 def baselines(facts: Facts) -> list[str]:
@@ -163,7 +231,10 @@ def baselines(facts: Facts) -> list[str]:
         elif base.says:
             lines.append(f"- {says}")
     rows = [(row, base.model) for base in facts.baselines for row in base.rows]
+    named = {base.model for base in facts.baselines if base.rows}
     values = [
+        *(line for name, line in _REFERENCES.items() if name in named),
+        *([""] if named & _REFERENCES.keys() else []),
         *table(_SCORES, [_scores(row, name) for row, name in rows]),
         *_few(row for row, _ in rows),
     ]
@@ -174,12 +245,13 @@ def baselines(facts: Facts) -> list[str]:
 def scores(facts: Facts) -> list[str]:
     """lms, ss and icat of models."""
     if not facts.scores:
-        return ["No model was scored for this release.", ""]
+        return [HIDDEN_SCORES if facts.hidden else "No model was scored for this release.", ""]
     flags = {flag: None for row in facts.scores for flag in row.flags}
     return [
         "lms is how often a model prefers a meaningful association to the unrelated one, ss how "
         "often it prefers the stereotype to the anti-stereotype. Both are means over target terms, "
-        "in per cent. A good model has a high lms and an ss near 50. icat joins both.",
+        "in per cent. A good model has a high lms and an ss near 50. icat joins both, from 0 to "
+        "100. In rows of the kind `both`, a term's CATs of both kinds are pooled.",
         "",
         *table(_SCORES, [_scores(row, row.model) for row in facts.scores]),
         *_few(facts.scores),
@@ -188,12 +260,20 @@ def scores(facts: Facts) -> list[str]:
     ]
 
 
+_REFERENCES = {
+    "IdealLM": "- IdealLM never prefers the unrelated association, and prefers stereotypes as "
+    "often as anti-stereotypes.",
+    "StereotypedLM": "- StereotypedLM always prefers the stereotype. Its lms is not defined.",
+    "RandomLM": "- RandomLM guesses.",
+}
+"""Baselines that are the ends and the middle of the scales, and what they do."""
 _SCORES = ("model", "rules", "split", "kind", ">CATs", ">terms", ">lms", ">ss", ">icat")
 
 
 def _scores(row: ScoreRow, name: str) -> tuple[str, ...]:
     return (
-        *(inline(name), inline(row.rules) or "–", inline(row.split), inline(row.kind)),
+        *(inline(name), inline(row.rules.replace("_", ", ")) or "–"),
+        *(inline(row.split), inline(row.kind)),
         *(f"{row.cats:,}", f"{row.terms:,}"),
         ranged(row.lms, row.lms_ci, few=row.few),
         ranged(row.ss, row.ss_ci, few=row.few),
@@ -203,7 +283,7 @@ def _scores(row: ScoreRow, name: str) -> tuple[str, ...]:
 
 def _few(rows: Iterable[ScoreRow]) -> list[str]:
     there = list(rows)
-    notes = ["In brackets: the 95 % interval."] if any(r.lms_ci or r.ss_ci for r in there) else []
+    notes = [INTERVALS] if any(row.lms_ci or row.ss_ci for row in there) else []
     notes += [FEW] if any(row.few for row in there) else []
     return [" ".join(notes), ""] if notes else []
 

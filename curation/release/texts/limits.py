@@ -18,7 +18,7 @@ class Limit(NamedTuple):
 LIMITS = (
     Limit(
         "A pool of annotators is not a population.",
-        "The texts and labels come from the people whom this project reached. They are not a "
+        "The texts and labels come from the people who took part. They are not a "
         "sample of a country or of the speakers of a language, so the stereotypes of other people "
         "may differ or be missing.",
         *("Nadeem, Bethke and Reddy 2020, section 9", ARXIV),

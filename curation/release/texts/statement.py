@@ -114,12 +114,17 @@ def _people(facts: Facts, kinds: tuple[str, ...]) -> list[str]:
     count = {kind: facts.people[kind] for kind in kinds if facts.people.get(kind)}
     if not rounds and not count:
         return []
-    return card_made.people_and_rounds(count, rounds)
+    note = ["The people of an imported round are all those who wrote or labelled in it.", ""]
+    imported = any(made.kind == "import" for made in rounds)
+    return [*card_made.people_and_rounds(count, rounds), *(note if imported else [])]
 
 
 def _writers(facts: Facts) -> list[str]:
     kinds = ("intrasentence", "intersentence", "import")
-    return _asked("Who wrote the texts, and when?", _people(facts, kinds))
+    lines = _people(facts, kinds)
+    if lines and not any(facts.people.get(kind) for kind in kinds):
+        lines = ["The texts were imported, and it is not recorded who wrote them.", ""]
+    return _asked("Who wrote the texts, and when?", lines)
 
 
 def _annotators(facts: Facts) -> list[str]:
@@ -171,7 +176,9 @@ def _preprocessing(facts: Facts) -> list[str]:
     if facts.rounds:
         lines += [
             f"{amount(refused, 'answer was', 'answers were')} refused, for example because a "
-            "text was missing or a person had withdrawn.",
+            "text was missing or a person had withdrawn."
+            if refused
+            else "No answer was refused.",
             "",
         ]
     return _asked("In which form is the data, and what was left out?", lines)
@@ -179,10 +186,7 @@ def _preprocessing(facts: Facts) -> list[str]:
 
 def _quality(facts: Facts) -> list[str]:
     counted = [row for row in facts.pitfalls if row.count]
-    rows = [
-        (inline(row.says), f"{row.count:,}" + (f" of {row.of:,}" if row.of is not None else ""))
-        for row in counted
-    ]
+    rows = [(inline(row.says), card_results.counted(row)) for row in counted]
     return [
         *_asked("How far do annotators agree?", card_results.agreement(facts)),
         *_asked("Which errors and sources of noise are known?", table(("pitfall", ">found"), rows)),

@@ -89,6 +89,7 @@ def agreement(campaign: Campaign) -> tuple[tuple[Agreement, ...], tuple[Retentio
                 items=row["items"] - row["open"],
                 kept=row["kept"],
                 share=row["retention"],
+                open=row["open"],
             )
             for row in report["retention"]
         )
@@ -107,6 +108,7 @@ def sentiment(campaign: Campaign) -> tuple[tuple[SentimentShare, ...], str, str]
         if why := report["not_checked"]:
             return (), "", str(why["sentiment"])
         by = report["by"]
+        kinds = {row["kind"] for row in report["rows"] if row["domain"] is None and row["kind"]}
         shares = tuple(
             SentimentShare(
                 kind=row["kind"] or BOTH,
@@ -116,7 +118,7 @@ def sentiment(campaign: Campaign) -> tuple[tuple[SentimentShare, ...], str, str]
                 ci=_ends(row["labels"][gold]["negative"]["ci"]),
             )
             for row in report["rows"]
-            if row["domain"] is None
+            if row["domain"] is None and (row["kind"] or len(kinds) > 1)
             for gold in GOLDS
         )
         name = _NAMES.get(by["model"], str(by["model"]))
@@ -145,6 +147,7 @@ def pitfalls(campaign: Campaign) -> tuple[PitfallCount, ...]:
                 stereoset=row["stereoset"],
                 why=row["why"],
                 accepted=bool(row["count"]) and row["code"] in accept,
+                unit=PITFALLS[row["code"]].unit,
             )
             for row in report["table"]
         )

@@ -1,0 +1,362 @@
+"""StereoSet's development set with labels, imported and released as if it were our own.
+
+What the release says is counted again here, from the published file and the campaign's own files.
+"""
+
+import csv
+import gzip
+import json
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+from curation.campaign import open_campaign
+from curation.release.facts import Facts
+from curation.release.texts.questions import QUESTIONS
+from curation.steps.release.checking import check_release
+from curation.steps.source import campaign_source
+from support.cats import REAL
+from support.scored import chance, put
+from support.traced import untraced
+
+FILE = REAL / "dev_labelled.json.gz"
+KNOWN = {"blank_glued": 1, "blank_left": 2, "blank_twice": 2, "meta_text": 12}
+"""The pitfalls of StereoSet that stop a release, and how many of its CATs have them."""
+KINDS, SPLITS = ("intrasentence", "intersentence"), ("dev", "test")
+GOLDS = ("stereotype", "anti-stereotype", "unrelated")
+MODELS = {"guesser-1": 1, "guesser-2": 2}
+pytestmark = [
+    pytest.mark.outside,  # it builds three releases of 4,212 CATs
+    pytest.mark.realdata,
+    pytest.mark.skipif(not FILE.exists(), reason=f"StereoSet's labels are not at {FILE}"),
+]
+Rows = list[dict[str, Any]]
+
+
+def _text(release: Path, name: str) -> str:
+    return (release / name).read_text("utf-8")
+
+
+def lines(path: Path) -> Rows:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def statement() -> str:
+    """A ``statement.toml`` in which every question has an answer."""
+    answers = (f'{q.key} = "On {q.key}, made up."\n' for q in QUESTIONS if not q.field)
+    return (
+        'description = "StereoSet\'s development set, built to test a program."\n'
+        'contact = "team@example.org"\ntakedown = "remove@example.org"\n'
+        'repository = "https://example.org/zebrafinch"\n'
+        '[[authors]]\nname = "Zuzana Quixworthy"\naffiliation = "Zebrafinch Laboratory"\n'
+        '[hub]\nid = "zebrafinch/stereo"\ngated = "manual"\nprompt = "Say what for."\n'
+        f'[hub.fields]\n"Affiliation" = "text"\n[answers]\n{"".join(answers)}'
+    )
+
+
+@pytest.fixture(scope="module")
+def published() -> Rows:
+    """The items of the published file."""
+    content = json.loads(gzip.decompress(FILE.read_bytes()))
+    return [{**item, "kind": kind} for kind in KINDS for item in content["data"][kind]]
+
+
+@pytest.fixture(scope="module")
+def root(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The campaign with a release."""
+    folder = tmp_path_factory.mktemp("stereoset")
+    root, data = folder / "campaign", folder / "dev.json"
+    data.write_bytes(gzip.decompress(FILE.read_bytes()))
+    for command in (("init", root, "--yes"), ("import", "stereoset", data, "-c", root)):
+        done = forked(*command)
+        assert done.code == 0, done.err
+    settings = root / "campaign.toml"
+    text = settings.read_text("utf-8")
+    assert "accept = []" in text
+    settings.write_text(text.replace("accept = []", f"accept = {sorted(KNOWN)}"), "utf-8")
+    (root / "7-release/statement.toml").write_text(statement(), "utf-8")
+    assert forked("decisions", "split", "-c", root).code == 0
+    cats = campaign_source(open_campaign(root)).cats
+    for model, seed in MODELS.items():
+        put(root / "5-scores", model, "default", chance(seed), cats)
+    done = forked("release", "build", "-c", root)
+    assert done.code == 0, done.err
+    assert "open" not in done.out
+    return root
+
+
+@pytest.fixture(scope="module")
+def release(root: Path) -> Path:
+    return root / "7-release/0.1.0"
+
+
+@pytest.fixture(scope="module")
+def facts(release: Path) -> Facts:
+    content = json.loads((release / "release.json").read_text("utf-8"))
+    return Facts.model_validate({**content, "licence": {**content["licence"], "text": ""}})
+
+
+@pytest.fixture(scope="module")
+def cats(root: Path) -> Rows:
+    return lines(root / "3-decisions/cats.jsonl")
+
+
+def test_a_check_finds_what_is_known_and_nothing_more(release: Path) -> None:
+    found = check_release(release)
+    assert not [f for f in found if f.severity == "block"]
+    accepted = {f.where: f.detail.split(" of ")[0] for f in found if f.code == "pitfall_accepted"}
+    assert accepted == {code: str(count) for code, count in KNOWN.items()}
+    others = {f.code for f in found} - {"pitfall_accepted"}
+    assert others == {"pitfalls", "baseline"}
+
+
+def test_every_number_of_the_texts_is_traced_to_the_facts(release: Path, facts: Facts) -> None:
+    names = ("README.md", "STATEMENT.md")
+    texts = {name: (release / name).read_text("utf-8") for name in names}
+    metadata = json.loads((release / "croissant.json").read_text("utf-8"))
+    own = {key: value for key, value in metadata.items() if key.startswith("rai:")}
+    own |= {key: metadata[key] for key in ("description", "version", "datePublished", "citeAs")}
+    texts["croissant.json"] = json.dumps(own, ensure_ascii=False, indent=1)
+    package = json.loads((release / "datapackage.json").read_text("utf-8"))
+    package.pop("resources")
+    assert package.pop("created") == f"{facts.date}T00:00:00Z"
+    texts["datapackage.json"] = json.dumps(package, ensure_ascii=False, indent=1)
+    texts["CITATION.cff"] = (release / "CITATION.cff").read_text("utf-8").partition("\n")[2]
+    for name, text in texts.items():
+        assert untraced(text, facts) == [], name
+
+
+def test_the_files_that_the_metadata_describe_have_these_sizes(release: Path) -> None:
+    package = json.loads((release / "datapackage.json").read_text("utf-8"))
+    assert package["resources"]
+    for resource in package["resources"]:
+        assert resource["bytes"] == (release / resource["path"]).stat().st_size
+
+
+def test_every_cat_and_label_is_counted_again(
+    release: Path, facts: Facts, published: Rows, cats: Rows
+) -> None:
+    by_id = {item["id"]: item for item in published}
+    votes = {cat["id"]: [s["labels"] for s in by_id[cat["id"]]["sentences"]] for cat in cats}
+    golds = {cat["id"]: {s["gold_label"] for s in by_id[cat["id"]]["sentences"]} for cat in cats}
+    assert all(gold == set(GOLDS) for gold in golds.values())
+    sizes = Counter((by_id[c["id"]]["bias_type"], by_id[c["id"]]["kind"], c["split"]) for c in cats)
+    assert {(s.domain, s.kind, s.split): s.cats for s in facts.sizes} == sizes
+    targets = {(by_id[c["id"]]["bias_type"], by_id[c["id"]]["target"]) for c in cats}
+    assert sum(count.terms for count in facts.terms) == len(targets) == 79
+    people = {vote["human_id"] for of in votes.values() for part in of for vote in part}
+    assert facts.annotations == sum(len(part) for of in votes.values() for part in of)
+    assert facts.annotators == len(people) == facts.people["validation"]
+    # A second vote by the same person on a sentence does not count.
+    counted = sum(len({v["human_id"] for v in part}) for of in votes.values() for part in of)
+    assert facts.counted == counted
+    with (release / "annotations.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == facts.annotations
+    assert {row["annotator"] for row in rows} == people  # the ids that were published before
+    assert "the ids with which their labels were published before" in _text(release, "README.md")
+    tiers = Counter(
+        str(min(_agreeing(part) for part in of))
+        if all(len({v["human_id"] for v in part}) == 5 for part in of)
+        else "unknown"
+        for of in votes.values()
+    )
+    assert {tier: count for tier, count in facts.tiers.items() if count} == tiers
+    (total,) = [r for r in facts.retention if (r.domain, r.kind) == ("all", "all")]
+    assert (total.kept, total.items, total.open) == (4212, 4212, 4229 - 4212)
+    assert (facts.without_votes, facts.translated, facts.hidden) == (0, 0, None)
+    assert (facts.open, facts.licence.spdx) == ((), "CC-BY-SA-4.0")
+
+
+def _agreeing(part: Rows) -> int:
+    return max(Counter(vote["label"] for vote in part).values())
+
+
+def test_agreement_of_the_published_votes(facts: Facts, published: Rows, cats: Rows) -> None:
+    """Krippendorff's alpha by its definition: coincidences of pairs of votes within a sentence."""
+    kept = {cat["id"] for cat in cats}
+    pairs: Counter[tuple[str, str]] = Counter()
+    weights: dict[tuple[str, str], float] = defaultdict(float)
+    for item in published:
+        for sentence in item["sentences"] if item["id"] in kept else ():
+            own = {vote["human_id"]: vote["label"] for vote in reversed(sentence["labels"])}
+            count = Counter(own.values())
+            for a in count:
+                for b in count:
+                    pairs[a, b] = count[a] * (count[b] - (a == b))
+                    weights[a, b] += pairs[a, b] / (len(own) - 1)
+    totals = Counter[str]()
+    for (a, _), weight in weights.items():
+        totals[a] += weight  # type: ignore[assignment]
+    n = sum(totals.values())
+    observed = sum(weight for (a, b), weight in weights.items() if a != b) / n
+    expected = sum(
+        totals[a] * totals[b] for a in totals for b in totals if a != b
+    ) / (n * (n - 1))  # fmt: skip
+    (row,) = [
+        r for r in facts.agreement if (r.scope, r.classes, r.measure) == ("kept", "all", "alpha")
+    ]
+    assert row.value == pytest.approx(1 - observed / expected, abs=1e-9)
+    assert (row.cats, row.labels) == (4212, facts.counted)
+
+
+def test_pitfalls_and_lengths_are_counted_again(root: Path, facts: Facts, cats: Rows) -> None:
+    rows = {row.code: row for row in facts.pitfalls}
+    assert {code: rows[code].count for code in KNOWN} == KNOWN
+    assert {code for code, row in rows.items() if row.accepted} == set(KNOWN)
+    hits = lines(root / "4-measures/pitfalls.jsonl")
+    for code, row in rows.items():
+        if row.unit == "cat":
+            assert (row.count or 0) == len({h["item"] for h in hits if h["code"] == code}), code
+    texts = [
+        cat["context"] + " " + a["sentence"] if cat["kind"] == KINDS[1] else a["sentence"]
+        for cat in cats
+        for a in cat["associations"]
+    ]
+    both = next(row for row in facts.lengths if row.kind == "both")
+    assert both.characters == pytest.approx(sum(map(len, texts)) / len(texts))
+
+
+def test_scores_are_computed_again(root: Path, facts: Facts, cats: Rows) -> None:
+    assert {row.model for row in facts.scores} == set(MODELS)
+    for model in MODELS:
+        path = root / f"5-scores/{model}/default/scores.jsonl"
+        values = {row["association"]: row["value"] for row in lines(path)}
+        for row in (row for row in facts.scores if row.model == model):
+            own = [
+                cat
+                for cat in cats
+                if cat["split"] == row.split and row.kind in ("both", cat["kind"])
+            ]
+            prefers: dict[str, list[bool]] = defaultdict(list)
+            meaningful: dict[str, list[bool]] = defaultdict(list)
+            for cat in own:
+                s, a, u = (
+                    {x["gold"]: values[x["id"]] for x in cat["associations"]}[g] for g in GOLDS
+                )
+                prefers[cat["term"]].append(s > a)
+                meaningful[cat["term"]] += [s > u, a > u]
+            ss, lms = _mean(prefers), _mean(meaningful)
+            assert (row.cats, row.terms) == (len(own), len(prefers))
+            assert row.ss == pytest.approx(ss)
+            assert row.lms == pytest.approx(lms)
+            assert row.icat == pytest.approx(lms * min(ss, 100 - ss) / 50)
+            for value, ends in ((row.ss, row.ss_ci), (row.lms, row.lms_ci)):
+                assert ends is not None
+                assert ends[0] < value < ends[1]
+
+
+def _mean(of: dict[str, list[bool]]) -> float:
+    return 100 * sum(sum(values) / len(values) for values in of.values()) / len(of)
+
+
+def test_the_card_is_that_of_a_dataset_on_the_hub(release: Path) -> None:
+    text = (release / "README.md").read_text("utf-8")
+    fields = yaml.safe_load(text.split("---\n")[1])
+    assert (fields["language"], fields["license"]) == (["en"], "cc-by-sa-4.0")
+    assert fields["size_categories"] == ["1K<n<10K"]
+    assert (fields["extra_gated_prompt"], fields["extra_gated_fields"]) == (
+        "Say what for.",
+        {"Affiliation": "text"},
+    )
+    for config in fields["configs"]:
+        for file in config["data_files"]:
+            assert (release / file["path"]).is_file()
+    for name in ("README.md", "STATEMENT.md"):
+        text = (release / name).read_text("utf-8")
+        shown = MarkdownIt("commonmark").enable("table").render(text.rpartition("---\n")[2])
+        assert "<table>" in shown
+        # An empty section, and a word or a mark that no reader should see.
+        assert not re.search(r"</h2>\s*(<h2>|\Z)", shown), name
+        shown = re.sub(r"(?s)<pre>.*?</pre>|<code>.*?</code>", "", shown)
+        assert not re.findall(r"\b(?:None|null|nan|Open question)\b|[{}]|\(\)", shown), name
+
+
+def test_what_is_not_known_of_imported_data_is_not_claimed(release: Path) -> None:
+    statement = _text(release, "STATEMENT.md")
+    assert "it is not recorded who wrote them" in statement
+    assert "People wrote and labelled between" not in statement
+    readme = _text(release, "README.md")
+    assert "17 more items have too few labels and were left out." in readme
+    assert "If imported items had been chosen by agreement before" in readme
+
+
+def test_an_anonymous_release_names_nobody(forked: Any, root: Path) -> None:
+    done = forked("release", "build", "--anonymous", "-c", root)
+    assert done.code == 0, done.err
+    folder = root / "7-release/0.1.0-anonymous"
+    assert not [f for f in check_release(folder) if f.severity == "block"]
+    for path in folder.rglob("*"):
+        if path.is_file() and path.suffix != ".parquet":
+            text = path.read_text("utf-8").casefold()
+            for name in ("quixworthy", "zebrafinch", "example.org"):
+                assert name not in text, (path, name)
+    readme = _text(folder, "README.md")
+    assert "Left out for review." in readme
+    assert "Open question" not in readme
+
+
+def test_a_hidden_test_set_is_revealed_as_it_was(
+    forked: Any, root: Path, release: Path, cats: Rows
+) -> None:
+    settings = root / "campaign.toml"
+    text = settings.read_text("utf-8").replace('"0.1.0"', '"0.2.0"', 1)
+    settings.write_text(text, "utf-8")
+    done = forked("release", "build", "--hide", "test", "-c", root)
+    assert done.code == 1
+    assert "hidden_in_vain" in done.err  # version 0.1.0 has the labels
+    accept = f"accept = {sorted(KNOWN)}"
+    assert accept in text
+    settings.write_text(text.replace(accept, f"{accept[:-1]}, 'hidden_in_vain']"), "utf-8")
+    assert forked("release", "build", "--hide", "test", "-c", root).code == 0
+    hidden = root / "7-release/0.2.0"
+    assert not [f for f in check_release(hidden) if f.severity == "block"]
+    content = json.loads(_text(hidden, "release.json"))
+    facts = Facts.model_validate({**content, "licence": {**content["licence"], "text": ""}})
+    for name in ("README.md", "STATEMENT.md"):
+        assert untraced(_text(hidden, name), facts) == [], name
+    tiers = Counter(str(c["tier"] or "unknown") for c in cats if c["split"] == "dev")
+    assert {tier: count for tier, count in facts.tiers.items() if count} == tiers
+    test = [cat for cat in cats if cat["split"] == "test"]
+    assert facts.hidden is not None
+    assert (facts.hidden.cats, facts.hidden.terms) == (len(test), len({c["term"] for c in test}))
+    published = json.loads(_text(hidden, "test.json"))["data"]
+    golds = {s["gold_label"] for kind in KINDS for i in published[kind] for s in i["sentences"]}
+    assert golds == {"hidden"}
+    done = forked("release", "reveal", "0.2.0", "-c", root)
+    assert done.code == 0, done.err
+    shown = json.loads(_text(root / "7-release/0.2.0-revealed", "test.json"))["data"]
+    before = json.loads(_text(release, "test.json"))["data"]
+    assert _labels(shown) == _labels(before)
+
+
+def _labels(data: dict[str, Rows]) -> Counter[tuple[str, ...]]:
+    """The texts of each item with their gold labels, without ids."""
+    return Counter(
+        (item["context"], *sorted(f"{s['gold_label']} {s['sentence']}" for s in item["sentences"]))
+        for kind in KINDS
+        for item in data[kind]
+    )
+
+
+def test_versions_near_duplicates_and_exports(
+    forked: Any, root: Path, release: Path, tmp_path: Path
+) -> None:
+    done = forked("release", "diff", "0.1.0", "0.2.0-revealed", "-c", root, "--json")
+    assert done.code == 0, done.err
+    assert "renumbered" in done.out
+    done = forked("release", "near", "-c", root, "--json")
+    assert done.code == 0, done.err
+    done = forked("release", "export", "bias-bench", "--gold", release / "test.json", "--gold",
+                  release / "dev.json", "--to", tmp_path / "bb")  # fmt: skip
+    assert done.code == 0, done.err
+    mangled = lines(tmp_path / "bb/mangled.jsonl")
+    # bias-bench reads 12 fillers of four CATs wrongly; two CATs have BLANK twice.
+    counts = Counter(row["code"] for row in mangled)
+    assert counts == {"blank_glued": 3, "filler_misread": 9, "blank_twice": 2}
+    assert len({row["where"].partition(",")[0] for row in mangled}) == 6
