@@ -309,6 +309,16 @@ def test_hidden_gold_labels_are_not_published_by_the_next_build(desk: Desk) -> N
     assert desk.run("release", "build").code == 0
 
 
+def test_a_hidden_version_stays_hidden(desk: Desk) -> None:
+    before = shas(desk.root / VERSION)
+    assert "older data" not in desk.run("status").err
+    assert desk.run("release", "build").code == 0
+    assert shas(desk.root / VERSION) == before
+    assert desk.run("release", "reveal", "0.1.0").code == 0
+    assert desk.run("release", "build").code == 0
+    assert shas(desk.root / VERSION) == before
+
+
 def test_a_revealed_version_may_be_published(desk: Desk) -> None:
     assert desk.run("release", "reveal", "0.1.0").code == 0
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')

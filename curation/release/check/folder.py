@@ -15,6 +15,7 @@ from curation.release.facts import Facts
 from curation.stereoset import FileSettings
 
 SUMS = "SHA256SUMS"
+REVEAL = "reveal.jsonl"
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
 LARGEST_YAML = 256 << 10  # characters; YAML is read slowly
 SKIPPED = frozenset({".git", ".cache", "__pycache__"})
@@ -27,7 +28,7 @@ METADATA = frozenset(
             "annotations.csv",
             "terms.jsonl",
             "errata.jsonl",
-            "reveal.jsonl",
+            REVEAL,
             "eval.yaml",
             "codemeta.json",
         ),

@@ -20,7 +20,7 @@ from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release.anonymous import names, scan
 from curation.release.check import check
 from curation.release.check.findings import Finding, finding, in_order, named, strictly
-from curation.release.check.folder import Release
+from curation.release.check.folder import REVEAL, Release
 from curation.release.check.forms import Seen, from_item
 from curation.release.hidden.commitments import public_rows, verify
 from curation.release.near import Pair, Texts, near
@@ -32,7 +32,6 @@ from curation.text_tables import read_json_lines
 from curation.wording import amount, some
 
 Extra = Callable[["Checked", Reporter], Iterator[Finding]]
-REVEAL = "reveal.jsonl"
 GOLD = "7-release/gold-VERSION.jsonl"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")
 _CODES = 12  # pitfalls that a finding names

@@ -37,6 +37,19 @@ def with_hide(campaign: Campaign, split: Literal["", "test"]) -> Campaign:
     return replace(campaign, settings=campaign.settings.model_copy(update={"release": release}))
 
 
+def as_built(campaign: Campaign) -> Campaign:
+    """The campaign, with the test set hidden if the version that it names was built so.
+
+    A built version is never rewritten, so it stays hidden, also if ``hide`` was given on the
+    command line only.
+    """
+    version = campaign.settings.release.version
+    folders = (campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS))
+    if gold_file(campaign, version).is_file() and any(folder.is_dir() for folder in folders):
+        return with_hide(campaign, "test")
+    return campaign
+
+
 def hide(
     campaign: Campaign,
     contents: Contents,
