@@ -39,4 +39,10 @@ def check(folder: Path) -> tuple[Release, list[Finding]]:
         findings += each(release)
     if REVEAL in release.files and not release.ours:
         findings = [finding for finding in findings if finding.code not in _WHOLE]
-    return release, findings
+    unread: set[str] = set()  # a file that cannot be read is found by several checks
+    kept = []
+    for found in findings:
+        if found.code != "unreadable" or found.where not in unread:
+            kept.append(found)
+        unread |= {found.where} if found.code == "unreadable" else set()
+    return release, kept
