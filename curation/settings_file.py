@@ -12,8 +12,8 @@ from curation.settings import DomainSettings, Settings
 from curation.toml_files import line_of, read_toml, toml_key
 
 _FIXES = {
-    "version": "use letters, digits, points, hyphens and plus signs, and begin with a letter or a "
-    'digit, such as "0.1.0"',
+    "version": "use letters, digits and the characters . + -, and begin with a letter or a digit, "
+    'such as "0.1.0"',
     "name": "use printable characters without /",
     "language": 'use a language code, such as "en" or "pt-BR"',
 }

@@ -151,7 +151,7 @@ def _agreement(facts: Facts) -> list[str]:
         f"{row.measure}, {row.classes}, {row.scope}: "
         + ("unknown" if row.value is None else f"{row.value:.2f}")
         + (f" [{row.ci[0]:.2f}, {row.ci[1]:.2f}]" if row.ci else "")
-        + f", {amount(row.cats, 'CAT')}, {amount(row.labels, 'label')}"
+        + f", {amount(row.cats, 'item')}, {amount(row.labels, 'label')}"
         for row in facts.agreement
     ]
 

@@ -38,8 +38,10 @@ def check_settings(campaign: Campaign) -> None:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             raise CurationError(
-                f"[release] accept names {name!r}, which is not a pitfall",
-                f"did you mean {near[0]!r}?" if near else "docs/measures.md lists them",
+                f"[release] accept names {name!r}, which is not a code that can be accepted",
+                f"did you mean {near[0]!r}?"
+                if near
+                else "docs/settings.md and docs/measures.md list the codes",
             )
 
 

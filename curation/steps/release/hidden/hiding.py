@@ -140,8 +140,8 @@ def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[s
 def _check_same(path: Path, cats: Sequence[PublishedCat], golds: Sequence[HiddenGold]) -> None:
     if changed := hidden.differences(cats, golds):
         raise CurationError(
-            f"{path}: is about other CATs: {amount(len(changed), 'hidden CAT')} changed, came or "
-            f"went since, such as {some(changed, _SHOWN)}",
+            f"{path}: is about other CATs: {amount(len(changed), 'hidden CAT')} changed or "
+            f"were added or removed since, such as {some(changed, _SHOWN)}",
             "raise version in [release]; or, if nobody has this version, delete this file and the "
             "folder of the version",
         )
@@ -156,8 +156,8 @@ def _check_not_lost(campaign: Campaign, path: Path) -> None:
         where = f"{campaign.releases.name}/{place.name}"
         if _committed(place):
             raise CurationError(
-                f"{path}: is lost, and {where} is built: the gold labels of its hidden CATs, in "
-                "the order and with the ids that are published, and the nonces that prove them",
+                f"{path}: is lost, but {where} was built with it. Only this file has the hidden "
+                "gold labels under the published ids, and the nonces that prove them",
                 "restore the file from a backup. Without it this version can never be revealed or "
                 "scored: raise version in [release], build again, and ask people to use the new "
                 "version",
