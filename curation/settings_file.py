@@ -11,6 +11,14 @@ from curation.files import CurationError, read_text
 from curation.settings import DomainSettings, Settings
 from curation.toml_files import line_of, read_toml, toml_key
 
+_FIXES = {
+    "version": "use letters, digits and the characters . + -, and begin with a letter or a digit, "
+    'such as "0.1.0"',
+    "name": "use printable characters without /",
+    "language": 'use a language code, such as "en" or "pt-BR"',
+}
+"""How to write a setting whose text does not have the right form."""
+
 
 def read_settings(path: Path) -> Settings:
     """Read a ``campaign.toml``.
@@ -31,6 +39,9 @@ def read_settings(path: Path) -> Settings:
             message = "no such setting"
             near = difflib.get_close_matches(keys[-1], _known(keys[:-1]), 1)
             fix = f"did you mean {near[0]!r}?" if near else fix
+        elif first["type"] == "string_pattern_mismatch":
+            message = f"{str(first['input'])[:100]!r} is not valid"
+            fix = _FIXES.get(keys[-1], fix)
         line = line_of(read_text(path), keys, depth=2 if keys[0] == "domains" else 1)
         raise CurationError(f"{path}{line}, {'.'.join(keys)[:200]}: {message}", fix) from None
 

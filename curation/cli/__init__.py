@@ -132,7 +132,12 @@ def main() -> None:
 
 
 def _is_unreadable(path: str | None) -> bool:
-    return path is not None and Path(path).exists() and not os.access(path, os.R_OK)
+    if path is None:
+        return False
+    try:
+        return Path(path).exists() and not os.access(path, os.R_OK)
+    except PermissionError:  # of a folder above it
+        return True
 
 
 def _report_fault() -> None:

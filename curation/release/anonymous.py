@@ -8,7 +8,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from io import BytesIO
 from typing import Any, Literal, NamedTuple
@@ -18,7 +18,7 @@ from curation.release.facts import Facts, Hub, RoundFacts, Statement
 from curation.release.layout import STEREOSET
 from curation.release.texts.card import card
 from curation.release.texts.statement import statement
-from curation.wording import some
+from curation.wording import amount, some
 
 IDENTIFYING = frozenset(("review", "funding", "team", "recruitment", "access", "maintenance"))
 """Questions whose answers usually say who made a dataset; they are left out as a whole."""
@@ -211,15 +211,26 @@ def doubts(places: Collection[Place]) -> str:
     doubtful = [place for place in places if not place.blocks]
     if not doubtful:
         return ""
-    counts = Counter((place.found, place.path) for place in doubtful)
+    files: dict[str, dict[str, None]] = {}
+    for place in doubtful:
+        files.setdefault(place.found, {})[place.path] = None
+    counts = Counter(place.found for place in doubtful)
     listed = some(
-        (f"{found!r} {count} times in {path}" for (found, path), count in counts.most_common()),
+        (
+            f"{found!r} ({amount(count, 'place')} in {_first_of(list(files[found]))})"
+            for found, count in counts.most_common()
+        ),
         _NAMED,
     )
     return (
         f"words of names or addresses that may be a coincidence: {listed}; read these places, "
         "because they are published as they are"
     )
+
+
+def _first_of(files: Sequence[str]) -> str:
+    others = len(files) - 1
+    return files[0] + (f" and {amount(others, 'other file')}" if others else "")
 
 
 def _lines(path: str, content: bytes) -> Iterator[str]:

@@ -108,7 +108,7 @@ def check_name(repo: str) -> None:
     if not good or "--" in repo or ".." in repo or repo.endswith((".git", "-", ".")):
         raise CurationError(
             f"{repo!r} is not the name of a dataset on the hub",
-            "name it OWNER/NAME, with letters, digits, hyphens, points and underlines",
+            "name it OWNER/NAME, with letters, digits and the characters - . _",
         )
 
 

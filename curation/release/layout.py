@@ -9,6 +9,8 @@ CROISSANT, DATAPACKAGE = "croissant.json", "datapackage.json"
 SUMS = "SHA256SUMS"
 STEREOSET = ("dev.json", "test.json")
 ANNOTATIONS, TERMS, ERRATA = "annotations.csv", "terms.jsonl", "errata.jsonl"
+REVEAL = "reveal.jsonl"
+"""The proofs in a revealed folder."""
 TASKS = "lm-eval"
 """The folder of the tasks for lm-evaluation-harness."""
 CONFIGS = (*reversed(KINDS), "cats", "hidden", "annotations", "terms")

@@ -259,8 +259,8 @@ def _release_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> li
         if step.fixed and steps[step.name].state == OLDER:
             where = campaign.relative(versions.folder(campaign))
             warnings.append(
-                f"{where} is as of older data or settings; raise version in [release] and build: "
-                "curation release build"
+                f"{where} is as of older data or settings; raise version in [release], or delete "
+                "the folder if nobody has it, and build: curation release build"
             )
     known = all(steps[name].state == UP_TO_DATE for name in ("select", "fold"))
     items = items_that_need_old_texts(campaign) if known else []

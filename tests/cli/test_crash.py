@@ -418,6 +418,19 @@ def test_a_file_that_may_not_be_read(
     assert not (root / "2-rounds").exists()
 
 
+def test_a_folder_that_may_not_be_entered(forked: Any, small: Any, public: Path) -> None:
+    closed = public / "closed"
+    closed.mkdir()
+    gold = Path(shutil.copy(small.published, public / "dev.json"))
+    gold.chmod(0o644)
+    closed.chmod(0o000)
+    export = ("release", "export", "lm-eval", "--gold", gold, "--to", closed / "new")
+    done = forked(*export, before=drop_rights)
+    closed.chmod(0o755)
+    check_refused(done, closed)
+    assert "may not be read" in done.err
+
+
 def test_a_result_that_may_not_be_read(forked: Any, stages: list[Stage], public: Path) -> None:
     root = Path(shutil.copytree(stages[-1].after, public / "campaign"))
     items = sorted(root.glob("2-rounds/*/items.jsonl"))

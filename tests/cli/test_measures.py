@@ -322,7 +322,7 @@ def test_a_pitfall_blocks_a_release_until_it_is_accepted_or_left_out(
     set_to(finished, 'version = "0.1.0"', 'version = "0.2.0"')
     assert forked("release", "build", "-c", finished).code == 0
     after = (finished / "7-release" / "0.2.0" / "README.md").read_text("utf-8")
-    assert "`blank_left` (accepted)" in after
+    assert "| `blank_left` (accepted) |" in after
     assert "(accepted)" not in before
 
     set_to(finished, 'accept = ["blank_left"]', "accept = []")
@@ -344,7 +344,7 @@ def test_what_is_accepted_must_be_a_pitfall(forked: Any, finished: Path) -> None
     set_to(finished, "accept = []", 'accept = ["blank_lefd"]')
     done = forked("release", "build", "-c", finished)
     assert done.code == 1
-    assert "[release] accept names 'blank_lefd', which is not a pitfall" in done.err
+    assert "[release] accept names 'blank_lefd', which is not a code" in done.err
     assert "did you mean 'blank_left'?" in done.err
 
 

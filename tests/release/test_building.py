@@ -83,7 +83,9 @@ def test_the_command_says_what_it_wrote_and_what_is_next(desk: Desk) -> None:
     assert "6 CATs, 90 annotations in" in done.out  # six items, five people, three associations
     listed = done.out.split("files: ")[1].split("\n")[0].split(", ")
     assert {"LICENSE", "README.md", "SHA256SUMS", "annotations.csv", "cats/"} <= set(listed)
-    assert "next: " in done.out
+    then = done.out.split("next: ")[1]
+    parts = ("scores models", "release statement", "delete", "release build", "release check")
+    assert [part for part in parts if part in then] == list(parts)
     said = desk.say("release", "build")
     assert (said["cats"], said["annotations"], said["models"]) == (6, 90, 0)
     assert set(said["files"]) == set(shas(desk.root / FOLDER))
@@ -151,6 +153,16 @@ def test_a_build_that_is_killed_after_its_first_line_is_repeated(
     assert [first.version for first in first_builds.read_first_builds(campaign)] == ["0.1.0"]
 
 
+def test_questions_without_an_answer_do_not_make_a_release_old(desk: Desk) -> None:
+    (desk.root / "7-release/statement.toml").unlink(missing_ok=True)
+    assert desk.run("release", "build").code == 0
+    assert desk.run("release", "statement").code == 0
+    assert "older data" not in desk.run("status").err
+    path = desk.root / "7-release/statement.toml"
+    path.write_text(path.read_text("utf-8").replace('doi = ""', 'doi = "10.1234/a"'), "utf-8")
+    assert "older data" in desk.run("status").err
+
+
 def test_a_damaged_line_of_built_is_an_error(desk: Desk) -> None:
     path = desk.root / "7-release/built.jsonl"
     path.parent.mkdir()
@@ -163,6 +175,7 @@ def test_a_damaged_line_of_built_is_an_error(desk: Desk) -> None:
     ("old", "new", "says"),
     [
         ('licence = "CC BY-SA 4.0"', 'licence = " "', "[release] licence is empty"),
+        ('version = "0.1.0"', 'version = "a b"', "'a b' is not valid fix: use letters, digits"),
         ('version = "0.1.0"', 'version = "0.1.0-anonymous"', "version = '0.1.0-anonymous'"),
         ('version = "0.1.0"', 'version = "1-revealed"', "version = '1-revealed'"),
         ("accept = []", 'accept = ["domain_in_one"]', "did you mean 'domain_in_one_split'?"),

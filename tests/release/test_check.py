@@ -729,6 +729,7 @@ def test_a_revealed_release_is_proved(revealed: tuple[Path, Path]) -> None:
     found = check_release(open_, public=public)
     assert "not_as_committed" not in codes(found)
     assert not [f for f in found if f.severity == "block"]
+    assert not {"part_missing", "card_incomplete", "no_config"} & codes(found)
 
 
 def test_gold_labels_that_were_not_committed_to_are_found(

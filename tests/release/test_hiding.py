@@ -219,7 +219,9 @@ def test_other_cats_under_the_same_version_are_an_error(desk: Desk) -> None:
     leave_out = golds(desk)[0]["original"]
     set_to(desk, "leave_out = []", f'leave_out = ["{leave_out}"]')
     said = desk.refused("release", "build", "--hide", "test")
-    assert f"{GOLD.name}: is about other CATs: 1 hidden CAT changed, came or went" in said
+    assert (
+        f"{GOLD.name}: is about other CATs: 1 hidden CAT changed or were added or removed" in said
+    )
     assert leave_out in said
     assert "raise version in [release]" in said
     assert shas(desk.root / "7-release") == before
@@ -229,7 +231,7 @@ def test_a_lost_gold_file_is_an_error_that_says_what_is_lost(desk: Desk) -> None
     (desk.root / GOLD).unlink()
     before = shas(desk.root / VERSION)
     said = " ".join(desk.refused("release", "build", "--hide", "test").split())
-    assert f"{GOLD.name}: is lost, and 7-release/0.1.0 is built" in said
+    assert f"{GOLD.name}: is lost, but 7-release/0.1.0 was built with it" in said
     assert "the nonces that prove them" in said
     assert "restore the file from a backup" in said
     assert "raise version in [release], build again" in said
@@ -307,6 +309,16 @@ def test_hidden_gold_labels_are_not_published_by_the_next_build(desk: Desk) -> N
     assert not (desk.root / "7-release/0.2.0").exists()
     set_to(desk, "accept = []", 'accept = ["publishes_hidden"]')
     assert desk.run("release", "build").code == 0
+
+
+def test_a_hidden_version_stays_hidden(desk: Desk) -> None:
+    before = shas(desk.root / VERSION)
+    assert "older data" not in desk.run("status").err
+    assert desk.run("release", "build").code == 0
+    assert shas(desk.root / VERSION) == before
+    assert desk.run("release", "reveal", "0.1.0").code == 0
+    assert desk.run("release", "build").code == 0
+    assert shas(desk.root / VERSION) == before
 
 
 def test_a_revealed_version_may_be_published(desk: Desk) -> None:

@@ -7,6 +7,7 @@ from curation.release.check import cards, cats, hidden, labels, metadata, privac
 from curation.release.check.findings import Finding
 from curation.release.check.folder import Release
 from curation.release.check.reading import read_release
+from curation.release.layout import REVEAL
 
 CHECKS: tuple[Callable[[Release], Iterator[Finding]], ...] = (
     sums.findings,
@@ -17,6 +18,9 @@ CHECKS: tuple[Callable[[Release], Iterator[Finding]], ...] = (
     privacy.findings,
     hidden.findings,
 )
+
+_WHOLE = frozenset({"part_missing", "card_incomplete", "no_config"})
+"""What is said of a release that is not whole; revealed gold labels are published beside one."""
 
 
 def check(folder: Path) -> tuple[Release, list[Finding]]:
@@ -34,4 +38,12 @@ def check(folder: Path) -> tuple[Release, list[Finding]]:
     release, findings = read_release(folder)
     for each in CHECKS:
         findings += each(release)
-    return release, findings
+    if REVEAL in release.files and not release.ours:
+        findings = [finding for finding in findings if finding.code not in _WHOLE]
+    unread: set[str] = set()  # a file that cannot be read is found by several checks
+    kept = []
+    for found in findings:
+        if found.code != "unreadable" or found.where not in unread:
+            kept.append(found)
+        unread |= {found.where} if found.code == "unreadable" else set()
+    return release, kept

@@ -60,7 +60,7 @@ CODES: dict[str, About] = {
     "not_read": About("note", "a file was not checked", "see the reason"),
     "no_checksums": About(
         "block",
-        "there is no SHA256SUMS; of another's release, a warning",
+        "there is no SHA256SUMS (in another's release: a warning)",
         "write one: sha256sum FILES > SHA256SUMS",
     ),
     "sums_malformed": About(
@@ -75,12 +75,12 @@ CODES: dict[str, About] = {
     ),
     "file_changed": About(
         "block",
-        "a file changed after its checksums",
+        "a file was changed after its checksums were written",
         "put the file back as it was; if the change is right, publish a new version",
     ),
     "file_unlisted": About(
         "block",
-        "a file is not in SHA256SUMS; of another's release, a warning",
+        "a file is not in SHA256SUMS (in another's release: a warning)",
         "delete it, or publish a new version that lists it",
     ),
     "canonical_hash": About(
@@ -107,7 +107,7 @@ CODES: dict[str, About] = {
     "cat_in_both": About("block", "a CAT is in dev and in test", "remove it from one of them"),
     "term_in_both": About(
         "block",
-        "a target term is in dev and in test; of another's release, a warning",
+        "a target term is in dev and in test (in another's release: a warning)",
         "put all CATs of a term into one split",
     ),
     "family_in_both": About(
@@ -173,7 +173,7 @@ CODES: dict[str, About] = {
     # the card and the metadata
     "part_missing": About(
         "block",
-        "a file that every release has is missing; of another's release, a warning",
+        "a file that every release has is missing (in another's release: a warning)",
         "build the release again, or write the file",
     ),
     "card_yaml": About(
@@ -185,7 +185,8 @@ CODES: dict[str, About] = {
         "warn",
         "the card lacks the licence, the language, a content warning, limits, a canary or a "
         "contact",
-        "add it to README.md, or answer the question in 7-release/statement.toml",
+        "answer the question in 7-release/statement.toml; in another's release, add it to "
+        "README.md",
     ),
     "no_config": About(
         "warn",
@@ -247,7 +248,7 @@ CODES: dict[str, About] = {
     # a hidden test set
     "hidden_leak": About(
         "block",
-        "something in the folder tells of a hidden CAT's gold labels",
+        "something in the folder reveals gold labels of hidden CATs",
         "build the release again; if it was published, its test set is not hidden any more",
     ),
     "hidden_order": About(

@@ -12,7 +12,7 @@ from curation.records import Severity
 from curation.release.check.findings import Finding, finding
 from curation.release.check.forms import Form
 from curation.release.facts import Facts
-from curation.release.layout import ANNOTATIONS, DESCRIBED, ERRATA, TASKS, TERMS
+from curation.release.layout import ANNOTATIONS, DESCRIBED, ERRATA, REVEAL, TASKS, TERMS
 from curation.stereoset import FileSettings
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
@@ -21,7 +21,7 @@ SKIPPED = frozenset({".git", ".cache", "__pycache__"})
 """Folders that version control and downloads make; they are not part of a release."""
 METADATA = frozenset(
     {
-        *(*DESCRIBED, ANNOTATIONS, TERMS, ERRATA, "reveal.jsonl"),
+        *(*DESCRIBED, ANNOTATIONS, TERMS, ERRATA, REVEAL),
         *("dataset_infos.json", "dataset_info.json", "dataset-metadata.json", "metadata.json"),
         *("eval.yaml", "codemeta.json", "package.json"),
     }

@@ -56,7 +56,7 @@ def _sums(release: Release) -> Iterator[Finding]:
                 continue
             if actual != sha:
                 yield finding(
-                    "file_changed", name, "is not the file that the checksums were made of"
+                    "file_changed", name, "is not the file that the checksums were computed from"
                 )
     unlisted = [name for name in release.files if name not in {*listed, SUMS}]
     unlisted = [name for name in unlisted if release.ours or not name.startswith(".")]

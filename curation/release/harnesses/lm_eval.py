@@ -152,7 +152,7 @@ Each sentence's score is the sum of the log-probabilities of its tokens, not div
   tokenizer adds it by itself (Llama and Gemma do, GPT-2 does not). This is the rule `conditional`
   of curation.
 
-Log-likelihoods are equal to those of curation, but for rounding, unless:
+Log-likelihoods are equal to those of curation, apart from rounding. They differ if:
 
 - A token contains both the end of the context and the beginning of the sentence.
   lm-evaluation-harness then splits the tokens at another place. Most tokenizers begin a new token
@@ -239,7 +239,7 @@ def _readme(parts: Sequence[Part], name: str, version: str) -> str:
     simple = [
         row
         for task, _ in named
-        for row in (f"| `{task}_ss` | ss |", f"| `{task}_lms` | lms, of two tasks |")
+        for row in (f"| `{task}_ss` | ss |", f"| `{task}_lms` | lms, the mean of two tasks |")
     ]
     tags = [f"`{slug(name)}_{split}`" for split in dict.fromkeys(split for _, split in parts)]
     return Template(_README).substitute(

@@ -41,10 +41,15 @@ def sizes(facts: Facts) -> list[str]:
         if count
     ]
     if tiers:
+        of = inline(str(facts.decisions.get("of", "the asked number of")))
+        unknown = (
+            f" The tier is unknown if an association does not have exactly {of} counted labels."
+            if facts.tiers.get("unknown")
+            else ""
+        )
         lines += [
-            f"The tier is the smallest number of votes of a CAT's three gold labels: "
-            f"{', '.join(tiers)}. It is unknown if an association does not have exactly "
-            f"{inline(str(facts.decisions.get('of', 'the asked number of')))} counted labels."
+            "The tier is the smallest number of votes of a CAT's three gold labels: "
+            f"{', '.join(tiers)}.{unknown}"
             + (" CATs with hidden gold labels are not counted here." if facts.hidden else ""),
             "",
         ]

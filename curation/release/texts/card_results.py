@@ -333,8 +333,8 @@ def near(facts: Facts) -> list[str]:
         (inline(row.place), f"{row.cats:,}", f"{number(row.similarity, 2)}") for row in facts.near
     ]
     return [
-        "Test CATs whose texts nearly repeat those of a public place. A model that has read that "
-        "place may know them.",
+        "How many test CATs nearly repeat CATs of dev or of another published version. Models may "
+        "know them from there.",
         "",
-        *table(("place", ">test CATs", ">similarity from"), rows),
+        *table(("public CATs", ">test CATs", ">similarity from"), rows),
     ]

@@ -64,26 +64,26 @@ QUESTIONS = (
     Question(
         "variety",
         "language",
-        "Which varieties of the language did people write, and in which script? For which country "
-        "or region, and for which time, are the stereotypes meant?",
+        "Which varieties of the language did people write, and in which script? Which country or "
+        "region, and which time, do the stereotypes refer to?",
     ),
     Question(
         "writers",
         "writers",
-        "What do you know of the people who wrote the texts: age, gender, origin, first language, "
-        "education, membership of the target groups? If you did not ask, say why.",
+        "What do you know about the people who wrote the texts: age, gender, origin, first "
+        "language, education, membership of the target groups? If you did not ask, say why.",
     ),
     Question(
         "validators",
         "annotators",
-        "What do you know of the people who labelled the texts: age, gender, origin, first "
+        "What do you know about the people who labelled the texts: age, gender, origin, first "
         "language, education, membership of the target groups? If you did not ask, say why.",
     ),
     Question(
         "recruitment",
         "annotators",
-        "How did you find the people who wrote and labelled, and what did they have to fulfil, "
-        "such as country, language or earlier work?",
+        "How did you find the people who wrote and labelled, and which requirements did they "
+        "have to meet, such as country, language or earlier work?",
     ),
     Question(
         "training",
@@ -117,7 +117,7 @@ QUESTIONS = (
     ),
     Question("limits", "limitations", "Which weaknesses of this dataset must its users know?"),
     Question("authors", "metadata", "Who made this dataset?", True),
-    Question("contact", "metadata", "Which address answers questions about the dataset?", True),
+    Question("contact", "metadata", "At which address can people ask about the dataset?", True),
     Question(
         "review",
         "ethics",
@@ -160,7 +160,7 @@ QUESTIONS = (
     Question(
         "takedown",
         "maintenance",
-        "Which address takes requests to remove a text or a person's answers?",
+        "At which address can people ask to have a text or their answers removed?",
         True,
     ),
     Question(

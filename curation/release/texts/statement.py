@@ -98,11 +98,9 @@ def _sources(facts: Facts) -> list[str]:
     lines = card_made.translated(facts)
     if imported:
         names = ", ".join(inline(made.name) for made in imported)
-        lines += [
-            f"Answers that were imported, not collected in a round that was planned: {names}."
-        ]
+        lines += [f"These answers were imported, and not collected in a planned round: {names}."]
         lines += [""]
-    return _asked("What came from elsewhere?", lines)
+    return _asked("Which data came from elsewhere?", lines)
 
 
 def _language(facts: Facts) -> list[str]:
@@ -190,12 +188,14 @@ def _quality(facts: Facts) -> list[str]:
     return [
         *_asked("How far do annotators agree?", card_results.agreement(facts)),
         *_asked("Which errors and sources of noise are known?", table(("pitfall", ">found"), rows)),
-        *_asked("Does the sentiment of texts give them away?", card_results.sentiment(facts)),
+        *_asked(
+            "Does the sentiment of texts reveal their gold labels?", card_results.sentiment(facts)
+        ),
     ]
 
 
 def _limitations(facts: Facts) -> list[str]:
-    return _asked("What can no dataset of this kind do?", limits())
+    return _asked("Which limits does every dataset of this kind have?", limits())
 
 
 def _metadata(facts: Facts) -> list[str]:
@@ -211,7 +211,7 @@ def _metadata(facts: Facts) -> list[str]:
 
 def _ethics(facts: Facts) -> list[str]:
     lines = [
-        "Yes: it states stereotypes about groups of people. Read with care, and warn others.",
+        "Yes: its texts state stereotypes about groups of people. Read with care, and warn others.",
         "",
     ]
     consents = [made for made in facts.rounds if made.consent]
@@ -223,9 +223,9 @@ def _ethics(facts: Facts) -> list[str]:
         for name, people in facts.other_licences.items()
     ]
     return [
-        *_asked("Does the dataset offend?", lines),
+        *_asked("Does the dataset contain offensive texts?", lines),
         *_asked(
-            "Did people agree that their answers are published?",
+            "Did people agree to the publication of their answers?",
             [*agreed, *other, "", "The last section has the text.", ""] if agreed or other else [],
         ),
     ]

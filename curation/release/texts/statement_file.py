@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from curation.files import CurationError, read_text
 from curation.release.facts import Author, Hub, Part, Statement
 from curation.release.texts.questions import BY_KEY, QUESTIONS, SECTIONS, Question
-from curation.toml_files import line_of, read_toml
+from curation.toml_files import line_of, read_toml, toml_key
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 """The id of a dataset on the Hugging Face Hub: the organization and the name."""
@@ -153,7 +153,7 @@ def read(path: Path) -> Statement:
     text = read_text(path)
 
     def error(keys: Sequence[Any], what: str, fix: str) -> CurationError:
-        names = ".".join(str(k + 1) if isinstance(k, int) else str(k) for k in keys)
+        names = ".".join(str(k + 1) if isinstance(k, int) else toml_key(str(k)) for k in keys)
         return CurationError(f"{path}{_line(text, keys)}, {names[:200]}: {what}", fix)
 
     try:

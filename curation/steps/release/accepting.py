@@ -10,7 +10,6 @@ from curation.records import Cat
 from curation.release.contents import SPLITS
 from curation.steps.release import changes, licences
 from curation.steps.release.hidden import hiding
-from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.wording import amount, some
 
 ONE_SPLIT = "domain_in_one_split"
@@ -24,8 +23,7 @@ def check_settings(campaign: Campaign) -> None:
     """Check the settings in ``[release]``.
 
     Raises:
-        CurationError: there is no licence, the version has an ending that curation adds itself, or
-            an accepted code is unknown.
+        CurationError: there is no licence, or an accepted code is unknown.
     """
     from curation.checks.codes import PITFALLS
 
@@ -35,20 +33,15 @@ def check_settings(campaign: Campaign) -> None:
             "[release] licence is empty; nobody may use data without a licence",
             'name the licence, such as licence = "CC BY-SA 4.0"',
         )
-    if settings.version.endswith((ANONYMOUS, REVEALED)):
-        ending = ANONYMOUS if settings.version.endswith(ANONYMOUS) else REVEALED
-        raise CurationError(
-            f"[release] version = {settings.version!r} ends in {ending}, which only curation adds "
-            "to the name of a folder",
-            f"set version without it: {settings.version.removesuffix(ending)!r}",
-        )
     known = [*PITFALLS, *CODES]
     for name in settings.accept:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             raise CurationError(
-                f"[release] accept names {name!r}, which is not a pitfall",
-                f"did you mean {near[0]!r}?" if near else "docs/measures.md lists them",
+                f"[release] accept names {name!r}, which is not a code that can be accepted",
+                f"did you mean {near[0]!r}?"
+                if near
+                else "docs/settings.md and docs/measures.md list the codes",
             )
 
 

@@ -21,7 +21,7 @@ from curation.steps.reporter import Reporter
 
 def settings(campaign: Campaign) -> dict[str, Any]:
     """What a release depends on."""
-    settings = campaign.settings
+    settings = hiding.as_built(campaign).settings
     return {
         **settings.release.model_dump(),
         "name": settings.campaign.name,
@@ -65,6 +65,7 @@ def _build(
     from curation.release.versions import errata
     from curation.steps.release import repeats
 
+    campaign = hiding.as_built(campaign)
     accepting.check_settings(campaign)
     collected = collect.contents(campaign, reporter)
     accepting.check_content(campaign, collected.cats)

@@ -23,7 +23,7 @@ from curation.release.check.findings import Finding, finding, in_order, named, s
 from curation.release.check.folder import Release
 from curation.release.check.forms import Seen, from_item
 from curation.release.hidden.commitments import public_rows, verify
-from curation.release.layout import FACTS
+from curation.release.layout import FACTS, REVEAL
 from curation.release.near import Pair, Texts, near
 from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
@@ -33,7 +33,6 @@ from curation.text_tables import read_json_lines
 from curation.wording import amount, some
 
 Extra = Callable[["Checked", Reporter], Iterator[Finding]]
-REVEAL = "reveal.jsonl"
 GOLD = "7-release/gold-VERSION.jsonl"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")
 _CODES = 12  # pitfalls that a finding names

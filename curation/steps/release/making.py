@@ -60,18 +60,20 @@ def build_release(
 
 
 def _next(campaign: Campaign, where: str, *, open_questions: int, anonymous: bool) -> str:
-    if open_questions:
-        again = "curation release build" + (" --anonymous" if anonymous else "")
-        return (
-            "answer them in 7-release/statement.toml («curation release statement» lists them), "
-            f"delete {where} if nobody has it, and run «{again}»"
-        )
-    if anonymous:
-        return f"«curation release check {where}», then send the folder to the reviewers"
+    missing = []
     if not any(campaign.scores.glob("*/*/scores.jsonl")):
-        return (
-            f"score models («curation scores models MODEL»), delete {where} if nobody has it, and "
-            "build again, so that the card has their results; or «curation release check "
-            f"{where}»"
+        missing.append("score models for the card («curation scores models MODEL»)")
+    if open_questions:
+        missing.append(
+            "answer the questions in 7-release/statement.toml («curation release statement» lists "
+            "them)"
         )
-    return f"«curation release check {where}», then publish the folder"
+    then = "send the folder to the reviewers" if anonymous else "publish the folder"
+    check = f"«curation release check {where}», then {then}"
+    if not missing:
+        return check
+    again = "curation release build" + (" --anonymous" if anonymous else "")
+    return (
+        f"{', '.join(missing)}, delete {where} if nobody has it, and run «{again}»; or, if it is "
+        f"complete, {check}"
+    )

@@ -19,8 +19,8 @@ def place(campaign: Campaign) -> Path:
 
 
 def inputs(campaign: Campaign) -> list[Path]:
-    """What the answers depend on."""
-    return [place(campaign), own_texts(campaign)]
+    """What the answers depend on; a file without any answer counts as a missing one."""
+    return [*([place(campaign)] if _has_answers(campaign) else ()), own_texts(campaign)]
 
 
 def read_statement(campaign: Campaign) -> Statement:
@@ -75,6 +75,15 @@ def secrets(campaign: Campaign) -> list[str]:
 def open_questions(statement: Statement) -> list[Question]:
     """The questions that the team has not answered, in the order of the data statement."""
     return [BY_KEY[key] for key in open_keys(statement)]
+
+
+def _has_answers(campaign: Campaign) -> bool:
+    """Whether ``statement.toml`` says something, or has an error."""
+    path = place(campaign)
+    try:
+        return _is_filled(path) and statement_file.read(path) != Statement()
+    except CurationError:
+        return True
 
 
 def _is_filled(path: Path) -> bool:

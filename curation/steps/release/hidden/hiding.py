@@ -37,6 +37,19 @@ def with_hide(campaign: Campaign, split: Literal["", "test"]) -> Campaign:
     return replace(campaign, settings=campaign.settings.model_copy(update={"release": release}))
 
 
+def as_built(campaign: Campaign) -> Campaign:
+    """The campaign, with the test set hidden if the version that it names was built so.
+
+    A built version is never rewritten, so it stays hidden, also if ``hide`` was given on the
+    command line only.
+    """
+    version = campaign.settings.release.version
+    folders = (campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS))
+    if gold_file(campaign, version).is_file() and any(folder.is_dir() for folder in folders):
+        return with_hide(campaign, "test")
+    return campaign
+
+
 def hide(
     campaign: Campaign,
     contents: Contents,
@@ -127,8 +140,8 @@ def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[s
 def _check_same(path: Path, cats: Sequence[PublishedCat], golds: Sequence[HiddenGold]) -> None:
     if changed := hidden.differences(cats, golds):
         raise CurationError(
-            f"{path}: is about other CATs: {amount(len(changed), 'hidden CAT')} changed, came or "
-            f"went since, such as {some(changed, _SHOWN)}",
+            f"{path}: is about other CATs: {amount(len(changed), 'hidden CAT')} changed or "
+            f"were added or removed since, such as {some(changed, _SHOWN)}",
             "raise version in [release]; or, if nobody has this version, delete this file and the "
             "folder of the version",
         )
@@ -143,8 +156,8 @@ def _check_not_lost(campaign: Campaign, path: Path) -> None:
         where = f"{campaign.releases.name}/{place.name}"
         if _committed(place):
             raise CurationError(
-                f"{path}: is lost, and {where} is built: the gold labels of its hidden CATs, in "
-                "the order and with the ids that are published, and the nonces that prove them",
+                f"{path}: is lost, but {where} was built with it. Only this file has the hidden "
+                "gold labels under the published ids, and the nonces that prove them",
                 "restore the file from a backup. Without it this version can never be revealed or "
                 "scored: raise version in [release], build again, and ask people to use the new "
                 "version",
