@@ -10,6 +10,7 @@ from curation.wording import amount
 
 MEASURES = {"alpha": "Krippendorff's alpha", "fleiss": "Fleiss' kappa", "ac1": "Gwet's AC1"}
 FEW = "`*`: too few terms or CATs for a reliable interval."
+_TOO_MUCH = "Left out, because these numbers would say too much about single hidden CATs."
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -38,7 +39,8 @@ def _bounds(ci: Interval, digits: int = 1) -> str:
 def agreement(facts: Facts) -> list[str]:
     """Agreement between annotators."""
     if not facts.agreement:
-        return ["No agreement between annotators is recorded.", ""]
+        left_out = facts.hidden and facts.annotations
+        return [_TOO_MUCH if left_out else "No agreement between annotators is recorded.", ""]
     rows = [
         (
             *(
@@ -89,6 +91,8 @@ def sentiment(facts: Facts) -> list[str]:
     """The share of negative associations by gold label."""
     if not facts.sentiment:
         why = f" ({inline(facts.sentiment_why)})" if facts.sentiment_why else ""
+        if facts.hidden and facts.sentiment_by:
+            return [_TOO_MUCH, ""]
         return [f"No sentiment was measured{why}.", ""]
     rows = [
         (

@@ -10,10 +10,13 @@ from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
 from curation.files import CurationError
 from curation.manifest import Results
+from curation.records import KINDS
 from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import Facts
 from curation.release.hidden import commitments as hidden
-from curation.release.hidden.commitments import FEW, Draw, HiddenGold
+from curation.release.hidden import numbers
+from curation.release.hidden.commitments import Draw, HiddenGold
+from curation.release.hidden.numbers import FEW
 from curation.steps.release.hidden.golds import (
     gold_file,
     hidden_versions,
@@ -105,19 +108,28 @@ def public_facts(
         reporter.warn(
             f"the hidden CATs differ from those of version {version} in {amount(count, 'CAT')}: "
             "numbers that depend on their gold labels are left out, because the difference to that "
-            "version would be about these few CATs"
+            "version would be about few CATs"
         )
-    return hidden.public_facts(facts, after, split=split, numbers=not few)
+    return numbers.public_facts(facts, after, split=split, numbers=not few)
 
 
 def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[str, int]:
-    """By version with hidden CATs, in how many CATs these differ, if in some but in few."""
+    """By version with hidden CATs, in how many CATs these differ, if in few of a kind."""
     counts = {}
     for version, path in hidden_versions(campaign):
         if version != campaign.settings.release.version and not is_revealed(campaign, version):
-            count = len(hidden.differences(cats, read_golds(path)))
-            if 0 < count < FEW:
-                counts[version] = count
+            golds = read_golds(path)
+            by_kind = [
+                len(
+                    hidden.differences(
+                        (cat for cat in cats if cat.kind == kind),
+                        (gold for gold in golds if gold.kind == kind),
+                    )
+                )
+                for kind in KINDS
+            ]
+            if any(0 < count < FEW for count in by_kind):
+                counts[version] = sum(by_kind)
     return counts
 
 
