@@ -126,8 +126,9 @@ def decided(facts: Facts) -> list[str]:
         else "and agreement between annotators is about the other CATs only."
     )
     trusted = (
-        f"**{which} {amount(total, 'CAT')}{open_only} {have}.** Nobody labelled them for this release, and "
-        "nobody's votes confirm their gold labels: these are the gold labels of the data that the "
+        f"**{which} {amount(total, 'CAT')}{open_only} {have}.** Nobody labelled them for this "
+        "release, and nobody's votes confirm their gold labels: these are the gold labels of the "
+        "data that the "
         "CATs were published in before. They have no rows in `annotations.csv`, " + agreement
     )
     return [trusted, ""] if count == total else [*how, trusted, ""]
