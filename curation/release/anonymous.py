@@ -37,7 +37,7 @@ DATA = (
 )
 """Beginnings of the paths of files with the texts of CATs, or with ids only."""
 _HOSTS = ("github.com", "gitlab.com", "huggingface.co", "bitbucket.org", "codeberg.org")
-_MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+_MAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
 _LINK = re.compile(r"(?:\b(?:https?|ftp|git|ssh|file)://|\bwww\.)[^\s<>\"'`()\[\]{}\\|]+")
 _HOME = re.compile(r"(?:/(?:home|users)/|\b[a-z]:/?users/?)[^\s<>\"'`()\[\]{}|,;]+")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -156,7 +156,8 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
     """Search the files of a release for addresses and names.
 
     Each mail address, each link that is not in ``ALLOWED``, each secret and each word of a secret
-    is a place. Case and accents make no difference. Parquet files are searched by their values.
+    is a place. Case and accents make no difference. Parquet files are searched by their values;
+    damaged ones have none.
 
     Args:
         files: the content of each file by its path in the release.
@@ -246,9 +247,13 @@ def _lines(path: str, content: bytes) -> Iterator[str]:
 
 
 def _parquet_texts(content: bytes) -> Iterator[str]:
+    import pyarrow
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(BytesIO(content))
+    try:
+        table = pyarrow.parquet.read_table(BytesIO(content))
+    except (pyarrow.ArrowException, OSError, ValueError):  # somebody else's damaged file
+        return
     for key, value in (table.schema.metadata or {}).items():
         yield f"{key.decode('utf-8', 'replace')} {value.decode('utf-8', 'replace')}"
     for row in table.to_pylist():
