@@ -345,9 +345,30 @@ def test_a_hidden_cat_of_somebody_who_withdraws_is_named(desk: Desk) -> None:
     assert not (desk.root / GOLD).exists()
 
 
+def test_the_gold_file_stays_if_it_has_nothing_of_a_person_who_is_erased(desk: Desk) -> None:
+    before = (desk.root / GOLD).read_bytes()
+    labels = (desk.rounds / "v/labels.jsonl").read_text("utf-8").splitlines()
+    validator = json.loads(labels[0])["annotator"]
+    said = desk.say("rounds", "withdraw", validator, "--erase", "--releases")
+    assert said["released_in"] == ["0.1.0"]
+    assert not (desk.root / VERSION).exists()
+    assert (desk.root / GOLD).read_bytes() == before
+    assert "publishes_hidden" in desk.refused("release", "build")
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_gold_file_without_its_folder_is_found_by_an_erasure(desk: Desk, twice: bool) -> None:
+    shutil.rmtree(desk.root / VERSION)
+    if twice:
+        assert desk.say("rounds", "withdraw", "ben", "--erase")["released_in"] == ["0.1.0"]
+        assert (desk.root / GOLD).exists()
+    desk.say("rounds", "withdraw", "ben", "--erase", "--releases")
+    assert not (desk.root / GOLD).exists()
+
+
 def test_the_gold_file_stays_if_only_the_revealed_folder_is_deleted(desk: Desk) -> None:
     assert desk.run("release", "reveal", "0.1.0").code == 0
-    assert versions.delete(open_campaign(desk.root), ["0.1.0-revealed"]) == ["0.1.0-revealed"]
+    assert versions.delete(open_campaign(desk.root), ["0.1.0-revealed"], ()) == ["0.1.0-revealed"]
     assert (desk.root / GOLD).exists()
     assert desk.run("release", "reveal", "0.1.0").code == 0
 
