@@ -18,6 +18,7 @@ from curation.records import Cat
 from curation.release.hidden.commitments import HiddenGold
 from curation.release.hidden.revealed import SNIPPET
 from curation.steps.release import versions
+from curation.steps.release.hidden import hiding
 from curation.stereoset import read_cats
 from support.desk import Desk
 
@@ -378,6 +379,24 @@ def test_a_version_is_not_named_like_another_ones_folder(desk: Desk, end: str) -
     set_to(desk, 'version = "0.1.0"', f'version = "0.1.0{end}"')
     said = desk.refused("release", "build")
     assert "must not end in -anonymous or -revealed" in said
+
+
+def test_an_export_warns_of_hidden_gold_labels(desk: Desk, tmp_path: Path) -> None:
+    done = desk.run("release", "export", "bias-bench", "--to", tmp_path / "exported")
+    assert done.code == 0
+    said = " ".join(done.err.split())
+    assert "are hidden in version 0.1.0, and the export has them: do not publish it" in said
+
+
+def test_a_version_with_hidden_gold_labels_is_not_uploaded(desk: Desk) -> None:
+    set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
+    set_to(desk, "accept = []", 'accept = ["publishes_hidden"]')
+    assert desk.run("release", "build").code == 0
+    set_to(desk, 'accept = ["publishes_hidden"]', "accept = []")
+    said = desk.refused("release", "push", "0.2.0", "--to", "a/b", "--dry-run")
+    assert "publishes_hidden: 0.2.0 has the gold labels of" in " ".join(said.split())
+    assert desk.run("release", "reveal", "0.1.0").code == 0
+    hiding.check_upload(open_campaign(desk.root), desk.root / "7-release/0.2.0")
 
 
 # --- reveal ---------------------------------------------------------------------------------------

@@ -61,7 +61,9 @@ def build_release(
 
 def _next(campaign: Campaign, where: str, *, open_questions: int, anonymous: bool) -> str:
     if open_questions:
+        hide = campaign.settings.release.hide
         again = "curation release build" + (" --anonymous" if anonymous else "")
+        again += f" --hide {hide}" if hide else ""
         return (
             "answer them in 7-release/statement.toml («curation release statement» lists them), "
             f"delete {where} if nobody has it, and run «{again}»"

@@ -1,7 +1,7 @@
 """Hide gold labels in a release, and keep hidden gold labels from being published by mistake."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -188,11 +188,7 @@ def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
     for version, path in hidden_versions(campaign):
         if is_revealed(campaign, version):
             continue
-        known = {
-            gold.original
-            for gold in read_golds(path)
-            if gold.original in by_id or _texts_of_gold(gold) in keys
-        }
+        known = {gold.original for gold in read_golds(path) if _is_of(gold, by_id, keys)}
         if known and PUBLISHED not in campaign.settings.release.accept:
             raise CurationError(
                 f"{PUBLISHED}: the gold labels of {amount(len(known), 'CAT')} would be published "
@@ -200,6 +196,46 @@ def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
                 f"build with «curation release build --hide test» (or hide in [release]); or "
                 f"reveal them with «curation release reveal {version}»; or, if you want to publish "
                 f'them without a proof, add "{PUBLISHED}" to accept in [release]',
+            )
+
+
+def check_upload(campaign: Campaign, folder: Path) -> None:
+    """Check that a built version has no gold labels that are hidden in another one.
+
+    Raises:
+        CurationError: it has some, and ``accept`` does not allow it.
+    """
+    if PUBLISHED in campaign.settings.release.accept:
+        return
+    items = [item for item in items_of(folder) if not is_hidden_item(item)]
+    ids = {str(item.get("id")) for item in items}
+    keys = {_texts_of_item(item) for item in items}
+    for version, path in hidden_versions(campaign):
+        if is_revealed(campaign, version):
+            continue
+        known = [g.original for g in read_golds(path) if _is_of(g, ids, keys)]
+        if known:
+            raise CurationError(
+                f"{PUBLISHED}: {folder.name} has the gold labels of {amount(len(known), 'CAT')} "
+                f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}",
+                f"upload a version that hides them; or reveal them with «curation release reveal "
+                f'{version}»; or, if they may be known, add "{PUBLISHED}" to accept in [release]',
+            )
+
+
+def _is_of(gold: HiddenGold, ids: Container[str], keys: Container[object]) -> bool:
+    """Whether a hidden CAT is one of those with these campaign ids or texts."""
+    return gold.original in ids or _texts_of_gold(gold) in keys
+
+
+def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) -> None:
+    """Warn that CATs with these ids have gold labels that are hidden in a version."""
+    for version, path in hidden_versions(campaign):
+        count = sum(gold.original in ids for gold in read_golds(path))
+        if count and not is_revealed(campaign, version):
+            reporter.warn(
+                f"the gold labels of {amount(count, 'CAT')} are hidden in version {version}, and "
+                "the export has them: do not publish it"
             )
 
 
