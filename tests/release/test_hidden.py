@@ -281,6 +281,14 @@ def test_what_is_revealed_is_verified_against_what_is_public() -> None:
     ):
         row = resealed(first, json.dumps(changed, ensure_ascii=False, separators=(",", ":")))
         assert problems(row, commitment=row["commitment"]) == [f"CAT {id}: {says}"]
+    label = re.search(r'"gold_label":"[a-z-]+"', first["message"])
+    assert label
+    twice = first["message"].replace(label[0], f'"gold_label":"none",{label[0]}')
+    for text in (twice, first["message"].replace('"options":', '"options": ')):
+        row = resealed(first, text)
+        assert problems(row, commitment=row["commitment"]) == [
+            f"CAT {id}: the message is not written in the form that the scheme asks for"
+        ]
     assert scheme.verify(public, revealed[1:]) == [f"CAT {id}: is not revealed"]
     assert scheme.verify(public, [*revealed, first]) == [f"CAT {id}: is revealed more than once"]
     other = "is revealed, but it is not a hidden CAT"

@@ -80,6 +80,10 @@ def message(gold: HiddenGold) -> str:
             for option in gold.sentences
         ],
     }
+    return _written(content)
+
+
+def _written(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -266,12 +270,15 @@ def _problems(cat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iter
         return
     try:
         content = json.loads(str(text))
+        written = _written(content)
         golds = [option.pop("gold_label") for option in content["options"]]
     except (ValueError, KeyError, TypeError, AttributeError):
         yield "the message is not that of a CAT"
         return
     if content != {name: cat.get(name) for name in content} or set(content) != _KEYS:
         yield "the message is about other texts"
+    elif written != text:  # such as a key that is there twice, so that readers see other labels
+        yield "the message is not written in the form that the scheme asks for"
     elif sorted(map(str, golds)) != sorted(GOLDS):
         yield "the gold labels are not one of each"
 
