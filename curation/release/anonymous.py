@@ -18,7 +18,7 @@ from curation.release.facts import Facts, Hub, RoundFacts, Statement
 from curation.release.texts.card import card
 from curation.release.texts.statement import statement
 from curation.settings import DecisionSettings, RoundSettings
-from curation.wording import some
+from curation.wording import amount, some
 
 IDENTIFYING = frozenset(("review", "funding", "team", "recruitment", "access", "maintenance"))
 """Questions whose answers usually say who made a dataset; they are left out as a whole."""
@@ -227,14 +227,17 @@ def doubts(places: Collection[Place]) -> str:
     doubtful = [place for place in places if not place.blocks]
     if not doubtful:
         return ""
-    counts = Counter((place.found, place.path) for place in doubtful)
+    counts = Counter(place.found for place in doubtful)
+    # A word that is rare outside of the CATs says most; the last path of those counts here.
+    paths = {p.found: p.path for p in sorted(doubtful, key=lambda p: not p.path.startswith(DATA))}
+    rare = sorted(counts, key=lambda found: (paths[found].startswith(DATA), counts[found]))
     listed = some(
-        (f"{found!r} {count} times in {path}" for (found, path), count in counts.most_common()),
+        (f"{found!r} {amount(counts[found], 'time')}, such as in {paths[found]}" for found in rare),
         _NAMED,
     )
     return (
-        f"words of names or addresses that may be a coincidence: {listed}; read these places, "
-        "because they are published as they are"
+        f"words of names or addresses that may be a coincidence: {listed}; read these "
+        "places, because they are published as they are"
     )
 
 
