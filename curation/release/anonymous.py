@@ -18,6 +18,7 @@ from curation.release.facts import Facts, Hub, RoundFacts, Statement
 from curation.release.layout import STEREOSET
 from curation.release.texts.card import card
 from curation.release.texts.statement import statement
+from curation.settings import DecisionSettings, RoundSettings
 from curation.wording import amount, some
 
 IDENTIFYING = frozenset(("review", "funding", "team", "recruitment", "access", "maintenance"))
@@ -37,8 +38,9 @@ DATA = (
 )
 """Beginnings of the paths of files with the texts of CATs, or with ids only."""
 _HOSTS = ("github.com", "gitlab.com", "huggingface.co", "bitbucket.org", "codeberg.org")
-_MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
-_LINK = re.compile(r"(?:\b(?:https?|ftp|git|ssh)://|\bwww\.)[^\s<>\"'`()\[\]{}\\|]+")
+_MAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+_LINK = re.compile(r"(?:\b(?:https?|ftp|git|ssh|file)://|\bwww\.)[^\s<>\"'`()\[\]{}\\|]+")
+_HOME = re.compile(r"(?:/(?:home|users)/|\b[a-z]:/?users/?)[^\s<>\"'`()\[\]{}|,;]+")
 _WORD = re.compile(r"[^\W\d_]+")
 _COMMON = frozenset(
     (
@@ -60,7 +62,12 @@ _EMPTY: dict[str, Any] = {
     | dict.fromkeys(("count_writer", "match_intent"), True),
     "hidden": {"split": "", "cats": 0, "terms": 0},
 }
+_BASE = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
+)
+_SPELT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa"})
 _NAMED = 3  # places that an error names
+_LONG = 8  # letters of a name that is also found inside of words
 Kind = Literal["address", "name", "word"]
 
 
@@ -150,7 +157,8 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
     """Search the files of a release for addresses and names.
 
     Each mail address, each link that is not in ``ALLOWED``, each secret and each word of a secret
-    is a place. Case and accents make no difference. Parquet files are searched by their values.
+    is a place. Case and accents make no difference. Parquet files are searched by their values;
+    damaged ones have none.
 
     Args:
         files: the content of each file by its path in the release.
@@ -168,7 +176,8 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
     words = {word: _pattern(word) for word in _words(secrets)}
     single = {name for name in whole if name in words}
     anything = re.compile("|".join(p.pattern for p in {**whole, **words}.values()) or r"(?!)")
-    firsts = {name.split()[0] for name in (*whole, *words)}  # a quick look before the patterns
+    # A quick look before the patterns. In scripts without spaces, names may have some.
+    firsts = {name.split()[0] if _has_case(name) else name[0] for name in (*whole, *words)}
     places = []
     for path, lines in texts.items():
         data = path.startswith(DATA)
@@ -177,9 +186,19 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
             for address in addresses:
                 known = bool(anything.search(address))
                 places.append(Place(path, number, address, "address", known or not data))
-            if not (any(first in line for first in firsts) and anything.search(line)):
+            # A name may be split over two lines of a text.
+            next_line = "" if data or number == len(lines) else lines[number].lstrip(" >*#|-")
+            joined = f"{line.rstrip()} {next_line}"
+            if not (any(first in joined for first in firsts) and anything.search(joined)):
                 continue
-            named = [name for name, form in whole.items() if form.search(line)]
+            named = [
+                name
+                for name, form in whole.items()
+                if form.search(line)
+                or (next_line and form.search(joined) and not form.search(next_line))
+            ]
+            if not named and not anything.search(line):
+                continue
             for name in named:
                 if any(name in address for address in addresses):
                     continue
@@ -202,7 +221,7 @@ def refusal(places: Collection[Place]) -> CurationError | None:
     return CurationError(
         f"the release for review says who made it: {listed}",
         "remove it from 7-release/statement.toml, 2-rounds/text.toml or campaign.toml, and build "
-        "again",
+        "again; if it is in the name of a model, score this with LABEL=MODEL",
     )
 
 
@@ -211,20 +230,17 @@ def doubts(places: Collection[Place]) -> str:
     doubtful = [place for place in places if not place.blocks]
     if not doubtful:
         return ""
-    files: dict[str, dict[str, None]] = {}
-    for place in doubtful:
-        files.setdefault(place.found, {})[place.path] = None
     counts = Counter(place.found for place in doubtful)
+    # A word that is rare outside of the CATs says most; the last path of those counts here.
+    paths = {p.found: p.path for p in sorted(doubtful, key=lambda p: not p.path.startswith(DATA))}
+    rare = sorted(counts, key=lambda found: (paths[found].startswith(DATA), counts[found]))
     listed = some(
-        (
-            f"{found!r} ({amount(count, 'place')} in {_first_of(list(files[found]))})"
-            for found, count in counts.most_common()
-        ),
+        (f"{found!r} {amount(counts[found], 'time')}, such as in {paths[found]}" for found in rare),
         _NAMED,
     )
     return (
-        f"words of names or addresses that may be a coincidence: {listed}; read these places, "
-        "because they are published as they are"
+        f"words of names or addresses that may be a coincidence: {listed}; read these "
+        "places, because they are published as they are"
     )
 
 
@@ -242,9 +258,13 @@ def _lines(path: str, content: bytes) -> Iterator[str]:
 
 
 def _parquet_texts(content: bytes) -> Iterator[str]:
+    import pyarrow
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(BytesIO(content))
+    try:
+        table = pyarrow.parquet.read_table(BytesIO(content))
+    except (pyarrow.ArrowException, OSError, ValueError):  # somebody else's damaged file
+        return
     for key, value in (table.schema.metadata or {}).items():
         yield f"{key.decode('utf-8', 'replace')} {value.decode('utf-8', 'replace')}"
     for row in table.to_pylist():
@@ -274,17 +294,25 @@ def _plain(text: str) -> str:
     if text.isascii():
         return text.lower()
     apart = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in apart if not unicodedata.combining(c))
+    seen = (c for c in apart if not unicodedata.combining(c) and unicodedata.category(c) != "Cf")
+    return "".join(seen).translate(_BASE).replace("’", "'")
 
 
 def _whole(secrets: Iterable[str]) -> list[str]:
-    plain = (" ".join(_plain(secret).split()) for secret in secrets)
+    plain = (" ".join(_plain(form).split()) for secret in secrets for form in _spellings(secret))
     return [name for name in dict.fromkeys(plain) if len(name) > 1]
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """A name, and how it is written without umlauts: Müller is also Mueller."""
+    one = unicodedata.normalize("NFC", name)
+    return name, one.casefold().translate(_SPELT)
 
 
 def _words(secrets: Iterable[str]) -> list[str]:
     """The words of names that say something: not those of any institution, and not short ones."""
-    names = (name for name in _whole(secrets) if "/" not in name)  # no links and no ids
+    named = (name if " " not in name.strip() else _capitalised(name) for name in secrets)
+    names = (name for name in _whole(named) if "/" not in name)  # no links and no ids
     spoken = (name.rpartition(".")[0] if _MAIL.fullmatch(name) else name for name in names)
     words = (word for name in spoken for word in _WORD.findall(name))
     return [
@@ -294,6 +322,15 @@ def _words(secrets: Iterable[str]) -> list[str]:
     ]
 
 
+def _capitalised(name: str) -> str:
+    """A name without its lower-case words, unless it has no others.
+
+    "Approved by the board of Nowhere" has two words that may say something.
+    """
+    words = [word for word in name.split() if not word.islower()]
+    return " ".join(words) if words else name
+
+
 @cache
 def _own_words() -> set[str]:
     """The words that every release has: in its card, statement and facts, and in shipped texts."""
@@ -301,7 +338,9 @@ def _own_words() -> set[str]:
     written = card(empty, ()) + statement(empty)
     asked = shipped("annotation_configs", "text").glob("*.toml")
     shown = (path.read_text("utf-8") for path in asked)  # what annotators read, in any language
-    texts = (written.decode(), json.dumps(Facts.model_json_schema()), *shown)
+    forms = (Facts, DecisionSettings, RoundSettings)  # their fields are keys of release.json
+    schemas = (json.dumps(form.model_json_schema()) for form in forms)
+    texts = (written.decode(), *schemas, *shown)
     return {word for text in texts for word in _WORD.findall(_plain(text.replace("_", " ")))}
 
 
@@ -310,19 +349,30 @@ def _has_case(word: str) -> bool:
 
 
 def _pattern(name: str) -> re.Pattern[str]:
-    """A pattern of a whole name. In scripts without spaces, it can be inside of a word."""
-    inner = r"\s+".join(map(re.escape, name.split()))
+    """A pattern of a whole name.
+
+    In scripts without spaces, it can be inside of a word, and have spaces. So can a long name of
+    several words, as in an account: "annexample2".
+    """
+    words = name.split()
+    if not _has_case(name) and not any(c.isdigit() for c in name):
+        return re.compile(r"\s*".join(map(re.escape, "".join(words))))
+    if len(words) > 1 and sum(map(len, words)) >= _LONG:
+        return re.compile(r"[\s_.-]*".join(map(re.escape, words)))
+    inner = r"\s+".join(map(re.escape, words))
     before = r"(?<![^\W_])" if _has_case(name[0]) else ""
     after = r"(?![^\W_])" if _has_case(name[-1]) else ""
     return re.compile(before + inner + after)
 
 
 def _addresses(line: str) -> Iterator[str]:
-    """Mail addresses, and links that are not allowed."""
+    """Mail addresses, links that are not allowed, and folders of a person's computer."""
     if "@" in line:
         yield from _MAIL.findall(line)
     if "://" in line or "www." in line:
         yield from (link for link in _LINK.findall(line) if not _is_allowed(link))
+    if "://" not in line:
+        yield from _HOME.findall(line)
 
 
 def _place(link: str) -> str:

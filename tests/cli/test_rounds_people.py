@@ -321,8 +321,7 @@ def test_a_release_whose_dev_part_is_empty(forked: Any, tmp_path: Path, how: str
                      for k in range(5)])  # fmt: skip
     settings = desk.root / "campaign.toml"
     text = settings.read_text("utf-8")
-    accept = 'accept = ["domain_in_one_split"]'
-    settings.write_text(text.replace("accept = []", accept), "utf-8")
+    settings.write_text(text.replace("accept = []", 'accept = ["domain_in_one_split"]'), "utf-8")
     assert desk.run("run").code == 0
     word, *more = WORDS[how]
     assert len(desk.say("rounds", word, "ben", *more)["cats_lost"]) == 1
@@ -414,6 +413,7 @@ def test_ids_say_nothing_without_the_key(forked: Any, whole: Path, tmp_path: Pat
 def test_a_release_names_nobody_and_tells_no_intent(forked: Any, desk: Any) -> None:
     release = desk.root / "7-release" / "0.1.0"
     writers = [name_of(desk, person) for person in WRITERS]
+    (release / "LICENSE").unlink()  # its English words contain short names
     assert holding(release, *WRITERS, *VALIDATORS, *writers) == {}
     # Where validators saw it otherwise than the writer, the order must not tell what was meant.
     desk.say("rounds", "open", "intrasentence", "--name", "w2", "--platform", "files")
@@ -446,7 +446,7 @@ def test_a_release_names_nobody_and_tells_no_intent(forked: Any, desk: Any) -> N
 def test_no_personal_datum_is_in_a_file_that_git_would_take(desk: Any) -> None:
     people = [*WRITERS, *VALIDATORS, *(v.lower() for v in VALIDATORS)]
     kept = {p for p in holding(desk.root, *people) if "/raw/" not in p}
-    assert kept == set()
+    assert kept == {"7-release/0.1.0/LICENSE"}  # its English words contain short names
     assert holding(desk.root, *people)  # in the archive
     for folder in desk.rounds.glob("*/raw"):
         assert folder.stat().st_mode & 0o077 == 0

@@ -17,6 +17,7 @@ TEAM = Statement(
         Author(name="Ann Baker", affiliation="University of Nowhere", email="ann@uni-no.invalid"),
         Author(name="María Ōta", orcid="0000-0002-1825-0097"),
         Author(name="山田太郎"),
+        Author(name="Łukasz Øre", affiliation="Münchner Labor"),
     ),
     contact="contact@uni-no.invalid",
     takedown="takedown@uni-no.invalid",
@@ -111,6 +112,14 @@ def test_mit_loses_its_copyright_holders() -> None:
         ("at the University  of Nowhere.", "university of nowhere"),
         ("ORCID 0000-0002-1825-0097", "0000-0002-1825-0097"),
         ("the ota corpus", "ota"),
+        ("Mar\u00ada \u014cta and Ann\u200b Baker", "ann baker"),
+        ("the model annbaker2/small", "ann baker"),
+        ("ann_baker-small", "ann baker"),
+        ("by the University of\n  Nowhere", "university of nowhere"),
+        ("山田 太郎", "山田太郎"),
+        ("Lukasz Ore", "lukasz ore"),
+        ("Muenchner Labor", "muenchner labor"),
+        ("Munchner Labor", "munchner labor"),
     ],
 )
 def test_names_are_found_in_any_form(text: str, name: str) -> None:
@@ -143,6 +152,11 @@ def test_ordinary_texts_and_addresses_of_standards_are_not_places(text: str) -> 
         "https://huggingface.co/datasets/elsewhere/set",
         "https://arxiv.org.elsewhere.invalid/",
         "git://elsewhere.invalid/set.git",
+        "file:///srv/set",
+        "/home/somebody/models/small",
+        "/Users/somebody/x.json",
+        r"C:\Users\somebody\x.json",
+        r"C:\\Users\\somebody\\x.json",
     ],
 )
 def test_other_addresses_block(address: str) -> None:
@@ -159,7 +173,7 @@ def test_a_word_that_cats_use_is_a_doubt_and_not_a_block() -> None:
         Place("README.md", 1, "baker", "word", False),
     ]
     assert refusal(places) is None
-    assert "'baker' (2 places in cats/x.jsonl and 1 other file);" in doubts(places)
+    assert "'baker' 2 times, such as in README.md" in doubts(places)
     assert found("by Ann Baker", cats=cats)[0] == ("ann baker", "name", True)
 
 
@@ -180,6 +194,13 @@ def test_values_in_parquet_are_searched() -> None:
     parquet.write_table(pa.Table.from_pylist(rows), buffer, compression="zstd")
     places = scan({"intersentence/test.parquet": buffer.getvalue()}, SECRETS)
     assert [(p.line, p.found) for p in places] == [(1, "ann baker")]
+
+
+def test_lower_case_words_of_an_approval_and_keys_of_the_facts_do_not_block() -> None:
+    line = b'"needed": 3, approved by people'
+    for secret in ("none needed", "Approved by people of Nowhere", "none"):
+        assert refusal(scan({"release.json": line}, [secret])) is None
+    assert refusal(scan({"release.json": b"at Nowhere"}, ["Approved by people of Nowhere"]))
 
 
 def test_the_error_names_places_and_a_fix() -> None:

@@ -11,7 +11,7 @@ import pytest
 from curation.campaign import open_campaign
 from curation.files import CurationError
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.release import first_builds, versions
+from curation.steps.release import first_builds, statement, versions
 from curation.steps.release.collecting import scored
 from curation.steps.release.making import build_release
 from curation.steps.reporter import QUIET, Quiet
@@ -208,6 +208,12 @@ def test_without_pyarrow_nothing_is_written_and_run_goes_on(
         bring_up_to_date(campaign, reporter=reporter)
     assert "pip install 'curation[parquet]'" in reporter.warnings[-1]
     assert not (desk.root / "7-release").exists()
+
+
+def test_an_anonymous_version_does_not_name_who_planned_a_round(desk: Desk) -> None:
+    texts = desk.rounds / "text.toml"
+    texts.write_text(texts.read_text("utf-8").replace("the Academy", "Another Place"), "utf-8")
+    assert {"the Academy", "Another Place"} <= set(statement.secrets(open_campaign(desk.root)))
 
 
 def test_an_anonymous_version_has_a_folder_and_a_canary_of_its_own(desk: Desk) -> None:

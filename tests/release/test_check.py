@@ -364,7 +364,7 @@ CHANGES: dict[str, tuple[Change, str, str]] = {
     "a citation that is not YAML": (
         edit_text("CITATION.cff", "cff-version:", "cff-version: ["),
         "citation",
-        "is not YAML",
+        "not YAML in line",
     ),
     "a size in croissant.json": (
         edit_json("croissant.json", lambda c: c["distribution"][0].update(contentSize="7 B")),
@@ -696,6 +696,37 @@ def test_yaml_that_grows_without_end_is_read_in_time(folder: Path) -> None:
     folders.put(folder / "README.md", f"---\n{front}\n---\n# Cats\n")
     folders.put(folder / "CITATION.cff", "\n".join((*lines, "title: *a9")))
     assert {"licence_differs", "citation"} <= codes(findings_of(folder))
+
+
+@pytest.mark.parametrize(
+    "value", ["!!bool x", "!!timestamp x", '!!int ""', "2001-12-14t21:59:43-99:99", "!!python/x y"]
+)
+def test_values_that_yaml_cannot_read_are_findings(folder: Path, value: str) -> None:
+    folders.put(folder / "README.md", f"---\nlicense: {value}\n---\n# Cats\n")
+    folders.put(folder / "CITATION.cff", f"title: {value}")
+    found = [f for f in findings_of(folder) if f.code in ("card_yaml", "citation")]
+    assert [f.detail.startswith("not YAML") for f in found] == [True, True]
+
+
+def test_paths_of_a_card_that_grow_without_end_are_read_in_time(folder: Path) -> None:
+    paths = ",".join(f"x{n}" for n in range(4000))
+    every = ",".join(["*b"] * 6000)
+    front = f"a: &a [{paths}]\nb: &b {{data_files: *a}}\nconfigs: [{every}]"
+    folders.put(folder / "README.md", f"---\n{front}\n---\n# Cats\n")
+    assert "file_missing" in codes(findings_of(folder))
+
+
+def test_a_size_in_other_digits_is_not_a_number(folder: Path) -> None:
+    edit_json("croissant.json", lambda c: c["distribution"][0].update(contentSize="² B"))(folder)
+    findings_of(folder)
+
+
+def test_an_anonymous_release_with_damaged_parquet_or_long_words_is_searched(folder: Path) -> None:
+    edit_json("release.json", lambda c: c.update(anonymous=True))(folder)
+    (folder / "x.parquet").write_bytes(b"PAR1")
+    (folder / "long.txt").write_text("x" * 50_000 + "\n/home/somebody/x\n", "utf-8")
+    (place,) = [f for f in check_release(folder) if f.where == "the files"]
+    assert "long.txt line 2: /home/somebody/x" in place.detail
 
 
 def test_parquet_without_pyarrow_is_a_note(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,9 @@ from curation.release.facts import (
     SentimentShare,
 )
 from curation.release.hidden import commitments as scheme
+from curation.release.hidden import numbers
 from curation.release.hidden.commitments import HiddenGold
+from curation.release.texts.card_results import agreement, sentiment
 from curation.steps.release.hidden import hiding
 from curation.steps.release.hidden.golds import gold_file
 from curation.steps.reporter import QUIET
@@ -279,6 +281,14 @@ def test_what_is_revealed_is_verified_against_what_is_public() -> None:
     ):
         row = resealed(first, json.dumps(changed, ensure_ascii=False, separators=(",", ":")))
         assert problems(row, commitment=row["commitment"]) == [f"CAT {id}: {says}"]
+    label = re.search(r'"gold_label":"[a-z-]+"', first["message"])
+    assert label
+    twice = first["message"].replace(label[0], f'"gold_label":"none",{label[0]}')
+    for text in (twice, first["message"].replace('"options":', '"options": ')):
+        row = resealed(first, text)
+        assert problems(row, commitment=row["commitment"]) == [
+            f"CAT {id}: the message is not written in the form that the scheme asks for"
+        ]
     assert scheme.verify(public, revealed[1:]) == [f"CAT {id}: is not revealed"]
     assert scheme.verify(public, [*revealed, first]) == [f"CAT {id}: is revealed more than once"]
     other = "is revealed, but it is not a hidden CAT"
@@ -470,14 +480,25 @@ def facts() -> Facts:
         annotations=4000, annotators=9, counted=4000, decisions={}, seed=1, dev=0.5,
         agreement=(agreed,), scores=(row("dev", 200), row("test", 99), row("test", 200)),
         sentiment=(SentimentShare(kind="both", label="stereotype", cats=9, share=1.0, ci=None),),
-        pitfalls=(pitfall("gold_conflict", "block"), pitfall("negation", "warn")),
-        baselines=(Baseline(model="b", beyond=("lms",), rows=(row("dev", 9), row("test", 100))),),
+        sentiment_by="VADER",
+        pitfalls=(
+            pitfall("gold_conflict", "block"),
+            pitfall("negation_one_sided", "warn"),
+            pitfall("space_doubled", "warn"),
+        ),
+        baselines=(
+            Baseline(
+                model="b",
+                beyond=("lms 60.0 (52.0–70.0), both, test",),
+                rows=(row("dev", 9), row("test", 100)),
+            ),
+        ),
     )  # fmt: skip
 
 
 def test_numbers_about_many_hidden_cats_are_public_and_about_few_are_not() -> None:
     contents, public = made(400), hide(made(400))[0]
-    many = scheme.public_facts(facts(), public, split="test")
+    many = numbers.public_facts(facts(), public, split="test")
     assert [(r.split, r.cats) for r in many.scores] == [("dev", 200), ("test", 200)]
     assert [r.cats for r in many.baselines[0].rows] == [9, 100]
     assert (len(many.agreement), len(many.sentiment)) == (1, 1)
@@ -486,17 +507,67 @@ def test_numbers_about_many_hidden_cats_are_public_and_about_few_are_not() -> No
     dev = Counter(str(cat.tier) for cat in contents.part("dev"))
     assert many.tiers == {**dev, "unknown": 0}
     assert (many.annotations, many.counted, many.annotators) == (3000, 3000, 5)
-    few = scheme.public_facts(facts(), hide(made(60))[0], split="test")
-    same = scheme.public_facts(facts(), public, split="test", numbers=False)
+    few = numbers.public_facts(facts(), hide(made(60))[0], split="test")
+    same = numbers.public_facts(facts(), public, split="test", numbers=False)
     for less in (few, same):
         assert [r.split for r in less.scores] == ["dev"]
         assert [r.split for r in less.baselines[0].rows] == ["dev"]
         assert (less.baselines[0].beyond, less.agreement, less.sentiment) == ((), (), ())
-        assert [(p.code, p.count) for p in less.pitfalls] == [
-            ("gold_conflict", 2),
-            ("negation", None),
+        assert "too much about the hidden gold labels" in " ".join(agreement(less))
+        assert "too much about the hidden gold labels" in " ".join(sentiment(less))
+    for each in (many, few, same):
+        assert [(p.code, p.count) for p in each.pitfalls] == [
+            ("gold_conflict", None),
+            ("negation_one_sided", None),
+            ("space_doubled", 2),
         ]
-    assert many.pitfalls == facts().pitfalls
+
+
+def test_a_kind_with_few_hidden_cats_has_no_numbers_and_both_kinds_have_none() -> None:
+    contents = hide(made(400))[0]
+    inter = {cat.id for cat in contents.part("test")[:3]}
+    mixed = replace(
+        contents,
+        cats=tuple(
+            cat._replace(kind="intersentence") if cat.id in inter else cat for cat in contents.cats
+        ),
+    )
+    kinds = ("intrasentence", "intersentence", "both")
+    exact = {"ss": 100 / 3, "ss_ci": (1 / 3, 200 / 3)}
+    rows = tuple(
+        row(split, 200).model_copy(update={"kind": kind, **exact})
+        for split in ("dev", "test")
+        for kind in kinds
+    )
+    shares = tuple(
+        SentimentShare(kind=kind, label="stereotype", cats=9, share=100 / 3, ci=None)
+        for kind in kinds
+    )
+    beyond = tuple(f"ss 61.0 (52.0–70.0), {kind}, {split}" for split, kind in
+                   (("dev", "both"), ("test", "both"), ("test", "intrasentence")))  # fmt: skip
+    of = facts().model_copy(
+        update={
+            "scores": rows,
+            "baselines": (Baseline(model="b", beyond=beyond, rows=rows),),
+            "sentiment": shares,
+        }
+    )
+    public = numbers.public_facts(of, mixed, split="test")
+    for shown in (public.scores, public.baselines[0].rows):
+        assert [(r.split, r.kind) for r in shown] == [
+            *(("dev", kind) for kind in kinds),
+            ("test", "intrasentence"),
+        ]
+        assert (shown[0].ss, shown[-1].ss) == (100 / 3, 33.3)
+        assert shown[-1].ss_ci == (0.3, 66.7)
+    assert public.baselines[0].beyond == (beyond[0], beyond[2])
+    assert [(share.kind, share.share) for share in public.sentiment] == [("intrasentence", 33.3)]
+
+
+def test_cats_without_votes_are_counted_over_the_others() -> None:
+    contents = made()
+    of = facts().model_copy(update={"without_votes": len(contents.without_votes)})
+    assert numbers.public_facts(of, hide(contents)[0], split="test").without_votes == 1
 
 
 def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
@@ -507,16 +578,16 @@ def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
     path = gold_file(campaign, "0.0.1")
     opened = hiding.with_hide(campaign, "test")
 
-    def numbers(golds: list[HiddenGold]) -> int:
+    def shown(golds: list[HiddenGold]) -> int:
         path.write_bytes(b"".join(map(dump_line, golds)))
         public = hide(contents)[0]
         return len(hiding.public_facts(opened, facts(), contents, public, QUIET).agreement)
 
     golds = hide(contents)[1]
-    assert numbers(golds) == 1
+    assert shown(golds) == 1
     with pytest.warns(UserWarning, match=r"version 0.0.1 in 1 CAT: numbers that depend"):
-        assert numbers(golds[1:]) == 0
+        assert shown(golds[1:]) == 0
     with pytest.warns(UserWarning, match=r"version 0.0.1 in 99 CATs"):
-        assert numbers(golds[99:]) == 0
-    assert numbers(golds[100:]) == 1
+        assert shown(golds[99:]) == 0
+    assert shown(golds[100:]) == 1
     assert hiding.public_facts(campaign, facts(), contents, contents, QUIET) == facts()

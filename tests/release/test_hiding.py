@@ -18,6 +18,7 @@ from curation.records import Cat
 from curation.release.hidden.commitments import HiddenGold
 from curation.release.hidden.revealed import SNIPPET
 from curation.steps.release import versions
+from curation.steps.release.hidden import hiding
 from curation.stereoset import read_cats
 from support.desk import Desk
 
@@ -357,9 +358,30 @@ def test_a_hidden_cat_of_somebody_who_withdraws_is_named(desk: Desk) -> None:
     assert not (desk.root / GOLD).exists()
 
 
+def test_the_gold_file_stays_if_it_has_nothing_of_a_person_who_is_erased(desk: Desk) -> None:
+    before = (desk.root / GOLD).read_bytes()
+    labels = (desk.rounds / "v/labels.jsonl").read_text("utf-8").splitlines()
+    validator = json.loads(labels[0])["annotator"]
+    said = desk.say("rounds", "withdraw", validator, "--erase", "--releases")
+    assert said["released_in"] == ["0.1.0"]
+    assert not (desk.root / VERSION).exists()
+    assert (desk.root / GOLD).read_bytes() == before
+    assert "publishes_hidden" in desk.refused("release", "build")
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_gold_file_without_its_folder_is_found_by_an_erasure(desk: Desk, twice: bool) -> None:
+    shutil.rmtree(desk.root / VERSION)
+    if twice:
+        assert desk.say("rounds", "withdraw", "ben", "--erase")["released_in"] == ["0.1.0"]
+        assert (desk.root / GOLD).exists()
+    desk.say("rounds", "withdraw", "ben", "--erase", "--releases")
+    assert not (desk.root / GOLD).exists()
+
+
 def test_the_gold_file_stays_if_only_the_revealed_folder_is_deleted(desk: Desk) -> None:
     assert desk.run("release", "reveal", "0.1.0").code == 0
-    assert versions.delete(open_campaign(desk.root), ["0.1.0-revealed"]) == ["0.1.0-revealed"]
+    assert versions.delete(open_campaign(desk.root), ["0.1.0-revealed"], ()) == ["0.1.0-revealed"]
     assert (desk.root / GOLD).exists()
     assert desk.run("release", "reveal", "0.1.0").code == 0
 
@@ -369,6 +391,33 @@ def test_a_version_is_not_named_like_another_ones_folder(desk: Desk, end: str) -
     set_to(desk, 'version = "0.1.0"', f'version = "0.1.0{end}"')
     said = desk.refused("release", "build")
     assert "must not end in -anonymous or -revealed" in said
+
+
+def test_a_trust_report_on_single_hidden_cats_stops_the_build(desk: Desk) -> None:
+    set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
+    path = desk.root / "6-trust/report.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"odd": [golds(desk)[0]["original"]]}), "utf-8")
+    said = desk.refused("release", "build", "--hide", "test")
+    assert "6-trust/report.json names 1 CAT whose gold labels are to be hidden" in said
+
+
+def test_an_export_warns_of_hidden_gold_labels(desk: Desk, tmp_path: Path) -> None:
+    done = desk.run("release", "export", "bias-bench", "--to", tmp_path / "exported")
+    assert done.code == 0
+    said = " ".join(done.err.split())
+    assert "are hidden in version 0.1.0, and the export has them: do not publish it" in said
+
+
+def test_a_version_with_hidden_gold_labels_is_not_uploaded(desk: Desk) -> None:
+    set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
+    set_to(desk, "accept = []", 'accept = ["publishes_hidden"]')
+    assert desk.run("release", "build").code == 0
+    set_to(desk, 'accept = ["publishes_hidden"]', "accept = []")
+    said = desk.refused("release", "push", "0.2.0", "--to", "a/b", "--dry-run")
+    assert "publishes_hidden: 0.2.0 has the gold labels of" in " ".join(said.split())
+    assert desk.run("release", "reveal", "0.1.0").code == 0
+    hiding.check_upload(open_campaign(desk.root), desk.root / "7-release/0.2.0")
 
 
 # --- reveal ---------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import yaml
+
 from curation.files import CurationError, read_text
 from curation.records import Severity
 from curation.release.check.findings import Finding, finding
@@ -133,6 +135,24 @@ def list_files(release: Release) -> Iterator[Finding]:
     for failed in errors:
         place = str(failed.filename).removeprefix(f"{root}{os.sep}")
         yield finding("unreadable", place, failed.strerror or "may not be read")
+
+
+def read_yaml(text: str) -> Any:
+    """The content of YAML that anybody may have written.
+
+    Raises:
+        ValueError: it is not YAML; the message says why, and in which line.
+    """
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" in line {mark.line + 1}" if mark else ""
+        why = getattr(error, "problem", None) or "damaged"
+        raise ValueError(f"not YAML{place}: {why}") from None
+    except Exception as error:  # PyYAML raises all kinds, such as for a date that is not one
+        why = " ".join(str(error).split())[:200]
+        raise ValueError(f"not YAML: {type(error).__name__} {why}") from None
 
 
 def unreadable(release: Release, error: CurationError, where: str = "") -> Finding:

@@ -4,12 +4,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import yaml
-
 from curation.files import CurationError, digest, read_json
 from curation.manifest import is_inside
 from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import LARGEST_YAML, Release, readable, unreadable
+from curation.release.check.folder import LARGEST_YAML, Release, read_yaml, readable, unreadable
 from curation.release.layout import (
     CARD,
     CITATION,
@@ -115,13 +113,12 @@ def _citation(release: Release) -> Iterator[Finding]:
         yield problem
         return
     try:
-        data = yaml.safe_load(release.text(name))
+        data = read_yaml(release.text(name))
     except CurationError as error:
         yield unreadable(release, error)
         return
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        first = " ".join(str(error).split())[:200]
-        yield finding("citation", name, f"is not YAML: {first or type(error).__name__}")
+    except ValueError as error:
+        yield finding("citation", name, str(error))
         return
     if not isinstance(data, dict):
         yield finding("citation", name, "is not a list of fields")
@@ -162,7 +159,7 @@ def _croissant(release: Release) -> Iterator[Finding]:
             CROISSANT,
             entry["contentUrl"],
             entry.get("sha256"),
-            int(number) if number.isdigit() and len(number) < 20 else None,
+            int(number) if number.isdecimal() and len(number) < 20 else None,
         )
     if release.ours and not count:
         yield finding("descriptor", CROISSANT, "describes no file")

@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from sys import intern
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from curation.catsets.content import read_parts
@@ -23,6 +22,7 @@ from curation.release.check.folder import (
     Release,
     is_metadata,
     list_files,
+    read_yaml,
     readable,
     unreadable,
 )
@@ -117,13 +117,9 @@ def _front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
     if len(front) > LARGEST_YAML:
         return None, f"the YAML has more than {LARGEST_YAML:,} characters"
     try:
-        data = yaml.safe_load(front)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" in line {mark.line + 2}" if mark else ""
-        return None, f"not YAML{place}: {getattr(error, 'problem', None) or 'damaged'}"
-    except (ValueError, RecursionError, OverflowError) as error:  # such as a date that is not one
-        return None, f"not YAML: {str(error)[:200] or type(error).__name__}"
+        data = read_yaml("\n" + front)  # the line of --- counts in messages
+    except ValueError as error:
+        return None, str(error)
     if data is None:
         return {}, ""
     return (data, "") if isinstance(data, dict) else (None, "the YAML is not a list of fields")

@@ -27,15 +27,12 @@ from pydantic import StringConstraints
 
 from curation.records import GOLDS, Gold, Id, Kind, Record, SplitName, Text
 from curation.release.contents import Contents, PublishedCat, PublishedOption
-from curation.release.facts import Facts, Hidden, PitfallCount, ScoreRow
 from curation.rules import same_text
 
 Draw = Callable[[int], bytes]
 """A source of random bytes: ``secrets.token_bytes``, unless a test needs a certain result."""
 PublicId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-FEW = 100
-"""Numbers about fewer hidden CATs than this are not published: they would say too much of each."""
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
@@ -83,6 +80,10 @@ def message(gold: HiddenGold) -> str:
             for option in gold.sentences
         ],
     }
+    return _written(content)
+
+
+def _written(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -200,73 +201,6 @@ def texts(kind: str, context: str, sentences: Iterable[str]) -> tuple[object, ..
     return kind, same_text(context), frozenset(map(same_text, sentences))
 
 
-# --- what may be said of hidden CATs ------------------------------------------------------------
-
-
-def public_facts(
-    facts: Facts, contents: Contents, *, split: SplitName, numbers: bool = True
-) -> Facts:
-    """The facts without what would give away labels of single hidden CATs.
-
-    Tiers are counted over the other CATs. If fewer than ``FEW`` CATs are hidden, these are left
-    out: agreement, sentiment, pitfalls that do not block, and scores of models and baselines on
-    their split. If more are hidden, only scores of fewer than ``FEW`` CATs are left out.
-
-    Args:
-        facts: the facts of the release.
-        contents: what it publishes, as from ``conceal``.
-        split: the split that is hidden.
-        numbers: False leaves out all these numbers, because earlier ones are about nearly the same
-            CATs: the difference would be about a few of them.
-    """
-    hidden = [cat for cat in contents.cats if cat.commitment is not None]
-    others = [cat for cat in contents.cats if cat.commitment is None]
-    enough = numbers and len(hidden) >= FEW
-    tiers = dict.fromkeys(facts.tiers, 0)
-    for cat in others:
-        name = "unknown" if cat.tier is None else str(cat.tier)
-        tiers[name] = tiers.get(name, 0) + 1
-    annotations = contents.annotations
-    terms = {(cat.domain, cat.target) for cat in hidden}
-    return facts.model_copy(
-        update={
-            "tiers": tiers,
-            "annotations": len(annotations),
-            "annotators": int(annotations["annotator"].nunique()),
-            "counted": int(annotations["counted"].sum()),
-            "agreement": facts.agreement if enough else (),
-            "sentiment": facts.sentiment if enough else (),
-            "pitfalls": facts.pitfalls if enough else tuple(map(_unchecked, facts.pitfalls)),
-            "scores": _rows(facts.scores, others, split, enough),
-            "baselines": tuple(
-                baseline.model_copy(
-                    update={
-                        "rows": _rows(baseline.rows, others, split, enough),
-                        "beyond": baseline.beyond if enough else (),
-                    }
-                )
-                for baseline in facts.baselines
-            ),
-            "hidden": Hidden(split=split, cats=len(hidden), terms=len(terms)),
-        }
-    )
-
-
-def _unchecked(pitfall: PitfallCount) -> PitfallCount:
-    """A pitfall without its count, unless it blocks a release: many depend on the labels."""
-    if pitfall.severity == "block" or pitfall.count is None:
-        return pitfall
-    return pitfall.model_copy(update={"count": None, "why": "gold labels of few CATs are hidden"})
-
-
-def _rows(
-    rows: tuple[ScoreRow, ...], others: Sequence[PublishedCat], split: SplitName, enough: bool
-) -> tuple[ScoreRow, ...]:
-    """Rows of scores without those that say too much of hidden CATs."""
-    public = {cat.split for cat in others} - {split}
-    return tuple(row for row in rows if row.split in public or (enough and row.cats >= FEW))
-
-
 # --- verify -----------------------------------------------------------------------------------
 
 
@@ -336,12 +270,15 @@ def _problems(cat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iter
         return
     try:
         content = json.loads(str(text))
+        written = _written(content)
         golds = [option.pop("gold_label") for option in content["options"]]
     except (ValueError, KeyError, TypeError, AttributeError):
         yield "the message is not that of a CAT"
         return
     if content != {name: cat.get(name) for name in content} or set(content) != _KEYS:
         yield "the message is about other texts"
+    elif written != text:  # such as a key that is there twice, so that readers see other labels
+        yield "the message is not written in the form that the scheme asks for"
     elif sorted(map(str, golds)) != sorted(GOLDS):
         yield "the gold labels are not one of each"
 

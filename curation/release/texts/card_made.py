@@ -117,12 +117,14 @@ def _round(made: RoundFacts) -> tuple[str, ...]:
 
 def decided(facts: Facts) -> list[str]:
     """How gold labels were decided; CATs that have no votes are named with their number."""
-    total = sum(size.cats for size in facts.sizes)
+    hidden = facts.hidden.cats if facts.hidden else 0
+    total = sum(size.cats for size in facts.sizes) - hidden
     count = facts.without_votes
     how = [how_decided(facts.decisions), ""]
     if not count:
         return how
     which = "All" if count == total else f"{count:,} of"
+    open_only = " that are not hidden" if hidden else ""
     have = "has no votes" if count == 1 else "have no votes"
     agreement = (
         "so there is no agreement between annotators to report."
@@ -130,8 +132,9 @@ def decided(facts: Facts) -> list[str]:
         else "and agreement between annotators is about the other CATs only."
     )
     trusted = (
-        f"**{which} {amount(total, 'CAT')} {have}.** Nobody labelled them for this release, and "
-        "nobody's votes confirm their gold labels: these are the gold labels of the data that the "
+        f"**{which} {amount(total, 'CAT')}{open_only} {have}.** Nobody labelled them for this "
+        "release, and nobody's votes confirm their gold labels: these are the gold labels of the "
+        "data that the "
         "CATs were published in before. They have no rows in `annotations.csv`, " + agreement
     )
     return [trusted, ""] if count == total else [*how, trusted, ""]

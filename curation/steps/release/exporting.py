@@ -21,6 +21,7 @@ from curation.release.harnesses.mangled import Mangled
 from curation.rules import read_label
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_counted, read_items
+from curation.steps.release.hidden import hiding
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, open_source
 from curation.stereoset import FileSettings, dataset, read_cat_entries
@@ -92,6 +93,7 @@ def export(
             bring_up_to_date(opened, "split", reporter=reporter)
             source = open_source(opened)
             labels = _counted(opened, source.cats)
+        hiding.warn_of_export(opened, {cat.id for cat in source.cats}, reporter)
         name, version = name or opened.settings.campaign.name, opened.settings.release.version
     cats = [cat for cat in source.of_kind(kind).cats if split in ("all", cat.split)]
     if not cats:

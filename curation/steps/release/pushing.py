@@ -9,6 +9,7 @@ from curation.release.check.folder import Release, list_files
 from curation.release.facts import Facts, Hub
 from curation.release.layout import FACTS
 from curation.steps.release.checking import check_release, counts, folder_of
+from curation.steps.release.hidden import hiding
 from curation.steps.release.statement import read_statement
 from curation.steps.reporter import QUIET, Reporter
 from curation.wording import amount, some
@@ -39,7 +40,8 @@ def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUI
     """The folder of a version that may be uploaded.
 
     Raises:
-        CurationError: it is not built, is anonymous or not a whole release, or its check blocks.
+        CurationError: it is not built, is anonymous or not a whole release, has gold labels that
+            another version hides, or its check blocks.
     """
     folder = folder_of(campaign, version)
     if folder.name.endswith("-anonymous"):
@@ -50,6 +52,7 @@ def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUI
             "to publish revealed gold labels beside their release: hf upload OWNER/NAME "
             f"{folder} revealed --repo-type dataset",
         )
+    hiding.check_upload(campaign, folder)
     findings = check_release(folder, reporter=reporter)
     blocking = [f"{f.code} ({f.where})" for f in findings if f.severity == "block"]
     if blocking:

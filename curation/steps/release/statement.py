@@ -1,5 +1,6 @@
 """What only the team can say of a campaign's dataset: ``7-release/statement.toml``."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from curation.campaign import Campaign
@@ -7,10 +8,12 @@ from curation.files import CurationError, read_bytes, read_text, writing
 from curation.release.facts import Statement
 from curation.release.texts import statement_file
 from curation.release.texts.questions import BY_KEY, Question, open_keys
+from curation.steps.rounds.round_files import read_texts
 from curation.steps.rounds.shown import own_texts
 from curation.toml_files import read_toml
 
 NAME = "statement.toml"
+_WHO = ("institution", "ethics", "contact")  # keys in [study] that say who carries out the study
 
 
 def place(campaign: Campaign) -> Path:
@@ -61,15 +64,19 @@ def secrets(campaign: Campaign) -> list[str]:
     """Names and addresses that a release for review must not have.
 
     They are those of the statement, and the institution, the approval and the contact in
-    ``[study]`` of ``2-rounds/text.toml``.
+    ``[study]`` of ``2-rounds/text.toml``, also as they were when rounds were planned.
 
     Raises:
         CurationError: a file has an error.
     """
     from curation.release.anonymous import names
 
-    known = [study(campaign, key) for key in ("institution", "ethics", "contact")]
-    return [*names(read_statement(campaign)), *filter(None, known)]
+    known = [study(campaign, key) for key in _WHO]
+    for name in campaign.round_names():
+        planned = (read_texts(campaign, name) or {}).get("study")
+        given = planned if isinstance(planned, Mapping) else {}
+        known += [" ".join(str(given.get(key, "")).split()) for key in _WHO]
+    return list(dict.fromkeys([*names(read_statement(campaign)), *filter(None, known)]))
 
 
 def open_questions(statement: Statement) -> list[Question]:

@@ -8,7 +8,6 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ from curation.wording import some
 
 _NAMED = 3  # files that an error names
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ORIGINAL = re.compile(r'.*"original":"([^"]*)"')  # the last one in a line is the CAT's
 _CELL = re.compile(r'[^",\r\n]+')
 
 
@@ -209,6 +209,12 @@ def is_hidden_item(item: dict[str, Any]) -> bool:
     return not golds or any(gold is None or is_hidden(gold) for gold in golds)
 
 
+def names(campaign: Campaign) -> list[str]:
+    """The names of all built versions, also of those of which only the gold file is left."""
+    alone = (path.stem.removeprefix("gold-") for path in campaign.releases.glob("gold-*.jsonl"))
+    return sorted({*(place.name for place in built(campaign)), *alone})
+
+
 def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
     """The built versions that hold one of these CATs, or a label by a person.
 
@@ -221,7 +227,7 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
         person: the person's pseudonym; nobody's labels are looked for without one.
     """
     versions = {}
-    for place in built(campaign):
+    for place in (campaign.releases / name for name in names(campaign)):
         cells = Counter[str]()  # of the table, which has one row per label
         quoted = Counter[str]()  # of the JSON files, which may be all that is there
         for path in (*map(place.joinpath, file_names(place)), *_private(campaign, place.name)):
@@ -252,25 +258,41 @@ def fingerprint(campaign: Campaign, version: str) -> str:
     return digest(campaign.releases / version / SUMS) or ""
 
 
-def delete(campaign: Campaign, versions: Iterable[str]) -> list[str]:
+def delete(campaign: Campaign, versions: Iterable[str], items: Collection[str]) -> list[str]:
     """Delete built versions; gives those that are deleted.
 
     A version whose folder is a link is left: the folder that it points to is not the campaign's. So
-    is one that cannot be deleted. The private gold file of a version goes with it.
+    is one that cannot be deleted. The private gold file of a version goes with it, if the version
+    was revealed, or if the file has an item that the campaign has no longer. Otherwise it stays:
+    it cannot be made again, and published copies of the version need it.
+
+    Args:
+        campaign: the campaign.
+        versions: their names.
+        items: the ids of the items that the campaign has.
     """
     deleted = []
+    ending = len(REVEALED)
+    revealed = {p.name[:-ending] for p in built(campaign) if p.name.endswith(REVEALED)}
     for version in versions:
         place = campaign.releases / version
         if place.is_symlink() or campaign.releases.is_symlink():
             continue
         try:
-            place.rename(beside(place))  # a killed deletion leaves no half of a version
-            shutil.rmtree(beside(place))
+            if place.exists():
+                place.rename(beside(place))  # a killed deletion leaves no half of a version
+                shutil.rmtree(beside(place))
+            if not version.endswith((ANONYMOUS, REVEALED)):
+                for path in _private(campaign, version):
+                    if version in revealed or not _originals(path) <= set(items):
+                        path.unlink()
         except OSError:
             continue
-        if not version.endswith((ANONYMOUS, REVEALED)):
-            for path in _private(campaign, version):
-                with suppress(OSError):
-                    path.unlink()
         deleted.append(version)
     return deleted
+
+
+def _originals(path: Path) -> set[str]:
+    """The ids in the campaign of the CATs in a gold file, which may be damaged."""
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
+    return {match[1] if (match := _ORIGINAL.search(line)) else "" for line in lines}

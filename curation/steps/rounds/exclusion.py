@@ -117,6 +117,7 @@ def decide_on_person(
     else:
         released_in = {version: versions.Held(0, 0) for version in held}
         released_in |= versions.holding(campaign, lost | items, person)
+    kept = set[str]() if failure or not delete else {item.id for item in read_items(campaign)}
     return Change(
         person=person,
         action=action,
@@ -127,7 +128,7 @@ def decide_on_person(
         cats_won=sorted(cats_now - cats),
         released_in=dict(sorted(released_in.items())),
         theirs=[] if action == "readmit" else list(held),
-        deleted=versions.delete(campaign, held) if delete else [],
+        deleted=versions.delete(campaign, held, kept) if delete else [],
     )
 
 
@@ -233,8 +234,6 @@ def _held_before(
         if line.person == person
         for version, sha in line.released.items()
     }
-    built = {
-        place.name: versions.fingerprint(campaign, place.name) for place in versions.built(campaign)
-    }
+    built = {name: versions.fingerprint(campaign, name) for name in versions.names(campaign)}
     same = {version: sha for version, sha in earlier.items() if built.get(version) == sha}
     return dict(sorted((same | found).items()))

@@ -1,7 +1,8 @@
 """Hide gold labels in a release, and keep hidden gold labels from being published by mistake."""
 
+import json
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -10,10 +11,13 @@ from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
 from curation.files import CurationError
 from curation.manifest import Results
+from curation.records import KINDS
 from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import Facts
 from curation.release.hidden import commitments as hidden
-from curation.release.hidden.commitments import FEW, Draw, HiddenGold
+from curation.release.hidden import numbers
+from curation.release.hidden.commitments import Draw, HiddenGold
+from curation.release.hidden.numbers import FEW
 from curation.steps.release.hidden.golds import (
     gold_file,
     hidden_versions,
@@ -109,28 +113,47 @@ def public_facts(
         before: its contents, as given to ``hide``.
         after: its contents, as from ``hide``.
         reporter: where it warns that numbers are left out.
+
+    Raises:
+        CurationError: the trust report, which is published as it is, names hidden CATs.
     """
     split = campaign.settings.release.hide
     if not split or not after.hidden:
         return facts
+    trust = json.dumps(facts.trust)
+    if named := [cat.id for cat in before.part(split) if f'"{cat.id}"' in trust]:
+        raise CurationError(
+            f"6-trust/report.json names {amount(len(named), 'CAT')} whose gold labels are to be "
+            f"hidden, such as {some(named, _SHOWN)}; the report is published as it is",
+            "remove what it says of single CATs, or move it away",
+        )
     few = _nearly_the_same(campaign, before.part(split))
     for version, count in few.items():
         reporter.warn(
             f"the hidden CATs differ from those of version {version} in {amount(count, 'CAT')}: "
             "numbers that depend on their gold labels are left out, because the difference to that "
-            "version would be about these few CATs"
+            "version would be about few CATs"
         )
-    return hidden.public_facts(facts, after, split=split, numbers=not few)
+    return numbers.public_facts(facts, after, split=split, numbers=not few)
 
 
 def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[str, int]:
-    """By version with hidden CATs, in how many CATs these differ, if in some but in few."""
+    """By version with hidden CATs, in how many CATs these differ, if in few of a kind."""
     counts = {}
     for version, path in hidden_versions(campaign):
         if version != campaign.settings.release.version and not is_revealed(campaign, version):
-            count = len(hidden.differences(cats, read_golds(path)))
-            if 0 < count < FEW:
-                counts[version] = count
+            golds = read_golds(path)
+            by_kind = [
+                len(
+                    hidden.differences(
+                        (cat for cat in cats if cat.kind == kind),
+                        (gold for gold in golds if gold.kind == kind),
+                    )
+                )
+                for kind in KINDS
+            ]
+            if any(0 < count < FEW for count in by_kind):
+                counts[version] = sum(by_kind)
     return counts
 
 
@@ -189,11 +212,7 @@ def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
     for version, path in hidden_versions(campaign):
         if is_revealed(campaign, version):
             continue
-        known = {
-            gold.original
-            for gold in read_golds(path)
-            if gold.original in by_id or _texts_of_gold(gold) in keys
-        }
+        known = {gold.original for gold in read_golds(path) if _is_of(gold, by_id, keys)}
         if known and PUBLISHED not in campaign.settings.release.accept:
             raise CurationError(
                 f"{PUBLISHED}: the gold labels of {amount(len(known), 'CAT')} would be published "
@@ -201,6 +220,46 @@ def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
                 f"build with «curation release build --hide test» (or hide in [release]); or "
                 f"reveal them with «curation release reveal {version}»; or, if you want to publish "
                 f'them without a proof, add "{PUBLISHED}" to accept in [release]',
+            )
+
+
+def check_upload(campaign: Campaign, folder: Path) -> None:
+    """Check that a built version has no gold labels that are hidden in another one.
+
+    Raises:
+        CurationError: it has some, and ``accept`` does not allow it.
+    """
+    if PUBLISHED in campaign.settings.release.accept:
+        return
+    items = [item for item in items_of(folder) if not is_hidden_item(item)]
+    ids = {str(item.get("id")) for item in items}
+    keys = {_texts_of_item(item) for item in items}
+    for version, path in hidden_versions(campaign):
+        if is_revealed(campaign, version):
+            continue
+        known = [g.original for g in read_golds(path) if _is_of(g, ids, keys)]
+        if known:
+            raise CurationError(
+                f"{PUBLISHED}: {folder.name} has the gold labels of {amount(len(known), 'CAT')} "
+                f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}",
+                f"upload a version that hides them; or reveal them with «curation release reveal "
+                f'{version}»; or, if they may be known, add "{PUBLISHED}" to accept in [release]',
+            )
+
+
+def _is_of(gold: HiddenGold, ids: Container[str], keys: Container[object]) -> bool:
+    """Whether a hidden CAT is one of those with these campaign ids or texts."""
+    return gold.original in ids or _texts_of_gold(gold) in keys
+
+
+def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) -> None:
+    """Warn that CATs with these ids have gold labels that are hidden in a version."""
+    for version, path in hidden_versions(campaign):
+        count = sum(gold.original in ids for gold in read_golds(path))
+        if count and not is_revealed(campaign, version):
+            reporter.warn(
+                f"the gold labels of {amount(count, 'CAT')} are hidden in version {version}, and "
+                "the export has them: do not publish it"
             )
 
 
