@@ -302,9 +302,7 @@ def test_cffconvert_refuses_another_file(citations: Process) -> None:
 # --- hidden CATs ----------------------------------------------------------------------------------
 
 
-def test_hidden_cats_are_read_without_gold_labels(
-    example_hidden: Path, consumers: Process
-) -> None:
+def test_hidden_cats_are_read_without_gold_labels(example_hidden: Path, consumers: Process) -> None:
     place = {"folder": str(example_hidden), "kind": "intersentence", "split": "test"}
     for row in read(consumers, "load_as_stereoset", **place)["cats"]:
         assert [option[2:] for option in row["options"]] == [[None, [], []]] * 3

@@ -73,7 +73,9 @@ def test_parquet_files_have_the_same_cats(release: Path, split: SplitName) -> No
 
 def test_an_anonymous_release_has_the_same_cats(release: Path, example_anonymous: Path) -> None:
     for split in SPLITS:
-        own, other = (read_cats(folder / f"{split}.json") for folder in (release, example_anonymous))
+        own, other = (
+            read_cats(folder / f"{split}.json") for folder in (release, example_anonymous)
+        )
         assert own == other
 
 
