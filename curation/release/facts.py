@@ -283,6 +283,7 @@ class Facts(Part):
     scores: tuple[ScoreRow, ...] = ()
     seed: int
     dev: float
+    keep: str = ""
     versions: dict[str, str] = {}
     changes: Changes | None = None
     near: tuple[Near, ...] = ()
