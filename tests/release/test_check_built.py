@@ -1,6 +1,10 @@
 """A check of what we build has no blocking finding, and only findings that a team can act on."""
 
+import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +15,7 @@ from curation.release.contents import Contents
 from curation.release.facts import Facts, Hidden
 from support import releases
 
+Run = Callable[..., Any]
 ACTIONS = {"pitfalls", "baseline", "open_question", "card_incomplete", "near_repeat"}
 """Findings about texts and answers of the team; everything else would be a fault of the build."""
 
@@ -51,3 +56,15 @@ def test_built_releases_of_the_example(
 def test_built_releases_in_other_languages(request: pytest.FixtureRequest, name: str) -> None:
     _, findings = check(request.getfixturevalue(name))
     assert {f.code for f in findings if f.severity != "note"} <= ACTIONS
+
+
+def test_revealed_gold_labels_are_checked_as_the_release_was(
+    forked: Run, example_hidden: Path, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(example_hidden.parents[1], tmp_path / "c"))
+    assert forked("release", "reveal", "0.1.0", "-c", root).code == 0
+    folder = root / "7-release" / "0.1.0-revealed"
+    done = forked("release", "check", folder, "--public", example_hidden, "--json")
+    assert done.code == 0, done.err  # also with targets that contexts name by older texts
+    found = {row["code"] for row in json.loads(done.out)["findings"] if row["severity"] != "note"}
+    assert found <= {"pitfalls", "baseline"}

@@ -125,6 +125,9 @@ def test_a_corrected_label_and_a_renamed_term_are_in_the_errata(desk: Desk, buil
     rows = errata(folder)
     assert {row["what"] for row in rows} == {"relabelled", "changed"}
     assert len([row for row in rows if row["what"] == "relabelled"]) == 2
+    text = (folder / "README.md").read_text("utf-8")
+    assert "- 1 CAT has another text or field.\n" in text
+    assert "- CATs by the field that differs: `target` 1.\n" in text
     (renamed,) = [row for row in rows if row["what"] == "changed"]
     assert (renamed["field"], renamed["after"]) == ("target", f"master {other.target}")
     report = desk.say("release", "diff", "0.1.0", "0.2.0")
