@@ -257,6 +257,10 @@ class SplitSettings(Section):
     dev: Annotated[float, Field(gt=0, lt=1, description="share of each domain's terms in dev")] = (
         0.25
     )
+    keep: Annotated[
+        Version | Literal[""],
+        Field(description="built version whose terms stay in their split; empty: draw all terms"),
+    ] = ""
 
 
 class MeasureSettings(Section):

@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from curation.records import Cat, CatAssociation, Decision, Item, SplitName, Term
@@ -12,7 +12,13 @@ from curation.rules import tier
 ALGORITHM = 4
 
 
-def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[str, SplitName]:
+def assign(
+    terms: Iterable[Term],
+    *,
+    dev: float = 0.25,
+    seed: int = 1,
+    keep: Mapping[str, SplitName] | None = None,
+) -> dict[str, SplitName]:
     """Assign each term to dev or test.
 
     In each domain, ``dev`` times the number of its terms go to dev, rounded to the nearest number
@@ -20,10 +26,14 @@ def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[s
     on the seed and on their names, and each goes to dev while it fits. If a gap remains, a
     family that makes the gap smaller goes to dev too.
 
+    A family with a term in ``keep`` is not drawn. It goes to dev if one of these terms was there,
+    since dev is known to everybody, and else to test.
+
     Args:
         terms: the terms that have CATs, each with its family.
         dev: the share of each domain's terms in dev.
         seed: the seed of the draw.
+        keep: the split of terms in an earlier version, by their ids.
 
     Returns:
         The split of each term, by its id.
@@ -54,7 +64,18 @@ def assign(terms: Iterable[Term], *, dev: float = 0.25, seed: int = 1) -> dict[s
             adds[term.domain] += 1
         return all(got[d] + n <= wanted[d] for d, n in adds.items())
 
-    drawn = sorted(families, key=lambda name: _lot(seed, name))
+    kept = {
+        name: {keep[term.id] for term in family if term.id in keep}
+        for name, family in families.items()
+        if keep
+    }
+    for name, splits in kept.items():
+        if "dev" in splits:
+            for term in families[name]:
+                side[term.id] = "dev"
+                got[term.domain] += 1
+    free = (name for name in families if not kept.get(name))
+    drawn = sorted(free, key=lambda name: _lot(seed, name))
     for whole in (True, False):
         for name in drawn:
             family = families[name]
@@ -85,6 +106,7 @@ def cats(
     *,
     dev: float = 0.25,
     seed: int = 1,
+    keep: Mapping[str, SplitName] | None = None,
 ) -> list[Cat]:
     """The kept items as CATs, each with its split and its tier (``rules.tier``).
 
@@ -94,6 +116,7 @@ def cats(
         terms: the campaign's terms.
         dev: the share of each domain's terms in dev.
         seed: the seed of the draw.
+        keep: the split of terms in an earlier version, by their ids.
 
     Raises:
         KeyError: a kept item's term is not among the terms.
@@ -102,7 +125,7 @@ def cats(
     by_id = {term.id: term for term in terms}
     chosen = [item for item in items if item.id in kept]
     used = {item.term for item in chosen}
-    side = assign((by_id[t] for t in sorted(used)), dev=dev, seed=seed)
+    side = assign((by_id[t] for t in sorted(used)), dev=dev, seed=seed, keep=keep)
     made = []
     for item in chosen:
         term, verdicts = by_id[item.term], kept[item.id].verdicts

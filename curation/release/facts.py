@@ -217,7 +217,12 @@ class Baseline(Part):
 
 
 class Changes(Part):
-    """How a release differs from the version before it: numbers of CATs, and of terms moved."""
+    """How a release differs from the version before it: numbers of CATs, and of terms moved.
+
+    ``fields`` has the number of CATs in which each field changed. ``hidden`` counts CATs whose gold
+    labels are hidden in one of the versions, so nobody can compare them. ``listed`` counts the CATs
+    in ``errata.jsonl``.
+    """
 
     previous: str
     added: int = 0
@@ -225,6 +230,10 @@ class Changes(Part):
     changed: int = 0
     relabelled: int = 0
     moved: int = 0
+    renumbered: int = 0
+    hidden: int = 0
+    listed: int = 0
+    fields: dict[str, int] = {}
     terms_to_dev: tuple[str, ...] = ()
     terms_to_test: tuple[str, ...] = ()
 
@@ -289,6 +298,7 @@ class Facts(Part):
     scores: tuple[ScoreRow, ...] = ()
     seed: int
     dev: float
+    keep: str = ""
     versions: dict[str, str] = {}
     changes: Changes | None = None
     near: tuple[Near, ...] = ()

@@ -9,6 +9,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_records
 from curation.manifest import Results
 from curation.records import Decision, Label, Rejection
+from curation.steps import kept_split
 from curation.steps.read import (
     item_files,
     label_files,
@@ -302,13 +303,19 @@ def agreement(campaign: Campaign, results: Results, reporter: Reporter) -> dict[
 
 def split_settings(campaign: Campaign) -> Settings:
     """What the split depends on."""
-    return {"dev": campaign.settings.split.dev, "seed": campaign.settings.campaign.seed}
+    keep = campaign.settings.split.keep
+    return {
+        "dev": campaign.settings.split.dev,
+        "seed": campaign.settings.campaign.seed,
+        **({"keep": keep} if keep else {}),
+    }
 
 
 def split_inputs(campaign: Campaign) -> list[Path]:
     """What the split reads."""
     decisions = campaign.decisions / "decisions.jsonl"
-    return [campaign.terms / "targets.jsonl", *item_files(campaign), decisions]
+    kept = kept_split.inputs(campaign)
+    return [campaign.terms / "targets.jsonl", *item_files(campaign), decisions, *kept]
 
 
 def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
@@ -318,7 +325,9 @@ def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     dev, seed = campaign.settings.split.dev, campaign.settings.campaign.seed
     items = read_items(campaign)
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
-    split = cats(items, decisions, terms_of(campaign, items).values(), dev=dev, seed=seed)
+    terms = terms_of(campaign, items).values()
+    keep = kept_split.splits(campaign, terms)
+    split = cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
     results.records("cats.jsonl", split)
     results.json("split.json", report(split, dev=dev))
     return {

@@ -87,3 +87,23 @@ def test_a_big_family_is_taken_where_that_comes_nearer() -> None:
     # Two families of four: 2 wanted; four and none are as far, and nothing is taken.
     terms = [term("race", f"t{i}", f"f{i // 4}") for i in range(8)]
     assert len(in_dev(terms)) == 0
+
+
+def test_kept_terms_stay_and_new_ones_are_drawn() -> None:
+    old = [term("race", f"t{i}") for i in range(16)]
+    before = assign(old)
+    new = [term("race", f"n{i}") for i in range(24)]
+    side = assign([*old, *new], seed=7, keep=before)
+    assert {t: side[t] for t in before} == before
+    assert sum(split == "dev" for split in side.values()) == 10
+    assert assign([*new, *old], seed=7, keep=before) == side
+    # Fewer terms: dev has more than its share, and nothing moves.
+    left = [t for t in old if before[t.id] == "dev"]
+    assert set(assign(left, keep=before).values()) == {"dev"}
+
+
+def test_a_family_that_joins_kept_terms_of_both_splits_goes_to_dev() -> None:
+    family = [term("race", name, "F") for name in ("a", "b", "c")]
+    side = assign(family, keep={"race/a": "test", "race/b": "dev"})
+    assert set(side.values()) == {"dev"}
+    assert set(assign(family, keep={"race/a": "test"}).values()) == {"test"}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support import builds
 from support.desk import Desk
 from support.labelled import label
 
@@ -36,3 +37,34 @@ def hidden(forked: Any, labelled: Path, tmp_path_factory: pytest.TempPathFactory
     root = Path(shutil.copytree(labelled, tmp_path_factory.mktemp("hidden") / "c"))
     assert forked("release", "build", "--hide", "test", "-c", root).code == 0
     return root
+
+
+@pytest.fixture(scope="session")
+def example_release(example: Path) -> Path:
+    """The release of the example campaign."""
+    return example / "7-release" / "0.1.0"
+
+
+@pytest.fixture(scope="session")
+def example_hidden(forked: Any, example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example's release with a hidden test split."""
+    to = tmp_path_factory.mktemp("hidden") / "c"
+    return builds.again(forked, example, to, "--hide", "test")
+
+
+@pytest.fixture(scope="session")
+def example_anonymous(forked: Any, example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example's release for anonymous review."""
+    return builds.again(forked, example, tmp_path_factory.mktemp("anonymous") / "c", "--anonymous")
+
+
+@pytest.fixture(scope="session")
+def arabic_release(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release in Arabic, intersentence only; half of its CATs have no votes."""
+    return builds.published(forked, tmp_path_factory.mktemp("ar") / "c", "ar", builds.ARABIC)
+
+
+@pytest.fixture(scope="session")
+def japanese_release(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release in Japanese, intrasentence only, without a single annotation."""
+    return builds.published(forked, tmp_path_factory.mktemp("ja") / "c", "ja", builds.JAPANESE)

@@ -131,6 +131,7 @@ def full(text: str = "plain") -> Facts:
         scores=(row, row),
         seed=39, dev=0.375, versions={text: text},
         changes=Changes(previous=text, added=42, removed=1, changed=43, relabelled=44, moved=45,
+                        renumbered=48, hidden=49, listed=3, fields={"tier": 50},
                         terms_to_dev=(text,), terms_to_test=("x", "y")),
         near=(Near(place=text, cats=46, similarity=0.913),),
         hidden=Hidden(split="test", cats=1024, terms=6),

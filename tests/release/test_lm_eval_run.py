@@ -1,9 +1,10 @@
 """lm-eval itself runs the exported tasks: the same log-likelihoods, and the same lms, ss, icat."""
 
 import json
-import os
-import subprocess
-from collections.abc import Mapping, Sequence
+import re
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,17 +17,20 @@ from transformers import PreTrainedTokenizerFast
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from curation.models.tiny import make
-from curation.records import GOLDS, KINDS, Cat, Kind
-from curation.release.contents import Contents, published
+from curation.records import GOLDS, KINDS, Cat, Kind, SplitName
+from curation.release.contents import SPLITS, Contents, published
 from curation.release.data import tables
 from curation.release.harnesses import lm_eval
 from curation.stats.metrics import comparisons, results
+from curation.stereoset import read_cats
 from support import peers as environment
 from support import releases
 from support.cats import REAL, cat, development_set, intra
+from support.environments import Process
 from support.models import MAKERS
 from support.peers import Worker
 
+SCRIPT = Path(releases.__file__).with_name("lm_eval_process.py")
 RULES: dict[Kind, str] = {"intrasentence": "ll-bos", "intersentence": "conditional"}
 GOLD_FIELDS = ("stereotype", "anti_stereotype", "unrelated")
 TARGETS = ("baker", "lamplighter", "wheelwright", "potter", "fiddler")
@@ -57,25 +61,25 @@ def made_up() -> list[Cat]:
     return found
 
 
-def run(folder: Path, model: Path, tasks: Sequence[str]) -> Answer:
-    """``lm-eval run`` in the folder of a release, in the environment of the peers."""
-    out = folder / f"out-{model.name}"
-    command = [
-        *(environment.python(), "-m", "lm_eval", "run", "--model", "hf"),
-        *("--model_args", f"pretrained={model},dtype=float32", "--include_path", "lm-eval"),
-        *("--tasks", ",".join(tasks), "--device", "cpu", "--batch_size", "32"),
-        *("--log_samples", "--output_path", out),
-    ]
-    own = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": str(folder / "cache"), "TQDM_DISABLE": "1"}
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=folder,
-        env={**os.environ, **own},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+@pytest.fixture(scope="module")
+def runner(peers: Worker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """lm-eval's command line, in the environment of the peers."""
+    cache = str(tmp_path_factory.mktemp("cache"))
+    own = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_CACHE": cache, "TQDM_DISABLE": "1"}
+    with Process([environment.python(), "-P", SCRIPT], own) as process:
+        yield process
+
+
+def run(
+    runner: Process, folder: Path, command: str, model: Path, *, defaults: bool = False
+) -> Answer:
+    """A command of a release's ``lm-eval/README.md``, in the release's folder."""
+    out = folder.parent / f"out-{model.name}"
+    first, *words = shlex.split(command.replace("MODEL", str(model)))
+    assert first == "lm-eval"
+    more = ("--device", "cpu", "--batch_size", "32", "--log_samples", "--output_path", str(out))
+    answer = runner.ask({"folder": str(folder), "words": [*words, *more], "defaults": defaults})
+    assert answer == 0, answer
     [results_file] = out.rglob("results_*.json")
     samples = {
         path.name.removeprefix("samples_").rpartition("_")[0]: [
@@ -84,6 +88,13 @@ def run(folder: Path, model: Path, tasks: Sequence[str]) -> Answer:
         for path in out.rglob("samples_*.jsonl")
     }
     return Answer(json.loads(results_file.read_text("utf-8"))["results"], samples)
+
+
+def command(*tasks: str) -> str:
+    return (
+        "lm-eval run --model hf --model_args pretrained=MODEL,dtype=float32 "
+        f"--include_path lm-eval --tasks {','.join(tasks)}"
+    )
 
 
 def export(folder: Path, contents: Contents) -> list[str]:
@@ -120,7 +131,9 @@ def logged(samples: Sequence[Mapping[str, Any]], cats: Sequence[Cat]) -> dict[st
     return found
 
 
-def check(answer: Answer, cats: Sequence[Cat], model: Path, split: str) -> dict[str, int]:
+def check(
+    answer: Answer, cats: Sequence[Cat], model: Path, split: SplitName, release: str = "Mild"
+) -> dict[str, int]:
     """Log-likelihoods, the means over terms, and the means over CATs of the pure-YAML form.
 
     Returns:
@@ -129,7 +142,7 @@ def check(answer: Answer, cats: Sequence[Cat], model: Path, split: str) -> dict[
     mine, ties = ours(cats, model), {}
     for kind in KINDS:
         of_kind = [cat for cat in cats if cat.kind == kind]
-        task = lm_eval.task_name("Mild", (kind, split))  # type: ignore[arg-type]
+        task = lm_eval.task_name(release, (kind, split))
         theirs = logged(answer.samples[task], of_kind)
         assert len(theirs) == 3 * len(of_kind)
         for name, value in theirs.items():
@@ -152,28 +165,51 @@ def check(answer: Answer, cats: Sequence[Cat], model: Path, split: str) -> dict[
     return ties
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama", "qwen2"])
-def test_exported_tasks_give_our_scores(name: str, peers: Worker, tmp_path: Path) -> None:
-    """Without BOS by itself, with it, and without any BOS but an end of text."""
+@pytest.mark.parametrize("name", ["llama", "qwen2"])
+def test_exported_tasks_give_our_scores(name: str, runner: Process, tmp_path: Path) -> None:
+    """With BOS by itself, and without any BOS but an end of text."""
     cats = made_up()
     contents = replace(releases.contents(), cats=tuple(map(published, cats)))
-    tasks = export(tmp_path, contents)
+    every = export(tmp_path / "r", contents)
     made = MAKERS[name](tmp_path / name)
-    answer = run(tmp_path, made, tasks)
+    answer = run(runner, tmp_path / "r", command(*every), made)
     assert check(answer, cats, made, "test") == {"intrasentence": 0, "intersentence": 0}
-    values = answer.values["mild_intrasentence_test"]
-    over_cats = 100 * answer.values["mild_intrasentence_test_ss"]["acc,none"]
-    assert values["ss,none"] != pytest.approx(over_cats)  # terms have unequal numbers of CATs
+    tasks = ("mild_intrasentence_test", "mild_intersentence_test")
+    assert any(  # terms have unequal numbers of CATs
+        answer.values[task][f"{metric},none"]
+        != pytest.approx(100 * answer.values[f"{task}_{metric}"]["acc,none"])
+        for task in tasks
+        for metric in ("lms", "ss")
+    )
+
+
+def test_a_built_release_is_run_by_the_command_of_its_readme(
+    runner: Process, example_release: Path, tmp_path: Path
+) -> None:
+    """GPT-2 adds no BOS by itself; the split is small, so some comparisons may tie."""
+    made = MAKERS["gpt2"](tmp_path / "gpt2")
+    folder = Path(shutil.copytree(example_release, tmp_path / "r"))
+    text = (folder / "lm-eval" / "README.md").read_text("utf-8")
+    [line] = [line for line in text.splitlines() if line.startswith("lm-eval run ")]
+    [first] = re.findall(r"--tasks (\w+)$", line)
+    assert run(runner, folder, line, made, defaults=True).values.keys() == {first}
+    every = ",".join(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    (folder.parent / "out-gpt2").rename(folder.parent / "out-first")
+    answer = run(runner, folder, line.removesuffix(first) + every, made)
+    for split in SPLITS:
+        cats = read_cats(folder / f"{split}.json")
+        check(answer, cats, made, split, "Mild example")
 
 
 def test_odd_texts_reach_the_model_as_they_are_and_ties_count_as_documented(
-    peers: Worker, tmp_path: Path
+    runner: Process, tmp_path: Path
 ) -> None:
     contents = releases.contents()
     tied = cat("We met a potter.", "They sing.", "They sing.", "It rains.", name="tied")
     every = replace(contents, cats=(*contents.cats, published(tied)))
-    tasks = export(tmp_path, every)
-    answer = run(tmp_path, MAKERS["gpt2"](tmp_path / "gpt2"), tasks)
+    tasks = export(tmp_path / "r", every)
+    made = MAKERS["gpt2"](tmp_path / "gpt2")
+    answer = run(runner, tmp_path / "r", command(*tasks), made)
     asked = {
         (sample["doc"]["id"], *arguments.values())
         for task, samples in answer.samples.items()
@@ -200,13 +236,14 @@ def test_odd_texts_reach_the_model_as_they_are_and_ties_count_as_documented(
 
 @pytest.mark.realdata
 @pytest.mark.skipif(not REAL.exists(), reason="no StereoSet data")
-def test_stereosets_development_set(peers: Worker, tmp_path: Path) -> None:
+def test_stereosets_development_set(runner: Process, tmp_path: Path) -> None:
     every = development_set()
-    cats = every[:400] + every[-400:]
+    cats = every[:150] + every[-150:]
     texts = [a.sentence for cat in cats for a in cat.associations]
     made = make(tmp_path / "gpt2", [*texts, *(cat.context for cat in cats)], steps=20)
-    tasks = export(tmp_path, replace(releases.contents(), cats=tuple(map(published, cats))))
-    check(run(tmp_path, made, tasks), cats, made, "test")
+    contents = replace(releases.contents(), cats=tuple(map(published, cats)))
+    tasks = export(tmp_path / "r", contents)
+    check(run(runner, tmp_path / "r", command(*tasks), made), cats, made, "test")
 
 
 def test_only_a_token_that_straddles_the_join_makes_a_difference(

@@ -125,6 +125,9 @@ def test_a_corrected_label_and_a_renamed_term_are_in_the_errata(desk: Desk, buil
     rows = errata(folder)
     assert {row["what"] for row in rows} == {"relabelled", "changed"}
     assert len([row for row in rows if row["what"] == "relabelled"]) == 2
+    text = (folder / "README.md").read_text("utf-8")
+    assert "- 1 CAT has another text or field.\n" in text
+    assert "- CATs by the field that differs: `target` 1.\n" in text
     (renamed,) = [row for row in rows if row["what"] == "changed"]
     assert (renamed["field"], renamed["after"]) == ("target", f"master {other.target}")
     report = desk.say("release", "diff", "0.1.0", "0.2.0")
@@ -317,3 +320,46 @@ def test_hidden_cats_are_counted_and_not_named(campaign: Campaign) -> None:
     assert facts is not None
     assert (facts.removed, facts.changed, facts.relabelled) == (1, 0, 0)
     assert [(row.what, row.id) for row in rows or ()] == [("removed", "c1")]
+
+
+# --- terms stay in their split --------------------------------------------------------------------
+
+
+def test_with_keep_terms_stay_in_their_split(desk: Desk) -> None:
+    before = {cat.term: cat.split for split in ("dev", "test") for cat in cats_of(desk, split)}
+    gone = [cat.id for cat in cats_of(desk, "test")[:2]]
+    replaced = {"seed = 1": "seed = 4", "leave_out = []": f"leave_out = {json.dumps(gone)}"}
+    folder = next_version(desk, replaced)
+    assert 'set keep = "0.1.0" in [split]' in desk.refused("release", "build")
+    path = desk.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").replace('keep = ""', 'keep = "0.1.0"'), "utf-8")
+    done = desk.run("release", "build")
+    assert done.code == 0, done.err
+    after = {cat.term: cat.split for split in ("dev", "test") for cat in cats_of(desk, split)}
+    assert after == {term: split for term, split in before.items() if term in after}
+    assert len(after) == len(before) - 2
+    assert {row["what"] for row in errata(folder)} == {"removed"}
+    text = (folder / "README.md").read_text("utf-8")
+    assert "Terms of version 0.1.0 stayed in their split." in text
+    assert desk.run("release", "check", folder).code == 0
+
+
+def test_a_term_that_comes_back_is_in_its_old_split(desk: Desk) -> None:
+    before = {cat.id: cat.split for split in ("dev", "test") for cat in cats_of(desk, split)}
+    gone = cats_of(desk, "dev")[0].id
+    changes = {'keep = ""': 'keep = "0.1.0"', "leave_out = []": f'leave_out = ["{gone}"]'}
+    next_version(desk, changes)
+    assert desk.run("release", "build").code == 0
+    path = desk.root / "campaign.toml"
+    text = path.read_text("utf-8").replace('keep = "0.1.0"', 'keep = "0.2.0"')
+    text = text.replace('version = "0.2.0"', 'version = "0.3.0"').replace(f'"{gone}"', "")
+    path.write_text(text, "utf-8")
+    done = desk.run("release", "build")
+    assert done.code == 0, done.err
+    cats = [cat for split in ("dev", "test") for cat in cats_of(desk, split)]
+    assert {cat.id: cat.split for cat in cats} == before
+
+
+def test_keep_names_a_version_that_is_not_there(desk: Desk) -> None:
+    next_version(desk, {'keep = ""': 'keep = "0.0.9"'})
+    assert "[split] keep names version 0.0.9, which is not in" in desk.refused("release", "build")

@@ -125,7 +125,7 @@ def test_hidden_cats_have_no_class_and_no_labels(tmp_path: Path) -> None:
     assert table(files[hidden]).column_names[-2:] == ["options", "commitment"]
     path = tmp_path / "test.parquet"
     path.write_bytes(files[name])
-    with pytest.raises(CurationError, match=r"hidden|is not a label"):
+    with pytest.raises(CurationError, match="hidden"):
         read_cats(path)
 
 

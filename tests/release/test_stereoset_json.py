@@ -1,5 +1,6 @@
 """A release's StereoSet files are read by the code that was written for StereoSet, and by ours."""
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.blank import attribute
-from curation.files import read_records
+from curation.files import CurationError, read_records
 from curation.records import KINDS, Cat, SplitName
 from curation.release.contents import HUB_SPLITS, SPLITS
 from curation.release.data import parquet_files
@@ -17,9 +18,9 @@ from support import harnesses
 Cli = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(scope="module")
-def release(example: Path) -> Path:
-    return example / "7-release" / "0.1.0"
+@pytest.fixture
+def release(example_release: Path) -> Path:
+    return example_release
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -63,13 +64,44 @@ def test_parquet_files_have_the_same_cats(release: Path, split: SplitName) -> No
     own = {cat.id: cat for cat in read_cats(release / f"{split}.json")}
     for kind in KINDS:
         path = release / parquet_files.path(kind, HUB_SPLITS[split])
-        if not path.exists():
-            pytest.skip("the step release does not write Parquet")
         for cat in read_cats(path):
             before = own.pop(cat.id)
             assert cat == before.model_copy(update={"target_original": None, "tier": cat.tier})
             assert cat.tier in (None, before.tier)  # of other numbers of labels it is unknown
     assert not own
+
+
+def test_an_anonymous_release_has_the_same_cats(release: Path, example_anonymous: Path) -> None:
+    for split in SPLITS:
+        own, other = (
+            read_cats(folder / f"{split}.json") for folder in (release, example_anonymous)
+        )
+        assert own == other
+
+
+def test_files_of_other_languages_are_read(arabic_release: Path, japanese_release: Path) -> None:
+    for folder, kind, people in (
+        (arabic_release, "intersentence", 5),
+        (japanese_release, "intrasentence", 0),
+    ):
+        for split in SPLITS:
+            own = read_cats(folder / f"{split}.json")
+            parquet = read_cats(folder / parquet_files.path(kind, HUB_SPLITS[split]))
+            assert [(c.id, c.context, c.associations) for c in own] == [
+                (c.id, c.context, c.associations) for c in parquet
+            ]
+            assert own
+            content = json.loads((folder / f"{split}.json").read_text("utf-8"))["data"][kind]
+            labels = {len(s["labels"]) for item in content for s in item["sentences"]}
+            assert labels <= {0, people}
+
+
+def test_hidden_gold_labels_stop_our_readers(example_hidden: Path) -> None:
+    assert read_cats(example_hidden / "dev.json")
+    files = ["test.json", *(parquet_files.path(kind, "test") for kind in KINDS)]
+    for name in files:
+        with pytest.raises(CurationError, match="hidden"):
+            read_cats(example_hidden / name)
 
 
 def test_an_import_of_the_release_gives_its_cats(

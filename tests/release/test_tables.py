@@ -91,7 +91,7 @@ def test_annotations_and_terms_are_read_back(files: dict[str, bytes], tmp_path: 
     terms = {row["id"]: row for row in rows(files["terms.jsonl"])}
     assert list(terms) == ["term-baker", "term-pilot", "term-quillon", "term-edo"]
     assert terms["term-quillon"] == {
-        "id": "term-quillon", "text": "Quillon", "domain": "race", "family": "people of places",
+        "id": "term-quillon", "text": "Quillon", "domain": "race", "family": "people of Quillon",
         "wikidata": ["Q900000001"], "names": ["Quillonian", "quillon, the"], "split": "dev",
         "intrasentence": 1, "intersentence": 1,
     }  # fmt: skip

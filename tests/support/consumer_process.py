@@ -151,6 +151,7 @@ def cite(text: str) -> Any:
     return {
         "error": None,
         "bibtex": citation.as_bibtex(),
+        "apa": citation.as_apalike(),
         "zenodo": json.loads(citation.as_zenodo()),
     }
 

@@ -159,7 +159,7 @@ def contents(version: str = "1.0.0") -> Contents:
                     id=name,
                     text=text,
                     domain=domain,
-                    family="people of places" if domain == "race" else None,
+                    family=f"people of {text}" if domain == "race" else None,
                     wikidata=(known[name],) if name in known else (),
                     names=("Quillonian", "quillon, the") if text == "Quillon" else (),
                 ),

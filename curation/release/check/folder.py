@@ -83,6 +83,11 @@ class Release:
         return "block" if self.ours else "warn"
 
     @property
+    def reveals(self) -> bool:
+        """Whether it has revealed gold labels; card and licence are those of the release."""
+        return not self.ours and "reveal.jsonl" in self.files
+
+    @property
     def hidden(self) -> bool:
         """Whether gold labels are hidden."""
         return any(cat.hidden for form in self.forms.values() for cat in form)

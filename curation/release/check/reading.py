@@ -186,7 +186,7 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
     try:
         if release.ours and _ours(release, name):
             return
-        read_parts(path)
+        _, about = read_parts(path)
     except CurationError as error:
         if release.ours or _OTHER not in error.what:
             yield unreadable(release, error)
@@ -213,6 +213,8 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
         yield finding("not_read", name, "its items have no associations")
         return
     _add(release, form, cats)
+    if about:  # such as the test.json of revealed gold labels
+        _settings(release, about)
 
 
 def _ours(release: Release, name: str) -> bool:

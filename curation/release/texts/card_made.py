@@ -70,9 +70,10 @@ def sizes(facts: Facts) -> list[str]:
 def split_and_versions(facts: Facts) -> list[str]:
     """How terms were split, and with which programs the release was made."""
     made = ", ".join(f"{inline(name)} {inline(of)}" for name, of in facts.versions.items())
+    kept = f" Terms of version {inline(facts.keep)} stayed in their split." if facts.keep else ""
     return [
         f"The split puts {100 * facts.dev:g} % of each domain's terms into dev, with seed "
-        f"{facts.seed}." + (f" This release was made with {made}." if made else ""),
+        f"{facts.seed}.{kept}" + (f" This release was made with {made}." if made else ""),
         "",
     ]
 

@@ -308,13 +308,22 @@ def changes(facts: Facts) -> list[str]:
     counts = (
         (made.added, "was added", "were added"),
         (made.removed, "was removed", "were removed"),
-        (made.changed, "has another text", "have other texts"),
+        (made.changed, "has another text or field", "have other texts or fields"),
         (made.relabelled, "has another gold label", "have other gold labels"),
         (made.moved, "moved between dev and test", "moved between dev and test"),
+        (made.renumbered, "has another id", "have other ids"),
     )
     parts = [
         f"- {amount(count, f'CAT {one}', f'CATs {many}')}." for count, one, many in counts if count
     ]
+    if made.fields:
+        fields = ", ".join(f"{_code(name)} {count:,}" for name, count in made.fields.items())
+        parts.append(f"- CATs by the field that differs: {fields}.")
+    if made.hidden:
+        parts.append(
+            f"- Gold labels and tiers of {amount(made.hidden, 'CAT')} are not compared, because "
+            "they are hidden in one of the two versions."
+        )
     for terms, split in ((made.terms_to_dev, "dev"), (made.terms_to_test, "test")):
         if terms:
             named = ", ".join(map(inline, terms))
@@ -322,7 +331,8 @@ def changes(facts: Facts) -> list[str]:
     since = f"Since version {inline(made.previous)}"
     if not parts:
         return [f"{since}, no CAT has changed.", ""]
-    return [f"{since}:", "", *parts, "", "`errata.jsonl` names each CAT.", ""]
+    listed = "`errata.jsonl` names each CAT whose gold labels are public."
+    return [f"{since}:", "", *parts, "", *([listed, ""] if made.listed else [])]
 
 
 def near(facts: Facts) -> list[str]:

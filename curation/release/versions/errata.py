@@ -79,11 +79,16 @@ def domains(difference: Difference) -> tuple[list[str], list[str]]:
 
 def facts(difference: Difference) -> Changes:
     """What a release says about the version before it."""
-    number = {what: len(difference.ids(what)) for what in WHATS if what != "renumbered"}
+    number = {what: len(difference.ids(what)) for what in WHATS}
+    changed = {change.field for change in difference.changes if change.what == "changed"}
+    fields = fields_changed(difference)
     return Changes(
         previous=difference.before.name,
         terms_to_dev=term_names(difference.to_dev),
         terms_to_test=term_names(difference.to_test),
+        hidden=difference.not_compared,
+        listed=len({change.id for change in difference.open_changes()}),
+        fields={field: count for field, count in fields.items() if field in changed},
         **number,
     )
 

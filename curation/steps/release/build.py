@@ -28,6 +28,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "language": settings.campaign.language,
         "seed": settings.campaign.seed,
         "dev": settings.split.dev,
+        "keep": settings.split.keep,
         "warning": collect.warning(campaign),
         "decisions": settings.decisions.model_dump(),
         "rounds": settings.rounds.model_dump(),

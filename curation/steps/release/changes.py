@@ -151,10 +151,11 @@ def check_moved(campaign: Campaign, changed: Difference) -> None:
     if others:
         count = amount(len(others), "CAT in test has", "CATs in test have")
         parts.append(f"{count} texts that were in dev: {some(others, _SHOWN)}")
+    newest = earlier(campaign)[-1].name
     raise CurationError(
         f"{MOVED}: since version {changed.before.name}, {'; and '.join(parts)}. Published dev data "
         "may have been used to tune models",
-        "set seed in [campaign] and dev in [split] as they were then, or a larger dev if there are "
-        "new terms; or leave these items out (leave_out in [decisions]); if you accept it, add "
-        f'"{MOVED}" to accept in [release]',
+        f'set keep = "{newest}" in [split], so that terms stay in their split; or leave these '
+        f'items out (leave_out in [decisions]); if you accept it, add "{MOVED}" to accept in '
+        "[release]",
     )

@@ -221,6 +221,7 @@ def facts(
         scores=scored.scores(campaign, cats, reporter),
         seed=settings.campaign.seed,
         dev=settings.split.dev,
+        keep=settings.split.keep,
         versions={"curation": build.curation, **measured.package_versions(campaign)},
         trust=measured.trust(campaign),
         anonymous=build.anonymous,

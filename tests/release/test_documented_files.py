@@ -1,0 +1,92 @@
+"""The files of a built release, and their fields, are those that the documentation lists."""
+
+import csv
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CELL = re.compile(r"^\| ((?:`[^`]+`(?:, )?)+)[^|]*\|", re.MULTILINE)
+
+
+def section(page: str, heading: str) -> str:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    level = heading.split(" ")[0]
+    rest = text.split(f"\n{heading}\n", 1)[1]
+    return re.split(rf"^{level} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def table(text: str, first: str) -> list[str]:
+    """The names in the first column of the table that begins with this heading."""
+    rows = text.split(f"| {first} |", 1)[1].split("\n\n", 1)[0]
+    return [name for cell in CELL.findall(rows) for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def names(folder: Path) -> set[str]:
+    """Files in the folder, and folders with a slash at the end."""
+    return {path.name + "/" * path.is_dir() for path in folder.iterdir()}
+
+
+def keys(paths: Iterable[Path]) -> set[str]:
+    lines = [line for path in paths for line in path.read_text("utf-8").splitlines()]
+    return {key for line in lines for key in json.loads(line)}
+
+
+@pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_anonymous"])
+def test_the_table_of_release_md_lists_every_file(
+    demo: object, request: pytest.FixtureRequest, name: str
+) -> None:
+    listed = set(table(section("release.md", "## The files"), "file")) - {"errata.jsonl"}
+    hidden = set() if name == "example_hidden" else {"hidden/"}
+    assert listed - hidden == names(request.getfixturevalue(name))
+
+
+@pytest.mark.parametrize("name", ["example_release", "example_hidden"])
+def test_formats_md_lists_every_data_file(
+    demo: object, request: pytest.FixtureRequest, name: str
+) -> None:
+    release = request.getfixturevalue(name)
+    rows = table(section("formats.md", "## A release"), "file")
+    patterns = [row.replace("KIND", "*").replace("SPLIT", "*") for row in rows]
+    found = {
+        path
+        for pattern in patterns
+        for path in release.glob(pattern + ("*" if pattern.endswith("/") else ""))
+    }
+    others = {"README.md", "STATEMENT.md", "LICENSE", "SHA256SUMS", "release.json"}
+    every = {path for path in release.rglob("*") if path.is_file()}
+    left = {path.relative_to(release).as_posix() for path in every - found}
+    assert {path for path in left if not path.startswith("lm-eval/")} == others
+
+
+def test_formats_md_lists_every_field(
+    demo: object, example_release: Path, example_hidden: Path
+) -> None:
+    text = section("formats.md", "## A release")
+    cats = [*example_release.glob("cats/*.jsonl"), *example_hidden.glob("cats/*.jsonl")]
+    assert set(table(text, "field in `cats/`")) == keys(cats)
+    assert set(table(text, "field of `terms.jsonl`")) == keys([example_release / "terms.jsonl"])
+    with (example_release / "annotations.csv").open(encoding="utf-8", newline="") as file:
+        assert table(text, "column of `annotations.csv`") == next(csv.reader(file))
+    columns = table(text, "field in `intersentence/` and `intrasentence/`")
+    fields = {name.split(".")[0] for name in columns}
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for path in example_release.glob("int*/*.parquet"):
+        assert set(parquet.read_schema(path).names) == fields
+
+
+def test_the_readme_of_the_tasks_lists_every_task(demo: object, example_release: Path) -> None:
+    folder = example_release / "lm-eval"
+    text = (folder / "README.md").read_text("utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    written = [
+        re.findall(r"^(?:task|group): (\w+)$", path.read_text("utf-8"), re.MULTILINE)[0]
+        for path in folder.rglob("*.yaml")
+    ]
+    parts = {f"{name}_{gold}" for name in listed for gold in ("stereotype", "anti_stereotype")}
+    assert set(listed) == set(written) - parts
+    for path in re.findall(r"`(cats/[^`*]+)`", text):
+        assert not path.endswith(".jsonl") or (example_release / path).is_file()

@@ -1,0 +1,86 @@
+"""Releases that the real commands build: the example's, hidden, anonymous, in other languages."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from curation.campaign import create_campaign
+from curation.records import GOLDS
+from curation.settings import (
+    CampaignSettings,
+    DecisionSettings,
+    ReleaseSettings,
+    Settings,
+    new_id,
+)
+
+ARABIC = {
+    "name": "أمثلة",
+    "kind": "intersentence",
+    "jobs": ("خباز", "نجار", "حداد", "صياد", "خياط", "بستاني", "ساعاتي", "طباخ"),
+    "context": "قابلت أمس {job} في السوق.",
+    "sentences": ("{n} يستيقظ مبكرا.", "{n} يستيقظ متأخرا.", "{n} الباب أزرق."),
+    "people": ("abcde", ""),
+}
+"""Half of the items have no votes."""
+JAPANESE = {
+    "name": "例文集",
+    "kind": "intrasentence",
+    "jobs": ("パン屋", "大工", "漁師", "庭師", "時計屋", "料理人", "仕立屋", "陶芸家"),
+    "context": "{n}番の{job}はBLANKです。",
+    "sentences": (
+        "{n}番の{job}は早起きです。",
+        "{n}番の{job}は朝寝坊です。",
+        "{n}番の{job}は三角形です。",
+    ),
+    "people": ("",),
+}
+"""No item has votes, so there is not one annotation."""
+
+
+def again(forked: Any, example: Path, to: Path, *options: str) -> Path:
+    """Build the example's first version again, with options; gives its folder."""
+    campaign = Path(shutil.copytree(example, to))
+    shutil.rmtree(campaign / "7-release")
+    done = forked("release", "build", *options, "-c", campaign)
+    assert done.code == 0, done.err
+    (folder,) = (path for path in (campaign / "7-release").iterdir() if path.is_dir())
+    return folder
+
+
+def published(forked: Any, root: Path, language: str, texts: dict[str, Any]) -> Path:
+    """A release of published items of one kind, whose gold labels are trusted."""
+    settings = Settings(
+        campaign=CampaignSettings(id=new_id(), name=texts["name"], language=language),
+        decisions=DecisionSettings(trust_gold=True),
+        release=ReleaseSettings(licence="CC0 1.0"),
+    )
+    create_campaign(root, settings)
+    items = [_item(n, job, texts) for n, job in enumerate(texts["jobs"])]
+    file = root.parent / "published.json"
+    content = {"version": "1", "data": {texts["kind"]: items}}
+    file.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+    for command in (("import", "stereoset", file), ("release", "build")):
+        done = forked(*command, "-c", root)
+        assert done.code == 0, done.err
+    return root / "7-release" / settings.release.version
+
+
+def _item(n: int, job: str, texts: dict[str, Any]) -> dict[str, Any]:
+    people = texts["people"][n % len(texts["people"])]
+    return {
+        "id": f"item-{n}",
+        "target": job,
+        "bias_type": "profession",
+        "context": texts["context"].format(n=n, job=job),
+        "sentences": [
+            {
+                "id": f"item-{n}-{gold}",
+                "sentence": sentence.format(n=n, job=job),
+                "gold_label": gold,
+                "labels": [{"label": gold, "human_id": person} for person in people],
+            }
+            for gold, sentence in zip(GOLDS, texts["sentences"], strict=True)
+        ],
+    }
