@@ -10,7 +10,8 @@ from curation.records import SplitName, Term
 
 def inputs(campaign: Campaign) -> list[Path]:
     """The files of the versions that are read; none if the setting is empty."""
-    from curation.release.versions.reading import TERMS, data_files
+    from curation.release.layout import TERMS
+    from curation.release.versions.reading import data_files
 
     return [
         path
