@@ -434,3 +434,15 @@ def test_lengths_are_shown_in_a_language_without_words() -> None:
 def test_rules_of_both_kinds_are_separated_by_a_comma() -> None:
     row = facts().scores[0].model_copy(update={"rules": "ll-bos_conditional"})
     assert "| ll-bos, conditional |" in next(texts(facts(scores=(row,))))
+
+
+def test_items_that_agreement_leaves_out_are_mentioned() -> None:
+    def shown(cats: int) -> str:
+        row = Agreement(
+            scope="kept", classes="all", measure="alpha", value=0.5, ci=None, cats=cats, labels=9,
+            few=False,
+        )  # fmt: skip
+        return next(texts(facts(agreement=(row,), without_votes=1)))
+
+    assert "Some labelled items are left out here" in shown(6)
+    assert "Some labelled items are left out here" not in shown(7)

@@ -79,9 +79,8 @@ def agreement(facts: Facts) -> list[str]:
         "other CATs of the same sort."
     ]
     labelled = sum(size.cats for size in facts.sizes) - facts.without_votes
-    if any(row.scope == "kept" and row.classes == "all" for row in facts.agreement) and all(
-        row.cats < labelled for row in facts.agreement if row.scope == "kept"
-    ):
+    used = [row.cats for row in facts.agreement if (row.scope, row.classes) == ("kept", "all")]
+    if used and max(used) < labelled:
         notes.append(
             "Some labelled items are left out here: they got no more labels once they were "
             "decided, so they would raise agreement."
