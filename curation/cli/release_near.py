@@ -53,7 +53,8 @@ def near(
         return
     test = sum(cat.split == "test" for cat in cats)
     rows = [[row.place, test, row.cats] for row in counts]
-    console.table("Test CATs that nearly repeat public ones", ["place", "CATs", "near"], rows)
+    heads = ["public CATs", "test CATs", "near-duplicates"]
+    console.table("Test CATs that nearly repeat public ones", heads, rows)
     if pairs:
         console.table("Pairs", ["test CAT", "place", "CAT"], [list(p) for p in pairs[:SHOWN]])
     if len(pairs) > SHOWN:

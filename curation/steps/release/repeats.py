@@ -11,6 +11,7 @@ from curation.records import KINDS
 from curation.release.contents import PublishedCat
 from curation.release.facts import Near
 from curation.release.near import Pair, Texts, near, texts_of
+from curation.steps.release.hidden.hiding import as_built
 from curation.steps.release.versions import is_hidden_item, items_of
 from curation.stereoset import read_entries
 
@@ -37,10 +38,11 @@ def near_public(
         CurationError: a file cannot be read.
     """
     places = {"dev": [texts_of(cat) for cat in cats if cat.split == "dev"]}
+    is_hidden = bool(as_built(campaign).settings.release.hide)
     for name in versions:
         place = campaign.releases / name
         items = items_of(place, ["dev"])
-        if campaign.settings.release.hide:
+        if is_hidden:
             items += [item for item in items_of(place, ["test"]) if not is_hidden_item(item)]
         places[name] = [texts for item in items if (texts := _texts(item["kind"], item))]
     for path in files:
