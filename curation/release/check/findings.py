@@ -232,7 +232,7 @@ CODES: dict[str, About] = {
     ),
     "maybe_personal": About(
         "warn",
-        "the data have a phone number, an address of a person's page, or times of answers",
+        "the files have a phone number, a person's page or home folder, or times of answers",
         "look at it, and remove it if it is about a person",
     ),
     "not_anonymous": About(

@@ -22,6 +22,7 @@ PHONE = re.compile(
     r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?\(?\d{1,4}\)?(?:[ .-]?\d{2,4}){2,4}"
     r"|\(\d{2,4}\)[ .-]?\d{3,4}[ .-]\d{4}|\d{3}[ .-]\d{3}[ .-]\d{4})(?![\w-])"
 )
+_HOME = re.compile(r"(?:/home/|/Users/|\b[A-Za-z]:[/\\]{1,4}Users[/\\]{1,4})[\w.-]{2,60}")
 _WORKER = re.compile(r"A[A-Z0-9]{10,20}|[0-9a-f]{24}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _TIMES = frozenset({"submitted_at", "seconds", "timestamp", "time", "created_at", "duration"})
@@ -52,12 +53,17 @@ def _is_private(name: str) -> bool:
 def _data(release: Release) -> Iterator[Finding]:
     """Search the data for addresses; Parquet files have the same texts."""
     for name, size in release.files.items():
-        if not name.endswith(_DATA) or name in _TEXTS or size > LARGEST:
+        if not name.endswith(_DATA) or size > LARGEST:
             continue
         try:
             text = release.text(name)
         except CurationError:
             continue  # reported as unreadable, or empty
+        if home := next((m for m in _HOME.finditer(text) if not _in_link(text, m.start())), None):
+            line = text.count("\n", 0, home.start()) + 1
+            yield finding("maybe_personal", name, f"a folder of somebody's computer: line {line}")
+        if name in _TEXTS:
+            continue
         for kind, code, mark, pattern in (
             ("e-mail addresses", "personal", "@", _EMAIL),
             ("addresses with a name or a password", "personal", "://", _SECRET),
@@ -72,6 +78,11 @@ def _data(release: Release) -> Iterator[Finding]:
             ]
             if places:
                 yield finding(code, name, f"{kind}: {named(list(dict.fromkeys(places)))}")
+
+
+def _in_link(text: str, place: int) -> bool:
+    """Whether a place in a text is in the path of a web address."""
+    return re.search(r"://[^\s\"'<>]{1,200}$", text[max(0, place - 210) : place]) is not None
 
 
 def _people(release: Release) -> Iterator[Finding]:
