@@ -139,7 +139,8 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
         tiny.make(folder / "models" / name, texts, family=family)
     places = [str(folder / "models" / name) for name in made]
     step(f"scores models {' '.join(places)}")
-    models(places, folder)
+    with tiny.one_thread():
+        models(places, folder)
     step("scores compare")
     compare(folder)
 

@@ -9,7 +9,7 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.files import CurationError
-from curation.steps.release.versions import Held
+from curation.steps.release.erasing import Held
 from curation.steps.rounds.exclusion import Action, Change, decide_on_person
 from curation.wording import amount
 

@@ -2,7 +2,8 @@
 
 import importlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -52,7 +53,8 @@ def make(
     if family == "causal":
         end = tokenizer.eos_token_id
         encoded = [[end, *ids, end] for ids in encoded]
-    _train(model, encoded, tokenizer, steps=steps)
+    with one_thread():
+        _train(model, encoded, tokenizer, steps=steps)
     with disk_errors(folder):
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -121,6 +123,20 @@ def _model(family: str, vocabulary: int, width: int, layers: int) -> Any:
             max_position_embeddings=128,
         )
     )
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Make and run tiny models on one thread, also on a busy machine.
+
+    Several threads would only wait for each other, and the weights would depend on their number.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _train(model: Any, encoded: list[list[int]], tokenizer: Any, *, steps: int) -> None:

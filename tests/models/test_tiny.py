@@ -82,6 +82,19 @@ def test_the_same_seed_gives_the_same_weights(tmp_path: Path, family: Family) ->
     assert not all(torch.equal(a[name], c[name]) for name in a)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_number_of_threads_changes_nothing(tmp_path: Path, family: Family) -> None:
+    before = torch.get_num_threads()
+    found = set()
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        folder = tiny.make(tmp_path / str(threads), TEXTS, family=family, steps=3)
+        found.add((folder / "model.safetensors").read_bytes())
+        assert torch.get_num_threads() == threads
+    torch.set_num_threads(before)
+    assert len(found) == 1
+
+
 def test_the_vocabulary_is_bounded(tmp_path: Path) -> None:
     loaded = load(str(tiny.make(tmp_path / "m", TEXTS, family="masked", steps=0, vocabulary=60)))
     assert len(loaded.tokenizer) <= 60

@@ -1,6 +1,5 @@
 """Building a release: the same bytes again, clear errors before anything is written."""
 
-import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -11,14 +10,14 @@ import pytest
 from curation.campaign import open_campaign
 from curation.files import CurationError
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.release import first_builds, statement, versions
+from curation.steps.release import erasing, first_builds, statement, versions
 from curation.steps.release.collecting import scored
 from curation.steps.release.making import build_release
 from curation.steps.reporter import QUIET, Quiet
 from curation.steps.source import campaign_source
-from support.desk import Desk, label_row
+from support.desk import Desk
+from support.labelled import answer, set_to, shas
 
-PEOPLE = [f"val-{n}" for n in range(6)]
 FOLDER = Path("7-release/0.1.0")
 
 
@@ -40,12 +39,7 @@ def decided(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     desk.open("intrasentence", "w")
     desk.written("w", ["ann", "ben"])
     desk.open("validation", "v")
-    golds = desk.golds()
-    tasks = desk.export("v")
-    rows = [
-        label_row(t, PEOPLE[(n + k) % 6], golds, n) for n, t in enumerate(tasks) for k in range(5)
-    ]
-    desk.bring("v", rows, "v.csv")
+    answer(desk, desk.export("v"))
     campaign = open_campaign(root)
     with campaign.lock():
         steps = ("agreement", "statistics", "sentiment", "keywords", "pitfalls")
@@ -56,21 +50,6 @@ def decided(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def desk(forked: Any, decided: Path, tmp_path: Path) -> Desk:
     return Desk(forked, Path(shutil.copytree(decided, tmp_path / "c")))
-
-
-def set_to(desk: Desk, old: str, new: str) -> None:
-    path = desk.root / "campaign.toml"
-    text = path.read_text("utf-8")
-    assert text.count(old) == 1, old
-    path.write_text(text.replace(old, new), "utf-8")
-
-
-def shas(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 def facts_of(desk: Desk, version: str = "0.1.0") -> dict[str, Any]:
@@ -246,13 +225,13 @@ def test_a_persons_labels_are_found_in_every_built_version(desk: Desk) -> None:
     campaign = open_campaign(desk.root)
     cats = campaign_source(campaign).cats
     person = json.loads((desk.root / "2-rounds/v/labels.jsonl").read_text("utf-8").split("\n")[0])
-    held = versions.holding(campaign, [cats[0].id, "no such"], person["annotator"])
+    held = erasing.holding(campaign, [cats[0].id, "no such"], person["annotator"])
     assert held["0.1.0"].cats == 1
     assert held["0.1.0"].labels == 15  # five of the six items, three labels each
     for name in ("dev.json", "test.json"):
         (desk.root / FOLDER / name).unlink()
     shutil.rmtree(desk.root / FOLDER / "cats")
-    assert versions.holding(campaign, [cats[0].id], person["annotator"]) == held
+    assert erasing.holding(campaign, [cats[0].id], person["annotator"]) == held
 
 
 def test_a_trust_report_is_published_as_it_is(desk: Desk) -> None:

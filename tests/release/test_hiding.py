@@ -17,10 +17,11 @@ from curation.files import CurationError, read_records
 from curation.records import Cat
 from curation.release.hidden.commitments import HiddenGold
 from curation.release.hidden.revealed import SNIPPET
-from curation.steps.release import versions
+from curation.steps.release import erasing
 from curation.steps.release.hidden import hiding
 from curation.stereoset import read_cats
 from support.desk import Desk
+from support.labelled import set_to, shas
 
 VERSION, GOLD = Path("7-release/0.1.0"), Path("7-release/gold-0.1.0.jsonl")
 REVEALED = Path("7-release/0.1.0-revealed")
@@ -29,21 +30,6 @@ REVEALED = Path("7-release/0.1.0-revealed")
 @pytest.fixture
 def desk(forked: Any, hidden: Path, tmp_path: Path) -> Desk:
     return Desk(forked, Path(shutil.copytree(hidden, tmp_path / "c")))
-
-
-def set_to(desk: Desk, old: str, new: str) -> None:
-    path = desk.root / "campaign.toml"
-    text = path.read_text("utf-8")
-    assert text.count(old) == 1, old
-    path.write_text(text.replace(old, new), "utf-8")
-
-
-def shas(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 def items(path: Path) -> list[dict[str, Any]]:
@@ -381,7 +367,7 @@ def test_a_gold_file_without_its_folder_is_found_by_an_erasure(desk: Desk, twice
 
 def test_the_gold_file_stays_if_only_the_revealed_folder_is_deleted(desk: Desk) -> None:
     assert desk.run("release", "reveal", "0.1.0").code == 0
-    assert versions.delete(open_campaign(desk.root), ["0.1.0-revealed"], ()) == ["0.1.0-revealed"]
+    assert erasing.delete(open_campaign(desk.root), ["0.1.0-revealed"], ()) == ["0.1.0-revealed"]
     assert (desk.root / GOLD).exists()
     assert desk.run("release", "reveal", "0.1.0").code == 0
 

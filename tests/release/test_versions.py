@@ -1,6 +1,5 @@
 """A built version is never rewritten; who is lost, is named with the versions that hold them."""
 
-import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -12,9 +11,9 @@ from curation.campaign import open_campaign
 from curation.files import CurationError, read_json
 from curation.steps.release import licences
 from curation.steps.reporter import QUIET
-from support.desk import Desk, label_row
+from support.desk import Desk
+from support.labelled import answer, set_to, shas
 
-PEOPLE = [f"val-{n}" for n in range(6)]
 VERSION = Path("7-release/0.1.0")
 
 
@@ -26,12 +25,7 @@ def whole(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     desk.open("intrasentence", "w")
     desk.written("w", ["ann", "ben"])
     desk.open("validation", "v")
-    golds = desk.golds()
-    tasks = desk.export("v")
-    rows = [
-        label_row(t, PEOPLE[(n + k) % 6], golds, n) for n, t in enumerate(tasks) for k in range(5)
-    ]
-    desk.bring("v", rows, "v.csv")
+    answer(desk, desk.export("v"))
     assert desk.run("release", "build").code == 0
     return root
 
@@ -39,21 +33,6 @@ def whole(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def desk(forked: Any, whole: Path, tmp_path: Path) -> Desk:
     return Desk(forked, Path(shutil.copytree(whole, tmp_path / "c")))
-
-
-def set_to(desk: Desk, old: str, new: str) -> None:
-    path = desk.root / "campaign.toml"
-    text = path.read_text("utf-8")
-    assert text.count(old) == 1, old
-    path.write_text(text.replace(old, new), "utf-8")
-
-
-def shas(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
 
 
 # --- never rewritten ------------------------------------------------------------------------------

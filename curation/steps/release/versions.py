@@ -1,33 +1,25 @@
-"""The built versions of a release: none is ever rewritten; and which of them hold what.
+"""The built versions of a release: none is ever rewritten.
 
 A version is the folder ``7-release/VERSION``. Its ``SHA256SUMS`` says what it was built with; the
 manifest describes the last build only.
 """
 
-import re
-import shutil
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
 from curation.catsets.labels import is_hidden
-from curation.files import CurationError, digest, read_bytes, read_json, refuse_links
-from curation.leftovers import beside
+from curation.files import CurationError, digest, read_json, refuse_links
 from curation.manifest import file_names, is_inside, read_manifest
 from curation.records import KINDS, SplitName
 from curation.release.contents import SPLITS
-from curation.release.layout import ERRATA, SUMS
+from curation.release.layout import SUMS
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
 
 _NAMED = 3  # files that an error names
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_ORIGINAL = re.compile(r'.*"original":"([^"]*)"')  # the last one in a line is the CAT's
-_CELL = re.compile(r'[^",\r\n]+')
-
 
 ANONYMOUS, REVEALED = "-anonymous", "-revealed"
 """What the folders of an anonymous and of a revealed version have after the version."""
@@ -39,18 +31,6 @@ class BuiltError(CurationError):
 
 class NoParquetError(CurationError):
     """A release needs pyarrow, and it is not installed."""
-
-
-class Held(NamedTuple):
-    """What a built version holds of a person, or of CATs that are lost.
-
-    Attributes:
-        cats: how many of the CATs it holds.
-        labels: how many of the person's labels it holds.
-    """
-
-    cats: int
-    labels: int
 
 
 def name(campaign: Campaign, *, anonymous: bool = False) -> str:
@@ -178,7 +158,7 @@ def _digest(path: Path) -> str | None:
     return "a folder" if path.is_dir() else digest(path)
 
 
-# --- what versions hold ---------------------------------------------------------------------
+# --- their items ----------------------------------------------------------------------------------
 
 
 def items_of(place: Path, splits: Iterable[SplitName] = SPLITS) -> list[dict[str, Any]]:
@@ -207,92 +187,3 @@ def is_hidden_item(item: dict[str, Any]) -> bool:
     """Whether an item of a file has no gold labels."""
     golds = [sentence.get("gold_label") for sentence in sentences_of(item)]
     return not golds or any(gold is None or is_hidden(gold) for gold in golds)
-
-
-def names(campaign: Campaign) -> list[str]:
-    """The names of all built versions, also of those of which only the gold file is left."""
-    alone = (path.stem.removeprefix("gold-") for path in campaign.releases.glob("gold-*.jsonl"))
-    return sorted({*(place.name for place in built(campaign)), *alone})
-
-
-def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
-    """The built versions that hold one of these CATs, or a label by a person.
-
-    The texts in Parquet files are not read: their labels are in ``annotations.csv``, too. The ids
-    of hidden CATs are in the private file with their gold labels.
-
-    Args:
-        campaign: the campaign.
-        cats: ids of CATs.
-        person: the person's pseudonym; nobody's labels are looked for without one.
-    """
-    versions = {}
-    for place in (campaign.releases / name for name in names(campaign)):
-        cells = Counter[str]()  # of the table, which has one row per label
-        quoted = Counter[str]()  # of the JSON files, which may be all that is there
-        for path in (*map(place.joinpath, file_names(place)), *_private(campaign, place.name)):
-            # Errata also name CATs that were removed; the version itself has all the others.
-            if path.suffix not in (".csv", ".json", ".jsonl") or path.name == ERRATA:
-                continue
-            text = read_bytes(path).decode("utf-8", "replace")
-            if path.suffix == ".csv":
-                cells.update(_CELL.findall(text))
-            else:
-                quoted.update(_QUOTED.findall(text))
-        ids = {id for id in cats if id in cells or id in quoted}
-        labels = max(cells[person], quoted[person]) if person else 0
-        if ids or labels:
-            versions[place.name] = Held(len(ids), labels)
-    return versions
-
-
-def _private(campaign: Campaign, version: str) -> list[Path]:
-    """The private file of a version with hidden gold labels, if it has one."""
-    version = version.removesuffix(REVEALED).removesuffix(ANONYMOUS)
-    path = campaign.releases / f"gold-{version}.jsonl"
-    return [path] if path.is_file() else []
-
-
-def fingerprint(campaign: Campaign, version: str) -> str:
-    """The sha256 of a version's ``SHA256SUMS``, which is that of its content; empty if missing."""
-    return digest(campaign.releases / version / SUMS) or ""
-
-
-def delete(campaign: Campaign, versions: Iterable[str], items: Collection[str]) -> list[str]:
-    """Delete built versions; gives those that are deleted.
-
-    A version whose folder is a link is left: the folder that it points to is not the campaign's. So
-    is one that cannot be deleted. The private gold file of a version goes with it, if the version
-    was revealed, or if the file has an item that the campaign has no longer. Otherwise it stays:
-    it cannot be made again, and published copies of the version need it.
-
-    Args:
-        campaign: the campaign.
-        versions: their names.
-        items: the ids of the items that the campaign has.
-    """
-    deleted = []
-    ending = len(REVEALED)
-    revealed = {p.name[:-ending] for p in built(campaign) if p.name.endswith(REVEALED)}
-    for version in versions:
-        place = campaign.releases / version
-        if place.is_symlink() or campaign.releases.is_symlink():
-            continue
-        try:
-            if place.exists():
-                place.rename(beside(place))  # a killed deletion leaves no half of a version
-                shutil.rmtree(beside(place))
-            if not version.endswith((ANONYMOUS, REVEALED)):
-                for path in _private(campaign, version):
-                    if version in revealed or not _originals(path) <= set(items):
-                        path.unlink()
-        except OSError:
-            continue
-        deleted.append(version)
-    return deleted
-
-
-def _originals(path: Path) -> set[str]:
-    """The ids in the campaign of the CATs in a gold file, which may be damaged."""
-    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
-    return {match[1] if (match := _ORIGINAL.search(line)) else "" for line in lines}

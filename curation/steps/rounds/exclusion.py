@@ -8,7 +8,7 @@ from curation.files import CurationError, dump_line, read_json, read_records, wr
 from curation.records import Decision, Person, Standing
 from curation.steps.pipeline import STEPS, bring_up_to_date, current, last_run, made_steps
 from curation.steps.read import read_items, read_labels
-from curation.steps.release import versions
+from curation.steps.release import erasing
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.erasure import erase
@@ -41,7 +41,7 @@ class Change(NamedTuple):
     after: dict[str, Any]
     cats_lost: list[str]
     cats_won: list[str]
-    released_in: dict[str, versions.Held]
+    released_in: dict[str, erasing.Held]
     theirs: list[str]
     deleted: list[str]
 
@@ -113,10 +113,10 @@ def decide_on_person(
         reporter.warn(f"not all results could be computed again: {failure}; the old ones are {old}")
     lost = cats - cats_now
     if action == "readmit":
-        released_in = versions.holding(campaign, lost)
+        released_in = erasing.holding(campaign, lost)
     else:
-        released_in = {version: versions.Held(0, 0) for version in held}
-        released_in |= versions.holding(campaign, lost | items, person)
+        released_in = {version: erasing.Held(0, 0) for version in held}
+        released_in |= erasing.holding(campaign, lost | items, person)
     kept = set[str]() if failure or not delete else {item.id for item in read_items(campaign)}
     return Change(
         person=person,
@@ -128,7 +128,7 @@ def decide_on_person(
         cats_won=sorted(cats_now - cats),
         released_in=dict(sorted(released_in.items())),
         theirs=[] if action == "readmit" else list(held),
-        deleted=versions.delete(campaign, held, kept) if delete else [],
+        deleted=erasing.delete(campaign, held, kept) if delete else [],
     )
 
 
@@ -226,14 +226,14 @@ def _held_before(
     A campaign does not know the items of somebody who is out already. So each decision keeps the
     versions, for the decisions after it.
     """
-    held = versions.holding(campaign, items, person)
-    found = {version: versions.fingerprint(campaign, version) for version in held}
+    held = erasing.holding(campaign, items, person)
+    found = {version: erasing.fingerprint(campaign, version) for version in held}
     earlier = {
         version: sha
         for line in decisions
         if line.person == person
         for version, sha in line.released.items()
     }
-    built = {name: versions.fingerprint(campaign, name) for name in versions.names(campaign)}
+    built = {name: erasing.fingerprint(campaign, name) for name in erasing.names(campaign)}
     same = {version: sha for version, sha in earlier.items() if built.get(version) == sha}
     return dict(sorted((same | found).items()))
