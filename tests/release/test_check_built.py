@@ -68,3 +68,12 @@ def test_revealed_gold_labels_are_checked_as_the_release_was(
     assert done.code == 0, done.err  # also with targets that contexts name by older texts
     found = {row["code"] for row in json.loads(done.out)["findings"] if row["severity"] != "note"}
     assert found <= {"pitfalls", "baseline"}
+
+
+def test_a_file_that_is_there_twice_is_named(arabic_release: Path, tmp_path: Path) -> None:
+    for name in ("dev.json", "dev-copy.json"):
+        shutil.copyfile(arabic_release / "dev.json", tmp_path / name)
+    _, findings = check(tmp_path)
+    (found,) = (f for f in findings if f.code == "file_repeated")
+    assert found.severity == "warn"
+    assert found.where == "dev-copy.json and dev.json"
