@@ -16,6 +16,9 @@ _FIXES = {
     'such as "0.1.0"',
     "name": "use printable characters without /",
     "language": 'use a language code, such as "en" or "pt-BR"',
+    "properties": 'use properties of Wikidata, such as "P106"',
+    "population": 'use a property and an item of Wikidata, such as "P27=Q252"',
+    **dict.fromkeys(("generic", "roots", "exclude"), 'use items of Wikidata, such as "Q5"'),
 }
 """How to write a setting whose text does not have the right form."""
 
@@ -41,7 +44,8 @@ def read_settings(path: Path) -> Settings:
             fix = f"did you mean {near[0]!r}?" if near else fix
         elif first["type"] == "string_pattern_mismatch":
             message = f"{str(first['input'])[:100]!r} is not valid"
-            fix = _FIXES.get(keys[-1], fix)
+            named = next(key for key in reversed(keys) if not key.isdigit())
+            fix = _FIXES.get(named, fix)
         line = line_of(read_text(path), keys, depth=2 if keys[0] == "domains" else 1)
         raise CurationError(f"{path}{line}, {'.'.join(keys)[:200]}: {message}", fix) from None
 

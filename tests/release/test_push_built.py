@@ -12,10 +12,11 @@ from support.hub import TOKEN, Hub, serving
 
 Run = Callable[..., Any]
 REPO = "made-up/mild"
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
@@ -33,7 +34,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_versions_of_the_example_go_up_one_after_the_other(
-    demo: object, server: Hub, example: Path, example_hidden: Path, forked: Run, tmp_path: Path
+    demo: object, fake_hub: Hub, example: Path, example_hidden: Path, forked: Run, tmp_path: Path
 ) -> None:
     root = Path(shutil.copytree(example, tmp_path / "c"))
     said = []
@@ -47,9 +48,9 @@ def test_versions_of_the_example_go_up_one_after_the_other(
     first = files(root / "7-release" / "0.1.0")
     listed = json.loads(push("0.1.0", "--dry-run", "--json").out)["files"]
     assert {row["path"] for row in listed} == first.keys()
-    assert not server.repos
+    assert not fake_hub.repos
     push("0.1.0")
-    sent = server.repos[REPO]
+    sent = fake_hub.repos[REPO]
     assert {name: data for name, data in sent.files.items() if name in first} == first
 
     toml = root / "campaign.toml"

@@ -12,11 +12,11 @@ import sys
 import traceback
 from functools import partialmethod
 
-from lm_eval.tasks import TaskManager
-
 
 def main() -> None:
     """Answer requests until there are none; other output goes to standard error."""
+    from lm_eval.tasks import TaskManager
+
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     whole = TaskManager.__init__
