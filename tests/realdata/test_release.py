@@ -7,6 +7,7 @@ import csv
 import gzip
 import json
 import re
+import shutil
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def root(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         put(root / "5-scores", model, "default", chance(seed), cats)
     done = forked("release", "build", "-c", root)
     assert done.code == 0, done.err
-    assert "open" not in done.out
+    assert "questions" not in done.out  # none is open
     return root
 
 
@@ -301,9 +302,12 @@ def test_an_anonymous_release_names_nobody(forked: Any, root: Path) -> None:
     assert "Open question" not in readme
 
 
-def test_a_hidden_test_set_is_revealed_as_it_was(
-    forked: Any, root: Path, release: Path, cats: Rows
-) -> None:
+@pytest.fixture(scope="module")
+def hidden(
+    forked: Any, root: Path, release: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A copy of the campaign whose version 0.2.0 has a hidden test set, which is revealed."""
+    root = Path(shutil.copytree(root, tmp_path_factory.mktemp("hidden") / "campaign"))
     settings = root / "campaign.toml"
     text = settings.read_text("utf-8").replace('"0.1.0"', '"0.2.0"', 1)
     settings.write_text(text, "utf-8")
@@ -314,7 +318,13 @@ def test_a_hidden_test_set_is_revealed_as_it_was(
     assert accept in text
     settings.write_text(text.replace(accept, f"{accept[:-1]}, 'hidden_in_vain']"), "utf-8")
     assert forked("release", "build", "--hide", "test", "-c", root).code == 0
-    hidden = root / "7-release/0.2.0"
+    done = forked("release", "reveal", "0.2.0", "-c", root)
+    assert done.code == 0, done.err
+    return root
+
+
+def test_a_hidden_test_set_is_revealed_as_it_was(hidden: Path, release: Path, cats: Rows) -> None:
+    root, hidden = hidden, hidden / "7-release/0.2.0"
     assert not [f for f in check_release(hidden) if f.severity == "block"]
     content = json.loads(_text(hidden, "release.json"))
     facts = Facts.model_validate({**content, "licence": {**content["licence"], "text": ""}})
@@ -328,8 +338,6 @@ def test_a_hidden_test_set_is_revealed_as_it_was(
     published = json.loads(_text(hidden, "test.json"))["data"]
     golds = {s["gold_label"] for kind in KINDS for i in published[kind] for s in i["sentences"]}
     assert golds == {"hidden"}
-    done = forked("release", "reveal", "0.2.0", "-c", root)
-    assert done.code == 0, done.err
     shown = json.loads(_text(root / "7-release/0.2.0-revealed", "test.json"))["data"]
     before = json.loads(_text(release, "test.json"))["data"]
     assert _labels(shown) == _labels(before)
@@ -345,12 +353,12 @@ def _labels(data: dict[str, Rows]) -> Counter[tuple[str, ...]]:
 
 
 def test_versions_near_duplicates_and_exports(
-    forked: Any, root: Path, release: Path, tmp_path: Path
+    forked: Any, hidden: Path, release: Path, tmp_path: Path
 ) -> None:
-    done = forked("release", "diff", "0.1.0", "0.2.0-revealed", "-c", root, "--json")
+    done = forked("release", "diff", "0.1.0", "0.2.0-revealed", "-c", hidden, "--json")
     assert done.code == 0, done.err
     assert "renumbered" in done.out
-    done = forked("release", "near", "-c", root, "--json")
+    done = forked("release", "near", "-c", hidden, "--json")
     assert done.code == 0, done.err
     done = forked("release", "export", "bias-bench", "--gold", release / "test.json", "--gold",
                   release / "dev.json", "--to", tmp_path / "bb")  # fmt: skip

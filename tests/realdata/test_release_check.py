@@ -11,6 +11,7 @@ from support.cats import REAL
 
 FILE = REAL / "dev_labelled.json.gz"
 pytestmark = [
+    pytest.mark.outside,  # it reads and compares 4,229 CATs
     pytest.mark.realdata,
     pytest.mark.skipif(not FILE.exists(), reason=f"StereoSet's labels are not at {FILE}"),
 ]

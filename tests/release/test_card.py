@@ -422,7 +422,7 @@ def test_a_release_without_labels_or_with_one_kind_tells_nobody_to_load_them() -
     assert "`intersentence`" not in readme
     assert "--gold test.json" in readme
     values = responsible(facts(sizes=(size,), annotations=0, without_votes=size.cats))
-    assert str(values["annotationsPerItem"]).startswith("None: the gold labels are those")
+    assert str(values["annotationsPerItem"]).startswith("Nobody labelled the CATs")
     assert "label with at least" not in str(values["dataAnnotationProtocol"])
 
 

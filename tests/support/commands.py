@@ -74,6 +74,8 @@ def load() -> None:
     for module in pkgutil.walk_packages(curation.__path__, "curation."):
         if not module.name.endswith("__main__") and not module.name.startswith("curation.models."):
             importlib.import_module(module.name)
+    for name in ("pyarrow.parquet", "wordfreq"):  # a fork would load them every time
+        importlib.import_module(name)
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(curation.cli.app)
 

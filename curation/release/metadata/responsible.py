@@ -19,6 +19,11 @@ ALSO = {
 }
 """The names under which mlcroissant 1.1 reads values, and those of the vocabulary."""
 
+UNLABELLED = (
+    "Nobody labelled the CATs for this release: their gold labels are those of the data that they "
+    "were published in before."
+)
+
 
 def summary(facts: Facts) -> str:
     """The description of a release as plain text: warning, description, size, canary."""
@@ -45,7 +50,7 @@ def responsible(facts: Facts) -> dict[str, str | list[str]]:
         "dataPreprocessingProtocol": _kept(facts),
         "dataManipulationProtocol": _manipulation(facts),
         "dataAnnotationProtocol": [
-            *([how_decided(facts.decisions)] if _labelled(facts) else []),
+            how_decided(facts.decisions) if _labelled(facts) else UNLABELLED,
             *_instructions(facts),
         ],
         "dataAnnotationPlatform": list(
@@ -89,6 +94,8 @@ def _collection(facts: Facts) -> str:
 def _round(round: RoundFacts) -> str:
     days = f", {round.first} to {round.last}" if round.first and round.last else ""
     refused = f" ({round.refused:,} more were refused)" if round.refused else ""
+    if not (round.people or round.answers):  # items of published data, without labels
+        return f"Round {round.name} ({round.kind}): data that was published before."
     return (
         f"Round {round.name} ({round.kind}{days}): {amount(round.answers, 'answer')} by "
         f"{amount(round.people, 'person', 'people')}{refused}."
@@ -171,7 +178,7 @@ def _labelled(facts: Facts) -> bool:
 def _per_item(facts: Facts) -> str:
     needed, of = facts.decisions["needed"], facts.decisions["of"]
     if not _labelled(facts):
-        return "None: the gold labels are those of the data that the CATs were published in before."
+        return UNLABELLED
     return (
         f"{of} labels of each association decide, and at least {needed} of them must agree. "
         f"Published: {amount(facts.annotations, 'label')} by "
