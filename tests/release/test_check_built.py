@@ -19,6 +19,8 @@ Run = Callable[..., Any]
 ACTIONS = {"pitfalls", "baseline", "open_question", "card_incomplete", "near_repeat"}
 """Findings about texts and answers of the team; everything else would be a fault of the build."""
 
+pytestmark = pytest.mark.outside  # it builds six releases
+
 
 def write(folder: Path, contents: Contents, facts: Facts) -> Path:
     for name, content in build.files(contents, facts).items():

@@ -12,7 +12,10 @@ from support.hub import TOKEN, Hub, serving
 
 Run = Callable[..., Any]
 REPO = "made-up/mild"
-pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+pytestmark = [
+    pytest.mark.outside,  # it builds and uploads three versions of the example
+    pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),
+]
 
 
 @pytest.fixture
