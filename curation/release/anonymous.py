@@ -137,17 +137,17 @@ def _says_who(line: str, whole: Iterable[re.Pattern[str]]) -> bool:
 
 def names(statement: Statement) -> list[str]:
     """Every name and address in a statement that says who made the dataset."""
-    found = [part for a in statement.authors for part in (a.name, a.affiliation, a.email, a.orcid)]
-    found += [statement.contact, statement.takedown, statement.doi, statement.hub.id]
-    found += statement.hub.id.split("/")[:1]
+    parts = [part for a in statement.authors for part in (a.name, a.affiliation, a.email, a.orcid)]
+    parts += [statement.contact, statement.takedown, statement.doi, statement.hub.id]
+    parts += statement.hub.id.split("/")[:1]
     for link in (statement.homepage, statement.repository, statement.paper):
         host, _, path = _place(link).partition("/")
         if host in _HOSTS:
-            found += [path.split("/")[0]]
+            parts += [path.split("/")[0]]
         elif host and not _is_allowed(link):
-            found += [host]
-        found += [link]
-    return [name for name in dict.fromkeys(found) if name.strip()]
+            parts += [host]
+        parts += [link]
+    return [name for name in dict.fromkeys(parts) if name.strip()]
 
 
 # --- searching files ------------------------------------------------------------------------

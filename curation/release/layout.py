@@ -1,6 +1,9 @@
 """The names of the files in a release's folder, which several modules write or read."""
 
-from curation.records import KINDS
+import re
+from pathlib import PurePath
+
+from curation.records import KINDS, SplitName
 
 CARD, STATEMENT, LICENSE, CITATION = "README.md", "STATEMENT.md", "LICENSE", "CITATION.cff"
 FACTS = "release.json"
@@ -24,3 +27,22 @@ PATTERNS = (
     *(f"{config}/*.parquet" for config in CONFIGS),
 )
 """Patterns of the paths that a release may have."""
+_SPLITS: dict[str, SplitName] = {
+    "dev": "dev", "development": "dev", "validation": "dev", "valid": "dev", "val": "dev",
+    "test": "test",
+}  # fmt: skip
+_WORDS = re.compile(r"[^a-z]+")
+
+
+def split_of(path: PurePath) -> SplitName | None:
+    """The split that the name of a file says, or None.
+
+    >>> names = ("validation-00000-of-00001.parquet", "my_test.json.gz")
+    >>> [split_of(PurePath(name)) for name in names]
+    ['dev', 'test']
+    >>> split_of(PurePath("cats.json")), split_of(PurePath("dev_and_test.json"))
+    (None, None)
+    """
+    words = _WORDS.split(path.name.lower())
+    splits = {_SPLITS[word] for word in words if word in _SPLITS}
+    return splits.pop() if len(splits) == 1 else None

@@ -59,9 +59,9 @@ def near(
     """
     counts, pairs = [], []
     for place, others in places.items():
-        found = [Pair(cats[at].id, place, others[other].id) for at, other in _repeats(cats, others)]
-        counts.append(Near(place=place, cats=len(found), similarity=SIMILARITY))
-        pairs += found
+        here = [Pair(cats[at].id, place, others[other].id) for at, other in _repeats(cats, others)]
+        counts.append(Near(place=place, cats=len(here), similarity=SIMILARITY))
+        pairs += here
     return tuple(counts), pairs
 
 
@@ -87,11 +87,11 @@ def _of_a_kind(
     options.look_up(option for line in lines for option in line[1:])
     for at, (context, *own) in enumerate(lines):
         alike = contexts.with_text(context)
-        found = [options.with_text(option) for option in own] if len(alike) else []
-        if sum(len(places) > 0 for places in found) < 2:
+        by_option = [options.with_text(option) for option in own] if len(alike) else []
+        if sum(len(places) > 0 for places in by_option) < 2:
             continue
         # A first pass over numbers leaves few CATs for the exact comparison.
-        places = np.concatenate([np.repeat(alike, _CONTEXT), *found])
+        places = np.concatenate([np.repeat(alike, _CONTEXT), *by_option])
         hits = np.bincount(places, minlength=len(known))
         for other in np.flatnonzero(hits >= _CONTEXT + 2).tolist():
             if _two_alike(own, known[other][1:]):

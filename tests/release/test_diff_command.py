@@ -9,7 +9,7 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.records import Cat
-from curation.release.versions.reading import split_of
+from curation.release.layout import split_of
 from curation.stereoset import dataset
 from support import scored
 from support.cats import cat as make_cat

@@ -1,7 +1,6 @@
 """``curation release push``: what is checked first, what is listed, and what goes up."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,11 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.steps.release.pushing import check_before, local_files, target
 from support import folders
-from support.hub import TOKEN, Hub, serving
+from support.hub import TOKEN, Hub
 
 REPO = "made-up/jobs"
 # huggingface_hub uploads with an argument that its HTTP library replaces.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
-
-
-@pytest.fixture
-def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    with serving() as hub:
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.address)
-        yield hub
 
 
 @pytest.fixture

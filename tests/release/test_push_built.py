@@ -2,13 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.hub import TOKEN, Hub, serving
+from support.hub import TOKEN, Hub
 
 Run = Callable[..., Any]
 REPO = "made-up/mild"
@@ -16,16 +16,6 @@ pytestmark = [
     pytest.mark.outside,  # it builds and uploads three versions of the example
     pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),
 ]
-
-
-@pytest.fixture
-def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    with serving() as hub:
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.address)
-        yield hub
 
 
 def files(folder: Path) -> dict[str, bytes]:

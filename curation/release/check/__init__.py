@@ -42,8 +42,8 @@ def check(folder: Path) -> tuple[Release, list[Finding]]:
         findings = [finding for finding in findings if finding.code not in _WHOLE]
     unread: set[str] = set()  # a file that cannot be read is found by several checks
     kept = []
-    for found in findings:
-        if found.code != "unreadable" or found.where not in unread:
-            kept.append(found)
-        unread |= {found.where} if found.code == "unreadable" else set()
+    for finding in findings:
+        if finding.code != "unreadable" or finding.where not in unread:
+            kept.append(finding)
+        unread |= {finding.where} if finding.code == "unreadable" else set()
     return release, kept

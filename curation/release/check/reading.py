@@ -28,7 +28,7 @@ from curation.release.check.folder import (
 )
 from curation.release.check.forms import Form, from_item, from_parquet, from_row
 from curation.release.facts import Facts
-from curation.release.layout import ANNOTATIONS, CARD, CONFIGS, FACTS, STEREOSET, TERMS
+from curation.release.layout import ANNOTATIONS, CARD, CONFIGS, FACTS, STEREOSET, TERMS, split_of
 from curation.stereoset import FileSettings
 from curation.text_tables import read_csv, read_json_lines
 
@@ -42,7 +42,6 @@ DATA = {
 }
 """Suffixes of files that may have CATs, and the form of the data."""
 OTHER_DATA = frozenset({".arrow", ".feather", ".pkl", ".pickle", ".xlsx", ".zip", ".tar"})
-SPLITS = {"dev": "dev", "validation": "dev", "valid": "dev", "test": "test"}
 """Words in the names of files, and the split that they mean."""
 TABLES = ("annotations", "terms")
 _OTHER = "not another set of CATs"  # what readers say of other data
@@ -223,7 +222,12 @@ def _ours(release: Release, name: str) -> bool:
     if name in STEREOSET:
         file_parts, about = read_parts(path)
         cats = [
-            from_item(row.values, part.kind or "", f"{name}, {row.where}", _split(name))
+            from_item(
+                row.values,
+                part.kind or "",
+                f"{name}, {row.where}",
+                _split(name),
+            )
             for part in file_parts
             for row in part.rows
         ]
@@ -243,7 +247,13 @@ def _ours(release: Release, name: str) -> bool:
         return True
     if parts[0] in KINDS:
         cats = [
-            from_parquet(row.values, part.classes, parts[0], f"{name} {row.where}", _split(name))
+            from_parquet(
+                row.values,
+                part.classes,
+                parts[0],
+                f"{name} {row.where}",
+                _split(name),
+            )
             for part, row in rows
         ]
         return _add(release, "Parquet", cats)
@@ -265,7 +275,4 @@ def _settings(release: Release, about: Any) -> None:
 
 def _split(name: str) -> str:
     """The split that the name of a file means; empty if it means none."""
-    path = PurePosixPath(name)
-    words = set(path.name.lower().replace("_", "-").replace(".", "-").split("-"))
-    splits = {split for word, split in SPLITS.items() if word in words}
-    return splits.pop() if len(splits) == 1 else ""
+    return split_of(PurePosixPath(name)) or ""

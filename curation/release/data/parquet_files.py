@@ -108,11 +108,11 @@ def configs(paths: Iterable[str]) -> dict[str, dict[str, str]]:
     {'terms': {'full': 'terms/full-00000-of-00001.parquet'}}
     """
     there = set(paths)
-    found = {
+    files_of = {
         config: {split: file for split in _SPLITS if (file := path(config, split)) in there}
         for config in CONFIGS
     }
-    return {config: files for config, files in found.items() if files}
+    return {config: files for config, files in files_of.items() if files}
 
 
 def files(contents: Contents) -> dict[str, bytes]:

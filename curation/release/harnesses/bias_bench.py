@@ -48,19 +48,19 @@ def mangled(cats: Sequence[Cat], labels: Labels) -> list[Mangled]:
     for cat in cats:
         if cat.domain not in domains[cat.target]:
             domains[cat.target].append(cat.domain)
-    found: list[Mangled] = []
+    misread: list[Mangled] = []
     for cat in cats:
-        found += _unlabelled(cat, labels)
+        misread += _unlabelled(cat, labels)
         if cat.kind == "intrasentence":
-            found += _fillers(cat)
+            misread += _fillers(cat)
         if cat.domain not in DOMAINS:
             detail = f"no values for {cat.domain!r} alone; the values over all domains have the CAT"
-            found.append(Mangled(cat.id, None, "other_domain", detail, "not_counted"))
+            misread.append(Mangled(cat.id, None, "other_domain", detail, "not_counted"))
         if len(domains[cat.target]) > 1:
             named = " and ".join(map(repr, domains[cat.target]))
             detail = f"{cat.target!r} is in {named}; values over all domains take it as one term"
-            found.append(Mangled(cat.id, None, "target_in_two_domains", detail, "not_counted"))
-    return found
+            misread.append(Mangled(cat.id, None, "target_in_two_domains", detail, "not_counted"))
+    return misread
 
 
 def _unlabelled(cat: Cat, labels: Labels) -> Iterator[Mangled]:

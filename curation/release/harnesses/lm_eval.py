@@ -254,7 +254,7 @@ def _readme(parts: Sequence[Part], name: str, version: str) -> str:
 
 def mangled(cats: Sequence[Cat]) -> list[Mangled]:
     """The CATs that lm-evaluation-harness cannot score, or not as this project does."""
-    return [found for cat in cats for found in _of_one(cat)]
+    return [place for cat in cats for place in _of_one(cat)]
 
 
 def _of_one(cat: Cat) -> Iterator[Mangled]:

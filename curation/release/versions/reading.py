@@ -1,6 +1,5 @@
 """Reads a version of a dataset to compare it: a release's folder, or a file in any known layout."""
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,32 +13,14 @@ from curation.catsets.labels import HIDDEN, is_hidden
 from curation.files import CurationError, read_text
 from curation.records import GOLDS, Kind, SplitName
 from curation.release.contents import PublishedCat, PublishedOption, published
-from curation.release.layout import STEREOSET, TERMS
+from curation.release.layout import STEREOSET, TERMS, split_of
 from curation.release.versions.diff import TermKey, Version
 from curation.rules import read_label
 from curation.stereoset import read_gold_file
 from curation.text_tables import read_json_lines
 
-_SPLITS: dict[str, SplitName] = {
-    "dev": "dev", "development": "dev", "validation": "dev", "valid": "dev", "val": "dev",
-    "test": "test",
-}  # fmt: skip
 _PLACES = ("*.parquet", "*/*.parquet", "*.json", "*.jsonl", "*.json.gz", "*.jsonl.gz", "*.csv",
            "cats/*.jsonl", "data/*.json*", "data/*.csv")  # fmt: skip
-_WORDS = re.compile(r"[^a-z]+")
-
-
-def split_of(path: Path) -> SplitName | None:
-    """The split that the name of a file says, or None.
-
-    >>> split_of(Path("validation-00000-of-00001.parquet")), split_of(Path("my_test.json.gz"))
-    ('dev', 'test')
-    >>> split_of(Path("cats.json")), split_of(Path("dev_and_test.json"))
-    (None, None)
-    """
-    words = _WORDS.split(path.name.lower())
-    splits = {_SPLITS[word] for word in words if word in _SPLITS}
-    return splits.pop() if len(splits) == 1 else None
 
 
 def data_files(folder: Path) -> list[Path]:
