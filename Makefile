@@ -38,7 +38,7 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/workbooks.py
 
 schemas: $(VENV)/test.ready
-	$(IN)/python -c "from curation import files, records, schemas; [files.shipped('schemas', schemas.schema_name(r)).write_bytes(schemas.schema(r)) for r in records.ON_DISK]"
+	$(IN)/python -c "from curation import bias, files, records, schemas; [files.shipped('schemas', schemas.schema_name(r)).write_bytes(schemas.schema(r)) for r in records.ON_DISK + bias.ON_DISK]"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

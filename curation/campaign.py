@@ -17,7 +17,7 @@ from curation.settings_file import read_settings, settings_text
 from curation.times import now
 
 SETTINGS = "campaign.toml"
-GROUPS = {"terms", "rounds", "import", "decisions", "measures", "scores", "release"}
+GROUPS = {"terms", "rounds", "import", "decisions", "measures", "scores", "trust", "release"}
 """The groups of commands, whose second word is a command too, and not an argument."""
 
 
@@ -55,6 +55,11 @@ class Campaign:
     def scores(self) -> Path:
         """The folder of stage 5."""
         return self.root / "5-scores"
+
+    @property
+    def trust(self) -> Path:
+        """The folder of stage 6."""
+        return self.root / "6-trust"
 
     @property
     def releases(self) -> Path:
@@ -130,8 +135,9 @@ class Campaign:
         Raw answers may be behind a link, because they are read more often than written:
         ``archive.deliver`` checks their folder. The campaign's folder itself may be a link.
         """
-        runs = (path for depth in ("*", "*/*") for path in self.scores.glob(depth))
-        stages = (self.terms, self.rounds, self.decisions, self.measures, self.scores)
+        places = [(self.scores, ("*", "*/*")), (self.trust, ("*", "*/*", "*/*/*"))]
+        runs = (path for place, depths in places for depth in depths for path in place.glob(depth))
+        stages = (self.terms, self.rounds, self.decisions, self.measures, self.scores, self.trust)
         folders = (*stages, self.releases, *self.rounds.glob("*"), *runs)
         for path in (self.root / ".lock", *folders):
             refuse_links(path, below=self.root)

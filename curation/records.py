@@ -1,4 +1,4 @@
-"""The whole data model in one file.
+"""The data model of a campaign; ``bias.py`` has the records of bias measures.
 
 Every line that the tool writes to disk is one of these records. ``schemas/`` has their JSON
 Schemas, generated from this file. Few records (Term, Item, Decision, Cat) are passed as models;

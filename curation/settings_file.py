@@ -1,15 +1,16 @@
 """Read and write ``campaign.toml``."""
 
 import difflib
-import json
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from curation.files import CurationError, read_text
+from curation.setting_types import Section
 from curation.settings import DomainSettings, Settings
-from curation.toml_files import line_of, read_toml, toml_key
+from curation.toml_files import line_of, read_toml, toml_key, toml_value
+from curation.trust_settings import GroupSettings
 
 _FIXES = {
     "version": "use letters, digits and the characters . + -, and begin with a letter or a digit, "
@@ -21,6 +22,8 @@ _FIXES = {
     **dict.fromkeys(("generic", "roots", "exclude"), 'use items of Wikidata, such as "Q5"'),
 }
 """How to write a setting whose text does not have the right form."""
+_TABLES: dict[str, type[Section]] = {"domains": DomainSettings, "groups": GroupSettings}
+"""The settings of which there is a table for each name, such as ``[domains.NAME]``."""
 
 
 def read_settings(path: Path) -> Settings:
@@ -46,13 +49,13 @@ def read_settings(path: Path) -> Settings:
             message = f"{str(first['input'])[:100]!r} is not valid"
             named = next(key for key in reversed(keys) if not key.isdigit())
             fix = _FIXES.get(named, fix)
-        line = line_of(read_text(path), keys, depth=2 if keys[0] == "domains" else 1)
+        line = line_of(read_text(path), keys, depth=2 if keys[0] in _TABLES else 1)
         raise CurationError(f"{path}{line}, {'.'.join(keys)[:200]}: {message}", fix) from None
 
 
 def _known(keys: list[str]) -> list[str]:
-    if keys[:1] == ["domains"]:
-        return list(DomainSettings.model_fields)
+    if keys and keys[0] in _TABLES:
+        return list(_TABLES[keys[0]].model_fields)
     section: Any = Settings.model_fields[keys[0]].annotation if keys else Settings
     return list(section.model_fields)
 
@@ -72,7 +75,7 @@ def settings_text(settings: Settings) -> str:
             for key, field in kind.model_fields.items():
                 if getattr(section, key) is None:  # a setting with an earlier name
                     continue
-                text = json.dumps(getattr(section, key), ensure_ascii=False)
+                text = toml_value(getattr(section, key))
                 lines += [f"# {field.description}"] if new else []
                 lines += [f"{key} = {text}"]
             lines += [""]

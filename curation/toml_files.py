@@ -84,3 +84,17 @@ def _is_key(line: str, key: str) -> bool:
 def toml_key(name: str) -> str:
     """A name as a key of a TOML file; quoted if it needs quotes."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML has it: a text, a number, a boolean, a list, or a dict as inline table.
+
+    >>> toml_value({"female": "f.txt", "two words": ["a", 1, True]})
+    '{ female = "f.txt", "two words" = ["a", 1, true] }'
+    """
+    if isinstance(value, dict):
+        parts = [f"{toml_key(str(key))} = {toml_value(each)}" for key, each in value.items()]
+        return f"{{ {', '.join(parts)} }}" if parts else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return json.dumps(value, ensure_ascii=False)

@@ -19,6 +19,7 @@ from curation.reasons import REASONS
 from curation.scores.asking import VARIANTS
 from curation.settings import PAPER, DomainSettings, Settings
 from curation.steps.pipeline import STEPS
+from curation.trust_settings import GroupSettings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -158,10 +159,9 @@ def test_a_shown_command_that_is_not_real_is_seen() -> None:
 
 # --- settings and reasons -------------------------------------------------------------------
 
+NAMED = {"domains": DomainSettings, "groups": GroupSettings}
 TABLES: dict[str, Any] = {
-    "domains.NAME" if name == "domains" else name: DomainSettings
-    if name == "domains"
-    else part.annotation
+    f"{name}.NAME" if name in NAMED else name: NAMED.get(name, part.annotation)
     for name, part in Settings.model_fields.items()
 }
 SETTINGS = {

@@ -19,8 +19,8 @@ import pyarrow.parquet as parquet
 import pytest
 
 from curation import packed
+from curation import shards as reading
 from curation.files import CurationError
-from curation.measures import reading
 from curation.measures.counting import count, read_counts
 from curation.models.train import articles as train_articles
 from curation.models.train.articles import articles

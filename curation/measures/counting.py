@@ -22,9 +22,9 @@ import orjson
 from curation.engine import Engine, each_shard
 from curation.files import CurationError, digest, printable, writing
 from curation.leftovers import sweep_beside
-from curation.measures.reading import Shard, blocks, fault, shards
 from curation.measures.tallying import Tally
 from curation.packed import packing_of, read_lines
+from curation.shards import Shard, blocks, fault, shards
 from curation.words import UNSPACED, base, words, words_of_each
 
 ALGORITHM = 2

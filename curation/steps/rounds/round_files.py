@@ -20,7 +20,7 @@ from curation.files import (
     writing,
 )
 from curation.records import Answer, Flag, Rejection, Round, Standing, Task
-from curation.settings import RoundName
+from curation.setting_types import RoundName
 from curation.table_words import Sections, Words, completed, round_words, shipped_words, wrong_text
 
 if TYPE_CHECKING:

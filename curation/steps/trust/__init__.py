@@ -1,0 +1,1 @@
+"""The steps of stage 6: runs of bias measures, and the trust report."""

@@ -1,0 +1,194 @@
+"""Read the groups, targets and references that ``[groups.NAME]`` names.
+
+Files are looked for in the campaign's ``6-trust/``, then among the lists that come with curation
+(``data/groups/``). A list of words is a text file with a word on each line; lines that begin with #
+are comments.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from curation.bias import Bias
+from curation.campaign import Campaign
+from curation.files import CurationError, read_records, read_text, shipped
+from curation.records import Term
+from curation.text_tables import read_csv
+from curation.trust.groups import Groups
+from curation.trust_settings import GroupSettings
+
+UNIFORM, RUN = "uniform", "run:"
+
+
+def read_groups(campaign: Campaign, names: Sequence[str] = ()) -> list[Groups]:
+    """The groups of a campaign, checked.
+
+    Args:
+        campaign: the campaign.
+        names: the names of the tables ``[groups.NAME]``; by default all.
+
+    Raises:
+        CurationError: there is no such table, a file is missing or not valid, or the groups cannot
+            be measured (see ``Groups.check``).
+    """
+    known = campaign.settings.groups
+    if not known:
+        raise CurationError(
+            f"{campaign.root / 'campaign.toml'}: has no groups to measure",
+            "add a table [groups.NAME] (docs/trust.md, Groups)",
+        )
+    for name in names:
+        if name not in known:
+            raise CurationError(f"there are no groups «{name}»", f"use one of: {', '.join(known)}")
+    return [_groups(campaign, name, known[name]) for name in names or known]
+
+
+def group_files(campaign: Campaign) -> list[Path]:
+    """Every file that the tables ``[groups.NAME]`` name, and the terms that are measured."""
+    paths: list[Path] = []
+    for settings in campaign.settings.groups.values():
+        own = (settings.targets, settings.anchors, settings.outcomes, *settings.lists.values())
+        paths += [_place(campaign, name) for name in own if name]
+        paths += [] if settings.targets else [campaign.terms / "targets.jsonl"]
+        if settings.reference.startswith(RUN):
+            paths.append(_run_file(campaign, settings.reference))
+        elif settings.reference != UNIFORM:
+            paths.append(_place(campaign, settings.reference))
+    return list(dict.fromkeys(paths))
+
+
+def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
+    words = {
+        group: tuple(word for _, word in _lines(_place(campaign, file)))
+        for group, file in settings.lists.items()
+    }
+    names = tuple(words)
+    groups = Groups(
+        name,
+        words,
+        _targets(campaign, name, settings),
+        _references(campaign, settings, names),
+        anchors=_anchors(campaign, settings, names),
+        outcomes=_shares(_place(campaign, settings.outcomes), names) if settings.outcomes else {},
+    )
+    groups.check()
+    return groups
+
+
+def _place(campaign: Campaign, name: str) -> Path:
+    """The campaign's own file, else the one that comes with curation."""
+    own, ours = campaign.trust / name, shipped("data", "groups", name)
+    return ours if ours.exists() and not own.exists() else own
+
+
+def _run_file(campaign: Campaign, reference: str) -> Path:
+    return campaign.trust / "runs" / reference.removeprefix(RUN) / "bias.jsonl"
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The words of a list with their line numbers; a word that is given twice counts once."""
+    if not path.exists():
+        raise CurationError(f"{path}: no such list of words", "write it, one word on each line")
+    seen = set[str]()
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        word = " ".join(line.split())
+        if word and not word.startswith("#") and word.casefold() not in seen:
+            seen.add(word.casefold())
+            yield number, word
+
+
+def _targets(campaign: Campaign, name: str, settings: GroupSettings) -> dict[str, tuple[str, ...]]:
+    """The targets with their words: of the file, or the terms of the domain.
+
+    A CSV file has the columns target and, if needed, also (more words, separated by semicolons).
+    """
+    if settings.targets:
+        path = _place(campaign, settings.targets)
+        if path.suffix.lower() != ".csv":
+            return {word: (word,) for _, word in _lines(path)}
+        targets = {}
+        for _, row in _rows(path, ("target",)):
+            also = tuple(filter(None, (w.strip() for w in str(row.get("also") or "").split(";"))))
+            targets[row["target"]] = (row["target"], *also)
+        return targets
+    if settings.domain not in campaign.settings.domains:
+        raise CurationError(
+            f"[groups.{name}]: neither targets nor a domain of the campaign is given",
+            "set domain to the domain whose target terms are to be measured, or targets to a file",
+        )
+    path = campaign.terms / "targets.jsonl"
+    terms = read_records(path, Term) if path.exists() else []
+    kept = [term for term in terms if term.domain == settings.domain and term.status == "kept"]
+    if not kept:
+        raise CurationError(
+            f"{path}: there are no target terms of the domain «{settings.domain}»",
+            "run «curation terms select», or set targets to a file",
+        )
+    return {term.text: (term.text, *term.names) for term in kept}
+
+
+def _references(
+    campaign: Campaign, settings: GroupSettings, names: Sequence[str]
+) -> dict[str, tuple[float, ...]] | None:
+    if settings.reference == UNIFORM:
+        return None
+    if not settings.reference.startswith(RUN):
+        return _shares(_place(campaign, settings.reference), names)
+    path = _run_file(campaign, settings.reference)
+    if not path.exists():
+        raise CurationError(
+            f"{path}: there is no such run",
+            "name a run as run:MEASURE/SOURCE, as in 6-trust/runs/",
+        )
+    biases = read_records(path, Bias)
+    if biases and biases[0].groups != tuple(names):
+        raise CurationError(
+            f"{path}: has the groups {', '.join(biases[0].groups)}, not {', '.join(names)}",
+            "a reference needs the same groups in the same order",
+        )
+    return {bias.target: bias.p for bias in biases if bias.p is not None}
+
+
+def _shares(path: Path, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """The shares of a CSV file with the column target and a column for each group."""
+    shares = {}
+    for line, row in _rows(path, ("target", *names)):
+        try:
+            values = tuple(float(row[name]) for name in names)
+        except ValueError:
+            raise CurationError(
+                f"{path} line {line}: a share is not a number", "write shares such as 0.25"
+            ) from None
+        shares[row["target"]] = values
+    return shares
+
+
+def _anchors(campaign: Campaign, settings: GroupSettings, names: Sequence[str]) -> dict[str, str]:
+    if not settings.anchors:
+        return {}
+    path = _place(campaign, settings.anchors)
+    anchors = {}
+    for line, row in _rows(path, ("target", "group")):
+        if row["group"] not in names:
+            raise CurationError(
+                f"{path} line {line}: there is no group «{row['group']}»",
+                f"use one of: {', '.join(names)}",
+            )
+        anchors[row["target"]] = row["group"]
+    return anchors
+
+
+def _rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a CSV file that has these columns; cells without spaces around them."""
+    if not path.exists():
+        raise CurationError(f"{path}: no such file", "write it, or correct its name in the setting")
+    columns, rows = read_csv(read_text(path), path)
+    if missing := [name for name in needed if name not in columns]:
+        raise CurationError(
+            f"{path}: no column «{missing[0]}»", f"name the columns {', '.join(needed)}"
+        )
+    for line, row in rows:
+        cells = {key: str(value or "").strip() for key, value in row.items()}
+        if empty := [name for name in needed if not cells.get(name)]:
+            raise CurationError(f"{path} line {line}: «{empty[0]}» is empty", "fill it in")
+        yield line, cells

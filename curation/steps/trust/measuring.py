@@ -1,0 +1,113 @@
+"""Run a measure on a campaign's groups and keep its results: what all ``trust`` commands share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from curation import __version__
+from curation.bias import Bias, Evidence
+from curation.campaign import Campaign
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.trust import runs
+from curation.steps.trust.runs import TrustRun
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
+from curation.trust.protocol.stability import Again, stability
+
+ALGORITHM = 1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a measure returns to ``measure_groups``.
+
+    Attributes:
+        biases: one per target, in the order of the targets.
+        about: fields for ``run.json``: counts, missing words, software.
+        again: the measure with other words or policies, without intervals, for the evidence of
+            content validity and sensitivity; None if it cannot be computed again.
+        evidence: more evidence, such as the agreement of annotators.
+    """
+
+    biases: Sequence[Bias]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    again: Again | None = None
+    evidence: Sequence[Evidence] = ()
+
+
+def policies(campaign: Campaign) -> Policies:
+    """The policies of ``[trust]``."""
+    trust = campaign.settings.trust
+    return Policies(trust.normalise, trust.negative, trust.divergences)
+
+
+def measure_groups(
+    campaign: Campaign,
+    groups: Groups,
+    measure: str,
+    source: str,
+    work: Callable[[], Measured],
+    *,
+    identity: Mapping[str, Any],
+    reporter: Reporter = QUIET,
+) -> tuple[TrustRun, bool]:
+    """Measure, unless the run is there already, and keep the results.
+
+    The campaign must not be locked: measuring may take long, and only writing takes the lock.
+
+    Args:
+        campaign: the campaign.
+        groups: the groups and targets.
+        measure: the measure's name.
+        source: the name of what is measured.
+        work: computes the results.
+        identity: what identifies the run beside groups and policies: input files with their
+            sha256, options, versions of software that matters.
+        reporter: where progress and warnings go.
+
+    Returns:
+        The run, and whether it was measured now.
+    """
+    folder = runs.run_folder(campaign, measure, groups.name, source)
+    own = policies(campaign)
+    trust = campaign.settings.trust
+    whole = {
+        "algorithm": ALGORITHM,
+        "words": {name: list(words) for name, words in groups.words.items()},
+        "targets": {name: list(words) for name, words in groups.targets.items()},
+        "references": {name: list(shares) for name, shares in (groups.references or {}).items()},
+        "policies": {**own._asdict(), "divergences": list(own.divergences)},
+        "confidence": trust.confidence,
+        "samples": trust.samples,
+        "seed": campaign.settings.campaign.seed,
+        **identity,
+    }
+    if runs.is_current(folder, whole):
+        return runs.read_run(folder), False
+    found = work()
+    evidence = list(found.evidence)
+    if found.again is not None:
+        evidence += stability(
+            found.again,
+            groups,
+            own,
+            draws=trust.samples,
+            seed=campaign.settings.campaign.seed,
+        )
+    about = {"curation": __version__, **found.about}
+    with campaign.lock():
+        run = runs.write_run(
+            folder,
+            groups=groups.name,
+            identity=whole,
+            biases=found.biases,
+            evidence=evidence,
+            about=about,
+        )
+    undefined = sum(each.undefined is not None for each in run.biases)
+    if undefined:
+        reporter.warn(
+            f"{run.name}: {undefined} of {len(run.biases)} targets have no result; bias.jsonl says "
+            "why"
+        )
+    return run, True

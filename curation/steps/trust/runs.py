@@ -1,0 +1,165 @@
+"""The runs of bias measures, ``6-trust/runs/MEASURE/SOURCE/{run.json, bias.jsonl}``.
+
+SOURCE is the name of the groups and that of what was measured, such as ``gender-wiki``. A run
+appears whole or not at all: ``run.json`` is written last and has the sha256 of ``bias.jsonl``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from curation.bias import Bias, Evidence
+from curation.campaign import Campaign
+from curation.files import (
+    CurationError,
+    digest,
+    dump_json,
+    dump_line,
+    read_json,
+    read_records,
+    writing,
+)
+from curation.run_folder import differences
+from curation.times import now
+
+RUN, BIAS = "run.json", "bias.jsonl"
+IDENTITY, EVIDENCE = "identity", "evidence"
+
+
+@dataclass(frozen=True)
+class TrustRun:
+    """What a measure found in a source.
+
+    Attributes:
+        measure: the measure's name, the folder's name below ``runs/``.
+        source: the groups' name and the source's.
+        groups: the groups' name.
+        biases: the results, one per target.
+        evidence: what the run computed for the trust report.
+        about: the content of ``run.json``.
+        folder: where it is.
+    """
+
+    measure: str
+    source: str
+    groups: str
+    biases: tuple[Bias, ...]
+    evidence: tuple[Evidence, ...]
+    about: Mapping[str, Any]
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The run's name in commands and in ``[trust]``: MEASURE/SOURCE."""
+        return f"{self.measure}/{self.source}"
+
+
+def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Path:
+    """The folder of a run.
+
+    Raises:
+        CurationError: the source's name cannot be the name of a folder.
+    """
+    if not source or source != Path(source).name or source.startswith("."):
+        raise CurationError(
+            f"--source {source}: not a name for a folder", "use letters, digits, - and _"
+        )
+    return campaign.trust / "runs" / measure / f"{groups}-{source}"
+
+
+def is_current(folder: Path, identity: Mapping[str, Any]) -> bool:
+    """Whether a folder holds a complete run with this identity."""
+    if not (folder / RUN).exists():
+        return False
+    about = read_json(folder / RUN)
+    known = about.get(IDENTITY) if isinstance(about, dict) else None
+    return (
+        isinstance(known, dict)
+        and not differences(known, identity)
+        and about.get("bias_sha256") == digest(folder / BIAS)
+    )
+
+
+def write_run(
+    folder: Path,
+    *,
+    groups: str,
+    identity: Mapping[str, Any],
+    biases: Sequence[Bias],
+    evidence: Sequence[Evidence] = (),
+    about: Mapping[str, Any],
+) -> TrustRun:
+    """Write a run; call it only under the campaign's lock.
+
+    Args:
+        folder: from ``run_folder``.
+        groups: the groups' name.
+        identity: what identifies the run: words, policies, inputs with their sha256, versions.
+        biases: the results.
+        evidence: what the run computed for the trust report.
+        about: more fields for ``run.json``: counts, words that are missing, and so on.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder / BIAS) as file:
+        file.writelines(map(dump_line, biases))
+    content = {
+        "measure": folder.parent.name,
+        "source": folder.name,
+        "groups": groups,
+        IDENTITY: dict(identity),
+        **about,
+        EVIDENCE: [each.model_dump() for each in evidence],
+        "finished_at": now(),
+        "bias_sha256": digest(folder / BIAS),
+    }
+    with writing(folder / RUN) as file:
+        file.write(dump_json(content))
+    return read_run(folder)
+
+
+def read_run(folder: Path) -> TrustRun:
+    """Read a run.
+
+    Raises:
+        CurationError: it is damaged, or writing it was interrupted.
+    """
+    path, again = folder / RUN, "delete this folder and measure again"
+    about = read_json(path)
+    if not isinstance(about, dict) or about.get("bias_sha256") != digest(folder / BIAS):
+        raise CurationError(f"{path}: does not belong to the {BIAS} beside it", again)
+    try:
+        evidence = [Evidence.model_validate_json(dump_json(e)) for e in about.get(EVIDENCE, ())]
+    except (ValidationError, TypeError) as error:
+        raise CurationError(f"{path}, field '{EVIDENCE}': not valid: {error}", again) from None
+    return TrustRun(
+        folder.parent.name,
+        folder.name,
+        str(about.get("groups", "")),
+        tuple(read_records(folder / BIAS, Bias)),
+        tuple(evidence),
+        about,
+        folder,
+    )
+
+
+def run_files(campaign: Campaign) -> list[Path]:
+    """The files of all runs."""
+    return sorted(campaign.trust.glob(f"runs/*/*/{RUN}")) + sorted(
+        campaign.trust.glob(f"runs/*/*/{BIAS}")
+    )
+
+
+def found_runs(
+    campaign: Campaign, *, skipped: Callable[[str], None] = lambda _: None
+) -> list[TrustRun]:
+    """Every complete run of a campaign; ``skipped`` receives a message for each that is not."""
+    runs = []
+    for path in sorted(campaign.trust.glob(f"runs/*/*/{RUN}")):
+        try:
+            runs.append(read_run(path.parent))
+        except CurationError as error:
+            skipped(f"{error.what}; {error.fix}")
+    return runs

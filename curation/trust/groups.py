@@ -1,0 +1,95 @@
+"""Groups, targets and references: what a measure of bias is given (Definition 2.1, section 3)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from curation.files import CurationError
+
+_SUM = 1e-6  # by how much the shares of a reference may differ from 1
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The inputs of a measure: ordered groups and targets with their words, and the reference.
+
+    Attributes:
+        name: the name in ``[groups.NAME]``.
+        words: the words of each group, in the order of the groups; k ≥ 2 groups.
+        targets: the words of each target.
+        references: the reference p0 of each target, one share per group; None for uniform.
+        anchors: targets and the group that each is known to favour, for face validity.
+        outcomes: targets and the groups' shares in the world, for predictive validity.
+    """
+
+    name: str
+    words: Mapping[str, tuple[str, ...]]
+    targets: Mapping[str, tuple[str, ...]]
+    references: Mapping[str, tuple[float, ...]] | None = None
+    anchors: Mapping[str, str] = field(default_factory=dict)
+    outcomes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the groups, in order."""
+        return tuple(self.words)
+
+    def reference(self, target: str) -> tuple[float, ...] | None:
+        """The reference of a target; None if the references lack it."""
+        if self.references is None:
+            return (1 / len(self.words),) * len(self.words)
+        return self.references.get(target)
+
+    def check(self) -> None:
+        """Check that these inputs can be measured.
+
+        Raises:
+            CurationError: there are fewer than two groups; a group or a target has no word; two
+                groups share a word; a target's word is in a group's list; a reference does not have
+                one share for each group, or the shares do not sum to 1.
+        """
+        where = f"[groups.{self.name}]"
+        if len(self.words) < 2:
+            raise CurationError(f"{where}: has one group only", "give two or more lists of words")
+        owner: dict[str, str] = {}
+        for group, words in self.words.items():
+            if not words:
+                raise CurationError(f"{where}: the group «{group}» has no words", "add its words")
+            for word in words:
+                other = owner.setdefault(word.casefold(), group)
+                if other != group:
+                    raise CurationError(
+                        f"{where}: «{word}» is in the lists of «{other}» and «{group}»",
+                        "a word can belong to one group only: remove it from one of the lists",
+                    )
+        for target, words in self.targets.items():
+            if not words:
+                raise CurationError(f"{where}: the target «{target}» has no words", "add a word")
+            for word in words:
+                if own := owner.get(word.casefold()):
+                    raise CurationError(
+                        f"{where}: the target «{target}» is in the list of the group «{own}», "
+                        "so it would be associated with itself",
+                        f"remove «{word}» from the targets or from the group's list",
+                    )
+        for target, shares in (self.references or {}).items():
+            check_shares(shares, groups=len(self.words), where=f"{where}, reference of «{target}»")
+
+
+def check_shares(shares: tuple[float, ...], *, groups: int, where: str) -> None:
+    """Check that shares are a distribution over the groups.
+
+    Raises:
+        CurationError: there is not one share from 0 to 1 per group, or they do not sum to 1.
+    """
+    if len(shares) != groups or not all(0 <= share <= 1 for share in shares):
+        raise CurationError(
+            f"{where}: needs one share from 0 to 1 for each of the {groups} groups",
+            "correct the file that the setting reference names",
+        )
+    total = math.fsum(shares)
+    if abs(total - 1) > _SUM:
+        raise CurationError(
+            f"{where}: the shares sum to {total:g}, not to 1",
+            "correct the shares; a reference is a distribution over the groups",
+        )
