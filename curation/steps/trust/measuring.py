@@ -7,6 +7,7 @@ from typing import Any
 from curation import __version__
 from curation.bias import Bias, Evidence
 from curation.campaign import Campaign
+from curation.records import Rejection
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust import runs
 from curation.steps.trust.runs import TrustRun
@@ -27,12 +28,14 @@ class Measured:
         again: the measure with other words or policies, without intervals, for the evidence of
             content validity and sensitivity; None if it cannot be computed again.
         evidence: more evidence, such as the agreement of annotators.
+        refused: rows of the input that do not count, for ``rejected.jsonl``.
     """
 
     biases: Sequence[Bias]
     about: Mapping[str, Any] = field(default_factory=dict)
     again: Again | None = None
     evidence: Sequence[Evidence] = ()
+    refused: Sequence[Rejection] = ()
 
 
 def policies(campaign: Campaign) -> Policies:
@@ -103,6 +106,7 @@ def measure_groups(
             biases=found.biases,
             evidence=evidence,
             about=about,
+            refused=found.refused,
         )
     undefined = sum(each.undefined is not None for each in run.biases)
     if undefined:
