@@ -4,6 +4,7 @@ SOURCE is the name of the groups and that of what was measured, such as ``gender
 appears whole or not at all: ``run.json`` is written last and has the sha256 of ``bias.jsonl``.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,17 @@ class TrustRun:
     def name(self) -> str:
         """The run's name in commands and in ``[trust]``: MEASURE/SOURCE."""
         return f"{self.measure}/{self.source}"
+
+
+def source_name(path: Path) -> str:
+    """The source's name for a file, if the user gives none: the file's name without its ending.
+
+    >>> source_name(Path("my vectors.300d.txt.gz")), source_name(Path("wiki"))
+    ('my-vectors.300d', 'wiki')
+    """
+    name = path.name.removesuffix(".gz")
+    stem = name.rpartition(".")[0] or name
+    return re.sub(r"[^\w.+-]+", "-", stem).lstrip(".-+")[:100] or "source"
 
 
 def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Path:
