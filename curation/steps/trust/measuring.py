@@ -1,5 +1,6 @@
 """Run a measure on a campaign's groups and keep its results: what all ``trust`` commands share."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,11 +108,12 @@ def measure_groups(
             evidence=evidence,
             about=about,
         )
-    undefined = sum(each.undefined is not None for each in run.biases)
-    if undefined:
+    codes = Counter(each.undefined for each in run.biases if each.undefined)
+    if codes:
+        why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
         reporter.warn(
-            f"{run.name}: {undefined} of {len(run.biases)} targets have no result; bias.jsonl says "
-            "why"
+            f"{run.name}: {codes.total()} of {len(run.biases)} targets have no result: {why} "
+            "(docs/trust.md has the codes)"
         )
     if own.negative == "raw" and own.normalise == "sum":
         _warn_of_raw(run, reporter)

@@ -131,6 +131,8 @@ def _binary(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
     """A line with the numbers of words and dimensions; then a word, a space, and its floats."""
     pieces = _pieces(path, packed, advance)
     block = next(pieces, b"")
+    while b"\n" not in block and len(block) < 100 and (more := next(pieces, b"")):
+        block += more
     end = block.find(b"\n", 0, 100)
     header = _header(block[:end]) if end > 0 else None
     if header is None:
