@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
@@ -25,6 +25,8 @@ from curation.trust.framework import (
     why_undefined,
 )
 
+# The first draw of a process loads tables, which is slow on a busy machine.
+calm = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 counts = st.lists(st.integers(0, 1_000), min_size=2, max_size=6).filter(any)
 cosines = st.lists(st.floats(-1, 1).map(lambda x: round(x, 6)), min_size=2, max_size=6).filter(any)
 
@@ -123,6 +125,7 @@ def test_a_divergence_that_is_infinite_is_left_out() -> None:
 # --- for all strengths --------------------------------------------------------------------------
 
 
+@calm
 @given(counts)
 def test_counts_give_a_distribution_and_l1_its_range(soa: list[float]) -> None:
     found = result(soa)
@@ -135,11 +138,13 @@ def test_counts_give_a_distribution_and_l1_its_range(soa: list[float]) -> None:
     assert 0 <= found.l1 <= 2 * (1 - 1 / len(soa)) + 1e-9
 
 
+@calm
 @given(counts, st.floats(1e-3, 1e3))
 def test_the_scale_of_the_strengths_does_not_matter(soa: list[float], scale: float) -> None:
     assert result([s * scale for s in soa]).p == pytest.approx(result(soa).p)
 
 
+@calm
 @given(cosines, st.randoms(use_true_random=False), st.sampled_from(["sum", "softmax"]))
 def test_the_order_of_the_groups_does_not_matter(
     soa: list[float], random: object, normalise: str
@@ -156,6 +161,7 @@ def test_the_order_of_the_groups_does_not_matter(
         assert other.p == pytest.approx([found.p[i] for i in order])
 
 
+@calm
 @given(st.integers(0, 1_000), st.integers(0, 1_000))
 def test_two_groups_have_a_closed_form(x: int, y: int) -> None:
     if not x + y:
@@ -167,6 +173,7 @@ def test_two_groups_have_a_closed_form(x: int, y: int) -> None:
     assert found.divergences["linf"] == pytest.approx((found.l1 or 0) / 2)
 
 
+@calm
 @given(counts, st.data())
 def test_kl_and_js_are_those_of_scipy(soa: list[float], data: st.DataObject) -> None:
     parts = data.draw(st.lists(st.integers(1, 50), min_size=len(soa), max_size=len(soa)))
@@ -175,6 +182,7 @@ def test_kl_and_js_are_those_of_scipy(soa: list[float], data: st.DataObject) -> 
     assert divergence(p[None], p0, "js")[0] == pytest.approx(jensenshannon(p, p0) ** 2, abs=1e-9)
 
 
+@calm
 @given(counts, st.data())
 def test_l1_is_zero_if_and_only_if_p_is_the_reference(
     soa: list[float], data: st.DataObject
@@ -188,6 +196,7 @@ def test_l1_is_zero_if_and_only_if_p_is_the_reference(
         assert (moved.l1 or 0) > 0
 
 
+@calm
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=5).filter(lambda x: sum(x) > 0.1))
 def test_the_largest_l1(shares: list[float]) -> None:
     p0 = [share / sum(shares) for share in shares]
@@ -195,6 +204,7 @@ def test_the_largest_l1(shares: list[float]) -> None:
     assert divergence(ends, np.array(p0)).max() == pytest.approx(most(p0))
 
 
+@calm
 @given(st.integers(1, 100), st.integers(0, 100), st.integers(0, 100))
 def test_icat_is_lms_times_one_minus_l1(meaningful: int, stereo: int, rest: int) -> None:
     # Within a term: lms is the share of meaningful preferences, ss that of stereotypes.
@@ -215,6 +225,7 @@ def test_policies_for_counts_are_those_without_shift() -> None:
 # --- intervals ----------------------------------------------------------------------------------
 
 
+@calm
 @given(st.floats(-0.5, 0.5), st.floats(0, 0.3))
 def test_the_interval_of_l1_of_two_groups(signed: float, half: float) -> None:
     low, high = signed - half, signed + half

@@ -156,7 +156,7 @@ def test_where_a_binary_file_is_cut(tmp_path: Path) -> None:
     path.write_bytes(whole[: head + 10])
     assert f"byte {head + 10} (word 1): the file ends in a vector; line 1 names 6" in refusal(path)
     path.write_bytes(whole[: whole.index(b"Anna")])
-    assert "the file ends after 1 words" in refusal(path)
+    assert "the file ends after 1 word" in refusal(path)
     path.write_bytes(whole + b"more")
     assert f"byte {len(whole) - 1}: there is more after the 6 words" in refusal(path)
 
@@ -164,7 +164,7 @@ def test_where_a_binary_file_is_cut(tmp_path: Path) -> None:
 def test_where_a_text_file_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "a.vec"
     path.write_text("3 2\na 1 2\nb 3")
-    assert refusal(path).startswith("line 3: has 1 numbers after the word, not 2")
+    assert refusal(path).startswith("line 3: has 1 number after the word, not 2")
     path.write_text("3 2\na 1 2\nb 3 4\n")
     assert "line 3: the file ends after 2 words; line 1 names 3" in refusal(path)
     path.write_text("1 2\na 1 2\nb 3 4\n")
