@@ -1,6 +1,7 @@
 """The framework against hand arithmetic, scipy and properties that hold for all strengths."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -252,3 +253,8 @@ def test_many_targets_at_once() -> None:
     assert found[2].undefined == "no_reference"
     assert [each.n for each in found] == [4, 2, 0]
     assert biases([], np.empty((0, 2)), groups=("x", "y"), references=[], n=0) == []
+
+
+def test_the_documentation_has_every_reason() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "trust.md").read_text("utf-8")
+    assert [code for code in UNDEFINED if f"| `{code}` |" not in page] == []
