@@ -3,6 +3,7 @@
 import typer
 
 from curation.cli import trust_text
+from curation.cli import trust_vectors
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -15,3 +16,4 @@ app.command("text")(trust_text.text)
 @app.callback()
 def _root() -> None:
     pass
+app.command("vectors")(trust_vectors.vectors)

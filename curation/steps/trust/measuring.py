@@ -1,5 +1,6 @@
 """Run a measure on a campaign's groups and keep its results: what all ``trust`` commands share."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ from curation.records import Rejection
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust import runs
 from curation.steps.trust.runs import TrustRun
-from curation.trust.framework import Policies
+from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
 from curation.trust.protocol.stability import Again, stability
 
@@ -29,6 +30,8 @@ class Measured:
             content validity and sensitivity; None if it cannot be computed again.
         evidence: more evidence, such as the agreement of annotators.
         refused: rows of the input that do not count, for ``rejected.jsonl``.
+        groups: the groups with those words only that the measure found, for ``again``; None if
+            all were found.
     """
 
     biases: Sequence[Bias]
@@ -36,6 +39,7 @@ class Measured:
     again: Again | None = None
     evidence: Sequence[Evidence] = ()
     refused: Sequence[Rejection] = ()
+    groups: Groups | None = None
 
 
 def policies(campaign: Campaign) -> Policies:
@@ -92,7 +96,7 @@ def measure_groups(
     if found.again is not None:
         evidence += stability(
             found.again,
-            groups,
+            found.groups or groups,
             own,
             draws=trust.samples,
             seed=campaign.settings.campaign.seed,
@@ -108,10 +112,24 @@ def measure_groups(
             about=about,
             refused=found.refused,
         )
-    undefined = sum(each.undefined is not None for each in run.biases)
-    if undefined:
+    codes = Counter(each.undefined for each in run.biases if each.undefined)
+    if codes:
+        why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
         reporter.warn(
-            f"{run.name}: {undefined} of {len(run.biases)} targets have no result; bias.jsonl says "
-            "why"
+            f"{run.name}: {codes.total()} of {len(run.biases)} targets have no result: {why} "
+            "(docs/trust.md has the codes)"
         )
+    if own.negative == "raw" and own.normalise == "sum":
+        _warn_of_raw(run, reporter)
     return run, True
+
+
+def _warn_of_raw(run: TrustRun, reporter: Reporter) -> None:
+    """Warn of targets whose result is not a divergence of distributions."""
+    found = outside(run.biases)
+    if found.negative:
+        reporter.warn(
+            f"{run.name}: {found.negative} of {len(run.biases)} targets have a negative "
+            f"association. L1 of {found.beyond} is above its maximum, up to {found.largest:.1f}; "
+            "see docs/trust.md, Negative associations"
+        )

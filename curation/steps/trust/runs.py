@@ -76,18 +76,20 @@ def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Pa
     Raises:
         CurationError: the source's name cannot be the name of a folder.
     """
-    if not source or source != Path(source).name or source.startswith("."):
+    if not re.fullmatch(r"\w[\w.+-]{0,149}", source):
         raise CurationError(
-            f"--source {source}: not a name for a folder", "use letters, digits, - and _"
+            f"--source {source}: not a name for a folder",
+            "use letters, digits, and . + - _ after the first character",
         )
     return campaign.trust / "runs" / measure / f"{groups}-{source}"
 
 
 def is_current(folder: Path, identity: Mapping[str, Any]) -> bool:
     """Whether a folder holds a complete run with this identity."""
-    if not (folder / RUN).exists():
+    try:
+        about = read_json(folder / RUN)
+    except CurationError:  # there is none, or it is damaged: the run is made again
         return False
-    about = read_json(folder / RUN)
     known = about.get(IDENTITY) if isinstance(about, dict) else None
     return (
         isinstance(known, dict)
