@@ -30,7 +30,8 @@ def prior(
         typer.Option(
             "--measure",
             metavar="NAME",
-            help="Compute this measure; repeatable. Default: all that fit the number of groups.",
+            help="Compute this measure; repeatable. Default: all that fit the number of groups, "
+            "or caliskan with --x and --y.",
             show_default=False,
         ),
     ] = None,
@@ -60,7 +61,8 @@ def prior(
     """Measure targets by the measures of earlier work: Bolukbasi, Caliskan, Garg, Manzini, RIPA.
 
     Each is a run of its own. A positive value means that the target is closer to the first group;
-    manzini has no such sign. With --x and --y, the run of caliskan also has the test WEAT.
+    manzini has no such sign. With --x and --y, only caliskan is computed, and its run
+    has the test WEAT.
     """
     from curation.steps.trust.group_files import read_groups
     from curation.steps.trust.prior import measure_prior

@@ -1,7 +1,7 @@
 """``curation trust debias``: a copy of word vectors with less bias, and what changed."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest, dump_json, read_json, writing
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import policies
+from curation.steps.trust.vectors import read_once, words_of
 from curation.trust.debias.methods import (
     Method,
     equalised,
@@ -22,12 +23,13 @@ from curation.trust.debias.methods import (
     soft_of_blocks,
 )
 from curation.trust.debias.soft import WEIGHT
-from curation.trust.framework import Policies, bias
+from curation.trust.debias.subspace import unit
+from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.prior import measuring as prior
 from curation.trust.prior.measuring import Space
-from curation.trust.vectors.cosine import soa
-from curation.trust.vectors.reading import Block, Vectors, blocks, read_vectors
+from curation.trust.vectors.cosine import vector_biases
+from curation.trust.vectors.reading import Block, Vectors, blocks
 from curation.trust.vectors.writing import write_vectors
 
 ALGORITHM = 1
@@ -96,8 +98,8 @@ def debias(
     _check(groups, file, out, method, equalise)
     most = dimensions or len(groups.words) - 1
     sets = equalise if equalise is not None else _sets(groups)
-    words = prior.needed_words([groups]) | {word for each in sets for word in each}
-    before = _read(file, words, reporter)
+    words = [*words_of([groups]), *(word for each in sets for word in each)]
+    before = read_once(file, words, reporter)()
     space, used = group_subspace(groups, before, most)
     own = [word for words in groups.words.values() for word in words]
     kept = in_spelling(before, own) | set(keep)
@@ -116,20 +118,27 @@ def debias(
     }
     report = _report(out)
     _write(report, about)  # before the vectors: it marks them as made here
-    with reporter.tracked(f"{file.name}: debias", file.stat().st_size, bytes=True) as advance:
-        if method == "soft":
-            soft = soft_of_blocks(blocks(file, advance=advance), space.axes, kept, weight=weight)
-            about |= {"weight": weight, "steps": soft.steps, "converged": soft.converged}
-            about |= {"objective": {"before": soft.before, "after": soft.after}}
-            if not soft.converged:
-                reporter.warn(f"{file}: soft debiasing did not converge in {soft.steps} steps")
-            changed: Iterable[Block] = mapped_blocks(blocks(file), soft.map)
-        else:
-            made = equalised(before, sets, space.axes)
-            about |= {"equalised": sorted(made.rows), "not_equalised": [*made.missing, *made.flat]}
-            changed = hard_blocks(blocks(file, advance=advance), space.axes, kept, made.rows)
-        about["words"] = write_vectors(out, changed)
-    after = _read(out, words, reporter)
+    try:
+        with reporter.tracked(f"{file.name}: debias", file.stat().st_size, bytes=True) as advance:
+            every = blocks(file, advance=advance)
+            if method == "soft":
+                soft = soft_of_blocks(every, space.axes, kept, weight=weight)
+                about |= {"weight": weight, "steps": soft.steps, "converged": soft.converged}
+                about |= {"objective": {"before": soft.before, "after": soft.after}}
+                changed: Iterable[Block] = mapped_blocks(blocks(file), soft.map)
+            else:
+                made = equalised(before, sets, space.axes)
+                about |= {"equalised": sorted(made.rows)}
+                about |= {"not_equalised": [*made.missing, *made.flat]}
+                changed = hard_blocks(every, space.axes, kept, made.rows)
+            about["words"] = write_vectors(out, changed)
+    except CurationError:
+        if not out.exists():
+            report.unlink(missing_ok=True)
+        raise
+    if not about.get("converged", True):
+        reporter.warn(f"{out}: soft debiasing did not converge in {about['steps']} steps")
+    after = read_once(out, words, reporter)()
     changes = compare(groups, before, after, policies(campaign), method=method)
     about |= {"sha256_written": digest(out), "changes": [each._asdict() for each in changes]}
     _write(report, about)
@@ -155,8 +164,15 @@ def compare(
         targeted = (name == "bolukbasi-pairs") == direct
         label = "direct bias (bolukbasi-pairs)" if name != "manzini" else name
         changes.append(_change(label, targeted, pair, absolute=name != "manzini"))
-    ours = [_l1(groups, Space(vectors, unit=True), own) for vectors in (before, after)]
+    ours = [
+        [each.l1 for each in vector_biases(_normalised(vectors), groups, own)]
+        for vectors in (before, after)
+    ]
     return (*changes, _change("vectors (L1)", False, ours))
+
+
+def _normalised(vectors: Vectors) -> Vectors:
+    return replace(vectors, array=unit(vectors.array).astype(np.float32))
 
 
 def _change(
@@ -170,29 +186,8 @@ def _change(
     return Change(name, targeted, first, second, len(known))
 
 
-def _l1(groups: Groups, space: Space, own: Policies) -> list[float | None]:
-    vectors = space.groups(groups.words, pairs=False)
-    strengths = soa(space.targets(groups.targets), np.stack([v.mean(axis=0) for v in vectors]))
-    return [
-        bias(
-            target,
-            [None if np.isnan(value) else float(value) for value in row],
-            groups=groups.names,
-            reference=groups.reference(target),
-            policies=own,
-            n=sum(map(len, vectors)),
-        ).l1
-        for target, row in zip(groups.targets, strengths, strict=True)
-    ]
-
-
 def _sets(groups: Groups) -> list[tuple[str, ...]]:
     return list(zip(*groups.words.values(), strict=False))
-
-
-def _read(file: Path, words: set[str], reporter: Reporter) -> Vectors:
-    with reporter.tracked(file.name, file.stat().st_size, bytes=True) as advance:
-        return read_vectors(file, words, advance=advance)
 
 
 def _report(out: Path) -> Path:

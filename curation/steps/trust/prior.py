@@ -1,7 +1,7 @@
 """``curation trust prior``: the measures of earlier work on word embeddings, each a run."""
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,21 +9,24 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import Measured, measure_groups
-from curation.steps.trust.runs import TrustRun
+from curation.steps.trust.runs import TrustRun, run_folder, source_name
+from curation.steps.trust.vectors import about_words, read_once, words_of
 from curation.trust.groups import Groups
 from curation.trust.prior.caliskan import weat
 from curation.trust.prior.measuring import (
     MEASURES,
+    NoPairsError,
     Scale,
     Space,
     biases,
     check_measure,
     facts,
     intervals,
-    needed_words,
+    used_words,
 )
-from curation.trust.vectors.reading import Vectors, read_vectors
+from curation.trust.vectors.reading import Vectors
 
+ALGORITHM = 1
 WEAT = "caliskan"  # the measure whose run has the test
 
 
@@ -58,11 +61,11 @@ def measure_prior(
         groups: the groups and targets.
         file: the word vectors.
         measures: the measures; by default all that fit the number of groups, without those that are
-            uncentred, which equal others.
+            uncentred, which equal others; with ``sets`` only caliskan.
         scale: whether vectors are normalised.
         source: the name of what is measured; by default the file's stem.
         strictness: c of Bolukbasi's direct bias.
-        sets: the target sets of WEAT, which is then computed with caliskan.
+        sets: the target sets of WEAT, which is in the run of caliskan.
         reporter: where progress and warnings go.
 
     Returns:
@@ -77,78 +80,81 @@ def measure_prior(
     if sets is not None:
         for each in groups:
             _check_sets(each, sets)
+    label = (source or source_name(file)) + ("" if scale == "own" else f"+{scale}")
+    for each in groups:
+        run_folder(campaign, WEAT, each.name, label)  # refuses a bad name before the work
+    words = [*words_of(groups), *(word for _, own in sets or () for word in own)]
+    vectors = read_once(file, words, reporter)
     sha256 = digest(file)
-    if sha256 is None:
-        raise CurationError(f"{file}: no such file", "name a file of word vectors")
-
-    @cache
-    def vectors() -> Vectors:
-        words = needed_words(groups) | {w for _, own in sets or () for w in own}
-        with reporter.tracked(file.name, file.stat().st_size, bytes=True) as advance:
-            return read_vectors(file, words, advance=advance)
-
     done = []
     for each in groups:
-        for name in measures or _fitting(each, vectors, reporter):
+        for name in measures or ([WEAT] if sets else _fitting(each)):
             unit = MEASURES[name].unit if scale == "own" else scale == "unit"
             own = sets if name == WEAT else None
             identity: dict[str, Any] = {"file": file.name, "sha256": sha256, "unit": unit}
+            identity["prior"] = ALGORITHM
             if name.startswith("bolukbasi"):
                 identity["strictness"] = strictness
             if own is not None:
-                identity["sets"] = {name: list(words) for name, words in own}
-            label = source or file.name.split(".")[0]
-            label += "" if scale == "own" else f"+{scale}"
-            label += own.suffix if own else ""
-
-            def work(each: Groups = each, name: str = name, unit: bool = unit,
-                     own: TargetSets | None = own) -> Measured:  # fmt: skip
-                return _measured(campaign, each, name, Space(vectors(), unit=unit), strictness, own)
-
-            done.append(
-                measure_groups(
-                    campaign, each, name, label, work, identity=identity, reporter=reporter
+                identity["sets"] = {title: list(members) for title, members in own}
+            try:
+                run = measure_groups(
+                    campaign,
+                    each,
+                    name,
+                    label + (own.suffix if own else ""),
+                    partial(_measured, campaign, file, each, name, vectors, unit, strictness, own),
+                    identity=identity,
+                    reporter=reporter,
                 )
-            )
+            except NoPairsError as error:
+                if measures:
+                    raise
+                reporter.warn(f"{error.what}; it is left out")
+                continue
+            done.append(run)
     return done
 
 
-def _fitting(groups: Groups, vectors: Any, reporter: Reporter) -> list[str]:
-    """The measures that take so many groups and can be computed; a note says which cannot."""
-    names = []
-    for name, measure in MEASURES.items():
-        if measure.centring == "uncentred" or (len(groups.words) > 2 and not measure.several):
-            continue
-        try:
-            check_measure(name, groups, vectors())
-        except CurationError as error:
-            if measure.centring is None:
-                raise
-            reporter.note(f"{error.what}: left out")
-            continue
-        names.append(name)
-    return names
+def _fitting(groups: Groups) -> list[str]:
+    """The measures that take so many groups, without those that equal others."""
+    return [
+        name
+        for name, measure in MEASURES.items()
+        if measure.centring != "uncentred" and (len(groups.words) == 2 or measure.several)
+    ]
 
 
 def _measured(
     campaign: Campaign,
+    file: Path,
     groups: Groups,
     name: str,
-    space: Space,
+    read: Callable[[], Vectors],
+    unit: bool,
     strictness: float,
     sets: TargetSets | None,
 ) -> Measured:
-    check_measure(name, groups, space.vectors)
+    vectors = read()
+    check_measure(name, groups, vectors)
+    space = Space(vectors, unit=unit)
     trust, seed = campaign.settings.trust, campaign.settings.campaign.seed
     ends = intervals(
         name, groups, space, samples=trust.samples, confidence=trust.confidence, seed=seed
     )
     found = biases(name, groups, space, ends)
-    about: dict[str, Any] = facts(name, groups, space, found, strictness=strictness)
-    about["spellings"] = dict(space.vectors.spellings)
+    about = {
+        **about_words(file, vectors, groups),
+        **facts(name, groups, space, found, strictness=strictness),
+    }
     if sets is not None:
         about["weat"] = _weat(groups, space, sets, seed=seed)
-    return Measured(found, about, lambda other, _: biases(name, other, space))
+    return Measured(
+        found,
+        about,
+        lambda other, _: biases(name, other, space),
+        groups=used_words(name, groups, vectors),
+    )
 
 
 def _check_sets(groups: Groups, sets: TargetSets) -> None:

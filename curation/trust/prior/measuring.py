@@ -1,6 +1,7 @@
 """Compute a prior measure for groups and targets, with intervals over the groups' words."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -12,11 +13,16 @@ from curation.trust.groups import Groups
 from curation.trust.prior import bolukbasi, caliskan, garg, manzini
 from curation.trust.prior.directions import Centring, Floats, alignment
 from curation.trust.prior.ripa import ripa
+from curation.trust.vectors.cosine import known_words
 from curation.trust.vectors.reading import Vectors
 
 Scale = Literal["own", "raw", "unit"]
 """Whether vectors are normalised to length 1: as the measure's authors do, never, or always."""
 Value = Callable[[Floats, Sequence[Floats]], Floats]
+
+
+class NoPairsError(CurationError):
+    """Too few pairs of group words have vectors for a measure that takes pairs."""
 
 
 class Measure(NamedTuple):
@@ -103,18 +109,13 @@ def complete_pairs(vectors: Vectors, words: Mapping[str, tuple[str, ...]]) -> li
     return [pair for pair in together if len(vectors.known(pair)) == len(words)]
 
 
-def needed_words(groups: Sequence[Groups]) -> set[str]:
-    """All words of groups and targets."""
-    lists = [own for each in groups for own in (*each.words.values(), *each.targets.values())]
-    return {word for own in lists for word in own}
-
-
 def check_measure(name: str, groups: Groups, vectors: Vectors) -> None:
     """Check that a measure can be computed for groups with these vectors.
 
     Raises:
-        CurationError: it does not take that many groups; no word of a group has a vector; or no
-            pair of words has, or only one where the mean of the differences is subtracted.
+        CurationError: it does not take that many groups, or no word of a group has a vector.
+        NoPairsError: no pair of words has vectors, or only one if the mean difference is
+            subtracted.
     """
     measure, where = MEASURES[name], f"[groups.{groups.name}]"
     if len(groups.words) > 2 and not measure.several:
@@ -123,19 +124,13 @@ def check_measure(name: str, groups: Groups, vectors: Vectors) -> None:
             f"{where}: {name} compares two groups, and there are {len(groups.words)}",
             f"use {', '.join(several)}, or groups with two lists",
         )
-    for group, words in groups.words.items():
-        if not vectors.known(words):
-            raise CurationError(
-                f"{where}: no word of the group «{group}» has a vector, such as «{words[0]}»",
-                "use vectors of the same language and spelling, or other words",
-            )
+    known_words(vectors, groups)
     if measure.centring is None:
         return
-    pairs, least = len(complete_pairs(vectors, groups.words)), 1
-    if measure.centring == "differences":
-        least = 2
+    pairs = len(complete_pairs(vectors, groups.words))
+    least = 2 if measure.centring == "differences" else 1
     if pairs < least:
-        raise CurationError(
+        raise NoPairsError(
             f"{where}: {name} needs {least} or more pairs of words with vectors; there are {pairs}",
             "order the lists so that the words at the same place form pairs",
         )
@@ -164,16 +159,27 @@ def biases(name: str, groups: Groups, space: Space, ends: Floats | None = None) 
             if ends is None or np.isnan([value, *ends[:, n]]).any()
             else (float(ends[0, n]), float(ends[1, n])),
             n=sum(map(len, vectors)),
-            undefined=_why(float(value), known=bool(targets[n].any())),
+            undefined=_why(float(value), measure, empty=empty, known=bool(targets[n].any())),
         )
         for n, (target, value) in enumerate(zip(groups.targets, values, strict=True))
     ]
 
 
-def _why(value: float, *, known: bool) -> str | None:
+def _why(value: float, measure: Measure, *, empty: bool, known: bool) -> str | None:
     if not np.isnan(value):
         return None
+    if empty and measure.centring is None:
+        return "missing_group"
     return "no_direction" if known else "missing_target"
+
+
+def used_words(name: str, groups: Groups, vectors: Vectors) -> Groups:
+    """The groups with the words that a measure uses: those with vectors, or complete pairs only."""
+    if MEASURES[name].centring is None:
+        return known_words(vectors, groups)
+    pairs = complete_pairs(vectors, groups.words)
+    words = {group: tuple(pair[n] for pair in pairs) for n, group in enumerate(groups.words)}
+    return replace(groups, words=words)
 
 
 def intervals(
@@ -217,13 +223,11 @@ def facts(
         strictness: c of Bolukbasi's direct bias.
     """
     measure, vectors = MEASURES[name], space.vectors
-    words = [word for own in groups.words.values() for word in own]
     values = np.array([bias.value for bias in found if bias.value is not None], float)
     about: dict[str, object] = {
         "signed": measure.signed,
         "unit": space.unit,
         "group_words": {group: len(vectors.known(own)) for group, own in groups.words.items()},
-        "missing_words": [word for word in words if not vectors.known([word])],
         "mean": float(values.mean()) if len(values) else None,
         "mean_absolute": bolukbasi.direct_bias(values),
     }
