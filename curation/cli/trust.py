@@ -2,18 +2,13 @@
 
 import typer
 
-from curation.cli import trust_text
-from curation.cli import trust_vectors
+from curation.cli import trust_debias, trust_prior, trust_vectors
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help="Measure bias, and report when its values may be trusted.",
 )
-app.command("text")(trust_text.text)
-
-
-@app.callback()
-def _root() -> None:
-    pass
 app.command("vectors")(trust_vectors.vectors)
+app.command("prior")(trust_prior.prior)
+app.command("debias")(trust_debias.debias)

@@ -26,6 +26,7 @@ UNDEFINED: dict[str, str] = {
     "no_evidence": "the target occurs, but no association with any group was found",
     "negative_soa": "a strength of association is negative, and the policy is «undefined»",
     "no_reference": "the reference has no shares for this target",
+    "no_direction": "the pairs of group words give no direction: too few have vectors",
 }
 """Why a target has no result: reason codes and their meanings."""
 
