@@ -170,7 +170,9 @@ class StateReader:
             found = [self._pieces(tokens[place.text], span) for span in place.spans]
             kept = [each for each in found if isinstance(each, list)]
             if not kept:
-                refused[number] = next((each for each in found if isinstance(each, str)), "no_token")
+                refused[number] = next(
+                    (each for each in found if isinstance(each, str)), "no_token"
+                )
             of.append([*range(len(pieces), len(pieces) + len(kept))])
             pieces += [(place.text, each) for each in kept]
         occurrences = self._run(self._rows(pieces, tokens), len(pieces), tell)
@@ -275,7 +277,10 @@ class StateReader:
         length = max(len(row.ids) for row in rows)
         hidden = self._forward(rows, length)
         at = [
-            (n * length + place) for n, row in enumerate(rows) for _, ps in row.reads for place in ps
+            (n * length + place)
+            for n, row in enumerate(rows)
+            for _, ps in row.reads
+            for place in ps
         ]
         index = torch.tensor(at, device=hidden.device)
         read = hidden.reshape(-1, hidden.shape[-1]).index_select(0, index)

@@ -88,9 +88,7 @@ class Probed(NamedTuple):
     about: dict[str, Any]
 
 
-def fit(
-    states: Floats, labels: Ints, *, classes: int, start: Floats | None = None
-) -> Classifier:
+def fit(states: Floats, labels: Ints, *, classes: int, start: Floats | None = None) -> Classifier:
     """Train a softmax regression by L-BFGS; nothing is random.
 
     Args:

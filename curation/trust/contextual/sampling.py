@@ -10,11 +10,14 @@ from functools import partial
 from hashlib import blake2b
 from heapq import nsmallest
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from curation.engine import Engine, map_shards
 from curation.shards import Shard, shards
 from curation.trust.text.passages import mentions
+
+if TYPE_CHECKING:
+    from curation.models.states import Place
 
 _PIECES = 1 << 20  # workers to cut for: the smallest shards, however many workers there are
 
@@ -33,6 +36,13 @@ class Context(NamedTuple):
     text: str
     spans: tuple[tuple[int, int], ...]
     document: str
+
+    @property
+    def place(self) -> "Place":
+        """What a model's states are read of."""
+        from curation.models.states import Place
+
+        return Place(self.text, self.spans)
 
 
 class Sample(NamedTuple):
@@ -115,8 +125,7 @@ def _of_shard(
     found = {}
     for word, own in spans.items():
         contexts = (
-            Context(word, text, tuple(places), document)
-            for (text, document), places in own.items()
+            Context(word, text, tuple(places), document) for (text, document), places in own.items()
         )
         found[word] = len(own), _smallest(contexts, most, seed)
     return found

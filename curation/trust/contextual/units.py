@@ -43,15 +43,11 @@ class Part(NamedTuple):
     refused: list[tuple[int, str, int]]
 
 
-def units(
-    spec: "StatesSpec", places: "Sequence[Place]", keys: Sequence[Key], *, size: int = UNIT
-) -> Iterator[Unit]:
+def units(spec: "StatesSpec", places: "Sequence[Place]", keys: Sequence[Key]) -> Iterator[Unit]:
     """Cut contexts into units; places of the same text must follow each other."""
     start = 0
     for end in range(1, len(places) + 1):
-        if end == len(places) or (
-            end - start >= size and places[end].text != places[end - 1].text
-        ):
+        if end == len(places) or (end - start >= UNIT and places[end].text != places[end - 1].text):
             yield Unit(spec, tuple(places[start:end]), tuple(keys[start:end]))
             start = end
 
