@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from curation.stats.intervals import share_interval
 from curation.trust.framework import DEFAULT, Floats, Policies, bias, simultaneous
 from curation.trust.groups import Groups
 from curation.trust.text.matching import Lexicon, Lists, lists
-from curation.trust.text.scanning import Hit, Ints, Scanner
+from curation.trust.text.scanning import Hit, Ints, batches, scanner
 from curation.words import base
 
 ALGORITHM = 1
@@ -120,11 +120,13 @@ class _Part(NamedTuple):
 
 
 def _count_shard(shard: Shard, *, prepared: Lists, groups: int, window: int) -> _Part:
-    scanner = Scanner(prepared.lexicon, wanted=prepared.targets, window=window)
+    lexicon = prepared.lexicon
+    wanted = frozenset(prepared.targets)
+    found = scanner(tuple(lexicon.names), lexicon.language, wanted=wanted, window=window)
     part = _Part(Counter(), Counter(), 0, 0)
     read = short = 0
-    for texts in documents(shard):
-        scan = scanner.scan(texts)
+    for texts in chain.from_iterable(map(batches, documents(shard))):
+        scan = found.scan(texts)
         read += int((scan.lengths > 0).sum())
         short += int(((scan.lengths > 0) & (scan.lengths < window)).sum())
         every = contexts(scan.lengths, scan.hits, prepared, window=window)

@@ -11,6 +11,7 @@ Languages without spaces between words are searched for strings of characters, d
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from curation.trust.text.sentences import continues_sentence, ends_sentence, uns
 from curation.words import WORD, plain
 
 Ints = NDArray[np.int64]
+BATCH = 1 << 16  # characters to scan at once: more would not fit into the processor's cache
 DISTINCT = 1 << 19  # chunks to remember, about 100 bytes each
 _WORD, _SMALL, _END, _BLANK_LINE, _DOCUMENT, _LISTED, _WANTED = 1, 2, 4, 8, 16, 32, 64
 _BITS = 8
@@ -46,6 +48,18 @@ class Scan(NamedTuple):
 
     lengths: Ints
     hits: list[Hit]
+
+
+def batches(documents: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Documents in lists that the processor's cache holds with all their chunks."""
+    start = size = 0
+    for place, document in enumerate(documents, 1):
+        size += len(document)
+        if size > BATCH:
+            yield documents[start:place]
+            start, size = place, 0
+    if start < len(documents):
+        yield documents[start:]
 
 
 def mark_blank_lines(text: str) -> str:
@@ -109,6 +123,14 @@ class Chunks(dict[str, int]):
             self.tokens.clear()
 
 
+@lru_cache(maxsize=1)
+def scanner(
+    words: tuple[str, ...], language: str, *, wanted: frozenset[int] | None, window: int
+) -> "Scanner":
+    """A scanner of this process: what it knows of chunks serves all shards of a corpus."""
+    return Scanner(Lexicon(words, language), wanted=wanted, window=window)
+
+
 class Scanner:
     """Finds sentences and listed words in documents.
 
@@ -145,20 +167,16 @@ class Scanner:
         first = np.flatnonzero(np.diff(held.document, prepend=-1))
         starts = held.sentence[first]
         lengths[held.document[first]] = np.diff(starts, append=held.sentence[-1] + 1)
-        begins = np.zeros(len(documents), np.int64)
-        begins[held.document[first]] = starts
+        firsts = dict(zip(held.document[first].tolist(), starts.tolist(), strict=True))
         near = self._near(held)
-        listed = np.flatnonzero((held.codes & _LISTED > 0) & near[held.sentence])
-        hits = [
-            Hit(document, sentence, number)
-            for document, sentence, places in self._runs(
-                listed.tolist(),
-                held.document[listed].tolist(),
-                (held.sentence - begins[held.document])[listed].tolist(),
-                (held.codes[listed] >> _BITS).tolist(),
-            )
-            for number in places
-        ]
+        hits, known = list[Hit](), dict[tuple[int, ...], list[int]]()
+        documents_of, numbers = held.document.tolist(), (held.codes >> _BITS).tolist()
+        for sentence, run in listed_runs(held, near):
+            document = documents_of[run[0]]
+            key = tuple(numbers[place] for place in run)
+            if key not in known:
+                known[key] = self._numbers(key)
+            hits += [Hit(document, sentence - firsts[document], number) for number in known[key]]
         return Scan(lengths, hits)
 
     def _near(self, held: "Held") -> NDArray[np.bool_]:
@@ -171,38 +189,10 @@ class Scanner:
             spread[:-distance] |= near[distance:]
         return spread
 
-    def _runs(
-        self, at: list[int], documents: list[int], sentences: list[int], numbers: list[int]
-    ) -> Iterator[tuple[int, int, list[int]]]:
-        """Listed words of chunks; chunks side by side in a sentence are looked at together."""
-        tokens, longest = self.chunks.tokens, self.lexicon.longest
-        known: dict[Any, list[int]] = {}
-        run: tuple[int, ...] = ()
-        last = (-1, -1, -1)
-        for place, document, sentence, number in zip(
-            at, documents, sentences, numbers, strict=True
-        ):
-            if longest > 1 and last == (place - 1, document, sentence):
-                run = (*run, number)
-            else:
-                if run:
-                    yield last[1], last[2], self._numbers(run, tokens, known)
-                run = (number,)
-            last = (place, document, sentence)
-        if run:
-            yield last[1], last[2], self._numbers(run, tokens, known)
-
-    def _numbers(
-        self,
-        run: tuple[int, ...],
-        tokens: Sequence[tuple[str, ...]],
-        known: dict[Any, list[int]],
-    ) -> list[int]:
-        found = known.get(run)
-        if found is None:
-            together = [token for number in run for token in tokens[number]]
-            found = known[run] = [place.number for place in self.lexicon.places(together)]
-        return found
+    def _numbers(self, run: tuple[int, ...]) -> list[int]:
+        """The listed words in chunks side by side, given as the numbers of their tokens."""
+        tokens = [token for number in run for token in self.chunks.tokens[number]]
+        return [place.number for place in self.lexicon.places(tokens)]
 
     # --- languages without spaces between words ---------------------------------------------
 
@@ -262,6 +252,33 @@ def sentences_of(codes: Ints) -> Held:
     blank = _since(codes & (_BLANK_LINE | _DOCUMENT), place)
     new = blank | (ends & (held & _SMALL == 0))
     return Held(place, held, np.cumsum(new) - (new[0] if len(new) else 0), document)
+
+
+def listed_runs(
+    held: Held, near: NDArray[np.bool_] | None = None
+) -> Iterator[tuple[int, list[int]]]:
+    """Chunks with listed words; those side by side in a sentence are together.
+
+    Args:
+        held: from ``sentences_of``.
+        near: shape (sentences,), which sentences to look at; by default all.
+
+    Yields:
+        The number of the sentence, and the positions in ``held``.
+    """
+    flags = held.codes & _LISTED > 0
+    listed = np.flatnonzero(flags if near is None else flags & near[held.sentence])
+    run: list[int] = []
+    last = -1
+    for place, sentence in zip(listed.tolist(), held.sentence[listed].tolist(), strict=True):
+        if run and sentence == last and place == run[-1] + 1:
+            run.append(place)
+            continue
+        if run:
+            yield last, run
+        run, last = [place], sentence
+    if run:
+        yield last, run
 
 
 def _since(flags: Ints, place: Ints) -> NDArray[np.bool_]:
