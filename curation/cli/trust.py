@@ -2,7 +2,7 @@
 
 import typer
 
-from curation.cli import trust_vectors
+from curation.cli import trust_contextual, trust_probe, trust_vectors
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -10,3 +10,5 @@ app = typer.Typer(
     help="Measure bias, and report when its values may be trusted.",
 )
 app.command("vectors")(trust_vectors.vectors)
+app.command("contextual")(trust_contextual.contextual)
+app.command("probe")(trust_probe.probe)
