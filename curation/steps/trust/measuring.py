@@ -7,6 +7,7 @@ from typing import Any
 from curation import __version__
 from curation.bias import Bias, Evidence
 from curation.campaign import Campaign
+from curation.records import Rejection
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust import runs
 from curation.steps.trust.runs import TrustRun
@@ -29,6 +30,7 @@ class Measured:
         evidence: more evidence, such as the agreement of annotators.
         groups: the groups with those words only that the measure found, for ``again``; None if
             all were found.
+        refused: rows of the input that do not count, for ``rejected.jsonl``.
     """
 
     biases: Sequence[Bias]
@@ -36,6 +38,7 @@ class Measured:
     again: Again | None = None
     evidence: Sequence[Evidence] = ()
     groups: Groups | None = None
+    refused: Sequence[Rejection] = ()
 
 
 def policies(campaign: Campaign) -> Policies:
@@ -106,6 +109,7 @@ def measure_groups(
             biases=found.biases,
             evidence=evidence,
             about=about,
+            refused=found.refused,
         )
     undefined = sum(each.undefined is not None for each in run.biases)
     if undefined:

@@ -1,122 +1,88 @@
-"""Read people's labels of passages to train a probe on: a CSV file with a row for each answer."""
+"""Read people's labels of passages to train a probe on: the table of ``text-human``, with texts."""
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.bias import Passage
 from curation.files import CurationError, read_text
-from curation.text_tables import read_csv
-from curation.times import read_time
+from curation.records import Rejection
+from curation.text_tables import read_csv, read_json_lines
 from curation.trust.groups import Groups
+from curation.trust.text.human import COLUMNS, passages, read_labels
 from curation.trust.text.locating import locate
 from curation.trust.text.passages import LabelledPassage
-from curation.trust.text.scanning import Scanner, scanner
+from curation.trust.text.scanning import scanner
 
-COLUMNS = ("passage", "text", "target", "group", "annotator", "submitted_at")
-NONE = {"", "none"}
-"""How a table says that the target is associated with no group."""
+TEXT = "text"
 
 
-class _Answers(NamedTuple):
-    """A passage, the line of its first row, and (time, label) by annotator."""
+class Labelled(NamedTuple):
+    """Labelled passages, and rows that do not count with their reasons."""
 
-    text: str
-    target: str
-    line: int
-    by_annotator: dict[str, tuple[str, str | None]]
+    passages: list[LabelledPassage]
+    refused: list[Rejection]
 
 
-def read_labelled(
-    path: Path, groups: Groups, *, language: str, warn: Callable[[str], None] = lambda text: None
-) -> list[LabelledPassage]:
-    """Labelled passages of the targets: the group that most annotators chose.
+def read_labelled(path: Path, groups: Groups, *, language: str) -> Labelled:
+    """Passages with the group that most annotators chose.
 
-    The label is none if no group has more than half of the annotators. Of several answers of an
-    annotator to a passage, the latest counts. Rows of other targets are left out.
+    The label is none if no group has more than half of the annotators.
 
     Args:
-        path: a CSV file with the columns of ``COLUMNS``.
+        path: a table in CSV or JSON Lines with the columns ``human.COLUMNS`` and text.
         groups: targets and groups.
         language: of the texts.
-        warn: receives a message if texts do not mention their target.
 
     Raises:
-        CurationError: the file is missing or has no such columns; a row has an unknown group or
-            no text, or contradicts another row; no passage is left.
+        CurationError: the file cannot be read or lacks a column, or no passage is left.
     """
     if not path.exists():
-        raise CurationError(f"{path}: no such file", "name the CSV file with the labels")
-    columns, rows = read_csv(read_text(path), path)
-    if missing := [name for name in COLUMNS if name not in columns]:
-        raise CurationError(
-            f"{path}: no column «{missing[0]}»", f"name the columns {', '.join(COLUMNS)}"
-        )
-    answers: dict[str, _Answers] = {}
-    for line, row in rows:
-        cells = {name: str(row.get(name) or "").strip() for name in COLUMNS}
-        if cells["target"] in groups.targets:
-            _add(answers, cells, groups, f"{path} line {line}", line)
-    labelled, silent = [], 0
-    own = {
-        target: scanner(tuple(words), language, wanted=None, window=1)
-        for target, words in groups.targets.items()
-        if any(each.target == target for each in answers.values())
-    }
-    for name, each in answers.items():
-        found = _labelled(name, each, own[each.target])
-        silent += found is None
-        labelled += [found] if found else []
-    if silent:
-        warn(f"{path}: {silent} of {len(answers)} texts do not mention their target; left out")
+        raise CurationError(f"{path}: no such file", "name the table of labels")
+    rows = list(_rows(path))
+    texts: dict[str, tuple[str, str]] = {}  # with the place of the row
+    for place, row in rows:
+        if text := str(row.get(TEXT) or "").strip():
+            texts.setdefault(str(row.get("passage") or "").strip(), (text, place))
+    read = read_labels(rows, groups)
+    votes = passages(read.labels, groups)
+    chosen = votes.majority()
+    labelled, refused = [], list(read.refused)
+    for row, (name, target) in enumerate(votes.units):
+        text, place = texts.get(name, ("", str(path)))
+        words = scanner(groups.targets[target], language, wanted=None, window=1)
+        places = locate(words, text).places if text else []
+        if not places:
+            why = f"does not mention the target {target!r}" if text else "is empty in all rows"
+            code = "target_missing" if text else "missing_field"
+            record = {"passage": name, "target": target}
+            detail = f"the text of the passage {name!r} {why}"
+            refused.append(Rejection(code=code, detail=detail, where=place, record=record))
+            continue
+        label = groups.names[int(chosen[row].argmax())] if chosen[row].any() else None
+        passage = Passage(id=name, text=text, target=target)
+        labelled.append(LabelledPassage(passage, places[0].start, places[0].end, label))
     if not labelled:
+        why = f", such as: {refused[0].where}: {refused[0].detail}" if refused else ""
         raise CurationError(
-            f"{path}: has no passage of the targets of [groups.{groups.name}]",
-            "write the targets as in the list of targets, in texts that mention them",
+            f"{path}: no row is a label that can be used{why}",
+            "write the targets and groups as in their lists, in texts that mention the target",
         )
-    return labelled
+    return Labelled(labelled, refused)
 
 
-def _add(
-    answers: dict[str, _Answers], cells: dict[str, str], groups: Groups, where: str, line: int
-) -> None:
-    for name in ("passage", "text", "annotator"):
-        if not cells[name]:
-            raise CurationError(f"{where}: «{name}» is empty", "fill it in")
-    label: str | None = cells["group"]
-    if cells["group"].lower() in NONE:
-        label = None
-    elif label not in groups.words:
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a table of labels, each with its place."""
+    text = read_text(path)
+    if path.name.lower().endswith(".jsonl"):
+        rows = list(read_json_lines(text, path))
+        columns = list(dict.fromkeys(name for _, row in rows for name in row))
+    else:
+        columns, cells = read_csv(text, path)
+        rows = list(cells)
+    if missing := [name for name in (*COLUMNS, TEXT) if name not in columns]:
         raise CurationError(
-            f"{where}: there is no group «{label}»",
-            f"use none or one of: {', '.join(groups.words)}",
+            f"{path}: no column «{missing[0]}»", f"name the columns {', '.join((*COLUMNS, TEXT))}"
         )
-    try:
-        time = read_time(cells["submitted_at"])
-    except ValueError as error:
-        raise CurationError(
-            f"{where}: submitted_at: {error}", "write times such as 2026-01-31T12:00:00Z"
-        ) from None
-    known = answers.setdefault(cells["passage"], _Answers(cells["text"], cells["target"], line, {}))
-    if (known.text, known.target) != (cells["text"], cells["target"]):
-        raise CurationError(
-            f"{where}: the passage «{cells['passage']}» has another text or target in line "
-            f"{known.line}",
-            "give each passage and target an id of its own",
-        )
-    before: Any = known.by_annotator.get(cells["annotator"])
-    if before is None or before[0] <= time:
-        known.by_annotator[cells["annotator"]] = (time, label)
-
-
-def _labelled(name: str, answers: _Answers, words: Scanner) -> LabelledPassage | None:
-    """A passage with its first mention of the target; None if there is none."""
-    places = locate(words, answers.text).places
-    if not places:
-        return None
-    votes = Counter(label for _, label in answers.by_annotator.values())
-    label, number = votes.most_common(1)[0]
-    passage = Passage(id=name, text=answers.text, target=answers.target)
-    majority = label if 2 * number > votes.total() else None
-    return LabelledPassage(passage, places[0].start, places[0].end, majority)
+    for line, row in rows:
+        yield f"{path.name} line {line}", row

@@ -259,12 +259,13 @@ class Tally:
         soa = np.zeros((len(self.targets), len(groups.words)))
         alone = several == 1
         np.add.at(soa, self.of[alone], present[alone] * self.number[alone, None])
-        place = [self.targets.get(name, -1) for name in groups.targets]
-        known = np.array(place)[:, None] >= 0
-        return (
-            np.where(known, soa[place], 0.0) if len(soa) else np.zeros((len(place), soa.shape[1])),
-            np.where(known, kinds[place], 0.0) if len(soa) else np.zeros((len(place), 3)),
-        )
+        if not len(soa):
+            return np.zeros((len(groups.targets), len(groups.words))), np.zeros(
+                (len(groups.targets), 3)
+            )
+        at = np.array([self.targets.get(name, -1) for name in groups.targets])
+        known = (at >= 0)[:, None]
+        return np.where(known, soa[at], 0.0), np.where(known, kinds[at], 0.0)
 
     def again(self, groups: Groups, policies: Policies) -> list[Bias]:
         """The measure with other lists of the same words or other policies, without intervals."""
