@@ -33,8 +33,8 @@ def probe(
     labels: Annotated[
         Path | None,
         typer.Option(
-            help="Train on people's labels: a CSV file with the columns passage, text, target, "
-            "group, annotator, submitted_at.",
+            help="Train on people's labels: a table (CSV, .jsonl) with the columns passage, text, "
+            "target, group, annotator, submitted_at.",
             show_default=False,
             **FILE,
         ),

@@ -27,7 +27,7 @@ from curation.trust.contextual.sampling import draw
 from curation.trust.contextual.units import Part
 from curation.trust.groups import Groups
 from curation.trust.text.passages import LabelledPassage, passages
-from curation.wording import some
+from curation.wording import amount, some
 
 if TYPE_CHECKING:
     from curation.models.states import StatesSpec
@@ -139,7 +139,11 @@ def _measure(
     seed, reporter = campaign.settings.campaign.seed, run["reporter"]
     labelled = None
     if labels:
-        labelled = read_labelled(labels, groups, language=read["language"], warn=reporter.warn)
+        labelled = read_labelled(labels, groups, language=read["language"])
+        if labelled.refused:
+            reporter.warn(
+                f"{labels}: {amount(len(labelled.refused), 'row')} refused; rejected.jsonl says why"
+            )
     with reporter.tracked("reading the corpus", corpus_size(paths), bytes=True) as advance:
         sample = passages(
             paths,
@@ -150,7 +154,7 @@ def _measure(
             workers=run["workers"],
             tell=advance,
         )
-    split = _split(sample, seed) if labelled is None else _unseen(labelled, sample)
+    split = _split(sample, seed) if labelled is None else _unseen(labelled.passages, sample)
     if not split.further:
         raise CurationError(
             f"[groups.{groups.name}]: the files have no further passage that mentions a target",
@@ -176,7 +180,12 @@ def _measure(
             "probe never predicts it"
         )
     about = {**found.about, "refused": refused, "per_target": per_target}
-    return Measured(found.biases, about, again(found.counts, groups))
+    return Measured(
+        found.biases,
+        about,
+        again(found.counts, groups),
+        refused=labelled.refused if labelled else (),
+    )
 
 
 def _split(sample: Sequence[LabelledPassage], seed: int) -> Split:

@@ -48,7 +48,7 @@ def read_labelled(path: Path, groups: Groups, *, language: str) -> Labelled:
     votes = passages(read.labels, groups)
     chosen = votes.majority()
     labelled, refused = [], list(read.refused)
-    for row, (name, target) in enumerate(votes.units):
+    for number, (name, target) in enumerate(votes.units):
         text, place = texts.get(name, ("", str(path)))
         words = scanner(groups.targets[target], language, wanted=None, window=1)
         places = locate(words, text).places if text else []
@@ -59,7 +59,7 @@ def read_labelled(path: Path, groups: Groups, *, language: str) -> Labelled:
             detail = f"the text of the passage {name!r} {why}"
             refused.append(Rejection(code=code, detail=detail, where=place, record=record))
             continue
-        label = groups.names[int(chosen[row].argmax())] if chosen[row].any() else None
+        label = groups.names[int(chosen[number].argmax())] if chosen[number].any() else None
         passage = Passage(id=name, text=text, target=target)
         labelled.append(LabelledPassage(passage, places[0].start, places[0].end, label))
     if not labelled:

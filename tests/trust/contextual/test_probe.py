@@ -259,34 +259,33 @@ def test_labels_of_people_are_those_of_the_majority(
         row(4, "lake", who="a", day=1),
         row(5, "lake", job="nobody"),
         "p6,He sang.,baker,lake,w1,2026-01-01T10:00:00Z",
+        "p7,,baker,lake,w1,2026-01-01T10:00:00Z",
+        row(8, "sea"),
     )
-    warned: list[str] = []
-    found = read_labelled(path, people(2), language="en", warn=warned.append)
-    assert [(each.passage.id, each.group) for each in found] == [
+    found = read_labelled(path, people(2), language="en")
+    assert [(each.passage.id, each.group) for each in found.passages] == [
         ("p1", "lake"),
         ("p2", None),
         ("p3", None),
-        ("p4", "hill"),
+        ("p4", "lake"),
     ]
-    assert all(each.passage.text[each.start : each.end] == "baker" for each in found)
-    assert "1 of 5 texts do not mention their target" in warned[0]
+    assert all(each.passage.text[each.start : each.end] == "baker" for each in found.passages)
+    assert sorted((each.code, each.where) for each in found.refused) == [
+        ("missing_field", str(path)),
+        ("other_target", "labels.csv line 12"),
+        ("target_missing", "labels.csv line 13"),
+        ("unknown_group", "labels.csv line 15"),
+    ]
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("p1,,baker,lake,a,2026-01-01T10:00:00Z", "line 2: «text» is empty"),
-        ("p1,The baker.,baker,sea,a,2026-01-01T10:00:00Z", "there is no group «sea»"),
-        ("p1,The baker.,baker,lake,a,soon", "line 2: submitted_at"),
-        (row(1, "lake") + "\n" + row(1, "lake").replace("sang", "ran"), "another text or target"),
-        (row(1, "lake", job="nobody"), "no passage of the targets"),
-    ],
-)
-def test_bad_labels_name_their_line(
-    tmp_path: Path, people: Callable[[int], Groups], line: str, says: str
+def test_a_table_without_a_usable_label_says_why(
+    tmp_path: Path, people: Callable[[int], Groups]
 ) -> None:
-    with pytest.raises(CurationError, match=says):
-        read_labelled(labels(tmp_path / "labels.csv", line), people(2), language="en")
+    path = labels(tmp_path / "labels.csv", row(1, "sea"))
+    with pytest.raises(
+        CurationError, match=r"labels\.csv line 2: there is no group 'sea'"
+    ):
+        read_labelled(path, people(2), language="en")
 
 
 def test_labels_without_texts(tmp_path: Path, people: Callable[[int], Groups]) -> None:
