@@ -1,8 +1,8 @@
 """Text-human: how often people associate targets with groups in passages (section 4.1).
 
-The unit is a passage with a target. If several annotators labelled it, the majority decides; without
-a majority it counts as no group. An annotator's first label counts. A later one of the same
-annotator is not counted; it shows how reliable labels are in a retest.
+The unit is a passage with a target. If several annotators labelled it, the majority decides.
+Without a majority it counts as no group. An annotator's first label counts. The second label of the
+same annotator is not counted: it shows how reliable labels are in a retest.
 """
 
 from collections import Counter, defaultdict
@@ -133,8 +133,8 @@ class Passages:
         groups: the groups and targets that the labels are of.
         units: the passage and target of each row.
         votes: shape (rows, k + 1), how many annotators chose each group, and none.
-        again: shape (pairs, k + 1), the first and the second label of the same annotator together.
-        again_units: the row of each pair.
+        repeated: shape (pairs, k + 1), the first and second label of the same annotator together.
+        repeated_units: the row of each pair.
         later: labels beyond an annotator's second, which are not used.
         annotators: how many people there are.
     """
@@ -142,10 +142,15 @@ class Passages:
     groups: Groups
     units: tuple[tuple[str, str], ...]
     votes: Votes
-    again: Votes
-    again_units: tuple[int, ...]
+    repeated: Votes
+    repeated_units: tuple[int, ...]
     later: int
     annotators: int
+
+    @property
+    def undecided(self) -> int:
+        """How many rows have no majority."""
+        return int((2 * self.votes.max(axis=1) <= self.votes.sum(axis=1)).sum())
 
     # --- the measure ------------------------------------------------------------------------
 
@@ -234,10 +239,8 @@ class Passages:
                 confidence=confidence,
                 detail=target,
             )
-        again = [places[row] for row in self.again_units]
-        found += _agreement(
-            "retest", "same_annotator", self.again, again, confidence=confidence
-        )
+        again = [places[row] for row in self.repeated_units]
+        found += _agreement("retest", "same_annotator", self.repeated, again, confidence=confidence)
         return [*found, self._label_shares(policies)]
 
     def _label_shares(self, policies: Policies) -> Evidence:

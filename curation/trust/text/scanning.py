@@ -245,13 +245,14 @@ def sentences_of(codes: Ints) -> Held:
     Args:
         codes: shape (chunks,), from ``Chunks``.
     """
-    place = np.flatnonzero(codes & _WORD)
+    place: Ints = np.flatnonzero(codes & _WORD)
     held = codes[place]
-    document = np.cumsum((codes & _DOCUMENT) > 0)[place]
+    document: Ints = np.cumsum(codes & _DOCUMENT > 0, dtype=np.int64)[place]
     ends = _since(codes & _END, place)
     blank = _since(codes & (_BLANK_LINE | _DOCUMENT), place)
     new = blank | (ends & (held & _SMALL == 0))
-    return Held(place, held, np.cumsum(new) - new[:1].sum(), document)
+    sentence: Ints = np.cumsum(new) - new[:1].sum()
+    return Held(place, held, sentence, document)
 
 
 def listed_runs(
