@@ -25,6 +25,8 @@ UNDEFINED: dict[str, str] = {
     "missing_target": "the target does not occur in the corpus or the vocabulary",
     "no_evidence": "the target occurs, but no association with any group was found",
     "negative_soa": "a strength of association is negative, and the policy is «undefined»",
+    "no_training": "no passage of the target has a label, so no probe can be trained",
+    "one_class": "all labelled passages of the target have the same label",
     "no_reference": "the reference has no shares for this target",
     "no_direction": "the pairs of group words give no direction: too few have vectors",
 }

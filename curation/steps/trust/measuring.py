@@ -29,17 +29,17 @@ class Measured:
         again: the measure with other words or policies, without intervals, for the evidence of
             content validity and sensitivity; None if it cannot be computed again.
         evidence: more evidence, such as the agreement of annotators.
-        refused: rows of the input that do not count, for ``rejected.jsonl``.
         groups: the groups with those words only that the measure found, for ``again``; None if
             all were found.
+        refused: rows of the input that do not count, for ``rejected.jsonl``.
     """
 
     biases: Sequence[Bias]
     about: Mapping[str, Any] = field(default_factory=dict)
     again: Again | None = None
     evidence: Sequence[Evidence] = ()
-    refused: Sequence[Rejection] = ()
     groups: Groups | None = None
+    refused: Sequence[Rejection] = ()
 
 
 def policies(campaign: Campaign) -> Policies:
