@@ -9,6 +9,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
+from curation.markdown import inline
 from curation.release.contents import DataFile
 from curation.release.facts import (
     Agreement,
@@ -36,7 +37,6 @@ from curation.release.texts import questions
 from curation.release.texts.card import card
 from curation.release.texts.card_header import header
 from curation.release.texts.limits import LIMITS
-from curation.release.texts.markdown import inline
 from curation.release.texts.statement import statement
 from support.releases import facts
 from support.traced import untraced

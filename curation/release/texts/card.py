@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from curation.markdown import inline, paragraphs
 from curation.records import KINDS
 from curation.release.contents import SPLITS, DataFile
 from curation.release.facts import Author, Facts
@@ -13,7 +14,6 @@ from curation.release.texts import card_results as results
 from curation.release.texts.card_header import header
 from curation.release.texts.card_made import how_decided as how_decided
 from curation.release.texts.limits import limits
-from curation.release.texts.markdown import inline, paragraphs
 from curation.release.texts.questions import BY_KEY, QUESTIONS, open_question
 from curation.release.texts.statement_file import HUB_ID
 from curation.wording import amount
