@@ -19,12 +19,30 @@ class KnownRuns(NamedTuple):
     Attributes:
         runs: those that are of the groups and settings as they are now.
         groups: the groups of these runs, by name.
-        left_out: why each other run is not used, by its name.
+        old: the complete runs that are not.
+        left_out: why each other run is not used, by its name; also if it cannot be read.
     """
 
     runs: list[TrustRun]
     groups: dict[str, Groups]
+    old: list[TrustRun]
     left_out: dict[str, str]
+
+
+class MeasureRun(NamedTuple):
+    """A run of a bias measure: how many targets it has, and how many have no result.
+
+    ``state`` is "up to date" if its groups and settings are those of now; else it is "not used",
+    and ``why`` says why the trust report leaves it out. Whether the files that it measured have
+    changed is not looked at. A run that cannot be read has no counts.
+    """
+
+    measure: str
+    source: str
+    targets: int | None
+    undefined: int | None
+    state: str
+    why: str
 
 
 def known_runs(campaign: Campaign) -> KnownRuns:
@@ -60,7 +78,23 @@ def known_runs(campaign: Campaign) -> KnownRuns:
             )
         else:
             current.append(run)
-    return KnownRuns(current, groups, dict(sorted(left_out.items())))
+    old = [run for run in found if run.name in left_out]
+    return KnownRuns(current, groups, old, dict(sorted(left_out.items())))
+
+
+def measure_runs(campaign: Campaign) -> list[MeasureRun]:
+    """The campaign's runs, for ``curation status``."""
+    known = known_runs(campaign)
+    rows = {}
+    for run in (*known.runs, *known.old):
+        why = known.left_out.get(run.name, "")
+        undefined = sum(bias.undefined is not None for bias in run.biases)
+        state = "not used" if why else "up to date"
+        rows[run.name] = MeasureRun(run.measure, run.source, len(run.biases), undefined, state, why)
+    for name, why in known.left_out.items():
+        measure, _, source = name.partition("/")
+        rows.setdefault(name, MeasureRun(measure, source, None, None, "not used", why))
+    return [rows[name] for name in sorted(rows)]
 
 
 def _changed(run: TrustRun, identity: dict[str, Any]) -> list[str]:

@@ -16,7 +16,6 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, campaign_source
 from curation.steps.trust import attest, criteria
 from curation.steps.trust.group_files import group_files
-from curation.steps.trust.known_runs import known_runs
 from curation.steps.trust.runs import run_files
 from curation.times import now
 from curation.trust.protocol import report as protocol
@@ -108,6 +107,8 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the trust report of a campaign."""
+    from curation.steps.trust.known_runs import known_runs
+
     own = campaign.settings
     known = known_runs(campaign)
     for name, why in known.left_out.items():
