@@ -31,6 +31,8 @@ from curation.release.facts import (
     Size,
     Statement,
     TermCount,
+    TrustFacts,
+    TrustRow,
 )
 from curation.release.metadata.responsible import responsible
 from curation.release.texts import questions
@@ -135,7 +137,16 @@ def full(text: str = "plain") -> Facts:
                         terms_to_dev=(text,), terms_to_test=("x", "y")),
         near=(Near(place=text, cats=46, similarity=0.913),),
         hidden=Hidden(split="test", cats=1024, terms=6),
-        trust={"share": 0.4711, "deep": {"count": 47, text: text}},
+        trust=TrustFacts(
+            rows=(
+                TrustRow(subject="measure", name=text, criterion="split_half", check=text,
+                         status="not_run", statistic=text, value=0.4712, ci=(0.25, 0.5), n=4747,
+                         unit=text, p=0.25, power=0.5, threshold=0.75, computed=text, change=text),
+                TrustRow(subject="dataset", name=text, criterion="agreement", check=text,
+                         status="pass", control=True),
+            ),
+            thresholds={text: text}, open=(text,), left_out=4848,
+        ),
     )  # fmt: skip
 
 
