@@ -293,7 +293,15 @@ def test_every_number_of_the_facts_is_shown() -> None:
             "37.5 %",
             "seed 39",
         ),
-        *("0.91", "0.4711", "42 CATs were added", "1 CAT was removed", "44 CATs have other gold"),
+        *(
+            "0.91",
+            "0.471",
+            "4,747",
+            "4,848",
+            "42 CATs were added",
+            "1 CAT was removed",
+            "44 CATs have other gold",
+        ),
         *("22", "27 original targets are", "23", "1,024 CATs"),
     ):
         assert number in shown, number

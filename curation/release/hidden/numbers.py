@@ -143,7 +143,7 @@ def _beyond(texts: tuple[str, ...], split: str, kinds: Collection[str]) -> tuple
 # --- the trust report ---------------------------------------------------------------------------
 
 _WHOLE = frozenset(("cat", "cats", "item", "items", "term", "terms", "target", "targets"))
-"""What a row must be about, so that so many of it are at least so many CATs."""
+"""What a row must be about: 100 of these are at least 100 CATs."""
 
 
 def _trust(report: TrustFacts, *, enough: bool) -> TrustFacts:

@@ -8,8 +8,8 @@ from curation.release.texts.card_results import number
 from curation.wording import amount
 
 _NO_VERDICT = (
-    "What is known about whether the results may be trusted, criterion by criterion (Bommasani and "
-    "Liang 2022). There is no overall verdict: each row is one test of one subject."
+    "What is known about whether the results may be trusted, by the criteria of Bommasani and "
+    "Liang. There is no overall verdict: each row is one test of one subject."
 )
 _STATUSES = (
     "`pass` and `fail`: the data decide. `inconclusive`: they do not. `attested`: people answered "
@@ -37,8 +37,8 @@ def trust(facts: Facts) -> list[str]:
     if report.left_out:
         lines += [f"{amount(report.left_out, 'row is', 'rows are')} {_HIDDEN}", ""]
     if report.open:
-        questions = amount(len(report.open), "question")
-        lines += [f"The team has not answered {questions} about the use of the results.", ""]
+        text = amount(len(report.open), "question is", "questions are")
+        lines += [f"{text} open about the use of the results.", ""]
     return lines
 
 

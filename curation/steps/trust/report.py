@@ -166,13 +166,13 @@ def _composed(
     left_out: Mapping[str, str],
 ) -> tuple[dict[str, Any], str]:
     """The content of ``report.json``, and the text of ``report.md``."""
-    known = {name: value for name, value in settings.items() if name != "review_is_due"}
+    known = {key: value for key, value in settings.items() if key != "review_is_due"}
     ordered = protocol.ordered(rows, settings=known)
     content: dict[str, Any] = {
         "curation": __version__,
         "name": title,
         "inputs": dict(inputs),
-        "settings": {name: value for name, value in known.items() if name != "trust"},
+        "settings": {key: value for key, value in known.items() if key != "trust"},
         "thresholds": thresholds.model_dump(mode="json"),
         "counts": protocol.counts(ordered),
         "open": [question.key for question in open_questions(answers)],

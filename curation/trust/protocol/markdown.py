@@ -152,7 +152,7 @@ def shown(status: str) -> str:
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A value with at most so many decimals; a dash if there is none.
+    """A value with at most ``digits`` decimals; a dash if there is none.
 
     >>> number(0.5), number(66.66666), number(None), number(0.00001, 4)
     ('0.5', '66.667', '–', '<0.0001')

@@ -1,6 +1,6 @@
 """The trust report as one list of criteria: its order, its counts, and the settings of its rows.
 
-There is no overall verdict. A figure may be trusted for one use and not for another, and the rows
+There is no overall verdict. A value may be trusted for one use and not for another, and the rows
 say what is known for each criterion.
 """
 
