@@ -48,6 +48,22 @@ def policies(campaign: Campaign) -> Policies:
     return Policies(trust.normalise, trust.negative, trust.divergences)
 
 
+def common_identity(campaign: Campaign, groups: Groups) -> dict[str, Any]:
+    """What identifies every run on these groups: their words, policies, settings, the seed."""
+    own, trust = policies(campaign), campaign.settings.trust
+    return {
+        "algorithm": ALGORITHM,
+        "groups": list(groups.names),
+        "words": {name: list(words) for name, words in groups.words.items()},
+        "targets": {name: list(words) for name, words in groups.targets.items()},
+        "references": {name: list(shares) for name, shares in (groups.references or {}).items()},
+        "policies": {**own._asdict(), "divergences": list(own.divergences)},
+        "confidence": trust.confidence,
+        "samples": trust.samples,
+        "seed": campaign.settings.campaign.seed,
+    }
+
+
 def measure_groups(
     campaign: Campaign,
     groups: Groups,
@@ -77,18 +93,7 @@ def measure_groups(
     """
     folder = runs.run_folder(campaign, measure, groups.name, source)
     own = policies(campaign)
-    trust = campaign.settings.trust
-    whole = {
-        "algorithm": ALGORITHM,
-        "words": {name: list(words) for name, words in groups.words.items()},
-        "targets": {name: list(words) for name, words in groups.targets.items()},
-        "references": {name: list(shares) for name, shares in (groups.references or {}).items()},
-        "policies": {**own._asdict(), "divergences": list(own.divergences)},
-        "confidence": trust.confidence,
-        "samples": trust.samples,
-        "seed": campaign.settings.campaign.seed,
-        **identity,
-    }
+    whole = {**common_identity(campaign, groups), **identity}
     if runs.is_current(folder, whole):
         return runs.read_run(folder), False
     found = work()
@@ -98,7 +103,7 @@ def measure_groups(
             found.again,
             found.groups or groups,
             own,
-            draws=trust.samples,
+            draws=campaign.settings.trust.samples,
             seed=campaign.settings.campaign.seed,
         )
     about = {"curation": __version__, **found.about}
