@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from curation.stats.intervals import (
+    difference_interval,
     mean_interval,
     pseudo_values,
     share_interval,
@@ -151,3 +152,10 @@ def test_the_spread_between_terms_is_that_of_the_published_predictions() -> None
     iccs: dict[str, Any] = SCRIPT["measured_icc"](REAL)
     assert len(iccs) == 4
     assert max(max(pair) for pair in iccs.values()) == pytest.approx(max(SCRIPT["ICC"]), abs=5e-5)
+
+
+def test_the_interval_of_a_difference_by_hand() -> None:
+    # 0.5 − 0.2; down √(0.1² + 0.2²), up √(0.3² + 0.1²)
+    low, high = difference_interval(0.5, 0.2, (0.4, 0.8), (0.1, 0.4))
+    assert low == pytest.approx(0.3 - math.sqrt(0.05))
+    assert high == pytest.approx(0.3 + math.sqrt(0.10))
