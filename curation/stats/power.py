@@ -214,6 +214,24 @@ def needed_units(rho: float, *, alpha: float = 0.05, power: float = 0.8) -> int 
     return high
 
 
+def detectable_rho(n: int, *, alpha: float = 0.05, power: float = 0.8) -> float | None:
+    """The smallest rank correlation that n units show with this power; None if none below 0.999.
+
+    >>> round(detectable_rho(8), 2), round(detectable_rho(100), 2), detectable_rho(5)
+    (0.88, 0.28, None)
+    """
+    low, high = 0.0, 0.999
+    if rank_power(high, n, alpha=alpha) < power:
+        return None
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        if rank_power(middle, n, alpha=alpha) >= power:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
 def sign_power(share: float, n: int, *, alpha: float = 0.05) -> float:
     """The probability that the one-sided sign test is significant if this share of signs is right.
 

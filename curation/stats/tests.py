@@ -67,7 +67,7 @@ def sign_test(right: int, n: int) -> float:
     >>> round(sign_test(7, 8), 3)  # 9 of 256
     0.035
     """
-    return sum(math.comb(n, k) for k in range(right, n + 1)) / 2**n
+    return float(sum(math.comb(n, k) for k in range(right, n + 1)) / 2**n)
 
 
 def right_signs(n: int, *, alpha: float = 0.05) -> int | None:
