@@ -85,7 +85,9 @@ def made_vectors(groups: Groups, *, seed: int = 1, noise: float = 0.3) -> dict[s
     found = {}
     for place, words in enumerate(groups.words.values()):
         for word in words:
-            found[word] = np.eye(12)[place] + noise * rng.standard_normal(12) * np.eye(12)[2:].sum(0)
+            found[word] = np.eye(12)[place] + noise * rng.standard_normal(12) * np.eye(12)[2:].sum(
+                0
+            )
     for place, target in enumerate(groups.targets):
         share = (place + 1) / (len(groups.targets) + 1)
         vector = rng.standard_normal(12) * 0.1

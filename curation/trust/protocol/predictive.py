@@ -111,9 +111,14 @@ def predictions(
             found.append((check, test([v[place] for v, _ in pairs], [s[place] for _, s in pairs])))
     # A prior measure for several groups has no direction and may be negative (Table 7).
     plain = run.prior and len(names) > 2
-    sizes = [float(v[0] if plain else np.abs(v).sum()) for v, _ in pairs]
-    gaps = [float(np.abs(np.array(s) - 1 / len(s)).sum()) for _, s in pairs]
+    sizes = [_rounded(v[0] if plain else np.abs(v).sum()) for v, _ in pairs]
+    gaps = [_rounded(np.abs(np.array(s) - 1 / len(s)).sum()) for _, s in pairs]
     return [*found, ("unsigned", test(sizes, gaps))]
+
+
+def _rounded(value: float) -> float:
+    """Equal sizes of opposite directions are ties; rounding errors must not order them."""
+    return round(float(value), 12)
 
 
 def normalised(shares: Sequence[float]) -> tuple[float, ...] | None:

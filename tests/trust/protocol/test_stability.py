@@ -61,7 +61,7 @@ def test_a_divdist_measure_has_the_structure_of_bias(vectors: dict[str, np.ndarr
 
 
 def test_the_structure_holds_for_counts_references_and_three_groups() -> None:
-    shares = {target: (0.25, 0.75) for target in TARGETS}
+    shares = dict.fromkeys(TARGETS, (0.25, 0.75))
     found = evidence(count_measure(COUNTS), replace(GENDER, references=shares))
     assert {e.value for n, e in found.items() if n.startswith("content") and SUM not in n} == {1.0}
     words = {"one": ("she", "woman"), "two": ("he",), "three": ("man", "boy")}
@@ -87,9 +87,7 @@ def test_a_measure_that_ignores_the_order_or_the_reference_fails() -> None:
     def sized(groups: Groups, policies: Policies) -> list[Bias]:
         """L1 in place of p − p0, and a fixed reference."""
         fixed = replace(groups, references=None)
-        return [
-            b.model_copy(update={"signed": (b.l1, 0.0)}) for b in count_measure(COUNTS)(fixed)
-        ]
+        return [b.model_copy(update={"signed": (b.l1, 0.0)}) for b in count_measure(COUNTS)(fixed)]
 
     own = statuses(sized, "text-automated")
     names = ("swap", "permutation", "zero", "reference")
