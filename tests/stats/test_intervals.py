@@ -126,14 +126,15 @@ def test_intervals_of_scores_hold(job: tuple[int, float, float]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", ["agreement", "sentiment", "power", "terms"])
+@pytest.mark.parametrize("part", ["agreement", "sentiment", "power", "terms", "ranks"])
 def test_the_other_intervals_and_the_power_hold(
     part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ThreadPoolExecutor(1) as pool:
         checks = SCRIPT["PARTS"][part](60, pool)
     assert len(checks) > 10
-    assert [check for check in checks if abs(check.share - 96) > 40] == []
+    shares = [check for check in checks if check.figure != "power of rho"]
+    assert [check for check in shares if abs(check.share - 96) > 40] == []
     assert sum(check.fails for check in checks) <= len(checks) // 10
     assert capsys.readouterr().out.count("|") > 20
 

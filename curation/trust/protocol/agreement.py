@@ -10,6 +10,7 @@ from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
 
 SHUFFLED = f"{CONTROL}shuffled-labels"
+BY_TARGET = "annotators_by_target"
 STATISTIC = "Krippendorff's alpha, nominal"
 
 
@@ -59,7 +60,10 @@ def shuffled_agreement(votes: Counts, seed: int) -> Evidence:
 
 
 def agreement_criteria(run: MeasureRun, settings: TrustSettings) -> list[Criterion]:
-    """The rows of agreement; it does not apply to a measure without people's labels."""
+    """The rows of agreement; it does not apply to a measure without people's labels.
+
+    The threshold is of alpha. Other coefficients, and alpha by target, are named in the row.
+    """
     todo = "label 40 passages by 5 annotators, as the paper did, and measure again"
     return _of_people(run, "agreement", settings.agreement, settings, todo)
 
@@ -84,7 +88,24 @@ def _of_people(
     if not found:
         why = "the run has no passage with several labels"
         return [row(run, criterion, "annotators", "not_run", computed=why, change=todo)]
-    return [_row(run, evidence, threshold, settings, todo) for evidence in found]
+    by_check: dict[str, list[Evidence]] = {}
+    for evidence in found:
+        by_check.setdefault(evidence.check, []).append(evidence)
+    rows = []
+    details = by_check.pop(BY_TARGET, [])
+    for each in by_check.values():
+        lead = next((e for e in each if "alpha" in e.statistic.lower()), each[0])
+        parts = [lead.detail, *(_said(e) for e in each if e is not lead)]
+        parts += [f"{_said(e)} for {e.detail}" for e in details if e.statistic == lead.statistic]
+        lead = lead.model_copy(update={"detail": "; ".join(filter(None, parts))})
+        rows.append(_row(run, lead, threshold, settings, todo))
+        details = []
+    return rows
+
+
+def _said(evidence: Evidence) -> str:
+    value = "undefined" if evidence.value is None else f"{evidence.value:.3f}"
+    return f"{evidence.statistic} {value}"
 
 
 def _row(

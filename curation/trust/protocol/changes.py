@@ -23,7 +23,8 @@ class NotPossibleError(Exception):
 def attempt(again: Again, groups: Groups, policies: Policies) -> tuple[list[Bias], str]:
     """The results with these groups and policies, or an empty list and the reason why not."""
     try:
-        return list(again(groups, policies)), ""
+        results = list(again(groups, policies))
+        return results, "" if results else "the measure cannot be computed with this change"
     except NotPossibleError as error:
         return [], str(error)
     except CurationError as error:

@@ -83,7 +83,7 @@ def used_words(again: Again, groups: Groups, policies: Policies, base: Sequence[
             if _differs(base, results):
                 places.append(place)
                 left_out = ", ".join(own[place] for own in groups.words.values())
-                without[left_out] = results
+                without |= {left_out: results} if results else {}
         used = {name: tuple(own[place] for place in places) for name, own in groups.words.items()}
     else:
         for name, own in groups.words.items():
@@ -96,9 +96,11 @@ def used_words(again: Again, groups: Groups, policies: Policies, base: Sequence[
                 results, why = attempt(again, with_words(groups, words), policies)
                 if _differs(base, results):
                     kept.append(word)
-                    without[word] = results
+                    without |= {word: results} if results else {}
             used[name] = tuple(kept)
     unused = "the measure does not use the words of the groups"
+    if max(map(len, groups.words.values())) == 1:
+        unused = "each list has one word"
     return UsedWords(used, sets, without, (why or unused) if not without else "")
 
 

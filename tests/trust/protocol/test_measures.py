@@ -366,6 +366,31 @@ def test_labels_that_agree_by_chance_fail_and_few_passages_are_inconclusive() ->
     assert criteria(nobody)[name].status == "not_applicable"
 
 
+def test_only_alpha_has_the_threshold_and_targets_are_named_in_its_row() -> None:
+    def made(check: str, statistic: str, value: float, detail: str = "") -> Evidence:
+        return Evidence(
+            criterion="agreement",
+            check=check,
+            statistic=statistic,
+            value=value,
+            ci=(value - 0.1, value + 0.1),
+            n=40,
+            unit="passages",
+            detail=detail,
+        )
+
+    evidence = (
+        made("annotators", "Fleiss' kappa", 0.79),
+        made("annotators", "Krippendorff's alpha", 0.8),
+        made("annotators_by_target", "Krippendorff's alpha", 0.4, "librarian"),
+        made("annotators_by_target", "Fleiss' kappa", 0.3, "librarian"),
+    )
+    rows = list(criteria(HUMAN._replace(evidence=evidence)).values())
+    own = [row for row in rows if row.criterion == "agreement"]
+    assert [(row.value, row.status) for row in own] == [(0.8, "pass")]
+    assert own[0].computed == ("Fleiss' kappa 0.790; Krippendorff's alpha 0.400 for librarian")
+
+
 def test_a_second_round_of_labels_is_a_retest() -> None:
     evidence = Evidence(
         criterion="retest", check="second-labels", statistic="alpha", value=0.8, ci=(0.7, 0.9), n=30
