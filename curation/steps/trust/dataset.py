@@ -1,6 +1,7 @@
 """What the criteria of a dataset and its scores need, from a campaign or from gold files."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ _ALL = "all"
 _LONGEST = 200  # characters of a dataset's name
 SAME, ROUNDS = "the same annotator", "another round"
 """How second labels came about."""
+_NO_TIMES = ". The files have no times: the second label may be the same answer, sent twice"
 
 
 def dataset_files(campaign: Campaign) -> list[Path]:
@@ -84,10 +86,8 @@ def dataset_input(
     runs, rule_groups = _scores(source, predictions, lower_is_likelier, reporter)
     votes, retests = _of_campaign(campaign, cats) if campaign else _of_gold(source)
     total = None
-    try:
+    with suppress(NotCheckedError):  # then UnigramLM, below, has the reason
         total = unigram(cats, language=source.language, total=True) if cats else None
-    except NotCheckedError:
-        pass  # UnigramLM, below, has the reason
     name = (campaign.settings.campaign.name if campaign else source.split)[:_LONGEST] or _ALL
     return DatasetInput(
         name,
@@ -227,7 +227,8 @@ def _of_gold(source: Source) -> tuple["Counts | None", list["Retest"]]:
     none = (0,) * len(VALUES)
     rows = [counts.get(a.id, none) for cat in source.cats for a in cat.associations]
     table = np.array(rows, np.int64).reshape(-1, len(VALUES))
-    return (table if table.sum() else None), _retests(source.cats, labels)
+    retests = [again._replace(note=_NO_TIMES) for again in _retests(source.cats, labels)]
+    return (table if table.sum() else None), retests
 
 
 def _answers(sentence: Mapping[str, Any]) -> list[tuple[str, str, int]]:

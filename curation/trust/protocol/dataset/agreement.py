@@ -19,6 +19,7 @@ _SAYS = {
 }
 _CHANCE = 0.0
 _ROUNDING, _FEW_CATS = 1e-12, 10
+_STRICT = 4  # the tier of CATs on which more annotators agree
 
 
 def alpha_with_interval(
@@ -138,17 +139,13 @@ def _change(
         return f"an alpha that is surely below {settings.agreement:g}, for example in new labels"
     gold_votes = data.votes[np.arange(len(data.votes)), data.golds.ravel()]
     least = np.repeat(gold_votes.reshape(-1, 3).min(axis=1), 3)
-    for tier in (4, 5):
-        strict = chosen & (least >= tier)
-        own = coefficient("alpha", data.votes[strict])
-        if own is not None and own >= settings.agreement:
-            return (
-                f"keep only CATs whose gold labels have {tier} votes or more: their alpha is "
-                f"{own:.3f}, over {int(strict.sum())} of {int(chosen.sum())} associations"
-            )
-    return (
-        "write or label CATs anew with clearer instructions: even the CATs with the most votes for "
-        "their gold labels have a lower alpha"
+    strict = chosen & (least >= _STRICT)
+    own = coefficient("alpha", data.votes[strict])
+    return "labels after clearer instructions, on CATs that were not chosen by their votes" + (
+        ""
+        if own is None
+        else f". The {int(strict.sum())} of {int(chosen.sum())} associations in CATs of tier "
+        f"{_STRICT} or above have an alpha of {own:.3f}, but they were chosen by their votes"
     )
 
 
@@ -233,7 +230,7 @@ def retest(data: DatasetInput, about: About, settings: TrustSettings) -> list[Cr
                 unit="associations",
                 threshold=settings.reliability,
                 computed=f"agreement of the first with the second label, by {again.name}; {same} "
-                f"of {len(again.labels)} are the same",
+                f"of {len(again.labels)} are the same{again.note}",
                 change="more associations with a second label"
                 if status == "inconclusive"
                 else "other second labels, for example after clearer instructions",

@@ -128,17 +128,11 @@ def _kinds(
         )
         yield row, ()
         return
+    lacking = []
     for run in (data.runs[number] for number in group.runs):
         first, second = (data.means(np.where(data.kinds == kind, run.ss, np.nan)) for kind in kinds)
         if np.isnan(first).all() or np.isnan(second).all():
-            missing = kinds[0] if np.isnan(first).all() else kinds[1]
-            row = about.not_run(
-                "convergent",
-                f"kinds:{run.model}",
-                f"{run.name} has no scores of {missing} CATs",
-                f"score the {missing} CATs with this model",
-            )
-            yield row, ()
+            lacking.append(run.name)
             continue
         row = _correlated(
             first,
@@ -151,6 +145,14 @@ def _kinds(
             seed=seed,
         )
         yield row, (run,)
+    if lacking:
+        row = about.not_run(
+            "convergent",
+            "kinds",
+            f"needs scores of both kinds of CAT; these have one kind only: {', '.join(lacking)}",
+            "score the CATs of the other kind with these models",
+        )
+        yield row, ()
 
 
 def _measures(

@@ -65,11 +65,13 @@ class Retest(NamedTuple):
         name: how the second label came about.
         cats: shape (n,), the number of each association's CAT.
         labels: shape (n, 2), codes in ``records.VALUES``, the first label first.
+        note: what readers must know about them, after a full stop and a space; or "".
     """
 
     name: str
     cats: NDArray[np.int64]
     labels: NDArray[np.int64]
+    note: str = ""
 
 
 class MeasureValues(NamedTuple):

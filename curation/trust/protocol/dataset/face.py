@@ -76,6 +76,16 @@ def _reversed(data: DatasetInput, run: Scored, about: About, settings: TrustSett
     """The negative control: a model whose scores have the other sign must fail."""
     value, ci, terms = _lms(data, run._replace(lms=100 - run.lms), settings)
     verdict = above(value, ci, CHANCE)
+    if not informative(data, run, settings):
+        return about.row(
+            "face",
+            f"reversed:{run.model}",
+            "not_applicable",
+            control=True,
+            computed="negative control: needs a model whose lms is surely above 50, to reverse its "
+            "scores",
+            change="a model whose lms is surely above 50",
+        )
     return about.row(
         "face",
         f"reversed:{run.model}",
@@ -89,7 +99,7 @@ def _reversed(data: DatasetInput, run: Scored, about: About, settings: TrustSett
         threshold=0.0,
         computed=f"negative control: the scores of {run.name} with the other sign, which prefer "
         "the unrelated where the model does not, must fail face validity",
-        change="a model whose lms is surely above 50" if verdict != "fail" else "nothing",
+        change="nothing",
     )
 
 

@@ -109,8 +109,8 @@ def _row(
     parts = []
     for domain in sorted(set(data.domains[terms])):
         own = data.domains[terms] == domain
-        of_domain = correlation(first[:, own], second[:, own])
-        shown = "not defined" if of_domain is None else f"{spearman_brown(of_domain):.2f}"
+        of_domain = correlation(first[:, own], second[:, own]) if own.sum() >= FEW else None
+        shown = "too few" if of_domain is None else f"{spearman_brown(of_domain):.2f}"
         parts.append(f"{domain} {shown} ({int(own.sum())} terms)")
     status = above(value, ends, settings.reliability)
     per_term = float((~np.isnan(run.ss)).sum()) / max(1, len(terms))
