@@ -38,6 +38,19 @@ def pairs(data: DatasetInput, group: RuleGroup) -> Iterator[Pair]:
                     yield Pair(data.runs[number], data.runs[second], other.name)
 
 
+def earlier(data: DatasetInput, group: RuleGroup) -> list[str]:
+    """The groups before this one with the same models: their rows have the comparisons."""
+    own = {data.runs[number].model: number for number in group.runs}
+    names = []
+    for other in data.groups:
+        if other.name == group.name:
+            break
+        numbers = {data.runs[number].model: number for number in other.runs}
+        if any(model in own and own[model] != number for model, number in numbers.items()):
+            names.append(other.name)
+    return names
+
+
 def kappa(first: Floats, second: Floats) -> tuple[float | None, int]:
     """Cohen's kappa of two runs' preferences for the stereotype; CATs with a tie are left out.
 
@@ -96,7 +109,17 @@ def convergent(
             seed=seed,
         )
         rows.append((row, (first, second)))
-    if not found:
+    names = earlier(data, group)
+    if not found and names:
+        row = about.row(
+            "convergent",
+            "rules",
+            "not_applicable",
+            computed=f"the rows of {', '.join(names)} compare those rules with these",
+            change="a third set of rules for these models",
+        )
+        rows.append((row, ()))
+    elif not found:
         rows.append(
             (
                 about.not_run(

@@ -9,7 +9,7 @@ from curation.bias import Criterion, Status
 from curation.records import GOLDS
 from curation.stats.artefacts import length
 from curation.stats.intervals import Floats, t_quantile
-from curation.trust.protocol.dataset.convergent import pairs
+from curation.trust.protocol.dataset.convergent import earlier, pairs
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored, won
 from curation.trust.protocol.dataset.rows import (
     About,
@@ -62,8 +62,18 @@ def sensitivity(
     for run in (data.runs[number] for number in group.runs):
         rows.append((_terms(data, about, settings, run), (run,)))
         rows.append((_domains(data, about, settings, run), (run,)))
+    before = earlier(data, group)
+    if before:
+        row = about.row(
+            "sensitivity",
+            "other-rules",
+            "not_applicable",
+            computed=f"the rows of {', '.join(before)} compare those rules with these",
+            change="nothing",
+        )
+        rows.append((row, ()))
     for sort, (needs, how) in _NEEDED.items():
-        if sort not in there:
+        if sort not in there and not before:
             row = about.not_run("sensitivity", sort, f"needs {needs}, and there are none", how)
             rows.append((row, ()))
     return rows
