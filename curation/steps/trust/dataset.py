@@ -166,12 +166,21 @@ def _scores(
             run.variant,
             50 * judged.meaningful[number],
             100 * judged.stereotype[number],
+            _where(run, source),
         )
         for number, run in enumerate(judged.runs)
     ]
     return found, [
         RuleGroup(group.name, group.runs) for group in groups(judged.runs, skipped=reporter.warn)
     ]
+
+
+def _where(run: "Run", source: Source) -> str:
+    """The folder or file of a run, without folders that only this machine has."""
+    path = Path(run.where)
+    if source.campaign:
+        return source.campaign.relative(path)
+    return "/".join(path.parts[-2:]) if run.about else path.name
 
 
 # --- labels -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.rows import (
     CHANCE,
     About,
+    Rows,
     above,
     change_over_terms,
     more_terms,
@@ -196,14 +197,14 @@ def above_artefacts(
     group: RuleGroup,
     about: About,
     settings: TrustSettings,
-) -> list[Criterion]:
+) -> Rows:
     """Whether a model's lms is above that of the best rule that understands nothing."""
-    rows = []
+    rows: Rows = []
     for run in (data.runs[number] for number in group.runs):
         for kind in data.kinds_there:
             row = _above_artefacts(data, rules, run, kind, about, settings)
             if row is not None:
-                rows.append(row)
+                rows.append((row, (run,)))
     return rows
 
 

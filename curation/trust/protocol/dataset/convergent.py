@@ -1,6 +1,6 @@
 """Convergent validity: the ss of terms beside other rules, the other kind, and bias measures."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from curation.stats.correlations import Correlation, correlate
 from curation.stats.intervals import Floats
 from curation.stats.power import needed_units, rank_power
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
-from curation.trust.protocol.dataset.rows import CHANCE, About
+from curation.trust.protocol.dataset.rows import About, Rows
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
 
@@ -77,13 +77,13 @@ def kappa(first: Floats, second: Floats) -> tuple[float | None, int]:
 
 def convergent(
     data: DatasetInput, group: RuleGroup, about: About, settings: TrustSettings, *, seed: int
-) -> list[tuple[Criterion, tuple[Scored, ...]]]:
+) -> Rows:
     """The ss of terms under other rules, of the other kind, and beside bias measures.
 
     Returns:
         Rows, each with the runs whose ss it uses.
     """
-    rows: list[tuple[Criterion, tuple[Scored, ...]]] = []
+    rows: Rows = []
     found = [
         pair
         for pair in pairs(data, group)
@@ -283,29 +283,3 @@ def _more(found: Correlation, threshold: float, settings: TrustSettings, status:
     if status == "fail":
         return "more CATs per term, if the ss of terms is not reliable (split half); other rules"
     return f"a rho below {threshold:g} on other terms"
-
-
-def hold(rows: Sequence[tuple[Criterion, tuple[Scored, ...]]], silent: set[str]) -> list[Criterion]:
-    """Make verdicts inconclusive if they rest on the ss of a model that knows no meaning.
-
-    A model whose lms is not surely above chance cannot tell meaningful from unrelated
-    associations. Whatever its ss does says nothing for or against the rules.
-
-    Args:
-        rows: rows with the runs that they use.
-        silent: names of runs whose lms is not surely above chance.
-    """
-    held = []
-    for row, runs in rows:
-        names = sorted({run.name for run in runs} & silent)
-        if names and row.status in ("pass", "fail"):
-            row = row.model_copy(
-                update={
-                    "status": "inconclusive",
-                    "computed": f"{row.computed}. The verdict would be {row.status}, but the lms "
-                    f"of {', '.join(names)} is not surely above {CHANCE:g}, so its ss says nothing",
-                    "change": "a model whose lms is surely above 50",
-                }
-            )
-        held.append(row)
-    return held

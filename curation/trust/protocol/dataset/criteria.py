@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from curation.bias import Criterion, CriterionName
 from curation.trust.protocol.dataset.agreement import agreement, retest
 from curation.trust.protocol.dataset.content import above_artefacts, content, judged
-from curation.trust.protocol.dataset.convergent import convergent, hold
+from curation.trust.protocol.dataset.convergent import convergent
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Tell
 from curation.trust.protocol.dataset.face import face, informative
 from curation.trust.protocol.dataset.hypothesis import amplification, mitigation
 from curation.trust.protocol.dataset.predictive import predictive
-from curation.trust.protocol.dataset.rows import About
+from curation.trust.protocol.dataset.rows import About, hold, with_files
 from curation.trust.protocol.dataset.sensitivity import of_dataset, sensitivity
 from curation.trust.protocol.dataset.split_half import split_half
 from curation.trust.protocol.dataset.synthetic import software
@@ -74,8 +74,8 @@ def _of_scores(
     """The criteria of the models under one set of rules."""
     about = About("scores", group.name, data.evidence)
     return [
-        *face(data, group, about, settings),
-        *above_artefacts(data, rules, group, about, settings),
+        *(with_files(*row) for row in face(data, group, about, settings)),
+        *(with_files(*row) for row in above_artefacts(data, rules, group, about, settings)),
         *hold(convergent(data, group, about, settings, seed=seed), silent),
         *hold(predictive(data, group, about, settings, seed=seed), silent),
         *hold(amplification(data, group, about, settings), silent),

@@ -30,6 +30,7 @@ class Scored(NamedTuple):
         lms: shape (CATs,), the percentage of a CAT's two comparisons with the unrelated
             association that the meaningful one won; NaN if the run lacks a score.
         ss: shape (CATs,), 100 if the stereotype is preferred, 50 for a tie, else 0; NaN as above.
+        where: the folder or file of its scores, as the report names it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Scored(NamedTuple):
     variant: str
     lms: Floats
     ss: Floats
+    where: str = ""
 
 
 class RuleGroup(NamedTuple):

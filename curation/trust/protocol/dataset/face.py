@@ -6,7 +6,14 @@ from curation.bias import Criterion, Pair
 from curation.stats.power import needed_signs, sign_power
 from curation.stats.tests import exact_share_interval, sign_test
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
-from curation.trust.protocol.dataset.rows import CHANCE, About, above, more_terms, share_of_terms
+from curation.trust.protocol.dataset.rows import (
+    CHANCE,
+    About,
+    Rows,
+    above,
+    more_terms,
+    share_of_terms,
+)
 from curation.trust_settings import TrustSettings
 
 _RIGHT = 0.9  # the share of right directions at which power is computed
@@ -25,11 +32,9 @@ def _lms(
     return share_of_terms(data.means(run.lms), cats=cats, confidence=settings.confidence)
 
 
-def face(
-    data: DatasetInput, group: RuleGroup, about: About, settings: TrustSettings
-) -> list[Criterion]:
+def face(data: DatasetInput, group: RuleGroup, about: About, settings: TrustSettings) -> Rows:
     """Whether models prefer associations that annotators called meaningful to unrelated ones."""
-    rows = []
+    rows: Rows = []
     best: tuple[float, Scored] | None = None
     for number in group.runs:
         run = data.runs[number]
@@ -38,37 +43,34 @@ def face(
         cats = int((~np.isnan(run.lms)).sum())
         if value is not None and (best is None or value > best[0]):
             best = value, run
-        rows.append(
-            about.row(
-                "face",
-                f"meaningful:{run.model}",
-                status,
-                statistic="lms, mean over terms",
-                value=value,
-                ci=ci,
-                n=terms,
-                unit="terms",
-                threshold=CHANCE,
-                computed=f"{run.name}: how often associations that annotators called stereotype or "
-                f"anti-stereotype are preferred to unrelated ones, over {cats} CATs; chance is 50",
-                change=more_terms(value or 0, ci, CHANCE, terms)
-                if status == "inconclusive"
-                else "an interval that contains 50, on other CATs",
-            )
+        row = about.row(
+            "face",
+            f"meaningful:{run.model}",
+            status,
+            statistic="lms, mean over terms",
+            value=value,
+            ci=ci,
+            n=terms,
+            unit="terms",
+            threshold=CHANCE,
+            computed=f"{run.name}: how often associations that annotators called stereotype or "
+            f"anti-stereotype are preferred to unrelated ones, over {cats} CATs; chance is 50",
+            change=more_terms(value or 0, ci, CHANCE, terms)
+            if status == "inconclusive"
+            else "an interval that contains 50, on other CATs",
         )
-        rows += _directions(data, run, about, settings)
+        rows += [(each, (run,)) for each in (row, *_directions(data, run, about, settings))]
     if not data.directions:
-        rows.append(
-            about.not_run(
-                "face",
-                "known-directions",
-                "needs terms for which it is known what models prefer, and none are given",
-                "list such terms in 6-trust/directions.csv, with the columns target and prefers "
-                "(stereotype or anti-stereotype); at least 8 terms",
-            )
+        row = about.not_run(
+            "face",
+            "known-directions",
+            "needs terms for which it is known what models prefer, and none are given",
+            "list such terms in 6-trust/directions.csv, with the columns target and prefers "
+            "(stereotype or anti-stereotype); at least 8 terms",
         )
+        rows.append((row, ()))
     if best is not None:
-        rows.append(_reversed(data, best[1], about, settings))
+        rows.append((_reversed(data, best[1], about, settings), (best[1],)))
     return rows
 
 

@@ -17,6 +17,7 @@ from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.rows import (
     CHANCE,
     About,
+    Rows,
     above,
     change_over_terms,
     more_terms,
@@ -25,8 +26,6 @@ from curation.trust.protocol.dataset.rows import (
     worst,
 )
 from curation.trust_settings import TrustSettings
-
-Rows = list[tuple[Criterion, tuple[Scored, ...]]]
 
 
 def _of_group(

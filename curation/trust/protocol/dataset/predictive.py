@@ -2,20 +2,20 @@
 
 import numpy as np
 
-from curation.bias import Criterion, Status
+from curation.bias import Status
 from curation.stats.correlations import Correlation, correlate
 from curation.stats.power import needed_units, rank_power
 from curation.stats.tests import holm
 from curation.trust.protocol.dataset.convergent import FEWEST, fields, r_squared
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
-from curation.trust.protocol.dataset.rows import About
+from curation.trust.protocol.dataset.rows import About, Rows
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
 
 
 def predictive(
     data: DatasetInput, group: RuleGroup, about: About, settings: TrustSettings, *, seed: int
-) -> list[tuple[Criterion, tuple[Scored, ...]]]:
+) -> Rows:
     """The ss of terms beside outcomes in the world: their distance from equal shares, and signed.
 
     If stereotypes follow the world, a model prefers them most for terms whose shares of the groups
@@ -25,7 +25,7 @@ def predictive(
         Rows, each with the runs whose ss it uses. p has Holm's correction over these rows.
     """
     tests: list[tuple[str, str, Scored, Correlation]] = []
-    short: list[tuple[Criterion, tuple[Scored, ...]]] = []
+    short: Rows = []
     tables = {name: groups for name, groups in data.tables.items() if groups.outcomes}
     for name, groups in tables.items():
         shares = {target.casefold(): np.array(p) for target, p in groups.outcomes.items()}

@@ -1,7 +1,7 @@
 """Rows of the report on a dataset and its scores, and verdicts by intervals."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +9,11 @@ import numpy as np
 from curation.bias import Criterion, CriterionName, Pair, Status, Subject
 from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.metrics import percent_interval
+from curation.trust.protocol.dataset.data import Scored
 
 CHANCE = 50.0
+Rows = list[tuple[Criterion, tuple[Scored, ...]]]
+"""Rows, each with the runs that it rests on."""
 _SEVERITY: tuple[Status, ...] = ("pass", "inconclusive", "fail")
 
 
@@ -149,3 +152,36 @@ def span(ci: Sequence[float] | None, digits: int = 1) -> str:
     ('[1.0, 2.2]', 'no interval')
     """
     return "no interval" if ci is None else f"[{ci[0]:.{digits}f}, {ci[1]:.{digits}f}]"
+
+
+def with_files(row: Criterion, runs: Sequence[Scored]) -> Criterion:
+    """A row that also names the files of the runs that it rests on."""
+    files = dict.fromkeys((*row.evidence, *(run.where for run in runs if run.where)))
+    return row.model_copy(update={"evidence": tuple(files)})
+
+
+def hold(rows: Rows, silent: Collection[str]) -> list[Criterion]:
+    """Make verdicts inconclusive if they rest on the ss of a model that knows no meaning.
+
+    A model whose lms is not surely above chance cannot tell meaningful from unrelated
+    associations. Whatever its ss does says nothing for or against the rules.
+
+    Args:
+        rows: rows with the runs that they use.
+        silent: names of runs whose lms is not surely above chance.
+    """
+    held = []
+    for row, runs in rows:
+        row = with_files(row, runs)
+        names = sorted({run.name for run in runs} & silent)
+        if names and row.status in ("pass", "fail"):
+            row = row.model_copy(
+                update={
+                    "status": "inconclusive",
+                    "computed": f"{row.computed}. The verdict would be {row.status}, but the lms "
+                    f"of {', '.join(names)} is not surely above {CHANCE:g}, so its ss says nothing",
+                    "change": "a model whose lms is surely above 50",
+                }
+            )
+        held.append(row)
+    return held

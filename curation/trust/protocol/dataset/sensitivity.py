@@ -13,6 +13,7 @@ from curation.trust.protocol.dataset.convergent import earlier, pairs
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored, won
 from curation.trust.protocol.dataset.rows import (
     About,
+    Rows,
     change_over_terms,
     more_terms,
     share_of_terms,
@@ -20,8 +21,6 @@ from curation.trust.protocol.dataset.rows import (
     worst,
 )
 from curation.trust_settings import TrustSettings
-
-Rows = list[tuple[Criterion, tuple[Scored, ...]]]
 
 NORMALISED = {
     "conditional": ("conditional-chars",),

@@ -9,7 +9,7 @@ from curation.bias import Criterion
 from curation.stats.correlations import rho_interval, spearman_brown
 from curation.stats.intervals import FEW, Floats
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
-from curation.trust.protocol.dataset.rows import About, above
+from curation.trust.protocol.dataset.rows import About, Rows, above
 from curation.trust_settings import TrustSettings
 
 _AT_ONCE = 4_000_000  # values in memory at once
@@ -77,7 +77,7 @@ def correlation(first: Floats, second: Floats) -> float | None:
 
 def split_half(
     data: DatasetInput, group: RuleGroup, about: About, settings: TrustSettings, *, seed: int
-) -> list[tuple[Criterion, tuple[Scored, ...]]]:
+) -> Rows:
     """The reliability of the ss of terms, by split halves and the Spearman-Brown formula.
 
     The interval is that of the mean correlation over terms, with both ends corrected as well.
