@@ -49,6 +49,7 @@ class Shard:
         part: the first block (compressed files) or row group (Parquet) to read.
         parts: the step from one block or row group to the next.
         last: whether the shard includes the end of the file.
+        whole: whether lines stay whole, because each is a document.
     """
 
     file: int
@@ -64,13 +65,23 @@ class Shard:
     part: int = 0
     parts: int = 1
     last: bool = True
+    whole: bool = False
 
 
 # --- cutting ------------------------------------------------------------------------------------
 
 
-def shards(paths: Sequence[Path], *, language: str, field: str, workers: int) -> list[Shard]:
+def shards(
+    paths: Sequence[Path], *, language: str, field: str, workers: int, documents: bool = False
+) -> list[Shard]:
     """Cut files so that all workers have something to do.
+
+    Args:
+        paths: the files.
+        language: the language of the texts.
+        field: the field or column that has the text.
+        workers: how many run at once.
+        documents: whether lines stay whole, for ``documents``.
 
     Raises:
         CurationError: a file has an unknown type, is empty or missing, or is given twice.
@@ -89,9 +100,8 @@ def shards(paths: Sequence[Path], *, language: str, field: str, workers: int) ->
                 f"{path}: cannot tell the type of the file from its name",
                 f"rename it so that it ends in {FORMS}",
             )
-        whole = Shard(
-            number, str(path), str(path.resolve()), form, packed, field, language, size, end=size
-        )
+        about = (number, str(path), str(path.resolve()), form, packed, field, language, size)
+        whole = Shard(*about, end=size, whole=documents)
         cut = _ranges if form != "parquet" and not packed else _turns
         all_shards += cut(whole, share)
     return all_shards
@@ -147,7 +157,7 @@ def _with(shard: Shard, **changes: int) -> Shard:
 
 
 def _by_spaces(shard: Shard) -> bool:
-    return shard.form == "txt" and base(shard.language) not in UNSPACED
+    return shard.form == "txt" and not shard.whole and base(shard.language) not in UNSPACED
 
 
 def _bytes(several: bytes) -> list[bytes]:
@@ -172,36 +182,69 @@ def blocks(shard: Shard) -> Iterator[tuple[bytes, int]]:
             message names the line.
     """
     if shard.form == "parquet":
-        yield from _from_parquet(shard)
+        for rows in _rows(shard):
+            yield _block([text for text in rows if text is not None]), len(rows)
         return
-    read = _records(shard) if shard.form == "jsonl" else _plain
+    if shard.form == "jsonl":
+        for values in _records(shard):
+            yield _block(values), len(values)  # a line break inside a text is white space
+        return
     block = b"\n"
-    for number, block in enumerate(_cut_blocks(shard)):
-        if number % shard.parts == shard.part:
-            if b"\0" in block:
-                fault(shard)
-            first = number == shard.start == 0
-            yield read(block.removeprefix(_BOM) if first else block)
-    if shard.form == "txt" and shard.last and not block.endswith(b"\n"):
+    for block, own in _blocks_in_turn(shard):
+        if own:
+            yield block, block.count(b"\n")
+    if shard.last and not block.endswith(b"\n"):
         yield b"", 1  # the last line, which has no line break
 
 
-def _plain(block: bytes) -> tuple[bytes, int]:
-    return block, block.count(b"\n")
+def documents(shard: Shard) -> Iterator[list[str]]:
+    """The documents of a shard in lists: the lines of a text file, the texts of records or rows.
+
+    A document has no NUL characters. Documents of records and rows may have line breaks.
+
+    Args:
+        shard: from ``shards`` with ``documents=True``.
+
+    Raises:
+        CurationError: as for ``blocks``.
+    """
+    if shard.form == "txt":
+        for block, own in _blocks_in_turn(shard):
+            if own:
+                yield _lines(block, shard)
+        return
+    for texts in _records(shard) if shard.form == "jsonl" else _rows(shard):
+        yield [text.replace("\0", " ") for text in texts if text is not None]
 
 
-def _records(shard: Shard) -> Any:
+def _lines(block: bytes, shard: Shard) -> list[str]:
+    try:
+        lines = block.decode().split("\n")
+    except UnicodeDecodeError:
+        fault(shard)
+    return lines if lines[-1] else lines[:-1]
+
+
+def _blocks_in_turn(shard: Shard) -> Iterator[tuple[bytes, bool]]:
+    """The blocks of a plain or compressed file, and whether it is this shard's turn."""
+    for number, block in enumerate(_cut_blocks(shard)):
+        own = number % shard.parts == shard.part
+        if own and b"\0" in block:
+            fault(shard)
+        yield (block.removeprefix(_BOM) if number == shard.start == 0 else block), own
+
+
+def _records(shard: Shard) -> Iterator[list[str]]:
     lines: Any = msgspec.json.Decoder(_row(shard))
-
-    def read(block: bytes) -> tuple[bytes, int]:
+    for block, own in _blocks_in_turn(shard):
+        if not own:
+            continue
         try:
             values = [row.value for row in lines.decode_lines(block)]
-            # A line break inside a text is ordinary white space.
-            return "\n".join(values).replace("\0", " ").encode(), len(values)
+            "".join(values).encode()  # half a surrogate pair is not text
         except (msgspec.DecodeError, UnicodeError):
             fault(shard)
-
-    return read
+        yield values
 
 
 def _row(shard: Shard) -> Any:
@@ -305,19 +348,18 @@ def _pieces(file: Any, size: int) -> Iterator[tuple[int, bytes]]:
 # --- Parquet ------------------------------------------------------------------------------------
 
 
-def _from_parquet(shard: Shard) -> Iterator[tuple[bytes, int]]:
+def _rows(shard: Shard) -> Iterator[list[str | None]]:
+    """The texts of a Parquet file's rows; None if a row has none."""
     with _parquet(shard) as file:
         groups = range(shard.part, file.groups, shard.parts)
-        texts, rows, size = list[str](), 0, 0
+        texts, size = list[str | None](), 0
         for (text,) in file.rows([shard.field], groups):
-            rows += 1
-            if text is not None:
-                texts.append(text)
-                size += len(text)
-            if size > BLOCK or rows == ROWS:
-                yield _block(texts), rows
-                texts, rows, size = [], 0, 0
-        yield _block(texts), rows
+            texts.append(text)
+            size += len(text or "")
+            if size > BLOCK or len(texts) == ROWS:
+                yield texts
+                texts, size = [], 0
+        yield texts
 
 
 def _block(texts: Sequence[str]) -> bytes:

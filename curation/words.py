@@ -25,8 +25,10 @@ def _marks() -> str:
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
+MARKS = _marks()
+"""Accents, vowel signs and other marks, for a character class of ``re``."""
 # Letters and digits with their marks, and joiners (Persian, Hindi) between them.
-_RUN = rf"[^\W_]+(?:(?:[{_marks()}]|[\u200c\u200d]+(?=[^\W_]))+[^\W_]*)*"
+_RUN = rf"[^\W_]+(?:(?:[{MARKS}]|[\u200c\u200d]+(?=[^\W_]))+[^\W_]*)*"
 # Inside words: apostrophes, the Catalan point, and the quotation marks of Hebrew abbreviations.
 WORD = re.compile(rf"""{_RUN}(?:(?:['’·]|(?<=[א-ת])["״](?=[א-ת])){_RUN})*""")
 LISTED_AS = {"bs": "sh", "hr": "sh", "no": "nb", "sr": "sh", "tl": "fil"}
@@ -53,6 +55,7 @@ class NotCheckedError(Exception):
         return type(self), (self.reason, self.fix)
 
 
+@lru_cache(maxsize=256)
 def base(language: str) -> str:
     """A language code without its region or script.
 
@@ -75,10 +78,10 @@ def words(text: str, language: str) -> list[str]:
     >>> words("हिन्दी में", "hi"), words("Işık, İzmir", "tr")
     (['हिन्दी', 'में'], ['ışık', 'izmir'])
     """
-    plain = _plain(text, language)
+    compared = plain(text, language)
     if base(language) in UNSPACED:
-        return _split(plain, base(language))
-    return WORD.findall(plain)
+        return _split(compared, base(language))
+    return WORD.findall(compared)
 
 
 def words_of_each(chunks: Sequence[str], language: str) -> Iterator[list[str]]:
@@ -97,12 +100,15 @@ def words_of_each(chunks: Sequence[str], language: str) -> Iterator[list[str]]:
     if base(language) in UNSPACED:
         raise ValueError(f"{language} has no spaces between words")
     # No rule of normalisation looks past a line break, so all texts are normalised at once.
-    for plain in _plain("\n".join(chunks), language).split("\n") if chunks else ():
-        yield [plain] if plain.isalnum() else WORD.findall(plain)
+    for text in plain("\n".join(chunks), language).split("\n") if chunks else ():
+        yield [text] if text.isalnum() else WORD.findall(text)
 
 
-def _plain(text: str, language: str) -> str:
-    """The text in lower case and NFC, with one kind of apostrophe and without soft hyphens."""
+def plain(text: str, language: str) -> str:
+    """The text in lower case and NFC, with one kind of apostrophe and without soft hyphens.
+
+    This is the form in which words are compared.
+    """
     text = unicodedata.normalize("NFC", text).replace("’", "'").replace("\xad", "")
     if base(language) in _DOTLESS:
         text = text.replace("I", "ı").replace("İ", "i")

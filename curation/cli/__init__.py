@@ -29,6 +29,7 @@ from curation.cli import (
     scores,
     start,
     terms,
+    trust,
 )
 from curation.files import CurationError
 
@@ -41,6 +42,7 @@ COMMANDS: dict[str, typer.Typer | Callable[..., None]] = {
     "decisions": decisions.app,
     "measures": measures.app,
     "scores": scores.app,
+    "trust": trust.app,
     "release": release.app,
     "status": start.status,
     "run": start.run,

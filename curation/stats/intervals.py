@@ -36,7 +36,12 @@ def t_quantile(confidence: float, df: int) -> float:
 
 
 def share_interval(
-    won: Floats, of: Floats | None = None, *, observations: float, confidence: float = 0.95
+    won: Floats,
+    of: Floats | None = None,
+    *,
+    observations: float,
+    confidence: float = 0.95,
+    extra: float = 0.0,
 ) -> Interval | None:
     """Wilson's interval of a share, with the effective sample size that the units show.
 
@@ -52,6 +57,7 @@ def share_interval(
         observations: how many observations there are in all. Used as n if all units are alike and
             so show no variance.
         confidence: of the interval.
+        extra: variance of the share that the units cannot show, such as that of a trained model.
 
     Returns:
         Lower and upper bound, between 0 and 1; None with fewer than two units.
@@ -71,6 +77,8 @@ def share_interval(
     variance = _variance(won - share * weights) / total**2
     spread = share * (1 - share)
     n = spread / variance if variance > 0 and spread > 0 else observations
+    if extra > 0 and spread > 0:
+        n = spread / (spread / n + extra)
     t = t_quantile(confidence, units - 1)
     center = (share + t * t / (2 * n)) / (1 + t * t / n)
     half = t / (1 + t * t / n) * math.sqrt(max(spread, 0.0) / n + t * t / (4 * n * n))

@@ -6,7 +6,8 @@ all s are 0, or if a cosine is negative. Here both are undefined by default: no 
 bias, and a negative s does not give a distribution.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,9 +21,12 @@ Negative = Literal["undefined", "raw", "clip", "shift"]
 Divergence = Literal["l2", "linf", "kl", "js", "tv"]
 
 UNDEFINED: dict[str, str] = {
+    "missing_group": "no word of a group is in the vocabulary",
     "missing_target": "the target does not occur in the corpus or the vocabulary",
     "no_evidence": "the target occurs, but no association with any group was found",
     "negative_soa": "a strength of association is negative, and the policy is «undefined»",
+    "no_training": "no passage of the target has a label, so no probe can be trained",
+    "one_class": "all labelled passages of the target have the same label",
     "no_reference": "the reference has no shares for this target",
 }
 """Why a target has no result: reason codes and their meanings."""
@@ -33,7 +37,8 @@ class Policies(NamedTuple):
 
     ``negative`` says what happens to negative strengths: they are undefined, used as they are
     (raw; p may leave the simplex, and the sign flips if the sum is negative), set to 0 (clip), or
-    all strengths become (1 + s) / 2 (shift, for cosines). Softmax takes any strengths.
+    all strengths become (1 + s) / 2 (shift, for cosines; see ``of_counts``). Softmax takes any
+    strengths, so ``negative`` does not apply to it.
     """
 
     normalise: Normalise = "sum"
@@ -44,6 +49,14 @@ class Policies(NamedTuple):
 DEFAULT = Policies()
 
 
+def of_counts(policies: Policies) -> Policies:
+    """The policies for strengths that are counts, which are never negative.
+
+    Shift is for cosines: of counts it would add a half to all, and so hide rare evidence.
+    """
+    return policies._replace(negative="undefined")
+
+
 def distributions(soa: Floats, policies: Policies = DEFAULT) -> Floats:
     """Normalised strengths of association.
 
@@ -52,21 +65,23 @@ def distributions(soa: Floats, policies: Policies = DEFAULT) -> Floats:
         policies: how they are normalised.
 
     Returns:
-        Shape (n, k); a row is NaN if it is undefined.
+        Shape (n, k); a row is NaN if it is undefined. Strengths that are all 0 are undefined under
+        every policy: no evidence is not zero bias.
 
     >>> distributions(np.array([[1.0, 3.0], [0.0, 0.0], [-1.0, 1.0]])).tolist()
     [[0.25, 0.75], [nan, nan], [nan, nan]]
     """
     soa = np.asarray(soa, float)
+    evidence = (soa != 0).any(axis=-1, keepdims=True)
+    if policies.normalise == "softmax":
+        powers = np.exp(soa - soa.max(axis=-1, keepdims=True))
+        return np.asarray(np.where(evidence, powers / powers.sum(axis=-1, keepdims=True), np.nan))
     if policies.negative == "shift":
         soa = (1 + soa) / 2
     if policies.negative == "clip":
         soa = np.maximum(soa, 0)
-    if policies.normalise == "softmax":
-        powers = np.exp(soa - soa.max(axis=-1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
     total = soa.sum(axis=-1, keepdims=True)
-    bad = total == 0
+    bad = ~evidence | (total == 0)
     if policies.negative == "undefined":
         bad = bad | (soa < 0).any(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -79,12 +94,44 @@ def why_undefined(soa: Sequence[float | None], policies: Policies = DEFAULT) -> 
     >>> why_undefined([0, 0]), why_undefined([-0.1, 0.2]), why_undefined([1, 2])
     ('no_evidence', 'negative_soa', '')
     """
-    values = [value for value in soa if value is not None]
+    values = [value for value in soa if value is not None and not math.isnan(value)]
     if len(values) < len(soa):
         return "missing_target"
     if not np.isnan(distributions(np.array([values], float), policies)).any():
         return ""
-    return "negative_soa" if min(values) < 0 and policies.negative == "undefined" else "no_evidence"
+    refused = policies.negative == "undefined" and policies.normalise == "sum"
+    return "negative_soa" if refused and min(values) < 0 else "no_evidence"
+
+
+def most(reference: Sequence[float]) -> float:
+    """The largest L1 that a distribution can have from a reference: 2 (1 − its smallest share).
+
+    For a uniform reference it is 2 (1 − 1/k) (section 3).
+
+    >>> most((0.5, 0.5)), round(most((1 / 3, 1 / 3, 1 / 3)), 4), most((1.0, 0.0))
+    (1.0, 1.3333, 2.0)
+    """
+    return 2 * (1 - min(reference))
+
+
+class Outside(NamedTuple):
+    """How many targets have strengths for which the framework was not made."""
+
+    negative: int
+    beyond: int
+    largest: float
+
+
+def outside(biases: Sequence[Bias]) -> Outside:
+    """How many targets have a negative strength, and how many an L1 that no distribution has.
+
+    ``largest`` is the largest L1 of all. Both numbers are above 0 only for cosines; the second only
+    under the policy raw.
+    """
+    negative = sum(any(s is not None and s < 0 for s in each.soa) for each in biases)
+    known = [each for each in biases if each.l1 is not None]
+    beyond = sum((each.l1 or 0) > most(each.reference) + 1e-9 for each in known)
+    return Outside(negative, beyond, max((each.l1 or 0 for each in known), default=0.0))
 
 
 def divergence(p: Floats, reference: Floats, name: str = "l1") -> Floats:
@@ -97,7 +144,8 @@ def divergence(p: Floats, reference: Floats, name: str = "l1") -> Floats:
             js (Jensen-Shannon divergence in nats; its square root is the distance that scipy has).
 
     Returns:
-        Shape (n,). kl is infinite if p has a share where the reference has none.
+        Shape (n,). kl is infinite if p has a share where the reference has none. kl and js are NaN
+        if p has a negative entry (the policy raw).
     """
     p, reference = np.broadcast_arrays(np.asarray(p, float), np.asarray(reference, float))
     gap = np.abs(p - reference)
@@ -115,7 +163,8 @@ def divergence(p: Floats, reference: Floats, name: str = "l1") -> Floats:
 
 def _relative_entropy(p: Floats, other: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(p == 0, 0.0, p * np.log(p / other)).sum(axis=-1))
+        total = np.where(p == 0, 0.0, p * np.log(p / other)).sum(axis=-1)
+    return np.asarray(np.maximum(total, 0.0))  # rounding can give −1e-17
 
 
 def bias(
@@ -129,7 +178,7 @@ def bias(
     ci: Sequence[Pair | None] | None = None,
     undefined: str = "",
 ) -> Bias:
-    """The result of one target.
+    """The result of one target; for many targets, ``biases`` is faster.
 
     Args:
         target: the target's name.
@@ -141,26 +190,83 @@ def bias(
         ci: an interval for each entry of p − p0, if the measure has one; L1's interval follows.
         undefined: the reason code, if the measure knows one already.
     """
-    undefined = undefined or ("no_reference" if reference is None else "")
-    undefined = undefined or why_undefined(soa, policies)
-    known: dict[str, object] = {"target": target, "groups": tuple(groups), "soa": tuple(soa)}
-    known |= {"n": n, "reference": tuple(reference or ())}
-    if undefined:
-        return Bias.model_validate({**known, "undefined": undefined})
-    p = distributions(np.array([soa], float), policies)
-    p0 = np.array(reference, float)
-    others = {name: float(divergence(p, p0, name)[0]) for name in policies.divergences}
-    return Bias.model_validate(
-        {
-            **known,
-            "p": tuple(p[0].tolist()),
-            "signed": tuple((p[0] - p0).tolist()),
-            "l1": float(divergence(p, p0)[0]),
-            "ci": None if ci is None else tuple(ci),
-            "l1_ci": None if ci is None else l1_interval(ci),
-            "divergences": {name: value for name, value in others.items() if np.isfinite(value)},
+    ends = [(math.nan, math.nan) if pair is None else pair for pair in ci or ()]
+    return biases(
+        [target],
+        np.array([soa], float),  # None becomes NaN
+        groups=groups,
+        references=[reference],
+        policies=policies,
+        n=n,
+        intervals=None if ci is None else np.array([ends], float),
+        undefined={target: undefined} if undefined else {},
+    )[0]
+
+
+def biases(
+    targets: Sequence[str],
+    soa: Floats,
+    *,
+    groups: Sequence[str],
+    references: Sequence[Sequence[float] | None],
+    policies: Policies = DEFAULT,
+    n: int | Sequence[int],
+    intervals: Floats | None = None,
+    undefined: Mapping[str, str] = {},
+) -> list[Bias]:
+    """The results of targets.
+
+    A divergence that is infinite or not defined is left out of ``divergences``.
+
+    Args:
+        targets: the targets' names.
+        soa: shape (n, k), their strength of association with each group; NaN if it is missing.
+        groups: the names of the groups.
+        references: p0 of each target; None if there is none.
+        policies: how strengths become a distribution.
+        n: the number of contexts of each target, or of group words found.
+        intervals: shape (n, k, 2), of each entry of p − p0; NaN if there is none. Those of L1
+            follow (``l1_interval``).
+        undefined: the reason codes that the measure knows already, by target.
+    """
+    size = len(groups)
+    soa = np.asarray(soa, float).reshape(len(targets), size)
+    p0 = np.array([(math.nan,) * size if r is None else r for r in references], float)
+    p0 = p0.reshape(len(targets), size)
+    p = distributions(soa, policies)
+    l1 = divergence(p, p0)
+    others = {name: divergence(p, p0, name).tolist() for name in policies.divergences}
+    counts = [n] * len(targets) if isinstance(n, int) else list(n)
+    rows = zip(soa.tolist(), p.tolist(), (p - p0).tolist(), l1.tolist(), strict=True)
+    results = []
+    for place, (target, (strengths, shares, signed, total)) in enumerate(
+        zip(targets, rows, strict=True)
+    ):
+        reference = references[place]
+        fields: dict[str, object] = {
+            "target": target,
+            "groups": tuple(groups),
+            "soa": tuple(None if math.isnan(s) else s for s in strengths),
+            "reference": () if reference is None else tuple(reference),
+            "n": counts[place],
         }
-    )
+        code = undefined.get(target) or ("no_reference" if reference is None else "")
+        if code or math.isnan(total):
+            fields["undefined"] = code or why_undefined(strengths, policies)
+        else:
+            ci = None if intervals is None else _pairs(intervals[place])
+            fields |= {"p": tuple(shares), "signed": tuple(signed), "l1": total, "ci": ci}
+            fields["l1_ci"] = None if ci is None else l1_interval(ci)
+            found = {name: values[place] for name, values in others.items()}
+            fields["divergences"] = {k: v for k, v in found.items() if math.isfinite(v)}
+        results.append(Bias.model_validate(fields))
+    return results
+
+
+def _pairs(ends: Floats) -> tuple[Pair | None, ...] | None:
+    """Intervals as pairs; None for each that is NaN, and None if all are."""
+    pairs = tuple(None if math.isnan(low) else (low, high) for low, high in ends.tolist())
+    return pairs if any(pairs) else None
 
 
 def l1_interval(ci: Sequence[Pair | None]) -> Pair | None:

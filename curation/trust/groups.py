@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from curation.files import CurationError
 
-_SUM = 1e-6  # by how much the shares of a reference may differ from 1
+_SUM = 1e-5  # by how much the shares of a reference may differ from 1
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Groups:
         Raises:
             CurationError: there are fewer than two groups; a group or a target has no word; two
                 groups share a word; a target's word is in a group's list; a reference does not have
-                one share for each group, or the shares do not sum to 1.
+                one share for each group, or the shares do not sum to 1; the same of an outcome.
         """
         where = f"[groups.{self.name}]"
         if len(self.words) < 2:
@@ -74,6 +74,8 @@ class Groups:
                     )
         for target, shares in (self.references or {}).items():
             check_shares(shares, groups=len(self.words), where=f"{where}, reference of «{target}»")
+        for target, shares in self.outcomes.items():
+            check_shares(shares, groups=len(self.words), where=f"{where}, outcome of «{target}»")
 
 
 def check_shares(shares: tuple[float, ...], *, groups: int, where: str) -> None:
@@ -85,11 +87,11 @@ def check_shares(shares: tuple[float, ...], *, groups: int, where: str) -> None:
     if len(shares) != groups or not all(0 <= share <= 1 for share in shares):
         raise CurationError(
             f"{where}: needs one share from 0 to 1 for each of the {groups} groups",
-            "correct the file that the setting reference names",
+            "write shares such as 0.25, one in the column of each group",
         )
     total = math.fsum(shares)
     if abs(total - 1) > _SUM:
         raise CurationError(
             f"{where}: the shares sum to {total:g}, not to 1",
-            "correct the shares; a reference is a distribution over the groups",
+            "divide each share by their sum, if these are all groups that you compare",
         )

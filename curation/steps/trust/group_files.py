@@ -5,16 +5,16 @@ Files are looked for in the campaign's ``6-trust/``, then among the lists that c
 are comments.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.bias import Bias
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records, read_text, shipped
 from curation.records import Term
+from curation.steps.trust.runs import read_run
 from curation.text_tables import read_csv
-from curation.trust.groups import Groups
+from curation.trust.groups import Groups, check_shares
 from curation.trust_settings import GroupSettings
 
 UNIFORM, RUN = "uniform", "run:"
@@ -40,7 +40,7 @@ def read_groups(campaign: Campaign, names: Sequence[str] = ()) -> list[Groups]:
     for name in names:
         if name not in known:
             raise CurationError(f"there are no groups «{name}»", f"use one of: {', '.join(known)}")
-    return [_groups(campaign, name, known[name]) for name in names or known]
+    return [_groups(campaign, name, known[name]) for name in dict.fromkeys(names or known)]
 
 
 def group_files(campaign: Campaign) -> list[Path]:
@@ -106,8 +106,9 @@ def _targets(campaign: Campaign, name: str, settings: GroupSettings) -> dict[str
         path = _place(campaign, settings.targets)
         if path.suffix.lower() != ".csv":
             return {word: (word,) for _, word in _lines(path)}
-        targets = {}
-        for _, row in _rows(path, ("target",)):
+        targets: dict[str, tuple[str, ...]] = {}
+        for line, row in _rows(path, ("target",)):
+            _refuse_twice(path, line, row["target"], targets)
             also = tuple(filter(None, (w.strip() for w in str(row.get("also") or "").split(";"))))
             targets[row["target"]] = (row["target"], *also)
         return targets
@@ -140,25 +141,38 @@ def _references(
             f"{path}: there is no such run",
             "name a run as run:MEASURE/SOURCE, as in 6-trust/runs/",
         )
-    biases = read_records(path, Bias)
+    biases = read_run(path.parent).biases
     if biases and biases[0].groups != tuple(names):
         raise CurationError(
             f"{path}: has the groups {', '.join(biases[0].groups)}, not {', '.join(names)}",
             "a reference needs the same groups in the same order",
         )
-    return {bias.target: bias.p for bias in biases if bias.p is not None}
+    shares = {bias.target: bias.p for bias in biases if bias.p is not None}
+    if not shares:
+        raise CurationError(
+            f"{path}: has no distribution for any target",
+            "choose a run of text, vectors, contextual or probe with results as the reference",
+        )
+    if outside := [target for target, p in shares.items() if min(p) < 0]:
+        raise CurationError(
+            f"{path}: p of «{outside[0]}» has a negative entry, so it cannot be a reference",
+            "measure that run again with another policy for negative associations in [trust]",
+        )
+    return shares
 
 
 def _shares(path: Path, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
     """The shares of a CSV file with the column target and a column for each group."""
-    shares = {}
+    shares: dict[str, tuple[float, ...]] = {}
     for line, row in _rows(path, ("target", *names)):
+        _refuse_twice(path, line, row["target"], shares)
         try:
             values = tuple(float(row[name]) for name in names)
         except ValueError:
             raise CurationError(
                 f"{path} line {line}: a share is not a number", "write shares such as 0.25"
             ) from None
+        check_shares(values, groups=len(names), where=f"{path} line {line}")
         shares[row["target"]] = values
     return shares
 
@@ -167,8 +181,9 @@ def _anchors(campaign: Campaign, settings: GroupSettings, names: Sequence[str]) 
     if not settings.anchors:
         return {}
     path = _place(campaign, settings.anchors)
-    anchors = {}
+    anchors: dict[str, str] = {}
     for line, row in _rows(path, ("target", "group")):
+        _refuse_twice(path, line, row["target"], anchors)
         if row["group"] not in names:
             raise CurationError(
                 f"{path} line {line}: there is no group «{row['group']}»",
@@ -176,6 +191,11 @@ def _anchors(campaign: Campaign, settings: GroupSettings, names: Sequence[str]) 
             )
         anchors[row["target"]] = row["group"]
     return anchors
+
+
+def _refuse_twice(path: Path, line: int, target: str, known: Collection[str]) -> None:
+    if target in known:
+        raise CurationError(f"{path} line {line}: «{target}» is there twice", "remove one line")
 
 
 def _rows(path: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -10,7 +10,7 @@ from curation.campaign import Campaign
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust import runs
 from curation.steps.trust.runs import TrustRun
-from curation.trust.framework import Policies
+from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
 from curation.trust.protocol.stability import Again, stability
 
@@ -27,12 +27,15 @@ class Measured:
         again: the measure with other words or policies, without intervals, for the evidence of
             content validity and sensitivity; None if it cannot be computed again.
         evidence: more evidence, such as the agreement of annotators.
+        groups: the groups with those words only that the measure found, for ``again``; None if
+            all were found.
     """
 
     biases: Sequence[Bias]
     about: Mapping[str, Any] = field(default_factory=dict)
     again: Again | None = None
     evidence: Sequence[Evidence] = ()
+    groups: Groups | None = None
 
 
 def policies(campaign: Campaign) -> Policies:
@@ -89,7 +92,7 @@ def measure_groups(
     if found.again is not None:
         evidence += stability(
             found.again,
-            groups,
+            found.groups or groups,
             own,
             draws=trust.samples,
             seed=campaign.settings.campaign.seed,
@@ -110,4 +113,17 @@ def measure_groups(
             f"{run.name}: {undefined} of {len(run.biases)} targets have no result; bias.jsonl says "
             "why"
         )
+    if own.negative == "raw" and own.normalise == "sum":
+        _warn_of_raw(run, reporter)
     return run, True
+
+
+def _warn_of_raw(run: TrustRun, reporter: Reporter) -> None:
+    """Warn of targets whose result is not a divergence of distributions."""
+    found = outside(run.biases)
+    if found.negative:
+        reporter.warn(
+            f"{run.name}: {found.negative} of {len(run.biases)} targets have a negative "
+            f"association. L1 of {found.beyond} is above its maximum, up to {found.largest:.1f}; "
+            "see docs/trust.md, Negative associations"
+        )

@@ -4,6 +4,7 @@ SOURCE is the name of the groups and that of what was measured, such as ``gender
 appears whole or not at all: ``run.json`` is written last and has the sha256 of ``bias.jsonl``.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,24 +58,37 @@ class TrustRun:
         return f"{self.measure}/{self.source}"
 
 
+def source_name(path: Path) -> str:
+    """The source's name for a file, if the user gives none: the file's name without its ending.
+
+    >>> source_name(Path("my vectors.300d.txt.gz")), source_name(Path("wiki"))
+    ('my-vectors.300d', 'wiki')
+    """
+    name = path.name.removesuffix(".gz")
+    stem = name.rpartition(".")[0] or name
+    return re.sub(r"[^\w.+-]+", "-", stem).lstrip(".-+")[:100] or "source"
+
+
 def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Path:
     """The folder of a run.
 
     Raises:
         CurationError: the source's name cannot be the name of a folder.
     """
-    if not source or source != Path(source).name or source.startswith("."):
+    if not re.fullmatch(r"\w[\w.+-]{0,149}", source):
         raise CurationError(
-            f"--source {source}: not a name for a folder", "use letters, digits, - and _"
+            f"--source {source}: not a name for a folder",
+            "use letters, digits, and . + - _ after the first character",
         )
     return campaign.trust / "runs" / measure / f"{groups}-{source}"
 
 
 def is_current(folder: Path, identity: Mapping[str, Any]) -> bool:
     """Whether a folder holds a complete run with this identity."""
-    if not (folder / RUN).exists():
+    try:
+        about = read_json(folder / RUN)
+    except CurationError:  # there is none, or it is damaged: the run is made again
         return False
-    about = read_json(folder / RUN)
     known = about.get(IDENTITY) if isinstance(about, dict) else None
     return (
         isinstance(known, dict)

@@ -1,0 +1,12 @@
+"""``curation trust``: measures of bias, and the trust report."""
+
+import typer
+
+from curation.cli import trust_vectors
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Measure bias, and report when its values may be trusted.",
+)
+app.command("vectors")(trust_vectors.vectors)

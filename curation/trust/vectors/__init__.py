@@ -1,0 +1,1 @@
+"""Word embeddings: their files, and the bias of words in them."""

@@ -1,0 +1,379 @@
+"""The forms of files of word vectors: each gives its words one after the other, unparsed."""
+
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from isal import igzip, isal_zlib
+from numpy.typing import NDArray
+
+from curation.files import CurationError, read_bytes
+
+SingleArray = NDArray[np.float32]
+Advance = Callable[[int], None]
+
+NAMES = ".bin, .txt, .vec (each also with .gz) or .npz"
+_BLOCK = 4 << 20  # bytes to read at once
+_LINE = 16 << 20  # bytes of a line at most
+_WORD = 10_000  # bytes of a word in a binary file at most
+_MOST = 100_000  # dimensions at most
+_CUT = "it was probably cut short: fetch the file again"
+_PICKLES = (".kv", ".model", ".pkl", ".pickle", ".npy")
+_FASTTEXT = b"\xba\x16\x4f\x2f"  # the first bytes of fastText's own .bin files
+
+
+class Row(NamedTuple):
+    """A word of a file, with what is needed to read its vector."""
+
+    word: bytes
+    place: str
+    dimensions: int
+    parse: Callable[[Any, str], SingleArray]
+    raw: Any
+
+    def vector(self) -> SingleArray:
+        """The vector, shape (dimensions,).
+
+        Raises:
+            CurationError: an entry is not a number.
+        """
+        return self.parse(self.raw, self.place)
+
+
+def rows(path: Path, advance: Advance) -> Iterator[Row]:
+    """The words of a file, in its order.
+
+    Raises:
+        CurationError: the file is missing, empty, damaged, cut short or of another form than its
+            name says.
+    """
+    name = path.name.lower()
+    packed, bare = name.endswith(".gz"), name.removesuffix(".gz")
+    with _opened(path) as file:
+        start = file.read(8)
+    if not start:
+        raise CurationError(f"{path}: is empty", _CUT)
+    _refuse_pickles(path, bare, start)
+    if bare.endswith(".npz") and not packed:
+        yield from _npz(path, advance)
+    elif bare.endswith(".bin"):
+        yield from _binary(path, packed, advance)
+    elif bare.endswith((".txt", ".vec")):
+        yield from _lines(path, packed, advance)
+    else:
+        raise CurationError(
+            f"{path}: cannot tell the form of the vectors from the name",
+            f"rename it so that it ends in {NAMES}; unpack a .zip or .tar first",
+        )
+
+
+def _refuse_pickles(path: Path, name: str, start: bytes) -> None:
+    if name.endswith(_PICKLES) or (start[0] == 0x80 and start[1:2] in b"\2\3\4\5"):
+        raise CurationError(
+            f"{path}: pickles and files of gensim are not read, since a pickle can run any code",
+            "convert it where you trust it: gensim.models.KeyedVectors.load(FILE)"
+            '.save_word2vec_format("FILE.bin", binary=True); of a .model, save its .wv',
+        )
+    if start.startswith(_FASTTEXT):
+        raise CurationError(
+            f"{path}: is a model of fastText, not vectors of word2vec",
+            "use the .vec file that fastText writes beside it",
+        )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    try:
+        with path.open("rb") as file:
+            yield file
+    except (igzip.BadGzipFile, isal_zlib.error, EOFError, zlib.error) as error:  # type: ignore[misc]
+        raise CurationError(f"{path}: cannot be decompressed: {error}", _CUT) from None
+    except OSError:
+        read_bytes(path)  # raises a CurationError that explains the problem
+        raise
+
+
+def _pieces(path: Path, packed: bool, advance: Advance) -> Iterator[bytes]:
+    """The content in blocks; reports the bytes of the file itself, which may be compressed."""
+    with _opened(path) as plain:
+        file = igzip.open(plain) if packed else plain  # type: ignore[no-untyped-call]
+        before = 0
+        while block := file.read(_BLOCK):
+            advance(plain.tell() - before)
+            before = plain.tell()
+            yield block
+
+
+def _header(line: bytes) -> tuple[int, int] | None:
+    """The number of words and of dimensions that a first line names, if it is a header."""
+    parts = line.split()
+    if len(parts) != 2 or not all(part.isdigit() and len(part) < 19 for part in parts):
+        return None
+    return int(parts[0]), int(parts[1])
+
+
+def _check_dimensions(dimensions: int, where: str) -> None:
+    if not 0 < dimensions <= _MOST:
+        raise CurationError(
+            f"{where}: vectors cannot have {dimensions:,} dimensions",
+            "the file is damaged, or it is not a file of word vectors",
+        )
+
+
+# --- word2vec, binary ---------------------------------------------------------------------------
+
+
+def _binary(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
+    """A line with the numbers of words and dimensions; then a word, a space, and its floats."""
+    pieces = _pieces(path, packed, advance)
+    block = next(pieces, b"")
+    end = block.find(b"\n", 0, 100)
+    header = _header(block[:end]) if end > 0 else None
+    if header is None:
+        raise CurationError(
+            f"{path}: does not begin with the numbers of words and dimensions",
+            "name it .txt if it is text; a .bin file must have the form of word2vec",
+        )
+    count, dimensions = header
+    _check_dimensions(dimensions, f"{path} line 1")
+    size, at, base = 4 * dimensions, end + 1, 0  # base: the byte of the file that block begins at
+    for number in range(1, count + 1):
+        space = block.find(b" ", at, at + _WORD)
+        while space < 0 or space + 1 + size > len(block):
+            if space < 0 and len(block) - at >= _WORD:
+                raise CurationError(
+                    f"{path} byte {base + at}: word {number:,} has no end",
+                    "the file is damaged, or it is not a binary file of word2vec",
+                )
+            more = next(pieces, b"")
+            if not more:
+                raise _too_short(path, base + len(block), number, count, block[at:], space)
+            block, base, at = block[at:] + more, base + at, 0
+            space = block.find(b" ", at, at + _WORD)
+        word = block[at:space].lstrip(b"\n")
+        place = f"{path} byte {base + at} (word {number:,})"
+        if not word or b"\n" in word:
+            raise CurationError(
+                f"{place}: there is no word",
+                f"vectors may not have {dimensions} dimensions: {_CUT}",
+            )
+        at = space + 1 + size
+        yield Row(word, place, dimensions, _from_bytes, block[space + 1 : at])
+    if block[at:].strip(b"\n") or next(pieces, b"").strip(b"\n"):
+        raise CurationError(
+            f"{path} byte {base + at}: there is more after the {count:,} words of line 1",
+            "correct the number of words in line 1, or fetch the file again",
+        )
+
+
+def _too_short(
+    path: Path, size: int, number: int, count: int, rest: bytes, space: int
+) -> CurationError:
+    place = "in a vector" if space >= 0 else "in a word"
+    if not rest.strip(b"\n"):
+        place = f"after {number - 1:,} words"
+    return CurationError(
+        f"{path} byte {size} (word {number:,}): the file ends {place}; "
+        f"line 1 names {count:,} words",
+        _CUT,
+    )
+
+
+def _from_bytes(raw: bytes, place: str) -> SingleArray:
+    return np.frombuffer(raw, "<f4").astype(np.float32)
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+
+def _lines(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
+    """A word and its numbers on each line; word2vec has a line with the counts before these."""
+    header: tuple[int, int] | None = None
+    dimensions = number = words = 0
+    for number, line in enumerate(_cut_lines(path, _pieces(path, packed, advance)), 1):
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+            _refuse_other_text(path, line)
+            if header := _header(line):
+                dimensions = header[1]
+                _check_dimensions(dimensions, f"{path} line 1")
+                continue
+        line = line.replace(b"\t", b" ").rstrip(b" \r")
+        if not line:
+            continue
+        place = f"{path} line {number}"
+        if not dimensions:
+            dimensions = len(line.split()) - 1
+            _check_dimensions(dimensions, place)
+        words += 1
+        yield _row(line, place, dimensions)
+    if header and words != header[0]:
+        less = words < header[0]
+        raise CurationError(
+            f"{path} line {number}: the file ends after {words:,} words; "
+            f"line 1 names {header[0]:,}",
+            _CUT if less else "correct the number of words in line 1, or fetch the file again",
+        )
+    if not words:
+        raise CurationError(f"{path}: has no words", _CUT)
+
+
+def _refuse_other_text(path: Path, line: bytes) -> None:
+    if b"\0" in line or line.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise CurationError(
+            f"{path} line 1: is not UTF-8 text",
+            "name it .bin if it is a binary file of word2vec; save a text file as UTF-8",
+        )
+
+
+def _cut_lines(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    rest, number = b"", 0
+    for piece in pieces:
+        lines = (rest + piece).split(b"\n")
+        rest = lines.pop()
+        number += len(lines)
+        if len(rest) > _LINE:
+            raise CurationError(
+                f"{path} line {number + 1}: is longer than {_LINE >> 20} MB",
+                "name it .bin if it is a binary file; a text file has one word on each line",
+            )
+        yield from lines
+    if rest:
+        yield rest
+
+
+def _row(line: bytes, place: str, dimensions: int) -> Row:
+    """A line with a word, which may have spaces in it, and as many numbers as dimensions."""
+    if line.count(b" ") == dimensions:
+        word, _, raw = line.partition(b" ")
+        return Row(word, place, dimensions, _from_text, raw)
+    parts = line.split()
+    found = len(parts) - 1
+    if found > dimensions and not _is_number(parts[-dimensions - 1]):
+        found = dimensions  # GloVe has words such as «. . .»
+    if found != dimensions:
+        raise CurationError(
+            f"{place}: has {found} numbers after the word, not {dimensions}",
+            f"every line needs as many numbers as line 1 says; if this is the last line, {_CUT}",
+        )
+    word = b" ".join(parts[:-dimensions])
+    return Row(word, place, dimensions, _from_text, b" ".join(parts[-dimensions:]))
+
+
+def _is_number(part: bytes) -> bool:
+    try:
+        float(part)
+    except ValueError:
+        return False
+    return True
+
+
+def _from_text(raw: bytes, place: str) -> SingleArray:
+    parts = raw.split(b" ")
+    try:
+        with np.errstate(over="ignore"):
+            return np.array([float(part) for part in parts], np.float32)
+    except ValueError:
+        wrong = next(part for part in parts if not _is_number(part))
+        text = wrong[:40].decode("utf-8", "backslashreplace")
+        raise CurationError(
+            f"{place}: «{text}» is not a number", "correct the line, or fetch the file again"
+        ) from None
+
+
+# --- numpy --------------------------------------------------------------------------------------
+
+
+def _npz(path: Path, advance: Advance) -> Iterator[Row]:
+    """The arrays ``words`` and ``vectors``; of the vectors, some rows are read at a time."""
+    fix = "write it with numpy.savez(FILE, words=numpy.array(words, dtype=str), vectors=vectors)"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            for name in ("words", "vectors"):
+                if f"{name}.npy" not in names:
+                    raise CurationError(f"{path}: has no array «{name}»", fix)
+            with archive.open("words.npy") as file:
+                words = _words(path, file, fix)
+            with archive.open("vectors.npy") as file:
+                shape, columns, dtype = _array_header(file)
+                if len(shape) != 2 or dtype.kind != "f" or columns:
+                    raise CurationError(
+                        f"{path}: «vectors» must be a table of floats in rows (C order), not of "
+                        f"{len(shape)} dimensions and type {dtype}",
+                        fix,
+                    )
+                if shape[0] != len(words):
+                    raise CurationError(
+                        f"{path}: has {len(words):,} words and {shape[0]:,} vectors",
+                        "write both arrays again, in the same order",
+                    )
+                _check_dimensions(shape[1], f"{path}, vectors")
+                yield from _npz_rows(path, file, words, dtype, shape[1], advance)
+    except (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, RuntimeError) as error:
+        raise CurationError(f"{path}: is not a whole .npz file: {error}", _CUT) from None
+    except OSError:
+        read_bytes(path)
+        raise
+
+
+def _words(path: Path, file: Any, fix: str) -> list[bytes]:
+    try:
+        array = np.lib.format.read_array(file, allow_pickle=False)  # type: ignore[no-untyped-call]
+    except ValueError as error:
+        if "Object arrays" not in str(error):
+            raise CurationError(f"{path}: «words» cannot be read: {error}", _CUT) from None
+        raise CurationError(
+            f"{path}: «words» is an array of Python objects, which is not read: such an array can "
+            "run any code",
+            fix,
+        ) from None
+    if array.ndim != 1 or array.dtype.kind not in "US":
+        raise CurationError(
+            f"{path}: «words» must be one row of texts, not {array.ndim} dimensions of type "
+            f"{array.dtype}",
+            fix,
+        )
+    if not len(array):
+        raise CurationError(f"{path}: has no words", fix)
+    if array.dtype.kind == "S":
+        return [bytes(word) for word in array]
+    return [str(word).encode("utf-8", "surrogateescape") for word in array]
+
+
+def _array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, and type of an array in a .npy file."""
+    numpy: Any = np.lib.format
+    try:
+        old = numpy.read_magic(file) == (1, 0)
+        header = numpy.read_array_header_1_0(file) if old else numpy.read_array_header_2_0(file)
+        shape, columns, dtype = header
+    except ValueError as error:
+        raise EOFError(str(error)) from None
+    return shape, columns, dtype
+
+
+def _npz_rows(
+    path: Path, file: Any, words: list[bytes], dtype: np.dtype[Any], width: int, advance: Advance
+) -> Iterator[Row]:
+    size = dtype.itemsize * width
+    share = path.stat().st_size / len(words)
+    step = max(1, _BLOCK // size)
+    for start in range(0, len(words), step):
+        few = words[start : start + step]
+        block = file.read(size * len(few))
+        if len(block) < size * len(few):
+            raise EOFError(f"the vectors end at word {start + len(block) // size + 1:,}")
+        array = np.frombuffer(block, dtype).reshape(len(few), width)
+        advance(round(share * (start + len(few))) - round(share * start))
+        for place, (word, vector) in enumerate(zip(few, array, strict=True), start + 1):
+            yield Row(word, f"{path} word {place:,}", width, _from_array, vector)
+
+
+def _from_array(raw: Any, place: str) -> SingleArray:
+    with np.errstate(over="ignore"):
+        return np.array(raw, np.float32)

@@ -1,0 +1,80 @@
+"""Write word vectors to files that word2vec, GloVe and numpy can read."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from curation.files import CurationError, writing
+from curation.trust.vectors.reading import Block, Singles
+
+_DIGITS = 12  # room for the number of words, which is known at the end
+
+
+def write_vectors(path: Path, several: Iterable[Block]) -> int:
+    """Write blocks of words and vectors; the file appears when it is complete.
+
+    Args:
+        path: the name says the form: .bin (word2vec, binary), .vec (word2vec, text), .txt (GloVe:
+            no line with counts) or .npz, which needs all vectors in memory.
+        several: blocks with vectors of the same dimensions.
+
+    Returns:
+        The number of words.
+
+    Raises:
+        CurationError: the form is not known, there are no words, or a word cannot be written in
+            this form.
+    """
+    form = path.suffix.lower()
+    if form not in (".bin", ".vec", ".txt", ".npz"):
+        raise CurationError(
+            f"{path}: cannot tell the form from the name", "end the name in .bin, .vec, .txt, .npz"
+        )
+    with writing(path) as file:
+        count = _arrays(file, several) if form == ".npz" else _words(file, path, form, several)
+        if not count:
+            raise CurationError(f"{path}: there are no words to write", "check the vectors")
+    return count
+
+
+def _words(file: Any, path: Path, form: str, several: Iterable[Block]) -> int:
+    count = width = 0
+    for words, vectors in several:
+        if not count:
+            width = vectors.shape[1]
+            file.write(_header(form, 0, width))
+        file.writelines(_rows(path, form, words, vectors))
+        count += len(words)
+    file.seek(0)
+    file.write(_header(form, count, width))
+    return count
+
+
+def _header(form: str, count: int, width: int) -> bytes:
+    return b"" if form == ".txt" else f"{count:0{_DIGITS}d} {width}\n".encode()
+
+
+def _rows(path: Path, form: str, words: list[str], vectors: Singles) -> Iterator[bytes]:
+    for word, vector in zip(words, np.asarray(vectors, np.float32), strict=True):
+        key = word.encode("utf-8", "surrogateescape")
+        if form == ".bin":
+            if b" " in key or b"\n" in key:
+                raise CurationError(
+                    f"{path}: the word «{word}» has a space, and a binary file cannot hold it",
+                    "write a .txt file instead",
+                )
+            yield key + b" " + vector.astype("<f4").tobytes() + b"\n"
+        else:
+            yield key + b" " + " ".join(map(str, vector)).encode() + b"\n"
+
+
+def _arrays(file: Any, several: Iterable[Block]) -> int:
+    words, arrays = list[str](), list[Singles]()
+    for block, vectors in several:
+        words += block
+        arrays.append(np.asarray(vectors, np.float32))
+    if words:
+        np.savez(file, words=np.array(words, dtype=str), vectors=np.concatenate(arrays))
+    return len(words)
