@@ -86,7 +86,7 @@ def _plan(
     sentence: Tokens,
 ) -> Sum | Refusal:
     ids, missing = whole.ids, Refusal("nothing_to_score", "no token to score")
-    if rule in ("conditional", "ratio"):
+    if rule in ("conditional", "conditional-chars", "ratio"):
         first = min(
             whole.touching([(len(request.context.rstrip()), len(request.text))]), default=None
         )
@@ -96,7 +96,8 @@ def _plan(
         texts = [_after(start, ids, first)]
         if rule == "ratio":
             texts.append(_after([start_token(tokenizer)], sentence.ids, 0))
-        return Sum(texts, less=len(texts) - 1)
+        by = request.characters if rule == "conditional-chars" else 1
+        return Sum(texts, less=len(texts) - 1, by=by)
     if not ids or (rule == "ll-arxiv" and len(ids) < 2):
         return missing
     if rule == "ll-bos":

@@ -63,7 +63,7 @@ def score(
 
     Args:
         loaded: an encoder-decoder model.
-        rule: «infill» or «conditional».
+        rule: «infill», «conditional» or «conditional-chars».
         requests: the associations.
         batch_tokens: tokens in a batch, including padding; None for a size that suits the device.
         tell: called with the number of answers in each batch.
@@ -76,7 +76,11 @@ def score(
     device = str(loaded.device).partition(":")[0]
     budget = batch_tokens or BATCH_TOKENS.get(device, GPU_BATCH_TOKENS)
     values = _Batches(loaded, budget, tell).run(unique)
-    return [each if isinstance(each, Refusal) else finite(values[each]) for each in plans]
+    by = [each.characters if rule == "conditional-chars" else 1 for each in requests]
+    return [
+        each if isinstance(each, Refusal) else finite(values[each] / size)
+        for each, size in zip(plans, by, strict=True)
+    ]
 
 
 def plan(
@@ -86,7 +90,7 @@ def plan(
 
     Args:
         tokenizer: the model's tokenizer.
-        rule: «infill» or «conditional».
+        rule: «infill», «conditional» or «conditional-chars».
         requests: the associations.
         window: the largest number of tokens that encoder and decoder read; None for no limit.
 

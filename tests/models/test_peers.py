@@ -83,6 +83,19 @@ def test_a_text_after_its_context_by_lm_eval(
     close(ours(folder, "conditional", "intersentence"), peers.score(items).values)
 
 
+def test_by_characters_is_what_lm_eval_compares_in_acc_norm(
+    model: Callable[[str], Path], peers: Worker
+) -> None:
+    folder = model("gpt2")
+    peers.open("lm-eval", folder)
+    items = [(ask.context, ask.sentence) for cat in cats("intersentence") for ask in cat]
+    theirs = [
+        value / float(len(choice))  # as in lm_eval.api.task
+        for value, (_, choice) in zip(peers.score(items).values, items, strict=True)
+    ]
+    close(ours(folder, "conditional-chars", "intersentence"), theirs)
+
+
 def test_spaces_after_a_context_belong_to_the_text_as_in_lm_eval(
     model: Callable[[str], Path], peers: Worker
 ) -> None:

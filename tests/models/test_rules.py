@@ -124,6 +124,12 @@ def test_what_an_ask_says_of_its_text() -> None:
     assert pair.text == "A cat came. It sat."
 
 
+def test_characters_are_the_code_points_of_the_association() -> None:
+    texts = ["It sat.", " It  sat. ", "caf\u00e9", "cafe\u0301", "🍞", "도예가"]
+    asks = [ScoringRequest("intersentence", "A cat came. ", text) for text in texts]
+    assert [ask.characters for ask in asks] == [7, 10, 4, 5, 1, 3]
+
+
 def test_the_former_name_of_xlnets_family_is_read_as_the_present_one() -> None:
     assert [family_named(name) for name in ("permuted", "xlnet", "masked", "ensemble", "")] == [
         "xlnet", "xlnet", "masked", "ensemble", "",

@@ -14,7 +14,7 @@ from curation.models.rules import Refusal, ScoringRequest
 from support.models import MAKERS, SEQ2SEQ
 from support.reference import EMPTY, INTER, INTRA, intra, reference
 
-ASKS = {"infill": INTRA, "conditional": INTER}
+ASKS = {"infill": INTRA, "conditional": INTER, "conditional-chars": INTER}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,8 @@ def wanted(folders: dict[str, Path]) -> dict[str, dict[str, list[float | None]]]
 
 
 def rules(name: str) -> list[str]:
-    return ["conditional"] if name == "mbart" else ["infill", "conditional"]  # it has no mask here
+    after_context = ["conditional", "conditional-chars"]
+    return after_context if name == "mbart" else ["infill", *after_context]  # it has no mask here
 
 
 @pytest.fixture

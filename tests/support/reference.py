@@ -86,7 +86,11 @@ def reference(folder: Path, rule: str, ask: ScoringRequest) -> float | None:
     kind = _HF.AutoConfig.from_pretrained(folder).architectures[0]
     if kind.endswith("ConditionalGeneration"):
         opened = _open(folder, "AutoModelForSeq2SeqLM")
-        return _infill(opened, ask) if rule == "infill" else _answer(opened, ask)
+        if rule == "infill":
+            return _infill(opened, ask)
+        value = _answer(opened, ask)
+        by_length = rule == "conditional-chars" and value is not None
+        return value / len(ask.sentence) if by_length else value
     if kind == "XLNetLMHeadModel":
         opened = _open(folder, "XLNetLMHeadModel")
     elif rule.startswith(("attribute", "pll")):
@@ -155,6 +159,9 @@ def _left_to_right(opened: Opened, rule: str, ask: ScoringRequest) -> float | No
     before, _ = _around(opened, "a")
     tokenizer = opened.tokenizer
     bos = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
+    if rule == "conditional-chars":
+        value = _left_to_right(opened, "conditional", ask)
+        return None if value is None else value / len(ask.sentence)
     if rule in ("conditional", "ratio"):
         scored = _touching(opened, ask.text, len(ask.context.rstrip()), len(ask.text))
         if not scored or not ask.sentence.strip():

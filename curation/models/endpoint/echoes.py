@@ -17,7 +17,7 @@ from curation.models.rules import RULES, Refusal, Scored, ScoringRequest
 
 NEVER = -9999.0  # vLLM's value for −∞
 NEEDS_BOS = {"ll-bos", "ll-acl", "ll-code", "ratio"}
-NO_BOS = "the rule ll-arxiv or conditional, which do not need it"
+NO_BOS = "a rule that does not need it: ll-arxiv, conditional or conditional-chars"
 TOO_LONG = re.compile(
     r"context.{0,20}(length|size|window)"
     r"|max(imum)?.{0,12}(model|context|sequence|input|token).{0,12}(length|limit)"
@@ -156,12 +156,14 @@ class Echoes:
             CurationError: the server's tokens do not make up the text, or BOS is not a single
                 token.
         """
-        if rule in {"conditional", "ratio"}:
+        if rule in {"conditional", "conditional-chars", "ratio"}:
             if not request.sentence.strip():
                 return Refusal("nothing_to_score", "no token to score")
             after = _summed(self.tokens(request.text, len(request.context.rstrip())))
             if rule == "conditional" or isinstance(after, Refusal):
                 return after
+            if rule == "conditional-chars":
+                return after / request.characters
             alone = _summed(self.tokens(request.sentence, bos=True))
             return alone if isinstance(alone, Refusal) else after - alone
         if rule == "ll-bos":

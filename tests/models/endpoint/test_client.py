@@ -86,6 +86,8 @@ def by_hand(model: Tiny, rule: str, ask: ScoringRequest, *, own_bos: bool = Fals
     conditional = after(ids, len(model.ids(ask.context)), lead)
     if rule == "conditional":
         return conditional
+    if rule == "conditional-chars":
+        return conditional / len(ask.sentence)
     assert rule == "ratio"
     return conditional - after(model.ids(ask.sentence), 0, [0])
 
