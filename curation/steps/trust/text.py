@@ -245,4 +245,4 @@ def _from_labels(
         "no_majority": passages.undecided,
     }
     evidence = passages.evidence(policies(campaign), confidence=trust.confidence)
-    return Measured(biases, about, passages.again, evidence, read.refused)
+    return Measured(biases, about, passages.again, evidence, refused=read.refused)
