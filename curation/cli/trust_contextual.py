@@ -36,7 +36,7 @@ def contextual(
         int,
         typer.Option(min=0, help="Contexts of each word, a random sample; 0 for all."),
     ] = 1_000,
-    window: Annotated[int, typer.Option(min=1, max=100, help="Sentences of a context.")] = 1,
+    window: Annotated[int, typer.Option(min=1, max=1000, help="Sentences of a context.")] = 1,
     language: Language = "",
     field: Field = "text",
     device: Device = "auto",

@@ -59,7 +59,7 @@ def probe(
         int | None,
         typer.Option(
             min=1,
-            max=100,
+            max=1000,
             help="Sentences of a passage; default: window in [trust].",
             show_default=False,
         ),
