@@ -34,10 +34,13 @@ def face_criteria(
         todo = "set anchors in [groups.NAME], with 8 targets or more"
         return [row(run, "face", "anchors", "not_run", computed=why, change=todo)]
     names = run.group_names
+    if run.prior and len(names) > 2:
+        why = "one value for more than two groups has no direction"
+        return [row(run, "face", "anchors", "not_applicable", computed=why)]
     exchanged = {name: names[(place + 1) % len(names)] for place, name in enumerate(names)}
     swapped = {target: exchanged.get(group, group) for target, group in anchors.items()}
     result = _row(run, anchors, settings, control=False)
-    if result.status == "not_applicable" or not result.n:
+    if not result.n:
         return [result]
     return [result, _row(run, swapped, settings, control=True)]
 

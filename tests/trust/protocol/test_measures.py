@@ -90,6 +90,13 @@ def test_face_validity_of_a_prior_measure_reads_its_sign() -> None:
     assert face_criteria(prior_run(unsigned), ANCHORS, SETTINGS)[0].status == "fail"
 
 
+def test_a_prior_measure_of_several_groups_has_no_direction() -> None:
+    races = ("white", "hispanic", "asian")
+    biases = (Bias(target="clerk", groups=races, value=0.3),)
+    run = MeasureRun("manzini/race-made", "manzini", "race", biases)
+    assert face_criteria(run, {"clerk": "asian"}, SETTINGS)[0].status == "not_applicable"
+
+
 def test_exchanged_groups_must_fail_and_break_the_criterion_if_they_do_not() -> None:
     mirrored = run_of([-value for value in TABLE_3["word2vec"]])
     result, control = face_criteria(mirrored, ANCHORS, SETTINGS)
@@ -362,6 +369,10 @@ def test_labels_that_agree_by_chance_fail_and_few_passages_are_inconclusive() ->
     few = criteria(HUMAN._replace(evidence=(label_agreement(votes(6, 0.75, seed=4)),)))[name]
     assert few.status == "inconclusive"
     assert "more passages" in few.change
+    whole = HUMAN._replace(evidence=(label_agreement(np.array([[5, 0, 0], [0, 5, 0]] * 5)),))
+    alike_ = criteria(whole)[name]
+    assert (alike_.value, alike_.status) == (1.0, "inconclusive")
+    assert "if nobody disagrees" in alike_.change
     nobody = HUMAN._replace(evidence=(label_agreement(np.array([[1, 0, 0], [0, 1, 0]])),))
     assert criteria(nobody)[name].status == "not_applicable"
 
