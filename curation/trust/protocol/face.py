@@ -128,13 +128,19 @@ def _below(
 
 
 def _change(status: str, right: int, n: int, settings: TrustSettings, *, control: bool) -> str:
+    if control and status == "fail":
+        return "groups and anchors in the right order: they have the expected signs if exchanged"
     if control:
         return "nothing, as long as the anchors of this run have the expected signs"
     least = right_signs(n, alpha=settings.alpha)
     if status == "pass":
-        return f"{right - (least or n) + 1} more wrong signs"
+        return _signs(right - (least or n) + 1, "wrong")
     needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
-    parts = [f"{least - right} more right signs"] if least is not None else []
+    parts = [_signs(least - right, "right")] if least is not None else []
     if n < needed:
         parts.append(f"{needed - n} more anchors with a result (power {settings.power:g})")
     return ", or ".join(parts)
+
+
+def _signs(number: int, sort: str) -> str:
+    return f"{number} more {sort} sign{'' if number == 1 else 's'}"

@@ -294,6 +294,19 @@ def test_the_distance_from_p_before_is_not_a_growth_of_bias() -> None:
     assert changes(after, before)["carpenter"] == pytest.approx((-0.3, 0.3))
 
 
+def test_p_before_as_the_reference_of_the_run_after_does_not_count_as_growth() -> None:
+    before = run_of({t: 0.3 + 0.01 * n for n, t in enumerate(TARGETS)}, "text-automated/gender-a")
+    after = run_of({t: 0.1 + 0.02 * n for n, t in enumerate(TARGETS)}, "probe/gender-b")
+    own = {bias.target: bias.p or () for bias in before.biases}
+    moved = tuple(b.model_copy(update={"reference": own[b.target]}) for b in after.biases)
+    after = after._replace(biases=moved)
+    pair = ((after.name, before.name),)
+    row = criteria(after, before, settings=TrustSettings(amplification=pair))[
+        f"{after.name} amplification l1"
+    ]
+    assert row.value == pytest.approx(np.mean([2 * (-0.2 + 0.01 * n) for n in range(8)]))
+
+
 def test_pairs_that_cannot_be_compared_are_not_run() -> None:
     run = run_of(TABLE_3["glove"])
     pair = ((run.name, "vectors/nothing"),)
