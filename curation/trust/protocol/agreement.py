@@ -121,7 +121,9 @@ def _row(
     )
     if evidence.check.startswith(CONTROL):
         return from_control(run, evidence, status, threshold=threshold)
-    if status == "pass":
+    if evidence.value is not None and evidence.ci is None and evidence.p is None:
+        todo = "more passages: there is no interval if nobody disagrees, or in one passage only"
+    elif status == "pass":
         todo = f"a value below {threshold:g}, or an interval that contains 0"
     elif status == "fail":
         todo = "clearer guidelines and new labels; more labels of this sort cannot change it"

@@ -1,9 +1,9 @@
 """Amplification: does a process, such as training a model, make bias larger (section 6, Table 6)?
 
-Three changes are computed for each pair of runs. The paper's own takes p before the process as the
+Two changes are computed for each pair of runs. The paper's own takes p before the process as the
 reference, so it measures how far the process moves the associations, and where to. It says nothing
-about whether bias grows, so the change of L1 to the declared reference is computed too. A pair
-passes if the question is answered, whatever the answer is.
+about whether bias grows, so the change of L1 to the reference of the run before is computed too. A
+pair passes if the question is answered, whatever the answer is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +75,7 @@ def _pair(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> lis
         for (target, each), ci in zip(moved.items(), _intervals(after, before, moved), strict=True)
     )
     grown = change(
-        list(differences(after, before, _l1_to(after)).values()), confidence=settings.confidence
+        list(differences(after, before, _l1_to(before)).values()), confidence=settings.confidence
     )
     names = f"{after.name} after {before.name}"
     return [
@@ -83,7 +83,7 @@ def _pair(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> lis
             after,
             before,
             f"towards-{first}",
-            f"mean change of p of «{first}»",
+            f"mean change of p of «{first}» since {before.name}",
             signed,
             f"{names}; {far}; by target (* if its interval excludes 0): {listed}",
         ),
@@ -91,10 +91,10 @@ def _pair(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> lis
             after,
             before,
             "l1",
-            "mean change of L1 to the declared reference",
+            f"mean change of L1 since {before.name}",
             grown,
             f"{names}; above 0 if bias is larger after; L1 of both runs is to the reference of "
-            f"{after.name}",
+            f"{before.name}",
         ),
     ]
 

@@ -46,8 +46,7 @@ def content_evidence(
         found.append(_flip(SUM, base, swapped, _sum, why))
     if any(bias.value is not None for bias in base):
         prior = "a prior measure has one value, without a distribution and a reference"
-        names = ("simplex", "permutation", "zero", "reference", "groups")
-        return found + [_evidence(name, [], prior) for name in names]
+        return [*found, _evidence("distribution", [], prior)]
     return [
         *found,
         _evidence("simplex", [_is_distribution(b.p, len(b.groups)) for b in base if b.p]),

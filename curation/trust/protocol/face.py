@@ -34,10 +34,13 @@ def face_criteria(
         todo = "set anchors in [groups.NAME], with 8 targets or more"
         return [row(run, "face", "anchors", "not_run", computed=why, change=todo)]
     names = run.group_names
+    if run.prior and len(names) > 2:
+        why = "one value for more than two groups has no direction"
+        return [row(run, "face", "anchors", "not_applicable", computed=why)]
     exchanged = {name: names[(place + 1) % len(names)] for place, name in enumerate(names)}
     swapped = {target: exchanged.get(group, group) for target, group in anchors.items()}
     result = _row(run, anchors, settings, control=False)
-    if result.status == "not_applicable" or not result.n:
+    if not result.n:
         return [result]
     return [result, _row(run, swapped, settings, control=True)]
 
@@ -125,13 +128,19 @@ def _below(
 
 
 def _change(status: str, right: int, n: int, settings: TrustSettings, *, control: bool) -> str:
+    if control and status == "fail":
+        return "groups and anchors in the right order: they have the expected signs if exchanged"
     if control:
         return "nothing, as long as the anchors of this run have the expected signs"
     least = right_signs(n, alpha=settings.alpha)
     if status == "pass":
-        return f"{right - (least or n) + 1} more wrong signs"
+        return _signs(right - (least or n) + 1, "wrong")
     needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
-    parts = [f"{least - right} more right signs"] if least is not None else []
+    parts = [_signs(least - right, "right")] if least is not None else []
     if n < needed:
         parts.append(f"{needed - n} more anchors with a result (power {settings.power:g})")
     return ", or ".join(parts)
+
+
+def _signs(number: int, sort: str) -> str:
+    return f"{number} more {sort} sign{'' if number == 1 else 's'}"

@@ -62,6 +62,7 @@ def split_half_evidence(
         f"{draws} random divisions of each list in two halves; the median rank correlation of the "
         f"halves is {value:.3f}, which gives {whole:.3f} for whole lists"
     )
+    detail += "; interval and p are those of the first group" if len(columns) > 1 else ""
     return [_evidence(whole, columns[0], len(both.targets), detail)]
 
 

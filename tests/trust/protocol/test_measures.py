@@ -90,6 +90,13 @@ def test_face_validity_of_a_prior_measure_reads_its_sign() -> None:
     assert face_criteria(prior_run(unsigned), ANCHORS, SETTINGS)[0].status == "fail"
 
 
+def test_a_prior_measure_of_several_groups_has_no_direction() -> None:
+    races = ("white", "hispanic", "asian")
+    biases = (Bias(target="clerk", groups=races, value=0.3),)
+    run = MeasureRun("manzini/race-made", "manzini", "race", biases)
+    assert face_criteria(run, {"clerk": "asian"}, SETTINGS)[0].status == "not_applicable"
+
+
 def test_exchanged_groups_must_fail_and_break_the_criterion_if_they_do_not() -> None:
     mirrored = run_of([-value for value in TABLE_3["word2vec"]])
     result, control = face_criteria(mirrored, ANCHORS, SETTINGS)
@@ -287,6 +294,19 @@ def test_the_distance_from_p_before_is_not_a_growth_of_bias() -> None:
     assert changes(after, before)["carpenter"] == pytest.approx((-0.3, 0.3))
 
 
+def test_p_before_as_the_reference_of_the_run_after_does_not_count_as_growth() -> None:
+    before = run_of({t: 0.3 + 0.01 * n for n, t in enumerate(TARGETS)}, "text-automated/gender-a")
+    after = run_of({t: 0.1 + 0.02 * n for n, t in enumerate(TARGETS)}, "probe/gender-b")
+    own = {bias.target: bias.p or () for bias in before.biases}
+    moved = tuple(b.model_copy(update={"reference": own[b.target]}) for b in after.biases)
+    after = after._replace(biases=moved)
+    pair = ((after.name, before.name),)
+    row = criteria(after, before, settings=TrustSettings(amplification=pair))[
+        f"{after.name} amplification l1"
+    ]
+    assert row.value == pytest.approx(np.mean([2 * (-0.2 + 0.01 * n) for n in range(8)]))
+
+
 def test_pairs_that_cannot_be_compared_are_not_run() -> None:
     run = run_of(TABLE_3["glove"])
     pair = ((run.name, "vectors/nothing"),)
@@ -362,6 +382,10 @@ def test_labels_that_agree_by_chance_fail_and_few_passages_are_inconclusive() ->
     few = criteria(HUMAN._replace(evidence=(label_agreement(votes(6, 0.75, seed=4)),)))[name]
     assert few.status == "inconclusive"
     assert "more passages" in few.change
+    whole = HUMAN._replace(evidence=(label_agreement(np.array([[5, 0, 0], [0, 5, 0]] * 5)),))
+    alike_ = criteria(whole)[name]
+    assert (alike_.value, alike_.status) == (1.0, "inconclusive")
+    assert "if nobody disagrees" in alike_.change
     nobody = HUMAN._replace(evidence=(label_agreement(np.array([[1, 0, 0], [0, 1, 0]])),))
     assert criteria(nobody)[name].status == "not_applicable"
 

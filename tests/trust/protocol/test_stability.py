@@ -74,6 +74,7 @@ def test_adding_the_groups_fails_content(vectors: dict[str, np.ndarray]) -> None
     assert found["content swap"].value == -1.0
     own = statuses(prior_measure(vectors, manzini), "manzini")
     assert own["content swap"] == "fail"
+    assert own["content distribution"] == "not_applicable"
     assert evidence(prior_measure(vectors, caliskan))["content swap"].value == 1.0
     assert statuses(prior_measure(vectors, caliskan), "caliskan")["content swap"] == "pass"
 

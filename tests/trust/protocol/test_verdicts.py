@@ -1,0 +1,83 @@
+"""When a criterion passes, fails, or is inconclusive, and how often it errs."""
+
+import math
+
+import numpy as np
+import pytest
+
+from curation.bias import Pair, Status
+from curation.stats.correlations import rho, rho_interval
+from curation.stats.power import critical_rho, rank_power
+from curation.trust.protocol.verdicts import Limits, decided, verdict
+
+
+@pytest.mark.parametrize(
+    ("value", "ci", "p", "power", "status"),
+    [
+        (0.9, (0.5, 1.0), 0.001, 0.4, "pass"),  # reaches the threshold and is significant
+        (0.8, (0.1, 1.0), 0.06, 0.4, "inconclusive"),
+        (0.8, (0.1, 1.0), 0.06, 0.9, "inconclusive"),  # not below the threshold: power is no reason
+        (0.6, (0.2, 0.9), 0.01, 0.9, "inconclusive"),  # significant, and the interval has both
+        (0.3, (-0.3, 0.75), 0.3, 0.9, "fail"),  # the power sufficed
+        (0.3, (-0.3, 0.75), 0.3, 0.79, "inconclusive"),
+        (0.3, (0.1, 0.65), 0.01, 0.1, "fail"),  # the interval decides, whatever the power is
+        (None, None, None, 0.9, "inconclusive"),
+        (0.8, (0.7, 0.9), None, None, "pass"),  # no p: the whole interval
+        (0.8, (0.6, 0.9), None, None, "inconclusive"),
+        (0.8, None, None, None, "inconclusive"),
+    ],
+)
+def test_verdicts_at_a_threshold_of_0_7(
+    value: float | None, ci: Pair | None, p: float | None, power: float | None, status: Status
+) -> None:
+    assert verdict(value, threshold=0.7, ci=ci, p=p, power=power) == status
+
+
+def test_an_interval_above_no_effect_takes_the_place_of_p() -> None:
+    assert verdict(0.79, threshold=0.667, ci=(0.5, 0.9), null=0.0) == "pass"
+    assert verdict(0.79, threshold=0.667, ci=(-0.1, 0.9), null=0.0) == "inconclusive"
+    assert verdict(0.6, threshold=0.667, ci=(0.5, 0.7), null=0.0) == "inconclusive"
+
+
+def test_the_limits_are_settings() -> None:
+    strict = Limits(alpha=0.01, power=0.95)
+    ci = (0.1, 1.0)
+    assert verdict(0.9, threshold=0.7, ci=ci, p=0.02, power=0.9) == "pass"
+    assert verdict(0.9, threshold=0.7, ci=ci, p=0.02, power=0.9, limits=strict) == "inconclusive"
+    assert verdict(0.2, threshold=0.7, ci=ci, p=0.4, power=0.9, limits=strict) == "inconclusive"
+
+
+def test_either_answer_decides_a_question() -> None:
+    assert [decided(ci) for ci in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), None)] == [
+        *("pass", "pass", "inconclusive", "inconclusive")
+    ]
+
+
+def statuses(true: float, n: int, *, draws: int = 1500) -> dict[Status, float]:
+    """The share of each verdict for normal data with this rank correlation; threshold 0.7."""
+    rng = np.random.default_rng(8)
+    r = 2 * math.sin(math.pi * true / 6)
+    x = rng.standard_normal((draws, n))
+    y = r * x + math.sqrt(1 - r * r) * rng.standard_normal((draws, n))
+    power, found = rank_power(0.7, n), list[Status]()
+    for first, second in zip(x, y, strict=True):
+        value = rho(first, second) or 0.0
+        p = 0.01 if abs(value) >= critical_rho(n) - 1e-9 else 0.5
+        found.append(verdict(value, threshold=0.7, ci=rho_interval(value, n), p=p, power=power))
+    return {status: found.count(status) / draws for status in set(found)}
+
+
+def test_a_measure_at_the_threshold_rarely_fails() -> None:
+    for n in (8, 16, 40):
+        found = statuses(0.7, n)
+        # 2.5 % by the interval; with enough power also 1 - power by the test
+        assert found.get("fail", 0) < (0.05 if n == 8 else 0.2)
+        assert found["pass"] > 0.3
+
+
+def test_a_random_measure_never_passes_and_few_targets_leave_it_open() -> None:
+    few, many = statuses(0.0, 8), statuses(0.0, 30)
+    assert few.get("pass", 0) < 0.025
+    assert many.get("pass", 0) == 0
+    assert many["fail"] > 0.95
+    assert few["inconclusive"] > 0.4
