@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from curation.campaign import Campaign
+from curation.steps.trust import measuring
 from curation.trust.vectors.writing import write_vectors
 
 Run = Callable[..., Any]
@@ -281,3 +283,40 @@ def test_targets_and_anchors_given_twice(place: Place) -> None:
     place.fails("anchors.csv line 2: there is no group «wide»")
     place.write("anchors.csv", "target,group\nbaker,tall\nbaker,short\n")
     place.fails("anchors.csv line 3: «baker» is there twice")
+
+
+def test_the_order_of_the_groups_identifies_a_run(place: Place) -> None:
+    place.measure()
+    path = place.campaign.root / "campaign.toml"
+    lists = 'tall = "tall.txt", short = "short.txt"'
+    path.write_text(
+        path.read_text("utf-8").replace(lists, 'short = "short.txt", tall = "tall.txt"'), "utf-8"
+    )
+    run = json.loads(place.measure("--json").out)["runs"][0]
+    assert run["measured"] is True
+    assert run["biases"][0]["groups"] == ["short", "tall"]
+
+
+def test_a_run_of_other_groups_is_not_replaced(place: Place) -> None:
+    place.measure("--source", "a-b")
+    path = place.campaign.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").replace("[groups.size]", "[groups.size-a]"), "utf-8")
+    done = place.measure("--source", "b")
+    assert "has a run of the groups «size»" in " ".join(done.err.split())
+    assert run_file(place, "size-a-b")["groups"] == "size"
+
+
+def test_results_wait_for_a_command_that_holds_the_lock(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with place.campaign.lock():
+        monkeypatch.setattr(measuring, "WAIT", 0.01)
+        assert "in use by" in place.measure().err
+    monkeypatch.setattr(measuring, "WAIT", 5.0)
+    held = place.campaign.lock()
+    held.__enter__()
+    end = threading.Timer(0.2, held.__exit__, (None, None, None))
+    end.start()
+    done = place.measure()
+    end.join()
+    assert done.code == 0, done.err
