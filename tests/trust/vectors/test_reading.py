@@ -281,7 +281,33 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     ):
         with pytest.raises(CurationError, match=message):
             write_vectors(tmp_path / name, [(words, row)] if words else [])
+    row = np.array([[1, 2], [np.nan, 1]], np.float32)
+    for name in ("a.txt", "a.bin", "a.npz"):
+        with pytest.raises(CurationError, match="new vector of «b» has an entry that is NaN"):
+            write_vectors(tmp_path / name, [(["a", "b"], row)])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_are_written_exactly(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    bits = random.integers(0, 2**32, 4_000, dtype=np.uint32).view(np.float32)
+    rows = bits[np.isfinite(bits)][:3_000].reshape(1_000, 3)
+    words = [f"w{place}" for place in range(1_000)]
+    for name in ("a.txt", "a.vec", "a.bin", "a.npz"):
+        write_vectors(tmp_path / name, [(words, rows)])
+        assert (read_vectors(tmp_path / name).array == rows).all()
+
+
+def test_a_binary_file_without_line_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"  # as gensim writes it
+    head, _, rest = made(tmp_path, "b.bin").read_bytes().partition(b"\n")
+    width, parts = 12, list[bytes]()
+    while rest:
+        end = rest.index(b" ") + 1 + width
+        parts, rest = [*parts, rest[:end]], rest[end + 1 :]
+    path.write_bytes(head + b"\n" + b"".join(parts))
+    assert read_vectors(path).words == tuple(WORDS)
+    assert (read_vectors(path).array == VECTORS).all()
 
 
 def test_gensim_reads_the_header(tmp_path: Path) -> None:
