@@ -171,10 +171,10 @@ def test_lists_that_cannot_be_measured(place: Place) -> None:
         (".vec", 8, "line 1: vectors cannot have 0 dimensions"),
         (".vec", 15, "after 0 words"),
         (".vec", 20, "line 2"),
-        (".bin", 8, "does not begin with the numbers"),
+        (".bin", 8, "does not have the numbers"),
         (".bin", 18, "ends in a word"),
         (".bin", 40, "(word 2): the file ends in a vector"),
-        (".npz", 300, "is not a whole .npz file"),
+        (".npz", 300, "is not .npz data"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
