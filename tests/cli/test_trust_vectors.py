@@ -150,6 +150,7 @@ def test_a_group_that_is_wholly_out_of_vocabulary(place: Place) -> None:
     place.write("short.txt", "gnome\ndroplet\n")
     error = place.fails("[groups.size]: no word of the group «short» has a vector (gnome, droplet")
     assert "use words of the language" in error
+    assert str(place.file) in error
 
 
 def test_lists_that_cannot_be_measured(place: Place) -> None:
@@ -158,7 +159,9 @@ def test_lists_that_cannot_be_measured(place: Place) -> None:
     place.write("short.txt", "# only a comment\n")
     place.fails("the group «short» has no words")
     place.write("short.txt", "dwarf\nGiant\n")
-    place.fails("«Giant» is in the lists of «tall» and «short»")
+    assert "campaign.toml [groups.size]:" in place.fails(
+        "«Giant» is in the lists of «tall» and «short»"
+    )
     place.write("short.txt", "dwarf\nbaker\n")
     place.fails("the target «baker» is in the list of the group «short»")
     (place.campaign.trust / "short.txt").unlink()
