@@ -108,7 +108,7 @@ def test_intervals_stay_where_shares_can_be(policies: Policies) -> None:
     assert ends is not None
     known = ends[~np.isnan(ends)]
     assert known.size
-    assert -0.5 <= known.min()
+    assert known.min() >= -0.5
     assert known.max() <= 0.5
 
 
