@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from curation.campaign import Campaign
+from curation.steps.trust import measuring
 from curation.trust.vectors.writing import write_vectors
 
 Run = Callable[..., Any]
@@ -148,6 +150,7 @@ def test_a_group_that_is_wholly_out_of_vocabulary(place: Place) -> None:
     place.write("short.txt", "gnome\ndroplet\n")
     error = place.fails("[groups.size]: no word of the group «short» has a vector (gnome, droplet")
     assert "use words of the language" in error
+    assert str(place.file) in error
 
 
 def test_lists_that_cannot_be_measured(place: Place) -> None:
@@ -156,7 +159,9 @@ def test_lists_that_cannot_be_measured(place: Place) -> None:
     place.write("short.txt", "# only a comment\n")
     place.fails("the group «short» has no words")
     place.write("short.txt", "dwarf\nGiant\n")
-    place.fails("«Giant» is in the lists of «tall» and «short»")
+    assert "campaign.toml [groups.size]:" in place.fails(
+        "«Giant» is in the lists of «tall» and «short»"
+    )
     place.write("short.txt", "dwarf\nbaker\n")
     place.fails("the target «baker» is in the list of the group «short»")
     (place.campaign.trust / "short.txt").unlink()
@@ -169,10 +174,10 @@ def test_lists_that_cannot_be_measured(place: Place) -> None:
         (".vec", 8, "line 1: vectors cannot have 0 dimensions"),
         (".vec", 15, "after 0 words"),
         (".vec", 20, "line 2"),
-        (".bin", 8, "does not begin with the numbers"),
+        (".bin", 8, "does not have the numbers"),
         (".bin", 18, "ends in a word"),
         (".bin", 40, "(word 2): the file ends in a vector"),
-        (".npz", 300, "is not a whole .npz file"),
+        (".npz", 300, "is not .npz data"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -281,3 +286,40 @@ def test_targets_and_anchors_given_twice(place: Place) -> None:
     place.fails("anchors.csv line 2: there is no group «wide»")
     place.write("anchors.csv", "target,group\nbaker,tall\nbaker,short\n")
     place.fails("anchors.csv line 3: «baker» is there twice")
+
+
+def test_the_order_of_the_groups_identifies_a_run(place: Place) -> None:
+    place.measure()
+    path = place.campaign.root / "campaign.toml"
+    lists = 'tall = "tall.txt", short = "short.txt"'
+    path.write_text(
+        path.read_text("utf-8").replace(lists, 'short = "short.txt", tall = "tall.txt"'), "utf-8"
+    )
+    run = json.loads(place.measure("--json").out)["runs"][0]
+    assert run["measured"] is True
+    assert run["biases"][0]["groups"] == ["short", "tall"]
+
+
+def test_a_run_of_other_groups_is_not_replaced(place: Place) -> None:
+    place.measure("--source", "a-b")
+    path = place.campaign.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").replace("[groups.size]", "[groups.size-a]"), "utf-8")
+    done = place.measure("--source", "b")
+    assert "has a run of the groups «size»" in " ".join(done.err.split())
+    assert run_file(place, "size-a-b")["groups"] == "size"
+
+
+def test_results_wait_for_a_command_that_holds_the_lock(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with place.campaign.lock():
+        monkeypatch.setattr(measuring, "WAIT", 0.01)
+        assert "in use by" in place.measure().err
+    monkeypatch.setattr(measuring, "WAIT", 5.0)
+    held = place.campaign.lock()
+    held.__enter__()
+    end = threading.Timer(0.2, held.__exit__, (None, None, None))
+    end.start()
+    done = place.measure()
+    end.join()
+    assert done.code == 0, done.err

@@ -17,6 +17,7 @@ from curation.trust.groups import Groups
 from curation.trust.protocol.stability import Again, stability
 
 ALGORITHM = 1
+WAIT = 600.0  # seconds for another command to end, so that results are not lost
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,15 @@ def measure_groups(
 
     Returns:
         The run, and whether it was measured now.
+
+    Raises:
+        CurationError: the run's folder belongs to groups of another name, or another command has
+            the campaign's lock for more than ten minutes after measuring.
     """
     folder = runs.run_folder(campaign, measure, groups.name, source)
     own = policies(campaign)
     whole = {**common_identity(campaign, groups), **identity}
+    runs.refuse_other_groups(folder, groups.name)
     if runs.is_current(folder, whole):
         return runs.read_run(folder), False
     found = work()
@@ -107,7 +113,7 @@ def measure_groups(
             seed=campaign.settings.campaign.seed,
         )
     about = {"curation": __version__, **found.about}
-    with campaign.lock():
+    with campaign.lock(wait=WAIT):
         run = runs.write_run(
             folder,
             groups=groups.name,

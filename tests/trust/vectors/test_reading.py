@@ -150,7 +150,7 @@ def test_where_a_binary_file_is_cut(tmp_path: Path) -> None:
     whole = made(tmp_path, "whole.bin").read_bytes()
     head, path = whole.index(b"\n") + 1, tmp_path / "a.bin"
     path.write_bytes(whole[: head - 4])
-    assert "does not begin with the numbers of words and dimensions" in refusal(path)
+    assert "does not have the numbers of words and dimensions" in refusal(path)
     path.write_bytes(whole[: head + 3])
     assert f"byte {head + 3} (word 1): the file ends in a word" in refusal(path)
     path.write_bytes(whole[: head + 10])
@@ -249,7 +249,7 @@ ROWS = np.ones((2, 3), np.float32)
         (lambda: _saved(words=TWO, vectors=np.ones((2, 3), int)), "must be a table of floats"),
         (lambda: _saved(words=TWO, vectors=np.asfortranarray(np.ones((2, 3)))), "C order"),
         (lambda: _saved(words=TWO, vectors=np.full((2, 3), np.nan)), "word 1: the vector of «a»"),
-        (lambda: b"PK but no archive", "not a whole .npz file"),
+        (lambda: b"PK but no archive", "is not .npz data"),
     ],
 )
 def test_arrays_that_are_wrong(tmp_path: Path, content: Callable[[], bytes], message: str) -> None:
@@ -281,7 +281,33 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     ):
         with pytest.raises(CurationError, match=message):
             write_vectors(tmp_path / name, [(words, row)] if words else [])
+    row = np.array([[1, 2], [np.nan, 1]], np.float32)
+    for name in ("a.txt", "a.bin", "a.npz"):
+        with pytest.raises(CurationError, match="new vector of «b» has an entry that is NaN"):
+            write_vectors(tmp_path / name, [(["a", "b"], row)])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_are_written_exactly(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    bits = random.integers(0, 2**32, 4_000, dtype=np.uint32).view(np.float32)
+    rows = bits[np.isfinite(bits)][:3_000].reshape(1_000, 3)
+    words = [f"w{place}" for place in range(1_000)]
+    for name in ("a.txt", "a.vec", "a.bin", "a.npz"):
+        write_vectors(tmp_path / name, [(words, rows)])
+        assert (read_vectors(tmp_path / name).array == rows).all()
+
+
+def test_a_binary_file_without_line_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"  # as gensim writes it
+    head, _, rest = made(tmp_path, "b.bin").read_bytes().partition(b"\n")
+    width, parts = 12, list[bytes]()
+    while rest:
+        end = rest.index(b" ") + 1 + width
+        parts, rest = [*parts, rest[:end]], rest[end + 1 :]
+    path.write_bytes(head + b"\n" + b"".join(parts))
+    assert read_vectors(path).words == tuple(WORDS)
+    assert (read_vectors(path).array == VECTORS).all()
 
 
 def test_gensim_reads_the_header(tmp_path: Path) -> None:
