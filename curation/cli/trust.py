@@ -10,8 +10,3 @@ app = typer.Typer(
     help="Measure bias, and report when its values may be trusted.",
 )
 app.command("text")(trust_text.text)
-
-
-@app.callback()
-def _root() -> None:
-    pass
