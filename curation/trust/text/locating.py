@@ -1,4 +1,4 @@
-"""Where the sentences and listed words of one document are, as positions of characters."""
+"""The positions of sentences and listed words in one document."""
 
 import re
 from bisect import bisect_right
