@@ -138,17 +138,14 @@ def _measured(
     vectors = read()
     check_measure(name, groups, vectors)
     space = Space(vectors, unit=unit)
-    trust, seed = campaign.settings.trust, campaign.settings.campaign.seed
-    ends = intervals(
-        name, groups, space, samples=trust.samples, confidence=trust.confidence, seed=seed
-    )
+    ends = intervals(name, groups, space, confidence=campaign.settings.trust.confidence)
     found = biases(name, groups, space, ends)
     about = {
         **about_words(file, vectors, groups),
         **facts(name, groups, space, found, strictness=strictness),
     }
     if sets is not None:
-        about["weat"] = _weat(groups, space, sets, seed=seed)
+        about["weat"] = _weat(groups, space, sets, seed=campaign.settings.campaign.seed)
     return Measured(
         found,
         about,
