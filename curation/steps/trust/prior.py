@@ -119,7 +119,7 @@ def measure_prior(
 
 
 def _fitting(groups: Groups) -> list[str]:
-    """The measures that take so many groups, without those that equal others."""
+    """The measures that take this number of groups, without those that equal others."""
     return [
         name
         for name, measure in MEASURES.items()
