@@ -10,13 +10,24 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import FILE, Json, Where
 from curation.cli.trust_options import GroupNames, Source
-from curation.cli.trust_tables import show_runs
 from curation.files import CurationError
 
 if TYPE_CHECKING:
     from curation.steps.trust.prior import TargetSets
     from curation.steps.trust.runs import TrustRun
 
+# The fields of run.json that --json prints, too.
+FACTS = (
+    "signed",
+    "unit",
+    "pairs",
+    "alignment",
+    "mean",
+    "mean_absolute",
+    "direct_bias",
+    "mac",
+    "weat",
+)
 WORDS: dict[str, Any] = {**FILE, "show_default": False}
 
 
@@ -81,7 +92,7 @@ def prior(
         reporter=console,
     )
     if as_json:
-        show_runs(runs, as_json=True)
+        console.say_json({"runs": [_content(run, measured) for run, measured in runs]})
         return
     for name in dict.fromkeys(run.groups for run, _ in runs):
         _show([(run, measured) for run, measured in runs if run.groups == name])
@@ -100,6 +111,14 @@ def _target_sets(x: Path | None, y: Path | None, measures: Sequence[str]) -> "Ta
             f"--x and --y are for WEAT, which is in the run of {WEAT}", f"add --measure {WEAT}"
         )
     return TargetSets((x.stem, read_words(x)), (y.stem, read_words(y)))
+
+
+def _content(run: "TrustRun", measured: bool) -> dict[str, Any]:
+    """What --json prints of a run."""
+    facts = {name: run.about[name] for name in FACTS if name in run.about}
+    biases = [bias.model_dump() for bias in run.biases]
+    place = {"run": run.name, "folder": str(run.folder), "measured": measured}
+    return {**place, **facts, "biases": biases}
 
 
 def _show(runs: Sequence[tuple["TrustRun", bool]]) -> None:

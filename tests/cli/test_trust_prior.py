@@ -98,6 +98,7 @@ def test_one_measure_on_vectors_of_length_1(campaign: Path, forked: Run) -> None
     )
     (run,) = json.loads(done.out)["runs"]
     assert run["run"] == "bolukbasi-uncentred/gender-mild+unit"
+    assert (run["pairs"], run["unit"], len(run["biases"])) == (3, True, 4)
 
 
 def test_three_groups_are_measured_by_manzini_only(campaign: Path, forked: Run) -> None:
@@ -113,6 +114,7 @@ def test_lists_that_do_not_pair_up(campaign: Path, forked: Run) -> None:
     assert done.code == 0, done.err
     assert "ripa-pairs needs 1 or more pairs of words with vectors; there are 0" in done.err
     assert len(list(campaign.glob("6-trust/runs/*/gender-mild"))) == 4
+    assert done.err.count("1 word of 2 of the group «first» left out") == 1
 
 
 def test_weat_is_in_the_run_of_caliskan(campaign: Path, forked: Run) -> None:

@@ -10,7 +10,7 @@ from curation.files import CurationError, digest
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import Measured, measure_groups
 from curation.steps.trust.runs import TrustRun, run_folder, source_name
-from curation.steps.trust.vectors import about_words, read_once, words_of
+from curation.steps.trust.vectors import about_words, read_once, warn_of_missing, words_of
 from curation.trust.groups import Groups
 from curation.trust.prior.caliskan import weat
 from curation.trust.prior.measuring import (
@@ -88,6 +88,7 @@ def measure_prior(
     sha256 = digest(file)
     done = []
     for each in groups:
+        warned: Reporter | None = reporter  # of missing words, once for all measures
         for name in measures or ([WEAT] if sets else _fitting(each)):
             unit = MEASURES[name].unit if scale == "own" else scale == "unit"
             own = sets if name == WEAT else None
@@ -97,13 +98,13 @@ def measure_prior(
                 identity["strictness"] = strictness
             if own is not None:
                 identity["sets"] = {title: list(members) for title, members in own}
+            work = partial(
+                _measured, campaign, file, each, name, vectors, unit, strictness, own, warned
+            )
+            suffix = own.suffix if own else ""
             try:
                 run = measure_groups(
-                    campaign,
-                    each,
-                    name,
-                    label + (own.suffix if own else ""),
-                    partial(_measured, campaign, file, each, name, vectors, unit, strictness, own),
+                    *(campaign, each, name, label + suffix, work),
                     identity=identity,
                     reporter=reporter,
                 )
@@ -113,11 +114,12 @@ def measure_prior(
                 reporter.warn(f"{error.what}; it is left out")
                 continue
             done.append(run)
+            warned = None if run[1] else warned
     return done
 
 
 def _fitting(groups: Groups) -> list[str]:
-    """The measures that take so many groups, without those that equal others."""
+    """The measures that take this number of groups, without those that equal others."""
     return [
         name
         for name, measure in MEASURES.items()
@@ -134,21 +136,19 @@ def _measured(
     unit: bool,
     strictness: float,
     sets: TargetSets | None,
+    warned: Reporter | None,
 ) -> Measured:
     vectors = read()
     check_measure(name, groups, vectors)
+    about = about_words(file, vectors, groups)
+    if warned:
+        warn_of_missing(groups, about["missing"], warned)
     space = Space(vectors, unit=unit)
-    trust, seed = campaign.settings.trust, campaign.settings.campaign.seed
-    ends = intervals(
-        name, groups, space, samples=trust.samples, confidence=trust.confidence, seed=seed
-    )
+    ends = intervals(name, groups, space, confidence=campaign.settings.trust.confidence)
     found = biases(name, groups, space, ends)
-    about = {
-        **about_words(file, vectors, groups),
-        **facts(name, groups, space, found, strictness=strictness),
-    }
+    about |= facts(name, groups, space, found, strictness=strictness)
     if sets is not None:
-        about["weat"] = _weat(groups, space, sets, seed=seed)
+        about["weat"] = _weat(groups, space, sets, seed=campaign.settings.campaign.seed)
     return Measured(
         found,
         about,

@@ -1,6 +1,6 @@
 """Measure bias in word embeddings; runs ``vectors/GROUPS-SOURCE``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,17 @@ def about_words(path: Path, vectors: Vectors, groups: Groups) -> dict[str, Any]:
     }
 
 
+def warn_of_missing(
+    groups: Groups, missing: Mapping[str, Sequence[str]], reporter: Reporter
+) -> None:
+    """Warn of group words without a vector."""
+    for name, words in missing.items():
+        reporter.warn(
+            f"[groups.{groups.name}]: {amount(len(words), 'word')} of {len(groups.words[name])} "
+            f"of the group «{name}» left out, without a vector: {some(words, 5)}"
+        )
+
+
 def _from_file(
     campaign: Campaign,
     path: Path,
@@ -122,11 +133,7 @@ def _from_file(
     except CurationError as error:
         raise CurationError(f"{path}: {error.what}", error.fix) from None
     about = about_words(path, vectors, groups)
-    for name, missing in about["missing"].items():
-        reporter.warn(
-            f"[groups.{groups.name}]: {amount(len(missing), 'word')} of {len(groups.words[name])} "
-            f"of the group «{name}» left out, without a vector: {some(missing, 5)}"
-        )
+    warn_of_missing(groups, about["missing"], reporter)
 
     def again(other: Groups, changed: Policies) -> list[Bias]:
         return vector_biases(vectors, other, changed)

@@ -37,7 +37,7 @@ def group_subspace(groups: Groups, vectors: Vectors, dimensions: int) -> tuple[C
     """The subspace of groups, and from how many sets of words it was found.
 
     Raises:
-        CurationError: no set of words has vectors, or these do not span so many dimensions.
+        CurationError: no set of words has vectors, or the sets do not span these dimensions.
     """
     sets = complete_pairs(vectors, groups.words)
     where = f"[groups.{groups.name}]"

@@ -182,32 +182,42 @@ def used_words(name: str, groups: Groups, vectors: Vectors) -> Groups:
     return replace(groups, words=words)
 
 
-def intervals(
-    name: str, groups: Groups, space: Space, *, samples: int, confidence: float, seed: int
-) -> Floats | None:
-    """Percentile bootstrap intervals over the words of each group, or over the pairs.
+def intervals(name: str, groups: Groups, space: Space, *, confidence: float) -> Floats | None:
+    """Intervals over the words of each group, or over the pairs.
+
+    Each word or pair is left out in turn (jackknife, with the quantiles of Student's t; degrees of
+    freedom by Satterthwaite). A percentile bootstrap covers less with short lists.
 
     Returns:
-        Lower and upper ends, shape (2, targets); None if a group has one word or pair only.
+        Lower and upper ends, shape (2, targets); NaN for a target without an interval. None if a
+        group has one word or pair only.
     """
+    from scipy.special import stdtrit
+
     measure = MEASURES[name]
     pairs = measure.centring is not None
     vectors = space.groups(groups.words, pairs=pairs)
     if min(map(len, vectors)) < 2:
         return None
-    targets, rng = space.targets(groups.targets), np.random.default_rng(seed)
-    drawn = []
-    for _ in range(samples):
-        same = rng.integers(len(vectors[0]), size=len(vectors[0]))
-        picks = [same if pairs else rng.integers(len(own), size=len(own)) for own in vectors]
-        again = [own[pick] for own, pick in zip(vectors, picks, strict=True)]
-        drawn.append(measure.value(targets, again))
-    values = np.array(drawn)
-    known = ~np.isnan(values).all(axis=0)
-    ends = np.full((2, len(targets)), np.nan)
-    tail = (1 - confidence) / 2
-    ends[:, known] = np.nanquantile(values[:, known], [tail, 1 - tail], axis=0)
-    return ends
+    targets = space.targets(groups.targets)
+    values = measure.value(targets, vectors)
+    total, square = np.zeros(len(targets)), np.zeros(len(targets))
+    for sample in [range(len(vectors))] if pairs else [[n] for n in range(len(vectors))]:
+        units = len(vectors[sample[0]])
+        left = [_without(vectors, sample, unit) for unit in range(units)]
+        changed = np.array([measure.value(targets, rest) for rest in left])
+        variance = (units - 1) / units * ((changed - changed.mean(axis=0)) ** 2).sum(axis=0)
+        total += variance
+        square += variance**2 / (units - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = np.where(total > 0, total**2 / square, 1.0)
+    half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(total)
+    return np.stack([values - half, values + half])
+
+
+def _without(vectors: Sequence[Floats], sample: Sequence[int], unit: int) -> list[Floats]:
+    """The vectors without one word of a group, or without one pair if the sample is both groups."""
+    return [np.delete(own, unit, 0) if n in sample else own for n, own in enumerate(vectors)]
 
 
 def facts(
