@@ -88,11 +88,15 @@ class Campaign:
         return printable((path.relative_to(self.root) if inside else path).as_posix())
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
+    def lock(self, *, wait: float = 0) -> Iterator[None]:
         """Lock the campaign, so that no other command writes to it at the same time.
 
         Call a function that writes to the campaign under the lock, unless its docstring says that
         it takes the lock itself. The lock cannot be taken twice, not even by the same process.
+
+        Args:
+            wait: for how many seconds to wait for another command; long work waits before it writes
+                its results, so that they are not lost.
 
         Raises:
             CurationError: another command has the lock (the message says which, and since when), or
@@ -101,7 +105,7 @@ class Campaign:
         lock, holder = FileLock(self.root / ".lock"), self.root / ".lock-holder"
         self._refuse_links()
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=wait)
         except Timeout:
             who = (
                 holder.read_text("utf-8", "replace").strip()

@@ -1,5 +1,6 @@
 """Run a measure on a campaign's groups and keep its results: what all ``trust`` commands share."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from curation.trust.groups import Groups
 from curation.trust.protocol.stability import Again, stability
 
 ALGORITHM = 1
+WAIT = 600.0  # seconds for another command to end, so that results are not lost
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,22 @@ def policies(campaign: Campaign) -> Policies:
     return Policies(trust.normalise, trust.negative, trust.divergences)
 
 
+def common_identity(campaign: Campaign, groups: Groups) -> dict[str, Any]:
+    """What identifies every run on these groups: their words, policies, settings, the seed."""
+    own, trust = policies(campaign), campaign.settings.trust
+    return {
+        "algorithm": ALGORITHM,
+        "groups": list(groups.names),
+        "words": {name: list(words) for name, words in groups.words.items()},
+        "targets": {name: list(words) for name, words in groups.targets.items()},
+        "references": {name: list(shares) for name, shares in (groups.references or {}).items()},
+        "policies": {**own._asdict(), "divergences": list(own.divergences)},
+        "confidence": trust.confidence,
+        "samples": trust.samples,
+        "seed": campaign.settings.campaign.seed,
+    }
+
+
 def measure_groups(
     campaign: Campaign,
     groups: Groups,
@@ -73,21 +91,15 @@ def measure_groups(
 
     Returns:
         The run, and whether it was measured now.
+
+    Raises:
+        CurationError: the run's folder belongs to groups of another name, or another command has
+            the campaign's lock for more than ten minutes after measuring.
     """
     folder = runs.run_folder(campaign, measure, groups.name, source)
     own = policies(campaign)
-    trust = campaign.settings.trust
-    whole = {
-        "algorithm": ALGORITHM,
-        "words": {name: list(words) for name, words in groups.words.items()},
-        "targets": {name: list(words) for name, words in groups.targets.items()},
-        "references": {name: list(shares) for name, shares in (groups.references or {}).items()},
-        "policies": {**own._asdict(), "divergences": list(own.divergences)},
-        "confidence": trust.confidence,
-        "samples": trust.samples,
-        "seed": campaign.settings.campaign.seed,
-        **identity,
-    }
+    whole = {**common_identity(campaign, groups), **identity}
+    runs.refuse_other_groups(folder, groups.name)
     if runs.is_current(folder, whole):
         return runs.read_run(folder), False
     found = work()
@@ -97,11 +109,11 @@ def measure_groups(
             found.again,
             found.groups or groups,
             own,
-            draws=trust.samples,
+            draws=campaign.settings.trust.samples,
             seed=campaign.settings.campaign.seed,
         )
     about = {"curation": __version__, **found.about}
-    with campaign.lock():
+    with campaign.lock(wait=WAIT):
         run = runs.write_run(
             folder,
             groups=groups.name,
@@ -111,11 +123,12 @@ def measure_groups(
             about=about,
             refused=found.refused,
         )
-    undefined = sum(each.undefined is not None for each in run.biases)
-    if undefined:
+    codes = Counter(each.undefined for each in run.biases if each.undefined)
+    if codes:
+        why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
         reporter.warn(
-            f"{run.name}: {undefined} of {len(run.biases)} targets have no result; bias.jsonl says "
-            "why"
+            f"{run.name}: {codes.total()} of {len(run.biases)} targets have no result: {why} "
+            "(docs/trust.md has the codes)"
         )
     if own.negative == "raw" and own.normalise == "sum":
         _warn_of_raw(run, reporter)

@@ -98,6 +98,22 @@ def is_current(folder: Path, identity: Mapping[str, Any]) -> bool:
     )
 
 
+def refuse_other_groups(folder: Path, groups: str) -> None:
+    """Refuse to replace a run of other groups: a-b with the source c has the folder of a with b-c.
+
+    Raises:
+        CurationError: the folder has a run of groups of another name.
+    """
+    try:
+        owner = read_json(folder / RUN).get("groups")
+    except (CurationError, AttributeError):
+        return
+    if owner != groups:
+        raise CurationError(
+            f"{folder}: has a run of the groups «{owner}»", "choose another name with --source"
+        )
+
+
 def write_run(
     folder: Path,
     *,

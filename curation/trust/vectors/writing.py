@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 
 from curation.files import CurationError, writing
 from curation.trust.vectors.reading import Block, Singles
@@ -24,8 +25,8 @@ def write_vectors(path: Path, several: Iterable[Block]) -> int:
         The number of words.
 
     Raises:
-        CurationError: the form is not known, there are no words, or a word cannot be written in
-            this form.
+        CurationError: the form is not known, there are no words, a word cannot be written in this
+            form, or an entry is not finite.
     """
     form = path.suffix.lower()
     if form not in (".bin", ".vec", ".txt", ".npz"):
@@ -33,7 +34,9 @@ def write_vectors(path: Path, several: Iterable[Block]) -> int:
             f"{path}: cannot tell the form from the name", "end the name in .bin, .vec, .txt, .npz"
         )
     with writing(path) as file:
-        count = _arrays(file, several) if form == ".npz" else _words(file, path, form, several)
+        count = (
+            _arrays(file, path, several) if form == ".npz" else _words(file, path, form, several)
+        )
         if not count:
             raise CurationError(f"{path}: there are no words to write", "check the vectors")
     return count
@@ -57,7 +60,9 @@ def _header(form: str, count: int, width: int) -> bytes:
 
 
 def _rows(path: Path, form: str, words: list[str], vectors: Singles) -> Iterator[bytes]:
-    for word, vector in zip(words, np.asarray(vectors, np.float32), strict=True):
+    array = np.ascontiguousarray(vectors, np.float32)
+    _check_finite(path, words, array)
+    for word, vector in zip(words, array, strict=True):
         key = word.encode("utf-8", "surrogateescape")
         if form == ".bin":
             if b" " in key or b"\n" in key:
@@ -67,14 +72,27 @@ def _rows(path: Path, form: str, words: list[str], vectors: Singles) -> Iterator
                 )
             yield key + b" " + vector.astype("<f4").tobytes() + b"\n"
         else:
-            yield key + b" " + " ".join(map(str, vector)).encode() + b"\n"
+            # The shortest digits that give the same float32, many times faster than str.
+            numbers = orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY)
+            yield key + b" " + numbers[1:-1].replace(b",", b" ") + b"\n"
 
 
-def _arrays(file: Any, several: Iterable[Block]) -> int:
+def _check_finite(path: Path, words: list[str], array: Singles) -> None:
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        word = words[int(finite.argmin())]
+        raise CurationError(
+            f"{path}: the new vector of «{word}» has an entry that is NaN or infinite",
+            "check the words and settings of the method that made it",
+        )
+
+
+def _arrays(file: Any, path: Path, several: Iterable[Block]) -> int:
     words, arrays = list[str](), list[Singles]()
     for block, vectors in several:
         words += block
         arrays.append(np.asarray(vectors, np.float32))
+        _check_finite(path, block, arrays[-1])
     if words:
         np.savez(file, words=np.array(words, dtype=str), vectors=np.concatenate(arrays))
     return len(words)
