@@ -73,10 +73,9 @@ def compare(model: Path, places: list[Place]) -> None:
         slow += seconds / ROUNDS
     gap = float(np.abs(ours - plain).max())
     assert gap < 1e-4, f"the states differ by {gap}"
-    print(f"curation    {sentences / fast:8.1f} sentences per second of a processor")
-    print(
-        f"plain loop  {sentences / slow:8.1f} sentences per second of a processor, batches of {BATCH}"
-    )
+    print("sentences per second of a processor:")
+    print(f"curation    {sentences / fast:8.1f}")
+    print(f"plain loop  {sentences / slow:8.1f}, batches of {BATCH}")
     print(f"ratio       {slow / fast:8.2f}; the states differ by at most {gap:.1e}")
 
 
