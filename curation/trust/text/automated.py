@@ -185,8 +185,8 @@ def count(
         tell: called with the number of bytes read since the last call.
 
     Raises:
-        CurationError: a file cannot be read or has no words, or a list has words that cannot be
-            told apart; the message names file and line, or the word.
+        CurationError: a file cannot be read or has no words, or a list has words that are the
+            same word in texts; the message names file and line, or the word.
     """
     if not paths:
         raise CurationError("no file to measure", "name at least one file")

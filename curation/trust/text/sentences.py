@@ -27,9 +27,9 @@ _TITLES = "dr mr mrs ms prof st vs"
 ABBREVIATIONS: dict[str, frozenset[str]] = {
     language: frozenset(f"{_TITLES} {words}".split())
     for language, words in {
-        "en": "adm al approx br brig ca capt cf cmdr col corp dept ed eds esp est etc fig "
+        "en": "adm al approx br brig c ca capt cf cmdr col corp dept ed eds esp est etc fig "
         "figs fr ft gen gov hon inc jan feb apr aug sept sep oct nov dec jr lt ltd maj "
-        "messrs mme mt no nos op pp rep rev sen sgt sr univ vol vols",
+        "messrs mme mt no nos op pp rep rev sen sgt sr univ v vol vols",
         "de": "abb abs art aufl bd bzw ca co d dipl etc evtl fa frl geb gest ggf hl hr hrsg "
         "ing inkl jh jr kap med nr o phil r s sen sog str tel u usw v vgl z",
         "fr": "art av bd cf chap col env etc fig m me mgr mlle mm mme no p pp ste suiv vol",
