@@ -150,6 +150,7 @@ def test_a_group_that_is_wholly_out_of_vocabulary(place: Place) -> None:
     place.write("short.txt", "gnome\ndroplet\n")
     error = place.fails("[groups.size]: no word of the group «short» has a vector (gnome, droplet")
     assert "use words of the language" in error
+    assert str(place.file) in error
 
 
 def test_lists_that_cannot_be_measured(place: Place) -> None:
@@ -158,7 +159,9 @@ def test_lists_that_cannot_be_measured(place: Place) -> None:
     place.write("short.txt", "# only a comment\n")
     place.fails("the group «short» has no words")
     place.write("short.txt", "dwarf\nGiant\n")
-    place.fails("«Giant» is in the lists of «tall» and «short»")
+    assert "campaign.toml [groups.size]:" in place.fails(
+        "«Giant» is in the lists of «tall» and «short»"
+    )
     place.write("short.txt", "dwarf\nbaker\n")
     place.fails("the target «baker» is in the list of the group «short»")
     (place.campaign.trust / "short.txt").unlink()
@@ -171,10 +174,10 @@ def test_lists_that_cannot_be_measured(place: Place) -> None:
         (".vec", 8, "line 1: vectors cannot have 0 dimensions"),
         (".vec", 15, "after 0 words"),
         (".vec", 20, "line 2"),
-        (".bin", 8, "does not begin with the numbers"),
+        (".bin", 8, "does not have the numbers"),
         (".bin", 18, "ends in a word"),
         (".bin", 40, "(word 2): the file ends in a vector"),
-        (".npz", 300, "is not a whole .npz file"),
+        (".npz", 300, "is not .npz data"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])

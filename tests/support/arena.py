@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow
 import pyarrow.parquet
 from openpyxl import Workbook
@@ -15,6 +16,7 @@ from openpyxl import Workbook
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
 from curation.stereoset import read_cats
+from curation.trust.vectors.writing import write_vectors
 from support import catsets, desk, readers, scored
 from support.desk import Desk
 
@@ -167,6 +169,7 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
     articles = "One day it rained.\nThen it was dry.\n\nA tram came.\nIt was late.\n"
     (root / "articles.txt").write_text(articles * 3, "utf-8")
     _lines(root / "articles.jsonl", [{"text": articles}, {"text": articles.upper()}])
+    _vectors(root)
     _models(made, root)
     _packed(root, articles)
     _catsets(root / "catsets")
@@ -189,6 +192,16 @@ def _saved(root: Path, rows: list[desk.Row]) -> None:
     owner = {"email": "a@example.invalid", "password": "made up", "key": "made up"}
     (place / "owner.json").write_text(json.dumps(owner), "utf-8")
     (place / "address").write_text("http://127.0.0.1:8091", "utf-8")
+
+
+def _vectors(root: Path) -> None:
+    """Word vectors in every form."""
+    rows = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+    for form in (".bin", ".vec", ".txt", ".npz"):
+        write_vectors(root / f"vectors{form}", [(["baker", "New_York", "naïve", "kite"], rows)])
+    for form in (".bin", ".vec"):
+        content = (root / f"vectors{form}").read_bytes()
+        (root / f"vectors{form}.gz").write_bytes(gzip.compress(content, mtime=0))
 
 
 def _models(made: Desk, root: Path) -> None:

@@ -34,9 +34,11 @@ from curation.table_words import key, round_words
 from curation.terms.facts import FactRequest
 from curation.terms.query import query
 from curation.terms.wikidata import Service
+from curation.trust.vectors.reading import read_vectors
 from support import commands
 
 RAW = Path("c/2-rounds/v/raw")
+VECTORS = [f"vectors{form}" for form in (".bin", ".bin.gz", ".vec", ".vec.gz", ".txt", ".npz")]
 
 
 def _reviews(path: Path) -> object:
@@ -212,6 +214,7 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "labels-2.xlsx": _table,
     "text.toml": _texts,
     "statement.toml": statement_file.read,
+    **dict.fromkeys(VECTORS, read_vectors),
     "counts.tsv.gz": read_counts,
     "counts.tsv": read_counts,
     "reviews.jsonl": _reviews,

@@ -71,7 +71,10 @@ def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
         anchors=_anchors(campaign, settings, names),
         outcomes=_shares(_place(campaign, settings.outcomes), names) if settings.outcomes else {},
     )
-    groups.check()
+    try:
+        groups.check()
+    except CurationError as error:
+        raise CurationError(f"{campaign.root / 'campaign.toml'} {error.what}", error.fix) from None
     return groups
 
 

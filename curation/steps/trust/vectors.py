@@ -7,7 +7,7 @@ from typing import Any
 
 from curation.bias import Bias
 from curation.campaign import Campaign
-from curation.files import digest
+from curation.files import CurationError, digest
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.measuring import Measured, measure_groups, policies
@@ -117,7 +117,11 @@ def _from_file(
     reporter: Reporter,
 ) -> Measured:
     vectors = read()
-    known, about = known_words(vectors, groups), about_words(path, vectors, groups)
+    try:
+        known = known_words(vectors, groups)
+    except CurationError as error:
+        raise CurationError(f"{path}: {error.what}", error.fix) from None
+    about = about_words(path, vectors, groups)
     for name, missing in about["missing"].items():
         reporter.warn(
             f"[groups.{groups.name}]: {amount(len(missing), 'word')} of {len(groups.words[name])} "

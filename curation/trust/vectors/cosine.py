@@ -162,7 +162,7 @@ def _some_intervals(
     level = simultaneous(confidence, len(means))
     half = stdtrit(freedom, (1 + level) / 2) * np.sqrt(total)
     ends = np.stack([p - half, p + half], axis=-1)
-    if policies.negative != "raw":
+    if policies.negative != "raw" or policies.normalise == "softmax":  # p is in the simplex
         ends = ends.clip(0, 1)
     uniform = groups.references is None
     p0 = [groups.reference(name) or (np.nan,) * len(means) for name in names]

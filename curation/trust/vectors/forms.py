@@ -1,5 +1,7 @@
 """The forms of files of word vectors: each gives its words one after the other, unparsed."""
 
+import errno
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -24,6 +26,8 @@ _WORD = 10_000  # bytes of a word in a binary file at most
 _MOST = 100_000  # dimensions at most
 _CUT = "it was probably cut short: fetch the file again"
 _PICKLES = (".kv", ".model", ".pkl", ".pickle", ".npy")
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, RuntimeError, struct.error)
+"""What zipfile and numpy raise if an archive is damaged."""
 _FASTTEXT = b"\xba\x16\x4f\x2f"  # the first bytes of fastText's own .bin files
 
 
@@ -92,7 +96,9 @@ def _opened(path: Path) -> Iterator[Any]:
         with path.open("rb") as file:
             yield file
     except (igzip.BadGzipFile, isal_zlib.error, EOFError, zlib.error) as error:  # type: ignore[misc]
-        raise CurationError(f"{path}: cannot be decompressed: {error}", _CUT) from None
+        raise CurationError(
+            f"{path}: is damaged; it cannot be decompressed: {error}", _CUT
+        ) from None
     except OSError:
         read_bytes(path)  # raises a CurationError that explains the problem
         raise
@@ -138,7 +144,7 @@ def _binary(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
     header = _header(block[:end]) if end > 0 else None
     if header is None:
         raise CurationError(
-            f"{path}: does not begin with the numbers of words and dimensions",
+            f"{path} line 1: does not have the numbers of words and dimensions",
             "name it .txt if it is text; a .bin file must have the form of word2vec",
         )
     count, dimensions = header
@@ -317,9 +323,11 @@ def _npz(path: Path, advance: Advance) -> Iterator[Row]:
                     )
                 _check_dimensions(shape[1], f"{path}, vectors")
                 yield from _npz_rows(path, file, words, dtype, shape[1], advance)
-    except (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, RuntimeError) as error:
-        raise CurationError(f"{path}: is not a whole .npz file: {error}", _CUT) from None
-    except OSError:
+    except _DAMAGED as error:
+        raise CurationError(f"{path}: is not .npz data: {error}", _CUT) from None
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # the archive names a place that is not in the file
+            raise CurationError(f"{path}: is not .npz data: {error}", _CUT) from None
         read_bytes(path)
         raise
 

@@ -100,6 +100,18 @@ def test_the_words_of_a_target_widen_its_interval() -> None:
     assert found.ci[0] == pytest.approx((low, high), abs=1e-4)
 
 
+@pytest.mark.parametrize("policies", [Policies(), Policies("softmax", "raw")])
+def test_intervals_stay_where_shares_can_be(policies: Policies) -> None:
+    random = np.random.default_rng(0)
+    vectors, made, _ = scattered((2, 2), spread=3, targets=50, random=random)
+    ends = intervals(vectors, made, policies, confidence=0.99)
+    assert ends is not None
+    known = ends[~np.isnan(ends)]
+    assert known.size
+    assert known.min() >= -0.5
+    assert known.max() <= 0.5
+
+
 def test_an_interval_needs_all_results_without_one_word() -> None:
     array = np.array([[1, 0], [1, 0.1], [0.1, 1], [-9, 1], [0.1, 9]], float)
     vectors = Vectors(("a", "b", "c", "d", "t"), array.astype(np.float32))

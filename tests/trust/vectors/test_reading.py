@@ -150,7 +150,7 @@ def test_where_a_binary_file_is_cut(tmp_path: Path) -> None:
     whole = made(tmp_path, "whole.bin").read_bytes()
     head, path = whole.index(b"\n") + 1, tmp_path / "a.bin"
     path.write_bytes(whole[: head - 4])
-    assert "does not begin with the numbers of words and dimensions" in refusal(path)
+    assert "does not have the numbers of words and dimensions" in refusal(path)
     path.write_bytes(whole[: head + 3])
     assert f"byte {head + 3} (word 1): the file ends in a word" in refusal(path)
     path.write_bytes(whole[: head + 10])
@@ -249,7 +249,7 @@ ROWS = np.ones((2, 3), np.float32)
         (lambda: _saved(words=TWO, vectors=np.ones((2, 3), int)), "must be a table of floats"),
         (lambda: _saved(words=TWO, vectors=np.asfortranarray(np.ones((2, 3)))), "C order"),
         (lambda: _saved(words=TWO, vectors=np.full((2, 3), np.nan)), "word 1: the vector of «a»"),
-        (lambda: b"PK but no archive", "not a whole .npz file"),
+        (lambda: b"PK but no archive", "is not .npz data"),
     ],
 )
 def test_arrays_that_are_wrong(tmp_path: Path, content: Callable[[], bytes], message: str) -> None:
