@@ -86,7 +86,7 @@ def measure_contextual(
         "model": model,
         "layer": spec.layer,
         "batch_tokens": spec.batch_tokens,
-        "files": {path.name: digest(path) for path in paths},
+        "files": [digest(path) for path in paths],
         "most": most,
         "window": window,
         "language": language,

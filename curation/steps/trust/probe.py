@@ -99,7 +99,7 @@ def measure_probe(
         "model": model,
         "layer": spec.layer,
         "batch_tokens": spec.batch_tokens,
-        "files": {path.name: digest(path) for path in paths},
+        "files": [digest(path) for path in paths],
         "labels": digest(labels) if labels else "automatic",
         "most": most,
         "window": window,

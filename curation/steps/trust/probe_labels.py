@@ -26,7 +26,7 @@ class Labelled(NamedTuple):
 def read_labelled(path: Path, groups: Groups, *, language: str) -> Labelled:
     """Passages with the group that most annotators chose.
 
-    The label is none if no group has more than half of the annotators.
+    A passage has no group if none has more than half of the annotators.
 
     Args:
         path: a table in CSV or JSON Lines with the columns ``human.COLUMNS`` and text.

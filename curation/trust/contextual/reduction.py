@@ -24,7 +24,7 @@ from curation.trust.vectors.reading import Vectors
 
 Floats = NDArray[np.float64]
 BLOCKS = 100
-"""Documents are put into so many blocks at most; each block is left out once."""
+"""The largest number of blocks of documents; each block is left out once."""
 
 
 class Sums(NamedTuple):
