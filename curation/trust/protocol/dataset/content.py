@@ -113,7 +113,7 @@ def _artefact(data: DatasetInput, rule: _Rule, about: About, settings: TrustSett
     """Whether a rule without understanding reaches an lms or ss clearly beyond chance.
 
     As in ``scores.baselines.beyond_chance``: an lms whose interval is above 60, or an ss whose
-    interval does not contain 50. Of a rule that has a mirrored rule, an lms below 40 is as bad.
+    interval does not contain 50. If a mirrored rule exists, an lms below 40 is as bad.
     It passes if lms is surely not beyond 60 and ss is surely within the margin of 50.
     """
     figures: dict[str, tuple[float | None, Pair | None, Status]] = {}
