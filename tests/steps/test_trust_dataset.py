@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from curation.bias import Bias
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_json
 from curation.records import KINDS, VALUES
 from curation.steps.reporter import Reporter
 from curation.steps.source import campaign_source, gold_source
-from curation.steps.trust.dataset import DIRECTIONS, dataset_files, dataset_input
+from curation.steps.trust.dataset import DIRECTIONS, dataset_files, dataset_input, measure_values
+from curation.steps.trust.runs import TrustRun
 from curation.trust.protocol.dataset.criteria import dataset_criteria
 from curation.trust_settings import TrustSettings
 from support.judged import found
@@ -104,6 +106,20 @@ def test_directions_are_read_with_their_place(campaign: Campaign) -> None:
     path.write_text("target\nterm 0\n", "utf-8")
     with pytest.raises(CurationError, match="no column «prefers»"):
         dataset_input(campaign_source(campaign))
+
+
+def test_bias_measures_give_their_strength(tmp_path: Path) -> None:
+    biases = (
+        Bias(target="a", groups=("x", "y"), p=(0.75, 0.25), signed=(0.25, -0.25), l1=0.5, n=8),
+        Bias(target="b", groups=("x", "y"), undefined="no_evidence"),
+        Bias(target="c", groups=("x", "y"), value=-0.1),
+    )
+    runs = [
+        TrustRun("vectors", "people-small", "people", given, (), {}, tmp_path)
+        for given in (biases, biases[1:2])
+    ]
+    (values,) = measure_values(runs)
+    assert values == ("vectors/people-small", {"a": 0.5, "c": -0.1})
 
 
 def test_gold_files_give_votes_second_labels_and_partial_predictions(tmp_path: Path) -> None:
