@@ -81,8 +81,9 @@ def test_a_rule_without_understanding_that_beats_chance_fails_content() -> None:
     }
     data = dataset(TEN, artefacts=[Artefact("OddLM", "odd words are likelier", scores)])
     row = found(rows_of(data), "content", "artefact-OddLM:intersentence")
-    assert (row.status, row.value, row.n) == ("fail", 75.0, 10)
-    assert "lms 100.0" in row.computed
+    assert (row.status, row.value, row.n) == ("fail", 100.0, 10)  # lms is farther from chance
+    assert row.threshold == 60
+    assert "ss 75.0" in row.computed
     assert "odd words" in row.change
 
 

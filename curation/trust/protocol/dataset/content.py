@@ -124,9 +124,10 @@ def _artefact(data: DatasetInput, rule: _Rule, about: About, settings: TrustSett
             data.means(values), cats=rule.cats, confidence=settings.confidence
         )
         figures[name] = value, ci, _beyond(name, ci, settings.margin, mirrored=bool(mirror))
-    figure = "lms" if figures["lms"][2] == "fail" and figures["ss"][2] != "fail" else "ss"
-    value, ci, _ = figures[figure]
     status = worst([each[2] for each in figures.values()])
+    decisive = [name for name, each in figures.items() if each[2] == status]
+    figure = max(decisive, key=lambda name: abs((figures[name][0] or CHANCE) - CHANCE))
+    value, ci, _ = figures[figure]
     texts = [
         f"{name} {each[0]:.1f} {span(each[1])}"
         for name, each in figures.items()
@@ -186,7 +187,8 @@ def _artefact_change(
             "that it decides until its interval contains chance"
         )
     if status == "inconclusive":
-        edge = CHANCE + settings.margin if (value or 0) > CHANCE else CHANCE - settings.margin
+        reach = CLEAR_LMS - CHANCE if figure == "lms" else settings.margin
+        edge = CHANCE + reach if (value or 0) > CHANCE else CHANCE - reach
         return more_terms(value or 0, ci, edge, terms)
     return "CATs whose surface tells them apart"
 
