@@ -12,6 +12,7 @@ from curation.rules import read_label
 from curation.steps.read import label_files, read_labels, run_files, stopped_early
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source
+from curation.steps.trust.runs import TrustRun
 from curation.text_tables import read_csv
 from curation.trust.groups import Groups
 from curation.wording import amount
@@ -122,6 +123,27 @@ def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
         name: tuple(campaign.relative(path) for path in paths if path.exists())
         for name, paths in files.items()
     }
+
+
+def measure_values(runs: Sequence[TrustRun]) -> list["MeasureValues"]:
+    """The values of runs of bias measures, to compare the ss of terms with.
+
+    They are L1, which says how strong a bias is, as ss does. A prior measure has its own value.
+    Targets without a result are left out.
+    """
+    from curation.trust.protocol.dataset.data import MeasureValues
+
+    found = []
+    for run in runs:
+        values = {
+            bias.target: bias.value if bias.l1 is None else bias.l1
+            for bias in run.biases
+            if bias.undefined is None
+        }
+        known = {target: value for target, value in values.items() if value is not None}
+        if known:
+            found.append(MeasureValues(run.name, known))
+    return found
 
 
 # --- scores -------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from curation.trust.protocol.dataset.data import (
     Retest,
     Scored,
 )
-from curation.trust.protocol.dataset.split_half import correlation, halves
+from curation.trust.protocol.dataset.split_half import correlation, halves, reliability_interval
 from curation.trust_settings import TrustSettings
 from support.judged import INTER, INTRA, by_term, cats, dataset, found, run
 
@@ -81,8 +81,9 @@ def test_a_rule_without_understanding_that_beats_chance_fails_content() -> None:
     }
     data = dataset(TEN, artefacts=[Artefact("OddLM", "odd words are likelier", scores)])
     row = found(rows_of(data), "content", "artefact-OddLM:intersentence")
-    assert (row.status, row.value, row.n) == ("fail", 75.0, 10)
-    assert "lms 100.0" in row.computed
+    assert (row.status, row.value, row.n) == ("fail", 100.0, 10)  # lms is farther from chance
+    assert row.threshold == 60
+    assert "ss 75.0" in row.computed
     assert "odd words" in row.change
 
 
@@ -356,6 +357,20 @@ def test_split_half_is_corrected_by_spearman_brown() -> None:
     row = found(rows_of(dataset(TEN, alike)), "split_half", "terms:m")
     assert row.status == "fail"
     assert "no sign of such differences" in row.change
+
+
+def test_the_interval_of_reliability_holds() -> None:
+    """Terms whose probability of a stereotype has SD .2, with 10 CATs: reliability is known."""
+    rng = np.random.default_rng(3)
+    held, codes = 0, np.repeat(np.arange(20), 10)
+    true = 0.04 / (0.04 + (0.25 - 0.04) / 10)
+    for draw in range(60):
+        p = np.where(rng.random(20) < 0.5, 0.3, 0.7)
+        ss = 100.0 * (rng.random(200) < p[codes])
+        ends = reliability_interval(*halves(ss, codes, draws=20, seed=draw)[:2], confidence=0.95)
+        assert ends is not None
+        held += ends[0] <= true <= ends[1]
+    assert held >= 54  # 57 expected
 
 
 # --- all ----------------------------------------------------------------------------------------

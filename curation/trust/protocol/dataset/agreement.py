@@ -7,7 +7,7 @@ from curation.bias import Criterion, Pair, Status
 from curation.records import VALUES
 from curation.stats.agreement import Counts, by_cat, coefficient, contributions, interval
 from curation.trust.protocol.dataset.data import DatasetInput
-from curation.trust.protocol.dataset.rows import About, above, span
+from curation.trust.protocol.dataset.rows import About, reaches, span
 from curation.trust_settings import TrustSettings
 
 ALL, HARD = "all-labels", "stereotype-or-anti"
@@ -90,7 +90,7 @@ def _row(
     value, ci = alpha_with_interval(
         data.votes[chosen], cats[chosen], confidence=settings.confidence
     )
-    status = above(value, ci, settings.agreement)
+    status = reaches(value, ci, settings.agreement)
     domains = np.repeat(data.domains[data.codes], 3)
     parts = []
     for domain in sorted(set(data.domains)):
@@ -128,15 +128,19 @@ def _change(
     """What would change the verdict: a stricter tier, or more CATs."""
     if value is None or ci is None:
         return "label more CATs with two or more annotators each"
-    if above(value, ci, settings.agreement) == "inconclusive":
+    if reaches(value, ci, settings.agreement) == "inconclusive":
         return (
             f"more labelled CATs: the interval {span(ci, 3)} includes the threshold "
-            f"{settings.agreement:g}"
+            f"{settings.agreement:g}, and the estimate does not reach it or may be 0"
         )
     assert data.votes is not None
     chosen = _chosen(data, name, kind)
     if value >= settings.agreement:
-        return f"an alpha that is surely below {settings.agreement:g}, for example in new labels"
+        return f"an alpha below {settings.agreement:g} in new labels" + (
+            f"; the interval {span(ci, 3)} includes values below it"
+            if ci[0] < settings.agreement
+            else ""
+        )
     gold_votes = data.votes[np.arange(len(data.votes)), data.golds.ravel()]
     least = np.repeat(gold_votes.reshape(-1, 3).min(axis=1), 3)
     strict = chosen & (least >= _STRICT)
@@ -160,7 +164,7 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
         mixed = shuffled(votes, rng)
         value, ci = alpha_with_interval(mixed, cats, confidence=settings.confidence)
         values.append(_CHANCE if value is None else value)
-        verdicts.append(above(value, ci, settings.agreement))
+        verdicts.append(reaches(value, ci, settings.agreement))
     failed, passed = verdicts.count("fail"), verdicts.count("pass")
     status: Status = "pass" if failed >= MUST_FAIL * SEEDS else "inconclusive"
     if passed > (1 - MUST_FAIL) * SEEDS:
@@ -217,7 +221,7 @@ def retest(data: DatasetInput, about: About, settings: TrustSettings) -> list[Cr
         np.add.at(votes, (np.arange(len(votes)), again.labels[:, 1]), 1)
         value, ci = alpha_with_interval(votes, again.cats, confidence=settings.confidence)
         same = int((again.labels[:, 0] == again.labels[:, 1]).sum())
-        status = above(value, ci, settings.reliability)
+        status = reaches(value, ci, settings.reliability)
         rows.append(
             about.row(
                 "retest",

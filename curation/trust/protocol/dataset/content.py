@@ -113,7 +113,7 @@ def _artefact(data: DatasetInput, rule: _Rule, about: About, settings: TrustSett
     """Whether a rule without understanding reaches an lms or ss clearly beyond chance.
 
     As in ``scores.baselines.beyond_chance``: an lms whose interval is above 60, or an ss whose
-    interval does not contain 50. Of a rule that has a mirrored rule, an lms below 40 is as bad.
+    interval does not contain 50. If a mirrored rule exists, an lms below 40 is as bad.
     It passes if lms is surely not beyond 60 and ss is surely within the margin of 50.
     """
     figures: dict[str, tuple[float | None, Pair | None, Status]] = {}
@@ -124,9 +124,10 @@ def _artefact(data: DatasetInput, rule: _Rule, about: About, settings: TrustSett
             data.means(values), cats=rule.cats, confidence=settings.confidence
         )
         figures[name] = value, ci, _beyond(name, ci, settings.margin, mirrored=bool(mirror))
-    figure = "lms" if figures["lms"][2] == "fail" and figures["ss"][2] != "fail" else "ss"
-    value, ci, _ = figures[figure]
     status = worst([each[2] for each in figures.values()])
+    decisive = [name for name, each in figures.items() if each[2] == status]
+    figure = max(decisive, key=lambda name: abs((figures[name][0] or CHANCE) - CHANCE))
+    value, ci, _ = figures[figure]
     texts = [
         f"{name} {each[0]:.1f} {span(each[1])}"
         for name, each in figures.items()
@@ -186,7 +187,8 @@ def _artefact_change(
             "that it decides until its interval contains chance"
         )
     if status == "inconclusive":
-        edge = CHANCE + settings.margin if (value or 0) > CHANCE else CHANCE - settings.margin
+        reach = CLEAR_LMS - CHANCE if figure == "lms" else settings.margin
+        edge = CHANCE + reach if (value or 0) > CHANCE else CHANCE - reach
         return more_terms(value or 0, ci, edge, terms)
     return "CATs whose surface tells them apart"
 

@@ -134,7 +134,7 @@ def amplification(
                 about.not_run(
                     "amplification",
                     "pairs",
-                    "needs two runs to compare, and [trust] amplification names none of these",
+                    "needs two runs to compare, and [trust] amplification does not name these",
                     'name pairs in [trust]: amplification = [["AFTER/RULES", "BEFORE/RULES"]]',
                 ),
                 (),
@@ -192,7 +192,7 @@ def mitigation(data: DatasetInput, group: RuleGroup, about: About, settings: Tru
     """Whether ss moves toward 50 and lms does not fall.
 
     It passes only if ss is surely nearer to 50 and lms surely does not fall by more than the
-    margin. A gain of icat that comes from lms alone is no mitigation.
+    margin. A gain of icat that comes from lms alone does not pass.
     """
     found, missing = _of_group(data, group, settings.mitigation)
     rows = _missing(about, "mitigation", missing)
@@ -213,8 +213,8 @@ def mitigation(data: DatasetInput, group: RuleGroup, about: About, settings: Tru
                 about.not_run(
                     "mitigation",
                     "pairs",
-                    "needs runs before and after bias was reduced, and [trust] mitigation names "
-                    "none of these",
+                    "needs runs before and after bias was reduced, and [trust] mitigation does "
+                    "not name these",
                     'name pairs in [trust]: mitigation = [["AFTER/RULES", "BEFORE/RULES"]]',
                 ),
                 (),

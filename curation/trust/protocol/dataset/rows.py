@@ -62,6 +62,21 @@ def above(value: float | None, ci: Sequence[float] | None, least: float) -> Stat
     return "pass" if ci[0] >= least else "inconclusive"
 
 
+def reaches(value: float | None, ci: Sequence[float] | None, threshold: float) -> Status:
+    """Pass if a coefficient reaches a threshold and is surely above 0; fail if it is surely below.
+
+    An interval above 0 takes the place of p (``verdicts.verdict``).
+
+    >>> reaches(0.8, (0.6, 0.9), 0.7), reaches(0.8, (-0.1, 0.9), 0.7), reaches(0.4, (0.2, 0.6), 0.7)
+    ('pass', 'inconclusive', 'fail')
+    """
+    if value is None or ci is None:
+        return "inconclusive"
+    if ci[1] < threshold:
+        return "fail"
+    return "pass" if value >= threshold and ci[0] > 0 else "inconclusive"
+
+
 def within(ci: Sequence[float] | None, margin: float) -> Status:
     """Pass if the interval of a change is inside ± margin, fail if it is wholly outside.
 
@@ -173,7 +188,7 @@ def hold(rows: Rows, silent: Collection[str]) -> list[Criterion]:
     held = []
     for row, runs in rows:
         row = with_files(row, runs)
-        names = sorted({run.name for run in runs} & {*silent})
+        names = sorted({run.name for run in runs if run.name in silent})
         if names and row.status in ("pass", "fail"):
             row = row.model_copy(
                 update={

@@ -1,17 +1,19 @@
 """Split half by term: whether two halves of each term's CATs give the same ss of terms."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from curation.bias import Criterion
 from curation.stats.correlations import rho_interval, spearman_brown
-from curation.stats.intervals import FEW, Floats
+from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
-from curation.trust.protocol.dataset.rows import About, Rows, above
+from curation.trust.protocol.dataset.rows import About, Rows, reaches
 from curation.trust_settings import TrustSettings
 
+_LEAST = 1e-9  # a variation below this counts as none
 _AT_ONCE = 4_000_000  # values in memory at once
 
 
@@ -67,20 +69,84 @@ def correlation(first: Floats, second: Floats) -> float | None:
     """
     if first.shape[1] < 3:
         return None
-    x, y = (side - side.mean(axis=1, keepdims=True) for side in (first, second))
-    scale = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
-    defined = scale > 1e-9
-    if not defined.any():
+    whole = _correlations(first, second)[0]
+    return None if np.isnan(whole) else round(float(whole), 12)
+
+
+def _correlations(first: Floats, second: Floats) -> tuple[float, Floats]:
+    """The mean correlation over draws, of all terms and without each; NaN if not defined."""
+    x, y = first - first.mean(), second - second.mean()
+    products = [x, y, x * x, y * y, x * y]
+    sums = [product.sum(axis=1, keepdims=True) for product in products]
+    count = first.shape[1]
+    whole = _pearson(sums, count)
+    without = _pearson(
+        [total - product for total, product in zip(sums, products, strict=True)], count - 1
+    )
+    return float(_mean(whole)[0]), _mean(without)
+
+
+def _pearson(sums: Sequence[Floats], count: int) -> Floats:
+    """Pearson's correlation from sums of x, y, x², y² and xy; NaN if x or y does not vary."""
+    x, y, xx, yy, xy = sums
+    scale = np.sqrt(np.maximum((xx - x * x / count) * (yy - y * y / count), 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(scale > _LEAST, (xy - x * y / count) / scale, np.nan))
+
+
+def _mean(values: Floats) -> Floats:
+    """Means over draws, without those that are not defined."""
+    has = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(has, values, 0).sum(axis=0) / has.sum(axis=0))
+
+
+def reliability_interval(
+    first: Floats, second: Floats, *, confidence: float
+) -> tuple[float, float] | None:
+    """The interval of the reliability over terms.
+
+    It is the jackknife's, of artanh of the mean correlation: terms are left out one by one. Both
+    ends are corrected by the Spearman-Brown formula. In simulations it contains the true
+    reliability in 93 to 98 of 100 cases, from 8 terms on (docs/trust.md). The interval of a single
+    correlation is too wide, since a mean over many splits varies less.
+
+    Args:
+        first: shape (draws, terms).
+        second: the same.
+        confidence: of the interval.
+
+    Returns:
+        None with fewer than five terms.
+    """
+    terms = first.shape[1]
+    whole = correlation(first, second)
+    if whole is None or terms < FEW:
         return None
-    return round(float(((x * y).sum(axis=1)[defined] / scale[defined]).mean()), 12)
+    if whole >= 1:
+        return 1.0, 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.arctanh(_correlations(first, second)[1])
+    center = math.atanh(max(whole, -1 + 1e-9))
+    pseudo = terms * center - (terms - 1) * z
+    ends = None
+    if np.isfinite(pseudo).all():
+        ends = mean_interval(pseudo - pseudo.mean() + center, confidence=confidence)
+    if ends is None:
+        return _of_one_split(whole, terms, confidence=confidence)
+    return spearman_brown(math.tanh(ends[0])), spearman_brown(math.tanh(ends[1]))
+
+
+def _of_one_split(value: float, terms: int, *, confidence: float) -> tuple[float, float] | None:
+    """The wider interval of a single split, if leaving out a term leaves no correlation."""
+    ends = rho_interval(value, terms, confidence=confidence)
+    return ends and (spearman_brown(ends[0]), spearman_brown(ends[1]))
 
 
 def split_half(
     data: DatasetInput, group: RuleGroup, about: About, settings: TrustSettings, *, seed: int
 ) -> Rows:
     """The reliability of the ss of terms, by split halves and the Spearman-Brown formula.
-
-    The interval is that of the mean correlation over terms, with both ends corrected as well.
 
     Returns:
         Rows, each with the run whose ss it uses.
@@ -103,16 +169,15 @@ def _row(
             f"{run.name}: needs at least 3 terms with two CATs each, whose ss differ",
             f"at least {FEW} terms with 10 CATs each",
         )
-    ci = rho_interval(r, len(terms), confidence=settings.confidence)
     value = spearman_brown(r)
-    ends = None if ci is None else (spearman_brown(ci[0]), spearman_brown(ci[1]))
+    ends = reliability_interval(first, second, confidence=settings.confidence)
     parts = []
     for domain in sorted(set(data.domains[terms])):
         own = data.domains[terms] == domain
         of_domain = correlation(first[:, own], second[:, own]) if own.sum() >= FEW else None
         shown = "too few" if of_domain is None else f"{spearman_brown(of_domain):.2f}"
         parts.append(f"{domain} {shown} ({int(own.sum())} terms)")
-    status = above(value, ends, settings.reliability)
+    status = reaches(value, ends, settings.reliability)
     per_term = float((~np.isnan(run.ss)).sum()) / max(1, len(terms))
     return about.row(
         "split_half",
