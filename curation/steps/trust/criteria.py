@@ -50,6 +50,8 @@ def of_dataset(
     *,
     predictions: Sequence[str] = (),
     lower_is_likelier: Sequence[str] = (),
+    groups: Mapping[str, Groups] | None = None,
+    runs: Sequence[TrustRun] = (),
     settings: TrustSettings,
     seed: int,
     reporter: Reporter,
@@ -61,6 +63,8 @@ def of_dataset(
         source: the CATs, and the folder of their models' runs.
         predictions: ``NAME=FILE``, as in ``steps.scores.runs.read_runs``.
         lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
+        groups: the campaign's groups, by name, for outcomes.
+        runs: the runs of measures of bias, to compare ss with.
         settings: the thresholds.
         seed: of random draws.
         reporter: where warnings go.

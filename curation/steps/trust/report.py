@@ -111,7 +111,8 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
 
     own = campaign.settings
     known = known_runs(campaign)
-    for name, why in known.left_out.items():
+    left_out = {f"[groups.{name}]": why for name, why in known.problems.items()} | known.left_out
+    for name, why in left_out.items():
         reporter.warn(f"{name} is not in the trust report: {why}")
     source = None if alone(campaign) else campaign_source(campaign)
     answers = attest.read_answers(attest_file(campaign))
@@ -127,6 +128,8 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
             subjects.append(("dataset", own.campaign.name[:_LONGEST] or _ALL))
             rows += criteria.of_dataset(
                 source,
+                groups=known.groups,
+                runs=known.runs,
                 settings=own.trust,
                 seed=own.campaign.seed,
                 reporter=reporter,
@@ -143,7 +146,7 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         thresholds=own.trust,
         inputs=digests({campaign.relative(path): path for path in inputs(campaign)}),
         answers=answers,
-        left_out=known.left_out,
+        left_out=left_out,
     )
     results.json(REPORT, content)
     results.lines(PAGE, [text.encode()])
