@@ -5,7 +5,7 @@ from pathlib import Path
 
 from curation.bias import Criterion
 from curation.campaign import Campaign
-from curation.steps.read import run_files
+from curation.steps.read import label_files, run_files
 from curation.steps.reporter import Reporter
 from curation.steps.source import Source
 from curation.steps.trust.runs import TrustRun
@@ -19,8 +19,10 @@ def dataset_files(campaign: Campaign) -> list[Path]:
     """The files of a campaign that the criteria of its dataset and scores are computed from."""
     return [
         campaign.decisions / "cats.jsonl",
+        campaign.decisions / "decisions.jsonl",
         campaign.decisions / "agreement.json",
         campaign.measures / "pitfalls.json",
+        *label_files(campaign),
         *run_files(campaign),
     ]
 
