@@ -347,7 +347,7 @@ def test_a_step_that_does_not_apply_is_not_run(campaign: Campaign) -> None:
     ("content", "where"),
     [
         ([], ": is not a trust report"),
-        ({"rows": {}}, ": is not a trust report"),
+        ({"rows": {}}, ", field 'rows': is not a list"),
         ({"rows": [row().model_dump(), {"subject": "x"}]}, ", row 2, field 'subject'"),
     ],
 )

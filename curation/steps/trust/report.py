@@ -286,13 +286,17 @@ def read_report(path: Path) -> TrustReport:
     if not path.exists():
         raise CurationError(f"{path}: there is no trust report", "run «curation trust report»")
     content = read_json(path)
-    rows = content.get("rows") if isinstance(content, dict) else None
-    if not isinstance(content, dict) or not isinstance(rows, list):
-        raise CurationError(f"{path}: is not a trust report", fix)
+    if not isinstance(content, dict):
+        raise CurationError(f"{path}: is not a trust report: not a JSON object", fix)
+    rows = content.get("rows")
+    if not isinstance(rows, list):
+        raise CurationError(f"{path}, field 'rows': is not a list", fix)
     read = []
     for number, row in enumerate(rows, 1):
         try:
             read.append(Criterion.model_validate_json(dump_json(row)))
+        except TypeError:  # lists within lists, too deep to be written again
+            raise CurationError(f"{path}, row {number}: is not a criterion", fix) from None
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"]))
