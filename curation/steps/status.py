@@ -320,7 +320,9 @@ def _next(
         if not missing:
             return "no item was kept; curation decisions filter says why"
     elif pending := _pending(campaign, steps):
-        return _next_release(campaign, scores) if pending == ["release"] else "curation run"
+        if {"release"} <= {*pending} <= {"trust", "release"}:
+            return _next_release(campaign, scores, report="trust" in pending)
+        return "curation run"
     if _all_are_published(decided.counts):
         return about_published_golds(decided.counts)
     if missing:
@@ -343,9 +345,12 @@ def _pending(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
     ]
 
 
-def _next_release(campaign: Campaign, scores: Sequence[ScoreRun]) -> str:
-    """What to do if only the release is missing or out of date: the scores are a part of it."""
-    build = "curation release build"
+def _next_release(campaign: Campaign, scores: Sequence[ScoreRun], *, report: bool) -> str:
+    """What to do if only the release is missing or out of date, or the trust report with it.
+
+    The scores are a part of both. ``report`` says whether the report must be written first.
+    """
+    build = "curation trust report, then " * report + "curation release build"
     if isinstance(error := versions.blocked(campaign), versions.NoParquetError):
         return f"{error.fix}, then {build}"
     again = next((run.again for run in scores if run.again), "")

@@ -120,7 +120,22 @@ def test_run_makes_the_report_before_the_release(desk: Desk) -> None:
     assert "Ada Example" not in json.dumps(facts)
 
 
+def test_status_says_to_write_the_report_before_the_release(desk: Desk) -> None:
+    for name in ("w", "v"):
+        desk.say("rounds", "close", name)
+    assert desk.run("trust", "report").code == 0
+    steps = ("statistics", "sentiment", "keywords", "pitfalls")
+    for name in steps:
+        assert desk.run("measures", name).code == 0
+    (desk.root / "6-trust" / "attest.toml").write_text('owner = "Ada Example"\n', "utf-8")
+    state = json.loads(desk.run("status", "--json").out)
+    chain = ("curation scores models MODEL", "curation trust report", "curation release build")
+    assert state["next"] == ", then ".join(chain)
+
+
 def test_run_leaves_the_report_out_if_nobody_uses_it(desk: Desk) -> None:
+    for name in ("w", "v"):
+        desk.say("rounds", "close", name)
     done = desk.run("run")
     assert "trust      left out" in done.out
     assert not (desk.root / "6-trust").exists()

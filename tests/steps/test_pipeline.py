@@ -55,6 +55,8 @@ def test_the_demo_and_run_make_the_same(
     for folder in ("3-decisions", "4-measures", "7-release/0.1.0"):
         shutil.rmtree(again / folder)
     (again / "7-release" / "manifest.json").unlink()  # built.jsonl has the canary
+    for name in ("manifest.json", "report.json", "report.md"):  # attest.toml is the team's
+        (again / "6-trust" / name).unlink()
     steps = json.loads((again / "2-rounds" / "manifest.json").read_text("utf-8"))["steps"]
     for name in ("manifest.json", *steps["fold"]["outputs"], *steps["check"]["outputs"]):
         (again / "2-rounds" / name).unlink()
@@ -95,7 +97,7 @@ def test_the_demo_and_run_make_the_same(
         ("classes = 2", "classes = 3", ["sentiment", "release"]),
         ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
         ("accept = []", 'accept = ["meta_text"]', ["release"]),
-        ('leave_out = ["item-005"]', "leave_out = []", STEPS[3:6]),
+        ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[3:6], "trust"]),
         ('version = "0.1.0"', 'version = "0.2.0"', ["release"]),
     ],
 )
@@ -213,7 +215,7 @@ def test_more_answers_rerun_what_follows(
     assert [s["state"] for s in states["steps"][:3]] == ["up to date"] * 3
     assert {s["state"] for s in states["steps"][3:5]} == {"out of date"}
     # Three surplus labels: no decision and so no CAT changes, but the annotations are published.
-    assert ran(forked("run", "--json", "-c", finished)) == ["filter", "agreement"]
+    assert ran(forked("run", "--json", "-c", finished)) == ["filter", "agreement", "trust"]
     set_to(finished, 'version = "0.1.0"', 'version = "0.2.0"')
     assert ran(forked("run", "--json", "-c", finished)) == ["release"]
     table = (finished / "7-release" / "0.2.0" / "annotations.csv").read_text("utf-8")

@@ -46,6 +46,32 @@ profession = "work"
 """
 
 
+ATTEST = '''# answers
+intended_use = """
+To compare models."""
+review_date = "2030-01-31"
+objective = "no"
+'''
+REPORT = {
+    "curation": "0.1.0",
+    "thresholds": {"alpha": 0.05},
+    "open": ["owner"],
+    "left_out": {"vectors/gender-w": "other words"},
+    "rows": [
+        {
+            "subject": "scores",
+            "name": "ll",
+            "criterion": "sensitivity",
+            "check": "padding",
+            "status": "fail",
+            "value": 0.25,
+            "ci": [0.125, 0.5],
+            "n": 12,
+            "unit": "terms",
+            "evidence": ["3-decisions/cats.jsonl"],
+        }
+    ],
+}
 STATEMENT = """description = "Mild sentences."
 contact = "data@example.invalid"
 doi = "10.1234/example.5678"
@@ -135,6 +161,8 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
     """The files that commands are given."""
     (root / "text.toml").write_text(desk.STUDY + TABLE_TEXTS, "utf-8")
     (root / "statement.toml").write_text(STATEMENT, "utf-8")
+    (root / "attest.toml").write_text(ATTEST, "utf-8")
+    (root / "report.json").write_text(json.dumps(REPORT), "utf-8")
     desk.write_csv(root / "labels.csv", rows[-9:])
     _lines(root / "labels.jsonl", rows[-9:])
     for name in ("labels.xlsx", "labels-2.xlsx"):

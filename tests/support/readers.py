@@ -29,6 +29,8 @@ from curation.rounds.tables.columns import Row, columns
 from curation.rounds.tables.reading import read_rows
 from curation.rounds.tables.workbooks import round_workbook
 from curation.steps.classifying import read_cache
+from curation.steps.trust.attest import read_answers
+from curation.steps.trust.report import read_report
 from curation.stereoset import read_cats, read_entries, read_settings
 from curation.table_words import key, round_words
 from curation.terms.facts import FactRequest
@@ -215,6 +217,8 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "text.toml": _texts,
     "statement.toml": statement_file.read,
     **dict.fromkeys(VECTORS, read_vectors),
+    "attest.toml": read_answers,
+    "report.json": read_report,
     "counts.tsv.gz": read_counts,
     "counts.tsv": read_counts,
     "reviews.jsonl": _reviews,

@@ -18,13 +18,15 @@ class KnownRuns(NamedTuple):
 
     Attributes:
         runs: those that are of the groups and settings as they are now.
-        groups: the groups of these runs, by name.
-        old: the complete runs that are not.
+        groups: every table of groups that can be read, by name.
+        problems: why each other table cannot, by name.
+        old: the complete runs that are not of these groups and settings.
         left_out: why each other run is not used, by its name; also if it cannot be read.
     """
 
     runs: list[TrustRun]
     groups: dict[str, Groups]
+    problems: dict[str, str]
     old: list[TrustRun]
     left_out: dict[str, str]
 
@@ -61,7 +63,7 @@ def known_runs(campaign: Campaign) -> KnownRuns:
             left_out[place] = f"{error.what}; {error.fix}".replace(f"{campaign.root}/", "")
     groups: dict[str, Groups] = {}
     problems: dict[str, str] = {}
-    for name in dict.fromkeys(run.groups for run in found):
+    for name in dict.fromkeys((*campaign.settings.groups, *(run.groups for run in found))):
         try:
             (groups[name],) = read_groups(campaign, [name])
         except CurationError as error:
@@ -79,7 +81,7 @@ def known_runs(campaign: Campaign) -> KnownRuns:
         else:
             current.append(run)
     old = [run for run in found if run.name in left_out]
-    return KnownRuns(current, groups, old, dict(sorted(left_out.items())))
+    return KnownRuns(current, groups, problems, old, dict(sorted(left_out.items())))
 
 
 def measure_runs(campaign: Campaign) -> list[MeasureRun]:

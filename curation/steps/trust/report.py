@@ -115,7 +115,8 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
 
     own = campaign.settings
     known = known_runs(campaign)
-    for name, why in known.left_out.items():
+    left_out = {f"[groups.{name}]": why for name, why in known.problems.items()} | known.left_out
+    for name, why in left_out.items():
         reporter.warn(f"{name} is not in the trust report: {why}")
     source = None if alone(campaign) else campaign_source(campaign)
     answers = attest.read_answers(attest_file(campaign))
@@ -149,7 +150,7 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         thresholds=own.trust,
         inputs=digests({campaign.relative(path): path for path in inputs(campaign)}),
         answers=answers,
-        left_out=known.left_out,
+        left_out=left_out,
     )
     results.json(REPORT, content)
     results.lines(PAGE, [text.encode()])
@@ -289,13 +290,17 @@ def read_report(path: Path) -> TrustReport:
     if not path.exists():
         raise CurationError(f"{path}: there is no trust report", "run «curation trust report»")
     content = read_json(path)
-    rows = content.get("rows") if isinstance(content, dict) else None
-    if not isinstance(content, dict) or not isinstance(rows, list):
-        raise CurationError(f"{path}: is not a trust report", fix)
+    if not isinstance(content, dict):
+        raise CurationError(f"{path}: is not a trust report: not a JSON object", fix)
+    rows = content.get("rows")
+    if not isinstance(rows, list):
+        raise CurationError(f"{path}, field 'rows': is not a list", fix)
     read = []
     for number, row in enumerate(rows, 1):
         try:
             read.append(Criterion.model_validate_json(dump_json(row)))
+        except TypeError:  # lists within lists, too deep to be written again
+            raise CurationError(f"{path}, row {number}: is not a criterion", fix) from None
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"]))

@@ -154,14 +154,15 @@ def shown(status: str) -> str:
 def number(value: float | None, digits: int = 3) -> str:
     """A value with at most ``digits`` decimals; a dash if there is none.
 
-    >>> number(0.5), number(66.66666), number(None), number(0.00001, 4)
-    ('0.5', '66.667', '–', '<0.0001')
+    >>> number(0.5), number(66.66666), number(None), number(0.00001, 4), number(-0.00001)
+    ('0.5', '66.667', '–', '<0.0001', '0')
     """
     if value is None:
         return "–"
     if 0 < value < 10**-digits / 2:
         return f"<{10**-digits:.{digits}f}"
-    return f"{value:.{digits}f}".rstrip("0").rstrip(".") if digits else f"{value:.0f}"
+    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
 def interval(ci: Pair | None) -> str:
