@@ -33,9 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.stats.agreement import MEASURES, by_cat, contributions, interval
+from curation.stats.correlations import rho_interval
 from curation.stats.intervals import FEW_CATS, mean_interval, share_interval
 from curation.stats.metrics import METRICS, cell, icat
-from curation.stats.power import Spread, needed_terms, power_at
+from curation.stats.power import Spread, critical_rho, needed_terms, power_at, rank_power
 from curation.stats.tests import paired_tests, t_test
 
 Floats = NDArray[np.float64]
@@ -46,6 +47,7 @@ SS = (40.0, 45.0, 48.0, 49.5, 50.0, 50.5, 52.0, 55.0, 60.0)
 ICC = (0.0, 0.0135)
 WIDE = 0.147  # icc of the ss of the authors' sentiment classifier; that of lms is as above
 ALIKE = 0.5  # correlation of a CAT's two comparisons with the unrelated association
+RHOS = (0.0, 0.3, 0.5, 0.7, 0.9)
 SIZES = (21, 32)  # CATs of a term and kind in StereoSet's development set
 
 
@@ -436,6 +438,44 @@ def sentiment(datasets: int, pool: Executor) -> list[Check]:
     return checks
 
 
+def ranked(rng: np.random.Generator, rho: float, shape: tuple[int, int]) -> Floats:
+    """Draw the observed rank correlations of normal data whose Spearman's rho is known."""
+    r = 2 * math.sin(math.pi * rho / 6)
+    x = rng.standard_normal(shape)
+    y = r * x + math.sqrt(1 - r * r) * rng.standard_normal(shape)
+    middle, n = (shape[1] - 1) / 2, shape[1]
+    first, second = (values.argsort(axis=1).argsort(axis=1) - middle for values in (x, y))
+    return np.asarray((first * second).sum(axis=1) / (n * (n * n - 1) / 12))
+
+
+def ranks(datasets: int, pool: Executor) -> list[Check]:
+    """Measure the interval of Spearman's rho, and the power of its test."""
+    checks = []
+    print("\n## Rank correlations: coverage, mean width; power by the formula, simulated\n")
+    print("| units | " + " | ".join(f"rho {rho:g}" for rho in RHOS) + " |")
+    print("|---" * (len(RHOS) + 1) + "|")
+    for n in (5, 6, 8, 12, 16, 30, 100):
+        cells = []
+        for rho in RHOS:
+            rng = np.random.default_rng([n, int(10 * rho)])
+            found = np.round(ranked(rng, rho, (max(datasets, 10_000), n)), 9)
+            values, counts = np.unique(found, return_counts=True)
+            low, high = np.array([rho_interval(value, n) for value in values.tolist()]).T
+            inside = (low <= rho) & (rho <= high)
+            share = 100 * float(counts[inside].sum()) / len(found)
+            width = float((counts * (high - low)).sum()) / len(found)
+            seen = 100 * float((found >= critical_rho(n) - 1e-9).mean())
+            told = 100 * rank_power(rho, n)
+            cells.append(f"{share:.1f}, {width:.2f}; {told:.0f}, {seen:.0f}")
+            where = f"{n} units, rho {rho:g}"
+            high_end = 99.5 if n < 6 else 98.5
+            checks.append(Check("ranks", where, "rho", share, 94, high_end, len(found), width))
+            if n > 6 and rho > 0:
+                checks.append(Check("ranks", where, "power of rho", seen, told - 3, told + 3, len(found)))
+        print(f"| {n} | {' | '.join(cells)} |")
+    return checks
+
+
 PARTS: dict[str, Callable[[int, Executor], list[Check]]] = {
     "scores": scores,
     "terms": terms,
@@ -443,6 +483,7 @@ PARTS: dict[str, Callable[[int, Executor], list[Check]]] = {
     "power": power,
     "agreement": agreement,
     "sentiment": sentiment,
+    "ranks": ranks,
 }
 
 

@@ -76,4 +76,7 @@ REASONS: dict[str, str] = {
     "no_labels": "a sentence has no labels, and the harness needs at least one",
     "other_domain": "the harness gives no results for this domain",
     "target_in_two_domains": "the harness takes a target in two domains as one term",
+    # a label of a passage that is refused (trust)
+    "unknown_group": "the group is not one of the groups that are measured",
+    "other_target": "the target is not one of the targets that are measured",
 }

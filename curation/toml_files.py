@@ -98,3 +98,17 @@ def toml_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml_value, value))}]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def comment(text: str, width: int = 98) -> str:
+    r"""A text as the lines of a comment.
+
+    >>> comment("Who are you?", width=8)
+    '# Who are\n# you?\n'
+    """
+    lines = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "".join(f"# {line}\n" for line in lines)

@@ -33,7 +33,7 @@ def demo(
     ] = Path("curation-demo"),
 ) -> None:
     """Run the whole pipeline on an example campaign: invented, mild answers with real flaws."""
-    from curation.cli import measures, people
+    from curation.cli import measures, people, trust_report
     from curation.cli.decisions import agreement, filter_, split
     from curation.cli.importing import answers, stereoset
     from curation.cli.terms import explain, scan, select
@@ -87,6 +87,8 @@ def demo(
     step("measures pitfalls")
     measures.pitfalls(campaign=folder)
     _models(folder, step)
+    step("trust report")
+    trust_report.report(folder)
     if error := blocked(made):
         console.say(f"\nNo release is built: {error.what}; {error.fix}")
     else:

@@ -95,7 +95,7 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
     if as_json:
         rows = {
             name: [row._asdict() for row in getattr(state, name)]
-            for name in ("steps", "rounds", "work", "scores")
+            for name in ("steps", "rounds", "work", "scores", "trust")
         }
         console.say_json({**rows, "warnings": state.warnings, "next": state.next})
         return
@@ -118,6 +118,11 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
             console.say(f"{run.model}/{run.rule} is {run.state}: {run.again}")
         if len(again) > SHOWN:
             console.say(f"and {len(again) - SHOWN} more: see the column results")
+    if state.trust:
+        heads = ["measure", "groups-source", "targets", "no result", "state"]
+        console.table("Measures of bias", heads, [run[:-1] for run in state.trust])
+        for left in [run for run in state.trust if run.why][:SHOWN]:
+            console.say(f"{left.measure}/{left.source} is not used: {left.why}")
     for warning in state.warnings:
         console.warn(warning)
     console.say(f"next: {state.next}")
@@ -151,7 +156,9 @@ def run(campaign: Where = Path(), as_json: Json = False) -> None:
         done.append({"step": step.name, "ran": ran, "counts": counts})
         if not as_json:
             word = "done" if ran else "up to date"
-            if not ran and step.fixed and not current(opened, step):
+            if not ran and last is None:
+                word = "left out"
+            elif not ran and step.fixed and not current(opened, step):
                 word = "left as is"
             console.say(f"{step.name:10} {word:11} {step.says}: {_counts(counts)}")
 

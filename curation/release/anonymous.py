@@ -61,6 +61,7 @@ _EMPTY: dict[str, Any] = {
     "decisions": {**dict.fromkeys(("of", "needed"), 0), "count_repeats": False}
     | dict.fromkeys(("count_writer", "match_intent"), True),
     "hidden": {"split": "", "cats": 0, "terms": 0},
+    "trust": {"rows": ()},
 }
 _BASE = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}

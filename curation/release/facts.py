@@ -254,6 +254,40 @@ class Hidden(Part):
     terms: int
 
 
+class TrustRow(Part):
+    """One test of one subject, from the trust report; its fields are those of ``Criterion``."""
+
+    subject: str
+    name: str
+    criterion: str
+    check: str
+    status: str
+    control: bool = False
+    statistic: str = ""
+    value: float | None = None
+    ci: Interval = None
+    n: int = 0
+    unit: str = ""
+    p: float | None = None
+    power: float | None = None
+    threshold: float | None = None
+    computed: str = ""
+    change: str = ""
+
+
+class TrustFacts(Part):
+    """The trust report: its rows, and the settings in ``[trust]`` that they were judged by.
+
+    ``open`` has the keys of the questions that nobody answered. ``left_out`` counts the rows that
+    are not published, because they would say too much about hidden gold labels.
+    """
+
+    rows: tuple[TrustRow, ...]
+    thresholds: dict[str, Any] = {}
+    open: tuple[str, ...] = ()
+    left_out: int = 0
+
+
 class Facts(Part):
     """Everything that a release says about itself. ``seed`` and ``versions`` say how it was made.
 
@@ -303,6 +337,6 @@ class Facts(Part):
     changes: Changes | None = None
     near: tuple[Near, ...] = ()
     hidden: Hidden | None = None
-    trust: dict[str, Any] | None = None
+    trust: TrustFacts | None = None
     anonymous: bool = False
     canonical: str = ""

@@ -105,7 +105,7 @@ def artefacts(
     return baselines
 
 
-def unigram(cats: Sequence[Cat], *, language: str) -> Scores:
+def unigram(cats: Sequence[Cat], *, language: str, total: bool = False) -> Scores:
     """Mean log frequency of an option's words (natural logarithm; package wordfreq).
 
     The option is the attribute of an intrasentence CAT and the association of an intersentence CAT:
@@ -113,6 +113,12 @@ def unigram(cats: Sequence[Cat], *, language: str) -> Scores:
     count words, and the length has baselines of its own. A word that is not in the list gets the
     lowest frequency that such a list holds: 1e-8 for wordfreq's large lists, 1e-6 for its small
     ones (its documentation of ``minimum``). An option without any word gets the same.
+
+    Args:
+        cats: the CATs.
+        language: language code of the texts.
+        total: take the sum in place of the mean, to see what a rule that adds up
+            log-probabilities owes to the number of words.
 
     Raises:
         NotCheckedError: wordfreq, or what it needs to split this language into words, is not
@@ -134,7 +140,7 @@ def unigram(cats: Sequence[Cat], *, language: str) -> Scores:
                 every += len(frequencies)
                 unknown += sum(frequency <= least for frequency in frequencies)
                 logs = [math.log(frequency) for frequency in frequencies or [least]]
-                scores[association.id] = math.fsum(logs) / len(logs)
+                scores[association.id] = math.fsum(logs) / (1 if total else len(logs))
     # Chinese needs jieba, Japanese and Korean MeCab; its failures are runtime errors.
     except (ImportError, OSError, RuntimeError) as error:
         raise NotCheckedError(

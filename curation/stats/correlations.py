@@ -1,15 +1,32 @@
-"""Spearman's rank correlation with its permutation test."""
+"""Spearman's rank correlation with its permutation test and interval, and what is built on it."""
 
 import math
 from collections.abc import Sequence
 from itertools import permutations
-from typing import Any
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from curation.stats.intervals import Floats
 
-_EXACT = 8  # with more models than this, permutations are drawn at random
+EXACT = 8  # with more units than this, permutations are drawn at random
+_FEWEST = 5  # with fewer units than this, no interval
+
+
+class Correlation(NamedTuple):
+    """How two series go together.
+
+    ``rho`` is Spearman's rank correlation with its interval ``ci`` and two-sided permutation ``p``,
+    ``r_squared`` the square of Pearson's correlation, ``n`` the number of units. A value that does
+    not exist is None.
+    """
+
+    rho: float | None
+    ci: tuple[float, float] | None
+    p: float | None
+    n: int
+    r_squared: float | None
 
 
 def ranks(values: Floats) -> Floats:
@@ -20,6 +37,111 @@ def ranks(values: Floats) -> Floats:
     """
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[place])
+
+
+def rho(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float | None:
+    """Spearman's rank correlation; equal values have the mean of their ranks.
+
+    Returns:
+        None with fewer than three units, or if all units have the same value.
+
+    >>> rho([1, 2, 3, 4], [10, 30, 20, 40])
+    0.8
+    """
+    return pearson(ranks(np.asarray(first, float)), ranks(np.asarray(second, float)))
+
+
+def pearson(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float | None:
+    """Pearson's correlation; None with fewer than three units, or if all have the same value.
+
+    >>> pearson([1, 2, 3], [1, 2, 0]), pearson([1, 1, 1], [1, 2, 3])
+    (-0.5, None)
+    """
+    x, y = np.asarray(first, float), np.asarray(second, float)
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None
+    x, y = x - x.mean(), y - y.mean()
+    value = float(x @ y) / math.sqrt(float(x @ x) * float(y @ y))
+    return max(-1.0, min(1.0, value))
+
+
+def r_squared(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float | None:
+    """The square of Pearson's correlation, the R² of Bommasani & Liang 2022 (section 5).
+
+    >>> r_squared([1, 2, 3], [1, 2, 0])
+    0.25
+    """
+    value = pearson(first, second)
+    return None if value is None else value * value
+
+
+def correlate(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    confidence: float = 0.95,
+    draws: int = 9999,
+    seed: int = 1,
+) -> Correlation:
+    """Spearman's rho with interval and permutation p, and R².
+
+    Args:
+        first: one value for each unit.
+        second: another value for each unit.
+        confidence: of the interval.
+        draws: as in ``spearman``.
+        seed: of the draws.
+    """
+    found = spearman(first, second, draws=draws, seed=seed)
+    n, value = len(first), found["rho"]
+    ci = None if value is None else rho_interval(value, n, confidence=confidence)
+    return Correlation(value, ci, found["p"], n, r_squared(first, second))
+
+
+def rho_interval(value: float, n: int, *, confidence: float = 0.95) -> tuple[float, float] | None:
+    """The interval of Spearman's rho by Bonett & Wright (2000).
+
+    Fisher's z = artanh(rho) has about the variance (1 + rho² / 2) / (n − 3). A rho of ±1 has no z.
+    It counts as the value in the middle between 1 and the next possible rho, and the interval then
+    ends at ±1. ``docs/intervals.md`` has the measured coverage.
+
+    Args:
+        value: rho.
+        n: units.
+        confidence: of the interval.
+
+    Returns:
+        Lower and upper bound; None with fewer than five units.
+
+    >>> low, high = rho_interval(0.7, 16)
+    >>> round(low, 3), round(high, 3)
+    (0.255, 0.9)
+    """
+    if n < _FEWEST:
+        return None
+    inner = max(-_largest(n), min(_largest(n), value))
+    half = NormalDist().inv_cdf((1 + confidence) / 2) * z_error(inner, n)
+    low, high = math.tanh(math.atanh(inner) - half), math.tanh(math.atanh(inner) + half)
+    return (-1.0 if value <= -_largest(n) else low), (1.0 if value >= _largest(n) else high)
+
+
+def z_error(value: float, n: int) -> float:
+    """The standard error of artanh(rho) (Bonett & Wright 2000); n must be 4 or more."""
+    return math.sqrt((1 + value * value / 2) / (n - 3))
+
+
+def _largest(n: int) -> float:
+    """The middle between rho = 1 and the next smaller value, 1 − 12 / (n³ − n), without ties."""
+    return 1 - 6 / (n**3 - n)
+
+
+def spearman_brown(value: float) -> float:
+    """The reliability of a whole from the correlation of its halves (Spearman 1910, Brown 1910).
+
+    >>> spearman_brown(0.5), spearman_brown(-1.0)
+    (0.6666666666666666, -1.0)
+    """
+    return 2 * value / (1 + value) if value > -1 / 3 else -1.0
 
 
 def spearman(
@@ -41,20 +163,19 @@ def spearman(
         ``{"rho", "p", "models", "exact"}``; rho and p are None with fewer than three models, or if
         all models have the same value.
     """
-    count = len(first)
-    result: dict[str, Any] = {"rho": None, "p": None, "models": count, "exact": count <= _EXACT}
+    count, value = len(first), rho(first, second)
+    result: dict[str, Any] = {"rho": None, "p": None, "models": count, "exact": count <= EXACT}
     x, y = ranks(np.asarray(first, float)), ranks(np.asarray(second, float))
-    if count < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    if value is None:
         return result
     x, y = x - x.mean(), y - y.mean()
     scale = math.sqrt(float(x @ x) * float(y @ y))
-    rho = float(x @ y) / scale
-    if count <= _EXACT:
+    if count <= EXACT:
         orders = np.array(list(permutations(range(count))))
         extra = 0
     else:
         rng = np.random.default_rng(seed)
         orders = rng.permuted(np.tile(np.arange(count), (draws, 1)), axis=1)
         extra = 1
-    as_far = np.sum(np.abs(y[orders] @ x) / scale >= abs(rho) - 1e-12)
-    return result | {"rho": rho, "p": float((as_far + extra) / (len(orders) + extra))}
+    as_far = np.sum(np.abs(y[orders] @ x) / scale >= abs(value) - 1e-12)
+    return result | {"rho": value, "p": float((as_far + extra) / (len(orders) + extra))}

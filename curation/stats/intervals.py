@@ -9,7 +9,7 @@ chapter 11.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,3 +150,25 @@ def pseudo_values(statistic: Callable[[Floats], Floats], units: Floats) -> Float
     """
     count, whole = len(units), units.sum(axis=0, keepdims=True)
     return np.asarray(count * statistic(whole) - (count - 1) * statistic(whole - units))
+
+
+def difference_interval(
+    first: float, second: float, first_ci: Sequence[float], second_ci: Sequence[float]
+) -> tuple[float, float]:
+    """The interval of a difference of two independent values from their intervals (MOVER).
+
+    The result has the confidence of the two intervals (Zou & Donner 2008).
+
+    Args:
+        first: the value from which the second is subtracted.
+        second: the other value.
+        first_ci: the interval of the first value.
+        second_ci: the interval of the second value.
+
+    >>> low, high = difference_interval(0.5, 0.25, (0.25, 0.75), (0.0, 0.5))
+    >>> round(low, 3), round(high, 3)  # 0.25 ± √2 / 4
+    (-0.104, 0.604)
+    """
+    down = math.hypot(first - first_ci[0], second_ci[1] - second)
+    up = math.hypot(first_ci[1] - first, second - second_ci[0])
+    return first - second - down, first - second + up

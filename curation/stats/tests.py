@@ -1,5 +1,6 @@
-"""Tests of differences over terms: paired t tests, Holm's correction, swaps of labels."""
+"""Tests of differences over terms: paired t, Holm's correction, swaps of labels, and signs."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,6 +59,40 @@ def holm(values: Sequence[float | None]) -> list[float | None]:
         least = max(least, min(1.0, (len(tests) - done) * p))
         corrected[place] = least
     return corrected
+
+
+def sign_test(right: int, n: int) -> float:
+    """One-sided p of the exact sign test: at least this many right signs by chance.
+
+    >>> round(sign_test(7, 8), 3)  # 9 of 256
+    0.035
+    """
+    return float(sum(math.comb(n, k) for k in range(right, n + 1)) / 2**n)
+
+
+def right_signs(n: int, *, alpha: float = 0.05) -> int | None:
+    """The least number of right signs that is significant; None if not even all are.
+
+    >>> right_signs(8), right_signs(4)
+    (7, None)
+    """
+    return next((right for right in range(n + 1) if sign_test(right, n) <= alpha), None)
+
+
+def exact_share_interval(right: int, n: int, *, confidence: float) -> tuple[float, float]:
+    """The interval of a share by Clopper & Pearson (1934); it fits the exact sign test.
+
+    With confidence 1 − 2 alpha, its lower end is above one half if the sign test has p < alpha.
+
+    >>> [round(end, 3) for end in exact_share_interval(7, 8, confidence=0.9)]
+    [0.529, 0.994]
+    """
+    from scipy.special import betaincinv
+
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(right, n - right + 1, tail)) if right else 0.0
+    high = float(betaincinv(right + 1, n - right, 1 - tail)) if right < n else 1.0
+    return low, high
 
 
 def term_means(codes: NDArray[np.intp], values: Floats) -> Floats:

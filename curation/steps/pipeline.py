@@ -5,7 +5,7 @@ step first runs the steps whose results it needs, and no other step.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +23,7 @@ from curation.steps.release import build as release
 from curation.steps.release import versions
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, fold
+from curation.steps.trust import report as trust
 from curation.words import INSTALL
 
 Settings = dict[str, Any]
@@ -52,6 +53,9 @@ class Step:
         applies: whether it runs on this machine; if not, its results are taken as they are.
         delete: deletes its results after an erasure, if they cannot be computed again; None if
             they are left as they are.
+        alone: whether it runs without the steps that it needs, because there are no answers yet.
+        takes: the steps whose results it reads if they are there, and never runs. It stops if these
+            results are out of date.
         fixed: whether its results are there and are never rewritten; None if they may be. Only the
             step's own command and ``curation run`` make such results.
     """
@@ -67,6 +71,8 @@ class Step:
     blocked: Callable[[Campaign], CurationError | None] = lambda campaign: None
     applies: Callable[[Campaign], bool] = lambda campaign: True
     delete: Callable[[Campaign, Iterable[Path]], None] | None = delete_files
+    alone: Callable[[Campaign], bool] = lambda campaign: False
+    takes: tuple[str, ...] = ()
     fixed: Callable[[Campaign], bool] | None = None
 
     def state(self, campaign: Campaign) -> dict[str, Any]:
@@ -188,6 +194,18 @@ STEPS: tuple[Step, ...] = (
         needs=("select", "split"),
     ),
     Step(
+        "trust",
+        "what is known about whether results may be trusted",
+        lambda c: c.trust,
+        "trust.protocol.report",
+        trust.settings,
+        trust.inputs,
+        trust.trust,
+        needs=("agreement", "split", "pitfalls"),
+        applies=trust.applies,
+        alone=trust.alone,
+    ),
+    Step(
         "release",
         "the published folder",
         lambda c: c.releases,
@@ -198,6 +216,7 @@ STEPS: tuple[Step, ...] = (
         needs=RELEASE_NEEDS,
         blocked=versions.blocked,
         delete=None,
+        takes=("trust",),
         fixed=versions.taken,
     ),
 )
@@ -213,6 +232,7 @@ ANONYMOUS = Step(
     needs=RELEASE_NEEDS,
     blocked=partial(versions.blocked, anonymous=True),
     delete=None,
+    takes=("trust",),
     fixed=partial(versions.taken, anonymous=True),
 )
 """Not in ``STEPS``: only «curation release build --anonymous» runs it."""
@@ -249,7 +269,8 @@ def current(campaign: Campaign, step: Step) -> bool:
     A step that does not apply is up to date: without the raw answers, which stay with their owner,
     items and labels are taken as they are.
     """
-    if any(needed.blocked(campaign) for needed in (step, *with_needs(step.needs))):
+    needs = () if step.alone(campaign) else with_needs(step.needs)
+    if any(needed.blocked(campaign) for needed in (step, *needs)):
         return False
     return not step.applies(campaign) or _is_current(campaign, step, step.state(campaign))
 
@@ -318,7 +339,7 @@ def bring_up_to_date(
         KeyError: there is no such step.
         CurationError: a step cannot run; the steps before it are then up to date.
     """
-    steps = tuple(steps)
+    steps = tuple(replace(s, needs=()) if s.alone(campaign) else s for s in steps)
     last: StepRun | None = None
     for step in with_needs(names or [step.name for step in steps], steps):
         if error := step.blocked(campaign):
@@ -335,6 +356,7 @@ def bring_up_to_date(
                     f"{step.name}: the last results were made with {', '.join(gone)}, which is not "
                     f"installed now, so parts cannot be checked: {INSTALL}, then run this again"
                 )
+            _check_taken(campaign, step)
             work = partial(_work, step, campaign, reporter)
             try:
                 run = run_step(folder, step.name, work, **state)
@@ -348,6 +370,18 @@ def bring_up_to_date(
         last = run or last
     assert last is not None
     return last
+
+
+def _check_taken(campaign: Campaign, step: Step) -> None:
+    """Check that the results which a step takes as they are belong to the present files."""
+    for taken in (BY_NAME[name] for name in step.takes):
+        folder = taken.folder(campaign)
+        files = [path for path in step.inputs(campaign) if path.parent == folder and path.exists()]
+        if files and not current(campaign, taken):
+            raise CurationError(
+                f"{files[0]}: is out of date, or curation did not write it",
+                f"run «curation {taken.name} report»; or delete it to go on without it",
+            )
 
 
 def _work(step: Step, campaign: Campaign, reporter: Reporter, results: Results) -> dict[str, int]:

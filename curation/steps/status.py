@@ -18,11 +18,13 @@ from curation.steps.terms import (
     items_that_need_old_texts,
     no_terms,
 )
+from curation.steps.trust.runs import run_files
 from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
     from curation.steps.rounds.round_status import RoundStatus
+    from curation.steps.trust.known_runs import MeasureRun
 from curation.steps.term_files import facts_files, read_edits
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
@@ -83,6 +85,7 @@ class Status(NamedTuple):
         rounds: the rounds that were opened here, oldest first; then the others, by name.
         work: progress of the rounds that were opened here; empty if the items are out of date.
         scores: the score runs.
+        trust: the runs of bias measures.
         warnings: lines of edits.csv that are not applied, domains without terms, and what to know
             before a release.
         next: what to do next: a command, or a sentence.
@@ -92,6 +95,7 @@ class Status(NamedTuple):
     rounds: list[RoundCounts]
     work: "list[Progress]"
     scores: list[ScoreRun]
+    trust: "list[MeasureRun]"
     warnings: list[str]
     next: str
 
@@ -108,6 +112,7 @@ def read_status(campaign: Campaign) -> Status:
         rounds=[round_counts(campaign, name) for name in names],
         work=[progress for _, progress in work],
         scores=scores,
+        trust=_measure_runs(campaign),
         warnings=[
             *_term_warnings(campaign, steps),
             *_gold_warnings(steps["filter"]),
@@ -115,6 +120,15 @@ def read_status(campaign: Campaign) -> Status:
         ],
         next=_next(campaign, steps, work, scores),
     )
+
+
+def _measure_runs(campaign: Campaign) -> "list[MeasureRun]":
+    """The runs of bias measures."""
+    if not run_files(campaign):
+        return []
+    from curation.steps.trust.known_runs import measure_runs
+
+    return measure_runs(campaign)
 
 
 def _term_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
@@ -305,7 +319,7 @@ def _next(
     if decided.state == UP_TO_DATE and not decided.counts["items_kept"] and not changed:
         if not missing:
             return "no item was kept; curation decisions filter says why"
-    elif pending := [s.step for s in steps.values() if s.state not in (UP_TO_DATE, OLDER)]:
+    elif pending := _pending(campaign, steps):
         return _next_release(campaign, scores) if pending == ["release"] else "curation run"
     if _all_are_published(decided.counts):
         return about_published_golds(decided.counts)
@@ -317,6 +331,16 @@ def _next(
     if not scores:
         return "curation scores models MODEL, and curation scores baselines"
     return next((run.again for run in scores if run.again), "curation scores compare")
+
+
+def _pending(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
+    """The steps whose results are missing or out of date, apart from those that do not apply."""
+    return [
+        step.name
+        for step in STEPS
+        if steps[step.name].state not in (UP_TO_DATE, OLDER)
+        and not (steps[step.name].state == NOT_YET and not step.applies(campaign))
+    ]
 
 
 def _next_release(campaign: Campaign, scores: Sequence[ScoreRun]) -> str:

@@ -28,6 +28,7 @@ UNDEFINED: dict[str, str] = {
     "no_training": "no passage of the target has a label, so no probe can be trained",
     "one_class": "all labelled passages of the target have the same label",
     "no_reference": "the reference has no shares for this target",
+    "no_direction": "the pairs of group words give no direction: too few have vectors",
 }
 """Why a target has no result: reason codes and their meanings."""
 

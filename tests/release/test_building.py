@@ -234,16 +234,6 @@ def test_a_persons_labels_are_found_in_every_built_version(desk: Desk) -> None:
     assert erasing.holding(campaign, [cats[0].id], person["annotator"]) == held
 
 
-def test_a_trust_report_is_published_as_it_is(desk: Desk) -> None:
-    path = desk.root / "6-trust/report.json"
-    path.parent.mkdir()
-    path.write_text("[1]", "utf-8")
-    assert f"{path}: not a JSON object" in desk.refused("release", "build")
-    path.write_text('{"checked": "by hand"}', "utf-8")
-    assert desk.run("release", "build").code == 0
-    assert facts_of(desk)["trust"] == {"checked": "by hand"}
-
-
 # --- model runs ---------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
+from curation.markdown import inline
 from curation.release.contents import DataFile
 from curation.release.facts import (
     Agreement,
@@ -30,13 +31,14 @@ from curation.release.facts import (
     Size,
     Statement,
     TermCount,
+    TrustFacts,
+    TrustRow,
 )
 from curation.release.metadata.responsible import responsible
 from curation.release.texts import questions
 from curation.release.texts.card import card
 from curation.release.texts.card_header import header
 from curation.release.texts.limits import LIMITS
-from curation.release.texts.markdown import inline
 from curation.release.texts.statement import statement
 from support.releases import facts
 from support.traced import untraced
@@ -135,7 +137,16 @@ def full(text: str = "plain") -> Facts:
                         terms_to_dev=(text,), terms_to_test=("x", "y")),
         near=(Near(place=text, cats=46, similarity=0.913),),
         hidden=Hidden(split="test", cats=1024, terms=6),
-        trust={"share": 0.4711, "deep": {"count": 47, text: text}},
+        trust=TrustFacts(
+            rows=(
+                TrustRow(subject="measure", name=text, criterion="split_half", check=text,
+                         status="not_run", statistic=text, value=0.4712, ci=(0.25, 0.5), n=4747,
+                         unit=text, p=0.25, power=0.5, threshold=0.75, computed=text, change=text),
+                TrustRow(subject="dataset", name=text, criterion="agreement", check=text,
+                         status="pass", control=True),
+            ),
+            thresholds={text: text}, open=(text,), left_out=4848,
+        ),
     )  # fmt: skip
 
 
@@ -282,7 +293,15 @@ def test_every_number_of_the_facts_is_shown() -> None:
             "37.5 %",
             "seed 39",
         ),
-        *("0.91", "0.4711", "42 CATs were added", "1 CAT was removed", "44 CATs have other gold"),
+        *(
+            "0.91",
+            "0.471",
+            "4,747",
+            "4,848",
+            "42 CATs were added",
+            "1 CAT was removed",
+            "44 CATs have other gold",
+        ),
         *("22", "27 original targets are", "23", "1,024 CATs"),
     ):
         assert number in shown, number

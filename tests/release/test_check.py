@@ -699,13 +699,13 @@ def test_yaml_that_grows_without_end_is_read_in_time(folder: Path) -> None:
 
 
 def test_a_home_folder_is_found_and_a_web_address_is_not_one(folder: Path) -> None:
-    trust = {"file": "/home/somebody/x.json", "page": "https://elsewhere.invalid/home/page"}
-    edit_json("release.json", lambda c: c.update(trust=trust))(folder)
+    versions = {"file": "/home/somebody/x.json", "page": "https://elsewhere.invalid/home/page"}
+    edit_json("release.json", lambda c: c.update(versions=versions))(folder)
     found = [f for f in findings_of(folder) if f.code == "maybe_personal"]
     assert [(f.where, f.detail.split(":")[0]) for f in found] == [
         ("release.json", "a folder of somebody's computer")
     ]
-    edit_json("release.json", lambda c: c.update(trust={"page": trust["page"]}))(folder)
+    edit_json("release.json", lambda c: c.update(versions={"page": versions["page"]}))(folder)
     assert "maybe_personal" not in codes(findings_of(folder))
 
 

@@ -48,7 +48,7 @@ def test_name_version_date_and_canary(example: Path, facts: dict[str, Any]) -> N
     assert facts["other_licences"] == {}
     assert (facts["seed"], facts["dev"]) == (1, 0.25)
     assert not any(near["cats"] for near in facts["near"])
-    assert (facts["changes"], facts["hidden"], facts["trust"]) == (None, None, None)
+    assert (facts["changes"], facts["hidden"]) == (None, None)
 
 
 def test_two_questions_are_left_open(facts: dict[str, Any]) -> None:

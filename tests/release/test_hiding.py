@@ -379,15 +379,6 @@ def test_a_version_is_not_named_like_another_ones_folder(desk: Desk, end: str) -
     assert "must not end in -anonymous or -revealed" in said
 
 
-def test_a_trust_report_on_single_hidden_cats_stops_the_build(desk: Desk) -> None:
-    set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
-    path = desk.root / "6-trust/report.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps({"odd": [golds(desk)[0]["original"]]}), "utf-8")
-    said = desk.refused("release", "build", "--hide", "test")
-    assert "6-trust/report.json names 1 CAT whose gold labels are to be hidden" in said
-
-
 def test_an_export_warns_of_hidden_gold_labels(desk: Desk, tmp_path: Path) -> None:
     done = desk.run("release", "export", "bias-bench", "--to", tmp_path / "exported")
     assert done.code == 0

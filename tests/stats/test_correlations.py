@@ -5,7 +5,20 @@ import math
 import numpy as np
 import pytest
 
-from curation.stats.correlations import ranks, spearman
+from curation.stats.correlations import (
+    correlate,
+    pearson,
+    r_squared,
+    ranks,
+    rho,
+    rho_interval,
+    spearman,
+    spearman_brown,
+)
+
+# Bommasani & Liang 2022, Table 3: text, human and automated; Table 4's own contexts differ.
+HUMAN = (-0.5, 0.167, -0.105, 0.373, -0.417, -0.473, -0.5, 0.5)
+AUTOMATED = (-0.368, 0.039, -0.275, 0.097, -0.265, -0.358, -0.341, 0.453)
 
 
 def test_ranks_of_ties_are_averaged() -> None:
@@ -47,3 +60,47 @@ def test_spearman_of_many_models_draws_and_is_never_zero() -> None:
     drawn = spearman(range(9), [2, 1, 4, 3, 6, 5, 8, 7, 9], draws=999)
     again = spearman(range(9), [2, 1, 4, 3, 6, 5, 8, 7, 9], draws=999)
     assert drawn == again
+
+
+def test_table_3_gives_rho_and_r_squared_of_human_and_automated_text() -> None:
+    found = correlate(HUMAN, AUTOMATED)
+    assert found.rho == pytest.approx(0.934, abs=5e-4)
+    assert found.r_squared == pytest.approx(0.886, abs=5e-4)
+    assert found.n == 8
+    assert (found.p or 1) < 0.01
+
+
+def test_pearson_by_hand() -> None:
+    # Centred −1 0 1 and −1 2 −1: no covariance. With 1 2 4 (−4/3 −1/3 5/3): 3 / √(2 · 14/3).
+    assert pearson([1, 2, 3], [1, 4, 1]) == 0
+    assert pearson([1, 2, 3], [1, 2, 4]) == pytest.approx(3 / math.sqrt(28 / 3))
+    assert r_squared([1, 2, 3], [1, 2, 4]) == pytest.approx(27 / 28)
+    assert r_squared([1, 1, 1], [1, 2, 4]) is None
+
+
+def test_the_interval_of_rho_by_hand() -> None:
+    # artanh 0.5 = 0.5493; √((1 + 0.125) / 25) = 0.2121; · 1.96 = 0.4158
+    low, high = rho_interval(0.5, 28)  # type: ignore[misc]
+    assert low == pytest.approx(math.tanh(0.54931 - 0.41578), abs=1e-4)
+    assert high == pytest.approx(math.tanh(0.54931 + 0.41578), abs=1e-4)
+    assert rho_interval(0.5, 4) is None
+    low, high = rho_interval(1.0, 8)  # type: ignore[misc]
+    assert (0.9 < low < 1, high) == (True, 1.0)
+    assert rho_interval(-1.0, 8) == (-1.0, pytest.approx(-low))
+
+
+@pytest.mark.parametrize(("true", "n"), [(0.0, 8), (0.7, 8), (0.7, 16), (0.9, 30)])
+def test_intervals_of_rho_hold(true: float, n: int) -> None:
+    rng, draws = np.random.default_rng(5), 2000
+    r = 2 * math.sin(math.pi * true / 6)  # Pearson's correlation of normal data with this rho
+    x = rng.standard_normal((draws, n))
+    y = r * x + math.sqrt(1 - r * r) * rng.standard_normal((draws, n))
+    found = [rho_interval(rho(a, b) or 0.0, n) or (1, 1) for a, b in zip(x, y, strict=True)]
+    covered = np.mean([low <= true <= high for low, high in found])
+    assert 0.93 <= covered <= 0.975
+
+
+def test_halves_give_the_reliability_of_the_whole() -> None:
+    assert spearman_brown(0.6) == pytest.approx(0.75)
+    assert spearman_brown(1.0) == 1.0
+    assert spearman_brown(-0.9) == -1.0

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from curation.stats.intervals import (
+    difference_interval,
     mean_interval,
     pseudo_values,
     share_interval,
@@ -125,14 +126,15 @@ def test_intervals_of_scores_hold(job: tuple[int, float, float]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", ["agreement", "sentiment", "power", "terms"])
+@pytest.mark.parametrize("part", ["agreement", "sentiment", "power", "terms", "ranks"])
 def test_the_other_intervals_and_the_power_hold(
     part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with ThreadPoolExecutor(1) as pool:
         checks = SCRIPT["PARTS"][part](60, pool)
     assert len(checks) > 10
-    assert [check for check in checks if abs(check.share - 96) > 40] == []
+    shares = [check for check in checks if check.figure != "power of rho"]
+    assert [check for check in shares if abs(check.share - 96) > 40] == []
     assert sum(check.fails for check in checks) <= len(checks) // 10
     assert capsys.readouterr().out.count("|") > 20
 
@@ -151,3 +153,10 @@ def test_the_spread_between_terms_is_that_of_the_published_predictions() -> None
     iccs: dict[str, Any] = SCRIPT["measured_icc"](REAL)
     assert len(iccs) == 4
     assert max(max(pair) for pair in iccs.values()) == pytest.approx(max(SCRIPT["ICC"]), abs=5e-5)
+
+
+def test_the_interval_of_a_difference_by_hand() -> None:
+    # 0.5 − 0.2; down √(0.1² + 0.2²), up √(0.3² + 0.1²)
+    low, high = difference_interval(0.5, 0.2, (0.4, 0.8), (0.1, 0.4))
+    assert low == pytest.approx(0.3 - math.sqrt(0.05))
+    assert high == pytest.approx(0.3 + math.sqrt(0.10))

@@ -5,7 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from curation.stats.power import Spread, detectable, needed_terms, power_at, spread
+from curation.stats.correlations import rho
+from curation.stats.power import (
+    Spread,
+    critical_rho,
+    detectable,
+    needed_signs,
+    needed_terms,
+    needed_units,
+    power_at,
+    rank_power,
+    sign_power,
+    spread,
+)
 from curation.stats.tests import t_test
 
 Z2 = 2.8015852**2  # (1.9599640 + 0.8416212)²
@@ -90,3 +102,43 @@ def test_the_needed_terms_have_the_power(cats: int) -> None:
         p = t_test(means)
         found += p is not None and p < 0.05
     assert 0.74 < found / 400 < 0.86  # s.e. 0.02
+
+
+def test_critical_rhos_are_those_of_the_tables() -> None:
+    # Exact two-sided 5 % values, as in textbooks (Zar 1972); Student's t above nine.
+    exact = {5: 1.0, 6: 0.886, 7: 0.786, 8: 0.738, 9: 0.7}
+    assert {n: round(critical_rho(n), 3) for n in exact} == exact
+    assert critical_rho(16) == pytest.approx(0.503, abs=0.01)
+    assert critical_rho(30) == pytest.approx(0.362, abs=0.002)
+    assert critical_rho(3) == 1.0
+
+
+@pytest.mark.parametrize(("n", "printed"), [(8, 0.44), (16, 0.86)])
+def test_power_of_a_rank_correlation_of_0_7(n: int, printed: float) -> None:
+    assert rank_power(0.7, n) == pytest.approx(printed, abs=0.01)
+
+
+@pytest.mark.parametrize(("true", "n"), [(0.5, 8), (0.7, 8), (0.3, 20), (0.7, 20), (0.9, 8)])
+def test_power_of_rank_correlations_is_that_of_simulations(true: float, n: int) -> None:
+    rng, draws = np.random.default_rng(4), 3000
+    r = 2 * math.sin(math.pi * true / 6)
+    x = rng.standard_normal((draws, n))
+    y = r * x + math.sqrt(1 - r * r) * rng.standard_normal((draws, n))
+    least = critical_rho(n) - 1e-9
+    found = np.mean([(rho(a, b) or 0.0) >= least for a, b in zip(x, y, strict=True)])
+    assert rank_power(true, n) == pytest.approx(found, abs=0.03)
+
+
+def test_needed_units_are_the_least() -> None:
+    for true in (0.3, 0.7, 0.9):
+        needed = needed_units(true)
+        assert needed is not None
+        assert rank_power(true, needed) >= 0.8 > rank_power(true, needed - 1)
+    assert needed_units(1e-6) is None
+
+
+def test_power_of_signs_by_hand() -> None:
+    assert sign_power(0.9, 8) == pytest.approx(0.9**8 + 8 * 0.9**7 * 0.1)
+    assert sign_power(0.5, 8) == pytest.approx(9 / 256)
+    assert (sign_power(1.0, 5), sign_power(1.0, 4)) == (1.0, 0.0)
+    assert needed_signs(0.9) == 8

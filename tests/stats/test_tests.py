@@ -5,7 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from curation.stats.tests import holm, t_test, term_means
+from curation.stats.tests import (
+    exact_share_interval,
+    holm,
+    right_signs,
+    sign_test,
+    t_test,
+    term_means,
+)
 
 
 def test_t_test_by_hand() -> None:
@@ -28,3 +35,19 @@ def test_holm_by_hand() -> None:
 def test_term_means() -> None:
     found = term_means(np.array([1, 0, 1]), np.array([[1.0, 5.0, 3.0], [0.0, 1.0, 1.0]]))
     assert found.tolist() == [[5.0, 1.0], [2.0, 0.5]]
+
+
+def test_signs_by_hand() -> None:
+    assert sign_test(7, 8) == pytest.approx(9 / 256)  # eight orders with one wrong, one without
+    assert sign_test(0, 8) == 1.0
+    assert sign_test(0, 0) == 1.0
+    assert [right_signs(n) for n in (4, 5, 7, 8, 20)] == [None, 5, 7, 7, 15]
+
+
+@pytest.mark.parametrize("n", [5, 8, 13])
+def test_the_interval_of_signs_fits_their_test(n: int) -> None:
+    for right in range(n + 1):
+        low, high = exact_share_interval(right, n, confidence=0.9)
+        assert (low > 0.5) == (sign_test(right, n) < 0.05)
+        assert low <= right / n <= high
+    assert exact_share_interval(0, 8, confidence=0.9)[1] == pytest.approx(1 - 0.05 ** (1 / 8))

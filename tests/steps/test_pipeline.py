@@ -68,11 +68,11 @@ def test_the_demo_and_run_make_the_same(
 @pytest.mark.parametrize(
     ("old", "new", "steps"),
     [
-        ('name = "Mild example"', 'name = "Other"', []),
+        ('name = "Mild example"', 'name = "Other"', ["trust"]),
         (
             'language = "en"',
             'language = "en-GB"',
-            ["select", "fold", "check", *MEASURES],
+            ["select", "fold", "check", *MEASURES, "trust"],
         ),
         ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "fold", "release"]),
         ("least = 1", "least = 9", ["select"]),
@@ -85,8 +85,12 @@ def test_the_demo_and_run_make_the_same(
         ("match_intent = true", "match_intent = false", STEPS[3:-1]),
         ("count_repeats = false", "count_repeats = true", ["filter", "agreement"]),
         ('rounds = ["main", "published", "validate-2"]', 'rounds = ["main"]', STEPS[3:-1]),
-        ("confidence = 0.95", "confidence = 0.9", ["agreement"]),
-        ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement"]),
+        (
+            "intervals\nconfidence = 0.95",
+            "intervals\nconfidence = 0.9",
+            ["agreement", "trust"],
+        ),
+        ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement", "trust"]),
         ("dev = 0.25", "dev = 0.5", STEPS[5:-1]),
         ("classes = 2", "classes = 3", ["sentiment", "release"]),
         ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
@@ -122,6 +126,7 @@ def test_a_setting_reruns_what_depends_on_it(
         ("3-decisions/agreement.json", ["agreement"]),
         ("3-decisions/cats.jsonl", ["split"]),
         ("3-decisions/split.json", ["split"]),
+        ("6-trust/report.md", ["trust"]),
         ("4-measures/statistics.json", ["statistics"]),
         ("4-measures/keywords.json", ["keywords"]),
         ("4-measures/pitfalls.jsonl", ["pitfalls"]),

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from string import Template
 
+from curation.markdown import inline
 from curation.records import KINDS, Cat, Kind, SplitName
 from curation.release.contents import SPLITS, Contents
 from curation.release.data import tables
 from curation.release.facts import Facts
 from curation.release.harnesses.mangled import Mangled
-from curation.release.texts.markdown import inline
 
 FOLDER = "lm-eval"
 SIMPLE = "yaml-only"

@@ -5,7 +5,15 @@ from collections.abc import Collection, Iterable, Sequence
 
 from curation.records import KINDS, SplitName
 from curation.release.contents import Contents, PublishedCat
-from curation.release.facts import Facts, Hidden, Interval, PitfallCount, ScoreRow
+from curation.release.facts import (
+    Facts,
+    Hidden,
+    Interval,
+    PitfallCount,
+    ScoreRow,
+    TrustFacts,
+    TrustRow,
+)
 
 FEW = 100
 """Numbers about fewer hidden CATs than this are not published: they would say too much of each."""
@@ -74,6 +82,7 @@ def public_facts(
                 )
                 for baseline in facts.baselines
             ),
+            "trust": facts.trust and _trust(facts.trust, enough="both" in kinds),
             "hidden": Hidden(split=split, cats=len(hidden), terms=len(terms)),
         }
     )
@@ -128,4 +137,39 @@ def _beyond(texts: tuple[str, ...], split: str, kinds: Collection[str]) -> tuple
         text
         for text in texts
         if not text.endswith(f", {split}") or text.endswith(tuple(f", {k}, {split}" for k in kinds))
+    )
+
+
+# --- the trust report ---------------------------------------------------------------------------
+
+_WHOLE = frozenset(("cat", "cats", "item", "items", "term", "terms", "target", "targets"))
+"""What a row must be about: 100 of these are at least 100 CATs."""
+
+
+def _trust(report: TrustFacts, *, enough: bool) -> TrustFacts:
+    """The trust report without rows that say too much of hidden CATs."""
+    rows = tuple(
+        row if row.subject == "measure" else _coarse_row(row)
+        for row in report.rows
+        if row.subject == "measure" or row.status == "attested" or (enough and _is_public(row))
+    )
+    return report.model_copy(update={"rows": rows, "left_out": len(report.rows) - len(rows)})
+
+
+def _is_public(row: TrustRow) -> bool:
+    """Whether a row about gold labels is about enough CATs, and not about single ones."""
+    return row.criterion != "content" and row.n >= FEW and row.unit.casefold() in _WHOLE
+
+
+def _coarse_row(row: TrustRow) -> TrustRow:
+    digits = 2 if abs(row.value or 0) <= 1 else _DECIMALS
+    return row.model_copy(
+        update={
+            "value": None if row.value is None else round(row.value, digits),
+            "ci": None if row.ci is None else (round(row.ci[0], digits), round(row.ci[1], digits)),
+            "p": None if row.p is None else round(row.p, 2),
+            "power": None if row.power is None else round(row.power, 2),
+            "computed": "",
+            "change": "",
+        }
     )

@@ -1,19 +1,18 @@
 """The card of a release: what it is, what it contains and how it was made."""
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from curation.markdown import inline, paragraphs
 from curation.records import KINDS
 from curation.release.contents import SPLITS, DataFile
 from curation.release.facts import Author, Facts
 from curation.release.layout import ERRATA, SUMS, WHOLE
-from curation.release.texts import card_made
+from curation.release.texts import card_made, card_trust
 from curation.release.texts import card_results as results
 from curation.release.texts.card_header import header
 from curation.release.texts.card_made import how_decided as how_decided
 from curation.release.texts.limits import limits
-from curation.release.texts.markdown import inline, paragraphs
 from curation.release.texts.questions import BY_KEY, QUESTIONS, open_question
 from curation.release.texts.statement_file import HUB_ID
 from curation.wording import amount
@@ -45,7 +44,7 @@ def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
         *_section("Limits", [*limits(), *_weaknesses(facts)]),
         *_section("The hidden test set", _hidden(facts)),
         *_section("Near-duplicates", results.near(facts)),
-        *_section("Trust report", _trust(facts)),
+        *_section("Trust report", card_trust.trust(facts)),
         *_section("Changes", results.changes(facts)),
         *_section("Licence", _licence(facts)),
         *_section("Contact", _contact(facts)),
@@ -228,24 +227,6 @@ def _hidden(facts: Facts) -> list[str]:
         "commitments again and see that no label was changed. Nobody can guess labels from them.",
         "",
     ]
-
-
-def _trust(facts: Facts) -> list[str]:
-    if not facts.trust:
-        return []
-    return [
-        *(f"- {inline(name)}: {inline(str(value))}" for name, value in _flat(facts.trust)),
-        "",
-    ]
-
-
-def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
-    """The values of nested dicts with the names of the way to them."""
-    flat: list[tuple[str, Any]] = []
-    for key, value in values.items():
-        name = f"{before}{key.replace('_', ' ')}"
-        flat += _flat(value, f"{name}, ") if isinstance(value, Mapping) else [(name, value)]
-    return flat
 
 
 def _licence(facts: Facts) -> list[str]:

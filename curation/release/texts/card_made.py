@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from curation.markdown import inline, table
 from curation.release.facts import Facts, RoundFacts
 from curation.release.texts.card_results import number
-from curation.release.texts.markdown import inline, table
 from curation.wording import amount
 
 _DID = {

@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from curation.markdown import inline, table
 from curation.release.facts import Facts, Interval, PitfallCount, ScoreRow
-from curation.release.texts.markdown import inline, table
 from curation.wording import amount
 
 MEASURES = {"alpha": "Krippendorff's alpha", "fleiss": "Fleiss' kappa", "ac1": "Gwet's AC1"}

@@ -8,8 +8,8 @@ statements and datasheets (Gebru et al. 2021) ask.
 
 from typing import NamedTuple
 
+from curation.markdown import inline
 from curation.release.facts import Statement
-from curation.release.texts.markdown import inline
 
 
 class Question(NamedTuple):

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from curation.files import CurationError, read_text
 from curation.release.facts import Author, Hub, Part, Statement
 from curation.release.texts.questions import BY_KEY, QUESTIONS, SECTIONS, Question
-from curation.toml_files import line_of, read_toml, toml_key
+from curation.toml_files import comment, line_of, read_toml, toml_key
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 """The id of a dataset on the Hugging Face Hub: the organization and the name."""
@@ -107,7 +107,7 @@ def template() -> str:
         if question.section != section:
             section = question.section
             parts.append(f"# --- {SECTIONS[section]} ---\n\n")
-        parts.append(f"{_comment(question.text)}{question.key} = '''\n'''\n\n")
+        parts.append(f"{comment(question.text)}{question.key} = '''\n'''\n\n")
     return "".join(parts).rstrip("\n") + "\n"
 
 
@@ -122,17 +122,8 @@ def with_new_questions(text: str) -> str:
         return text
     end = "" if text.endswith("\n") else "\n"
     more = "" if _MORE in text else _MORE
-    parts = (f"\n{_comment(q.text)}# {q.key} = '''\n# '''\n" for q in new)
+    parts = (f"\n{comment(q.text)}# {q.key} = '''\n# '''\n" for q in new)
     return text + end + more + "".join(parts)
-
-
-def _comment(text: str, width: int = 98) -> str:
-    lines = [""]
-    for word in text.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append("")
-        lines[-1] += f" {word}" if lines[-1] else word
-    return "".join(f"# {line}\n" for line in lines)
 
 
 def _has(text: str, question: Question) -> bool:

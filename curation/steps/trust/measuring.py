@@ -1,5 +1,6 @@
 """Run a measure on a campaign's groups and keep its results: what all ``trust`` commands share."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from curation import __version__
 from curation.bias import Bias, Evidence
 from curation.campaign import Campaign
+from curation.records import Rejection
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust import runs
 from curation.steps.trust.runs import TrustRun
@@ -29,6 +31,7 @@ class Measured:
         evidence: more evidence, such as the agreement of annotators.
         groups: the groups with those words only that the measure found, for ``again``; None if
             all were found.
+        refused: rows of the input that do not count, for ``rejected.jsonl``.
     """
 
     biases: Sequence[Bias]
@@ -36,12 +39,29 @@ class Measured:
     again: Again | None = None
     evidence: Sequence[Evidence] = ()
     groups: Groups | None = None
+    refused: Sequence[Rejection] = ()
 
 
 def policies(campaign: Campaign) -> Policies:
     """The policies of ``[trust]``."""
     trust = campaign.settings.trust
     return Policies(trust.normalise, trust.negative, trust.divergences)
+
+
+def common_identity(campaign: Campaign, groups: Groups) -> dict[str, Any]:
+    """What identifies every run on these groups: their words, policies, settings, the seed."""
+    own, trust = policies(campaign), campaign.settings.trust
+    return {
+        "algorithm": ALGORITHM,
+        "groups": list(groups.names),
+        "words": {name: list(words) for name, words in groups.words.items()},
+        "targets": {name: list(words) for name, words in groups.targets.items()},
+        "references": {name: list(shares) for name, shares in (groups.references or {}).items()},
+        "policies": {**own._asdict(), "divergences": list(own.divergences)},
+        "confidence": trust.confidence,
+        "samples": trust.samples,
+        "seed": campaign.settings.campaign.seed,
+    }
 
 
 def measure_groups(
@@ -73,18 +93,7 @@ def measure_groups(
     """
     folder = runs.run_folder(campaign, measure, groups.name, source)
     own = policies(campaign)
-    trust = campaign.settings.trust
-    whole = {
-        "algorithm": ALGORITHM,
-        "words": {name: list(words) for name, words in groups.words.items()},
-        "targets": {name: list(words) for name, words in groups.targets.items()},
-        "references": {name: list(shares) for name, shares in (groups.references or {}).items()},
-        "policies": {**own._asdict(), "divergences": list(own.divergences)},
-        "confidence": trust.confidence,
-        "samples": trust.samples,
-        "seed": campaign.settings.campaign.seed,
-        **identity,
-    }
+    whole = {**common_identity(campaign, groups), **identity}
     if runs.is_current(folder, whole):
         return runs.read_run(folder), False
     found = work()
@@ -94,7 +103,7 @@ def measure_groups(
             found.again,
             found.groups or groups,
             own,
-            draws=trust.samples,
+            draws=campaign.settings.trust.samples,
             seed=campaign.settings.campaign.seed,
         )
     about = {"curation": __version__, **found.about}
@@ -106,12 +115,14 @@ def measure_groups(
             biases=found.biases,
             evidence=evidence,
             about=about,
+            refused=found.refused,
         )
-    undefined = sum(each.undefined is not None for each in run.biases)
-    if undefined:
+    codes = Counter(each.undefined for each in run.biases if each.undefined)
+    if codes:
+        why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
         reporter.warn(
-            f"{run.name}: {undefined} of {len(run.biases)} targets have no result; bias.jsonl says "
-            "why"
+            f"{run.name}: {codes.total()} of {len(run.biases)} targets have no result: {why} "
+            "(docs/trust.md has the codes)"
         )
     if own.negative == "raw" and own.normalise == "sum":
         _warn_of_raw(run, reporter)

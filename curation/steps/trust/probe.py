@@ -1,6 +1,7 @@
 """The measure ``probe``: a linear classifier of targets' states, trained on labelled passages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,15 +11,23 @@ from curation.campaign import Campaign
 from curation.engine import Engine
 from curation.files import CurationError, digest
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.trust.contextual import corpus_size, default_source, model_identity
+from curation.steps.trust.contextual import (
+    corpus_size,
+    default_source,
+    model_identity,
+    refused_counts,
+)
+from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.measuring import Measured, measure_groups, policies
+from curation.steps.trust.probe_labels import read_labelled
 from curation.steps.trust.runs import TrustRun, run_folder
 from curation.steps.trust.states import delete_parts, read_states
 from curation.trust.contextual.probe import Examples, again, probe
 from curation.trust.contextual.sampling import draw
+from curation.trust.contextual.units import Part
 from curation.trust.groups import Groups
 from curation.trust.text.passages import LabelledPassage, passages
-from curation.wording import amount
+from curation.wording import amount, some
 
 if TYPE_CHECKING:
     from curation.models.states import StatesSpec
@@ -39,12 +48,11 @@ class Split(NamedTuple):
 
 def measure_probe(
     campaign: Campaign,
-    groups: Groups,
     spec: "StatesSpec",
     paths: Sequence[Path],
     *,
-    labelled: Sequence[LabelledPassage] | None = None,
     labels: Path | None = None,
+    names: Sequence[str] = (),
     source: str = "",
     most: int = MOST,
     window: int | None = None,
@@ -54,18 +62,17 @@ def measure_probe(
     engine: Engine = "local",
     workers: int | None = 1,
     reporter: Reporter = QUIET,
-) -> tuple[TrustRun, bool]:
+) -> list[tuple[TrustRun, bool]]:
     """Measure the bias of a model's representations in a corpus by a probe (section 4.3).
 
     Args:
         campaign: the campaign; it must not be locked.
-        groups: targets and groups.
         spec: the model and its layer.
         paths: the files of the corpus, from which further passages come.
-        labelled: passages with people's labels to train on; None to train on the automatic labels
-            of 70 % of the corpus's passages.
-        labels: the file that ``labelled`` was read from.
-        source: the name of the run; by default the model's name and the first file's.
+        labels: a file of people's labels to train on (see ``probe_labels``); None to train on the
+            automatic labels of 70 % of the corpus's passages.
+        names: the groups; by default all of the campaign.
+        source: the source's name; by default the model's name and the first file's.
         most: passages of each target at most, a random sample.
         window: sentences of a passage; by default that of [trust].
         per_target: train a probe for each target on its own passages only; by default one probe
@@ -77,73 +84,22 @@ def measure_probe(
         reporter: where progress and warnings go.
 
     Returns:
-        The run, and whether it was measured now.
+        For each of the groups its run, and whether it was measured now.
 
     Raises:
-        CurationError: a file or the model cannot be read, or nothing can be learnt.
+        CurationError: a file, the groups or the model cannot be read, or nothing can be learnt.
     """
+    every = read_groups(campaign, names)
     language = language or campaign.settings.campaign.language
     window = window or campaign.settings.trust.window
-    seed = campaign.settings.campaign.seed
     model = model_identity(spec)
     source = source or default_source(model, paths)
-    folder = run_folder(campaign, NAME, groups.name, source)
-
-    def work() -> Measured:
-        with reporter.tracked("corpus", corpus_size(paths), bytes=True) as advance:
-            sample = passages(
-                paths,
-                groups,
-                most=most,
-                seed=seed,
-                language=language,
-                window=window,
-                field=field,
-                engine=engine,
-                workers=workers,
-                tell=advance,
-            )
-        split = _split(sample, seed) if labelled is None else _unseen(labelled, sample)
-        if not split.further:
-            raise CurationError(
-                f"[groups.{groups.name}]: the files have no further passage that mentions a target",
-                "name files with more text about the targets, of several documents",
-            )
-        every = [*split.training, *split.further]
-        examples, refused = _examples(
-            every, groups, folder, spec, model, engine=engine, workers=workers, reporter=reporter
-        )
-        place = np.array(examples.order) < len(split.training)
-        seen = examples.examples
-        found = probe(
-            seen.where(place),
-            seen.where(~place),
-            groups,
-            policies(campaign),
-            per_target=per_target,
-            confidence=campaign.settings.trust.confidence,
-            seed=seed,
-        )
-        if refused:
-            reporter.warn(
-                f"{amount(sum(refused.values()), 'passage has', 'passages have')} no state: "
-                + ", ".join(f"{code} {number}" for code, number in sorted(refused.items()))
-            )
-        empty = [name for name in groups.words if not found.about["training_labels"].get(name)]
-        if empty:
-            reporter.warn(
-                f"no training passage is labelled {', '.join(f'«{name}»' for name in empty)}, so "
-                "the probe never predicts it"
-            )
-        about = {**found.about, "refused": refused, "per_target": per_target}
-        return Measured(found.biases, about, again(found.counts, groups))
-
     identity = {
         "probe": ALGORITHM,
         "model": model,
         "layer": spec.layer,
         "batch_tokens": spec.batch_tokens,
-        "files": {str(path): digest(path) for path in paths},
+        "files": {path.name: digest(path) for path in paths},
         "labels": digest(labels) if labels else "automatic",
         "most": most,
         "window": window,
@@ -151,11 +107,85 @@ def measure_probe(
         "language": language,
         "field": field,
     }
-    result = measure_groups(
-        campaign, groups, NAME, source, work, identity=identity, reporter=reporter
+    read: dict[str, Any] = {"language": language, "window": window, "field": field, "most": most}
+    run: dict[str, Any] = {"engine": engine, "workers": workers, "reporter": reporter}
+    found = []
+    for groups in every:
+        folder = run_folder(campaign, NAME, groups.name, source)
+        work = partial(
+            _measure, campaign, groups, folder, spec, model, paths, labels, per_target, read, run
+        )
+        found.append(
+            measure_groups(
+                campaign, groups, NAME, source, work, identity=identity, reporter=reporter
+            )
+        )
+        delete_parts(folder)
+    return found
+
+
+def _measure(
+    campaign: Campaign,
+    groups: Groups,
+    folder: Path,
+    spec: "StatesSpec",
+    model: Mapping[str, Any],
+    paths: Sequence[Path],
+    labels: Path | None,
+    per_target: bool,
+    read: Mapping[str, Any],
+    run: Mapping[str, Any],
+) -> Measured:
+    seed, reporter = campaign.settings.campaign.seed, run["reporter"]
+    labelled = None
+    if labels:
+        labelled = read_labelled(labels, groups, language=read["language"])
+        if labelled.refused:
+            reporter.warn(
+                f"{labels}: {amount(len(labelled.refused), 'row')} refused; rejected.jsonl says why"
+            )
+    with reporter.tracked("reading the corpus", corpus_size(paths), bytes=True) as advance:
+        sample = passages(
+            paths,
+            groups,
+            seed=seed,
+            **read,
+            engine=run["engine"],
+            workers=run["workers"],
+            tell=advance,
+        )
+    split = _split(sample, seed) if labelled is None else _unseen(labelled.passages, sample)
+    if not split.further:
+        raise CurationError(
+            f"[groups.{groups.name}]: the files have no further passage that mentions a target",
+            "name files with more text about the targets, of several documents",
+        )
+    every = [*split.training, *split.further]
+    examples, numbers, part = _examples(every, groups, folder, spec, model, run)
+    refused = refused_counts(part, "passage has", "passages have", reporter)
+    training = np.array(numbers) < len(split.training)
+    found = probe(
+        examples.where(training),
+        examples.where(~training),
+        groups,
+        policies(campaign),
+        per_target=per_target,
+        confidence=campaign.settings.trust.confidence,
+        seed=seed,
     )
-    delete_parts(folder)
-    return result
+    counted = found.about["training_labels"]
+    if empty := [f"«{name}»" for name in groups.words if not counted[name]]:
+        reporter.warn(
+            f"[groups.{groups.name}]: no training passage is labelled {some(empty, 5)}, so the "
+            "probe never predicts it"
+        )
+    about = {**found.about, "refused": refused, "per_target": per_target}
+    return Measured(
+        found.biases,
+        about,
+        again(found.counts, groups),
+        refused=labelled.refused if labelled else (),
+    )
 
 
 def _split(sample: Sequence[LabelledPassage], seed: int) -> Split:
@@ -201,24 +231,15 @@ def _document(each: LabelledPassage) -> str:
     return each.passage.document or each.passage.id
 
 
-class _Ordered(NamedTuple):
-    """Examples, and the number of the passage of each; passages without a state are left out."""
-
-    examples: Examples
-    order: list[int]
-
-
 def _examples(
     every: Sequence[LabelledPassage],
     groups: Groups,
     folder: Path,
     spec: "StatesSpec",
-    model: dict[str, Any],
-    *,
-    engine: Engine,
-    workers: int | None,
-    reporter: Reporter,
-) -> tuple[_Ordered, dict[str, int]]:
+    model: Mapping[str, Any],
+    run: Mapping[str, Any],
+) -> tuple[Examples, list[int], Part]:
+    """Passages with their states, the number of the passage of each, and all that was read."""
     from curation.models.states import Place
 
     order = sorted(range(len(every)), key=lambda number: every[number].passage.text)
@@ -228,13 +249,8 @@ def _examples(
         [Place(every[n].passage.text, ((every[n].start, every[n].end),)) for n in order],
         [(n, 0) for n in order],
         model=model,
-        engine=engine,
-        workers=workers,
-        reporter=reporter,
+        **run,
     )
-    refused: dict[str, int] = {}
-    for _, code, number in part.refused:
-        refused[code] = refused.get(code, 0) + number
     numbers = part.keys[:, 0].tolist()
     targets = {name: number for number, name in enumerate(groups.targets)}
     classes: dict[str | None, int] = {name: number for number, name in enumerate(groups.names)}
@@ -246,4 +262,4 @@ def _examples(
         np.array([classes[each.group] for each in read], dtype=np.int64),
         tuple(_document(each) for each in read),
     )
-    return _Ordered(examples, numbers), refused
+    return examples, numbers, part

@@ -23,10 +23,11 @@ from curation.files import (
     read_records,
     writing,
 )
+from curation.records import Rejection
 from curation.run_folder import differences
 from curation.times import now
 
-RUN, BIAS = "run.json", "bias.jsonl"
+RUN, BIAS, REFUSED = "run.json", "bias.jsonl", "rejected.jsonl"
 IDENTITY, EVIDENCE = "identity", "evidence"
 
 
@@ -105,6 +106,7 @@ def write_run(
     biases: Sequence[Bias],
     evidence: Sequence[Evidence] = (),
     about: Mapping[str, Any],
+    refused: Sequence[Rejection] = (),
 ) -> TrustRun:
     """Write a run; call it only under the campaign's lock.
 
@@ -115,8 +117,14 @@ def write_run(
         biases: the results.
         evidence: what the run computed for the trust report.
         about: more fields for ``run.json``: counts, words that are missing, and so on.
+        refused: rows of the input that do not count; they are written to ``rejected.jsonl``.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if refused:
+        with writing(folder / REFUSED) as file:
+            file.writelines(map(dump_line, refused))
+    else:
+        (folder / REFUSED).unlink(missing_ok=True)
     with writing(folder / BIAS) as file:
         file.writelines(map(dump_line, biases))
     content = {

@@ -52,7 +52,7 @@ def measure_vectors(
     for groups in every:
         run_folder(campaign, MEASURE, groups.name, source)  # refuses a bad name before the work
     read = read_once(path, words_of(every), reporter)
-    identity = {"vectors": ALGORITHM, "file": path.name, "sha256": digest(path)}
+    identity = {"vectors": ALGORITHM, "sha256": digest(path)}
     return [
         measure_groups(
             campaign,

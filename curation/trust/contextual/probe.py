@@ -191,6 +191,7 @@ def probe(
         CurationError: there is no training passage, or all have the same label.
     """
     classes = len(groups.words) + 1
+    policies = framework.of_counts(policies)
     numbers = range(len(groups.targets)) if per_target else (None,)
     undefined: dict[int, str] = {}
     predicted = np.full(len(further.targets), -1)
@@ -283,7 +284,7 @@ def again(counts: Ints, base: Groups) -> Callable[[Groups, Policies], list[Bias]
                     [float(own[number]) for number in order if number is not None],
                     groups=groups.names,
                     reference=groups.reference(target),
-                    policies=policies,
+                    policies=framework.of_counts(policies),
                     n=int(own.sum()),
                     undefined="" if own.sum() else "missing_target",
                 )
@@ -312,7 +313,7 @@ def _untrainable(training: Examples, groups: Groups) -> tuple[str, CurationError
 
 
 def _without_blocks(training: Examples, seed: int) -> Iterator[Examples]:
-    """The passages without each block of documents; nothing if a class would be left alone."""
+    """The passages without each block of documents; nothing if there is one document."""
     documents = sorted(set(training.documents), key=lambda name: (draw(seed, "block", name), name))
     blocks = min(BLOCKS, len(documents))
     of = {name: number % blocks for number, name in enumerate(documents)}
@@ -341,8 +342,8 @@ def _intervals(
     policies: Policies,
     confidence: float,
 ) -> list[Pair] | None:
-    """An interval for each entry of p − p0; None if a policy makes p another thing than shares."""
-    if policies.normalise != "sum" or policies.negative == "shift":
+    """An interval for each entry of p − p0; None if p is not a share of the counts (softmax)."""
+    if policies.normalise != "sum":
         return None
     names, of = np.unique(np.array(documents, dtype=object), return_inverse=True)
     blocks = [row for row in replicates if not (row == -2).any()]

@@ -12,14 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Bias, Pair
+from curation.bias import Bias
 from curation.stats.intervals import t_quantile
 from curation.trust import framework
 from curation.trust.contextual.sampling import Context, draw
 from curation.trust.contextual.units import Part
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
-from curation.trust.vectors.cosine import soa
+from curation.trust.vectors.cosine import mean_vectors, soa
+from curation.trust.vectors.reading import Vectors
 
 Floats = NDArray[np.float64]
 BLOCKS = 100
@@ -77,124 +78,120 @@ def word_vectors(values: Floats, counts: NDArray[np.int64]) -> Floats:
     return np.asarray(vectors)
 
 
-def strengths(vectors: Floats, words: Sequence[str], groups: Groups) -> Floats:
-    """The cosines of all targets with all groups, shape (targets, groups).
+def vectors_of(sums: Sums, words: Sequence[str]) -> Vectors:
+    """The mean vector of each word over its contexts.
 
     Args:
-        vectors: shape (words, width); NaN for a word without a vector.
-        words: the words.
-        groups: targets and groups; words that have no vector are left out.
-
-    Returns:
-        NaN for a target or a group of which no word has a vector.
+        sums: of all contexts.
+        words: the words of the sums.
     """
-    place = {word: number for number, word in enumerate(words)}
+    counts = sums.counts.sum(axis=1)
+    means = word_vectors(sums.values.sum(axis=1), counts)
+    known = counts > 0
+    return Vectors(
+        tuple(word for word, has in zip(words, known, strict=True) if has),
+        means[known].astype(np.float32),
+        missing=tuple(word for word, has in zip(words, known, strict=True) if not has),
+    )
 
-    def mean(own: Sequence[str]) -> Floats:
-        rows = vectors[[place[word] for word in own if word in place]]
-        rows = rows[~np.isnan(rows).any(axis=1)]
-        return rows.mean(axis=0) if len(rows) else np.full(vectors.shape[1], np.nan)
 
-    of_targets = np.stack([mean(own) for own in groups.targets.values()])
-    return soa(of_targets, np.stack([mean(own) for own in groups.words.values()]))
-
-
-def biases(
-    sums: Sums, words: Sequence[str], groups: Groups, policies: Policies, *, confidence: float
+def reduced_biases(
+    vectors: Vectors,
+    sums: Sums,
+    words: Sequence[str],
+    groups: Groups,
+    policies: Policies,
+    *,
+    confidence: float,
 ) -> list[Bias]:
     """The results of all targets, with intervals over documents.
 
-    ``n`` is the number of the target's contexts. There is no interval if the target's contexts are
-    in one document only, or if the result would be undefined without one of the blocks.
+    Args:
+        vectors: from ``vectors_of``.
+        sums: of all contexts.
+        words: the words of the sums.
+        groups: targets and groups.
+        policies: how strengths become a distribution.
+        confidence: of the intervals of L1, and of those of p − p0 together.
+
+    Returns:
+        One result per target. ``n`` is the number of the target's contexts.
+    """
+    rows = _numbers(words, groups.targets)
+    contexts = [sums.counts[own].sum(axis=0) for own in rows]
+    return framework.biases(
+        tuple(groups.targets),
+        soa(mean_vectors(vectors, groups.targets), mean_vectors(vectors, groups.words)),
+        groups=groups.names,
+        references=[groups.reference(target) for target in groups.targets],
+        policies=policies,
+        n=[int(own.sum()) for own in contexts],
+        intervals=intervals(sums, words, groups, policies, confidence=confidence),
+    )
+
+
+def intervals(
+    sums: Sums, words: Sequence[str], groups: Groups, policies: Policies, *, confidence: float
+) -> Floats:
+    """Intervals of p − p0 over documents.
+
+    Each block of documents is left out once (jackknife). The quantiles are those of Student's t;
+    the degrees of freedom are the number of blocks that mention the target, minus 1. With more than
+    two groups, the intervals of a target hold at the same time.
 
     Args:
         sums: of all contexts.
         words: the words of the sums.
         groups: targets and groups.
         policies: how strengths become a distribution.
-        confidence: of the intervals of L1, and of those of p − p0 together.
+        confidence: of the intervals of a target.
+
+    Returns:
+        Shape (targets, groups, 2); NaN for a target that only one block mentions, or whose result
+        is undefined without one of the blocks.
     """
+    of_targets, of_groups = (_numbers(words, own) for own in (groups.targets, groups.words))
     values, counts = sums.values.sum(axis=1), sums.counts.sum(axis=1)
-    whole = strengths(word_vectors(values, counts), words, groups)
-    p = framework.distributions(whole, policies)
-    left = np.stack(
-        [
-            framework.distributions(
-                strengths(
-                    word_vectors(values - sums.values[:, block], counts - sums.counts[:, block]),
-                    words,
-                    groups,
-                ),
-                policies,
-            )
-            for block in range(sums.counts.shape[1])
-        ],
-        axis=1,
-    )  # (targets, blocks, groups)
-    found = []
-    for number, (target, own) in enumerate(groups.targets.items()):
-        rows = [place for place, word in enumerate(words) if word in own]
-        own_counts = sums.counts[rows].sum(axis=0)
-        reference = groups.reference(target)
-        ci = None
-        if reference is not None:
-            ci = _interval(
-                p[number] - np.array(reference),
-                p[number] - left[number],
-                units=int((own_counts > 0).sum()),
-                confidence=framework.simultaneous(confidence, len(groups.words)),
-            )
-        found.append(
-            _result(target, whole[number], groups, policies, n=int(own_counts.sum()), ci=ci)
+    blocks = sums.counts.shape[1]
+
+    def shares(block: int | None) -> Floats:
+        """The p of all targets, shape (targets, groups), without a block."""
+        rest = (values, counts)
+        if block is not None:
+            rest = values - sums.values[:, block], counts - sums.counts[:, block]
+        means = word_vectors(*rest)
+        return framework.distributions(
+            soa(_means(means, of_targets), _means(means, of_groups)), policies
         )
-    return found
+
+    whole = shares(None)
+    left = np.stack([shares(block) for block in range(blocks)])
+    error = np.sqrt((blocks - 1) / blocks * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
+    level = framework.simultaneous(confidence, len(groups.words))
+    mentioned = [int((sums.counts[own].sum(axis=0) > 0).sum()) for own in of_targets]
+    half = error * np.array(
+        [t_quantile(level, units - 1) if units > 1 else np.nan for units in mentioned]
+    ).reshape(-1, 1)
+    ends = np.stack([whole - half, whole + half], axis=-1)
+    if policies.negative != "raw":
+        ends = ends.clip(0, 1)
+    size = len(groups.words)
+    p0 = [groups.reference(target) or (np.nan,) * size for target in groups.targets]
+    return np.asarray(ends - np.array(p0, float).reshape(-1, size, 1))
 
 
-def again(vectors: Floats, words: Sequence[str], groups: Groups, policies: Policies) -> list[Bias]:
-    """The results with other groups or policies, without intervals; ``n`` is 0."""
-    found = strengths(vectors, words, groups)
-    return [
-        _result(target, found[number], groups, policies, n=0, ci=None)
-        for number, target in enumerate(groups.targets)
-    ]
+def _numbers(words: Sequence[str], lists: Mapping[str, Sequence[str]]) -> list[list[int]]:
+    """The numbers of each list's words; words that are not known are left out."""
+    place = {word: number for number, word in enumerate(words)}
+    return [[place[word] for word in own if word in place] for own in lists.values()]
 
 
-def _result(
-    target: str,
-    strength: Floats,
-    groups: Groups,
-    policies: Policies,
-    *,
-    n: int,
-    ci: Sequence[Pair] | None,
-) -> Bias:
-    return framework.bias(
-        target,
-        [None if np.isnan(value) else float(value) for value in strength],
-        groups=groups.names,
-        reference=groups.reference(target),
-        policies=policies,
-        n=n,
-        ci=ci,
-    )
-
-
-def _interval(
-    signed: Floats, changes: Floats, *, units: int, confidence: float
-) -> list[Pair] | None:
-    """The jackknife's intervals.
-
-    Args:
-        signed: p − p0, shape (groups,).
-        changes: by how much p changes if a block is left out, shape (blocks, groups).
-        units: the number of blocks that have contexts of the target; the degrees of freedom are
-            one less.
-        confidence: of each interval.
-    """
-    if units < 2 or np.isnan(changes).any() or np.isnan(signed).any():
-        return None
-    blocks = len(changes)
-    spread = changes - changes.mean(axis=0)
-    errors = np.sqrt((blocks - 1) / blocks * (spread**2).sum(axis=0))
-    half = t_quantile(confidence, units - 1) * errors
-    return [(float(a - b), float(a + b)) for a, b in zip(signed, half, strict=True)]
+def _means(vectors: Floats, lists: Sequence[Sequence[int]]) -> Floats:
+    """The mean of the vectors of each list, without those that are NaN."""
+    means = np.full((len(lists), vectors.shape[1]), np.nan)
+    for number, own in enumerate(lists):
+        rows = vectors[own]
+        rows = rows[~np.isnan(rows).any(axis=1)]
+        if len(rows):
+            means[number] = rows.mean(axis=0)
+    return means

@@ -1,9 +1,9 @@
 """When a criterion passes, fails, or is inconclusive.
 
 Pass: the estimate reaches the threshold, and p is at most alpha. Fail: the whole interval is below
-the threshold; or the result is not significant although the power at the threshold is high enough
-to see it. Everything else is inconclusive. Power is that at the threshold, never at the observed
-value, which would only repeat p.
+the threshold; or the estimate is below it and not significant, although the power at the threshold
+is high enough to see an effect of that size. Everything else is inconclusive. Power is that at the
+threshold, never at the observed value, which would only repeat p.
 """
 
 from typing import NamedTuple
@@ -27,6 +27,7 @@ def verdict(
     threshold: float,
     ci: Pair | None = None,
     p: float | None = None,
+    null: float | None = None,
     power: float | None = None,
     limits: Limits = DEFAULT,
 ) -> Status:
@@ -37,6 +38,9 @@ def verdict(
         threshold: the least value that passes.
         ci: the interval of the value.
         p: of the hypothesis that there is no effect; None if the interval alone decides.
+        null: the value if there is no effect, for a value that has an interval and no p: an
+            interval above it counts as a p of at most alpha. None if the whole interval must reach
+            the threshold.
         power: the probability of a significant result if the true value were at the threshold.
         limits: alpha, and the least power.
 
@@ -46,15 +50,28 @@ def verdict(
     'fail'
     >>> verdict(0.5, threshold=0.7, ci=(-0.3, 0.9), p=0.2, power=0.4)
     'inconclusive'
+    >>> verdict(0.79, threshold=0.667, ci=(0.6, 0.9), null=0.0)
+    'pass'
     """
     if value is None:
         return "inconclusive"
     if ci is not None and ci[1] < threshold:
         return "fail"
     if p is None:
-        return "pass" if ci is not None and ci[0] >= threshold else "inconclusive"
-    if value >= threshold and p <= limits.alpha:
-        return "pass"
-    if p > limits.alpha and power is not None and power >= limits.power:
-        return "fail"
-    return "inconclusive"
+        above = ci is not None and ci[0] >= threshold
+        clear = ci is not None and null is not None and ci[0] > null and value >= threshold
+        return "pass" if above or clear else "inconclusive"
+    if value >= threshold:
+        return "pass" if p <= limits.alpha else "inconclusive"
+    seen = power is not None and power >= limits.power
+    return "fail" if p > limits.alpha and seen else "inconclusive"
+
+
+def decided(ci: Pair | None, *, null: float = 0.0) -> Status:
+    """The status of a question that either answer settles: "pass" if the interval excludes null.
+
+    >>> decided((0.1, 0.4)), decided((-0.4, -0.1)), decided((-0.1, 0.2)), decided(None)
+    ('pass', 'pass', 'inconclusive', 'inconclusive')
+    """
+    excluded = ci is not None and not ci[0] <= null <= ci[1]
+    return "pass" if excluded else "inconclusive"

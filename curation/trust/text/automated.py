@@ -8,7 +8,7 @@ fewer sentences than a context has none.
 import os
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +27,7 @@ from curation.stats.intervals import share_interval
 from curation.trust.framework import DEFAULT, Floats, Policies, bias, simultaneous
 from curation.trust.groups import Groups
 from curation.trust.text.matching import Lexicon, Lists, lists
-from curation.trust.text.scanning import Hit, Ints, batches, scanner
+from curation.trust.text.scanning import Hit, Ints, Scanner, batches, scanner
 from curation.words import base
 
 ALGORITHM = 1
@@ -59,13 +59,15 @@ class Counts:
         contexts: how many contexts of a target have which set of words.
         documents: how many documents have a row (target, contexts of each group); only rows that
             have a context of a group.
-        missing: words of the lists that never occur near a target; see ``count``.
-        files: for each file the number of documents, and of those that are too short.
+        occurring: the groups' words, as the lists have them, that are in a context.
+        read: the number of documents of each file.
+        short: how many of them have fewer sentences than a context.
     """
 
     words: tuple[str, ...]
     contexts: Counter[tuple[str, tuple[str, ...]]]
     documents: Counter[tuple[str, tuple[int, ...]]]
+    occurring: frozenset[str]
     read: tuple[int, ...]
     short: tuple[int, ...]
 
@@ -110,8 +112,8 @@ def one_group(words: Words, prepared: Lists) -> int | None:
 # --- counting -----------------------------------------------------------------------------------
 
 
-class _Part(NamedTuple):
-    """The counts of a shard."""
+class Part(NamedTuple):
+    """The counts of some documents; targets and words are numbers."""
 
     contexts: Counter[tuple[int, Words]]
     documents: Counter[tuple[int, tuple[int, ...]]]
@@ -119,14 +121,28 @@ class _Part(NamedTuple):
     short: int
 
 
-def _count_shard(shard: Shard, *, prepared: Lists, groups: int, window: int) -> _Part:
-    lexicon = prepared.lexicon
-    wanted = frozenset(prepared.targets)
+def _count_shard(shard: Shard, *, prepared: Lists, groups: int, window: int) -> Part:
+    lexicon, wanted = prepared.lexicon, frozenset(prepared.targets)
     found = scanner(tuple(lexicon.names), lexicon.language, wanted=wanted, window=window)
-    part = _Part(Counter(), Counter(), 0, 0)
+    return count_documents(documents(shard), found, prepared, groups=groups, window=window)
+
+
+def count_documents(
+    texts: Iterable[Sequence[str]], found: Scanner, prepared: Lists, *, groups: int, window: int
+) -> Part:
+    """The counts of documents.
+
+    Args:
+        texts: lists of documents without NUL characters.
+        found: finds the words near targets.
+        prepared: the words of targets and groups.
+        groups: how many groups there are.
+        window: sentences of a context.
+    """
+    part = Part(Counter(), Counter(), 0, 0)
     read = short = 0
-    for texts in chain.from_iterable(map(batches, documents(shard))):
-        scan = found.scan(texts)
+    for batch in chain.from_iterable(map(batches, texts)):
+        scan = found.scan(batch)
         read += int((scan.lengths > 0).sum())
         short += int(((scan.lengths > 0) & (scan.lengths < window)).sum())
         every = contexts(scan.lengths, scan.hits, prepared, window=window)
@@ -200,12 +216,19 @@ def count(
                 f"{path}: contains no words", "leave the file out, or fetch it again"
             )
     targets, names = tuple(groups.targets), prepared.lexicon.names
+    seen = {word for _, words in found for word in words}
     return Counts(
         tuple(names[number] for number in sorted(prepared.groups)),
         Counter(
             {(targets[t], tuple(names[w] for w in sorted(ws))): n for (t, ws), n in found.items()}
         ),
         Counter({(targets[t], row): n for (t, row), n in rows.items()}),
+        frozenset(
+            word
+            for words in groups.words.values()
+            for word in words
+            if prepared.lexicon.number(word) in seen
+        ),
         tuple(read),
         tuple(short),
     )
@@ -259,12 +282,13 @@ class Tally:
         soa = np.zeros((len(self.targets), len(groups.words)))
         alone = several == 1
         np.add.at(soa, self.of[alone], present[alone] * self.number[alone, None])
-        place = [self.targets.get(name, -1) for name in groups.targets]
-        known = np.array(place)[:, None] >= 0
-        return (
-            np.where(known, soa[place], 0.0) if len(soa) else np.zeros((len(place), soa.shape[1])),
-            np.where(known, kinds[place], 0.0) if len(soa) else np.zeros((len(place), 3)),
-        )
+        if not len(soa):
+            return np.zeros((len(groups.targets), len(groups.words))), np.zeros(
+                (len(groups.targets), 3)
+            )
+        at = np.array([self.targets.get(name, -1) for name in groups.targets])
+        known = (at >= 0)[:, None]
+        return np.where(known, soa[at], 0.0), np.where(known, kinds[at], 0.0)
 
     def again(self, groups: Groups, policies: Policies) -> list[Bias]:
         """The measure with other lists of the same words or other policies, without intervals."""

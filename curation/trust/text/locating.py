@@ -94,9 +94,9 @@ def _strings(scanner: Scanner, text: str) -> Located:
 
 
 def offsets(text: str, language: str) -> tuple[list[int], list[int]]:
-    """Where in a text each character of ``plain(text)`` begins and ends.
+    r"""Where in a text each character of ``plain(text)`` begins and ends.
 
-    >>> offsets("Éte\\u0301", "fr")
+    >>> offsets("Éte\u0301", "fr")
     ([0, 1, 2], [1, 2, 4])
     """
     compared = plain(text, language)

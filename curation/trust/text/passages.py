@@ -62,7 +62,9 @@ def mentions(shard: Shard, words: Collection[str], *, window: int = 1) -> Iterat
             spans, places = locate(found, text)
             last = max(len(spans) - window, -1)
             for place in places:
-                for first in range(max(place.sentence - window + 1, 0), min(place.sentence, last) + 1):
+                for first in range(
+                    max(place.sentence - window + 1, 0), min(place.sentence, last) + 1
+                ):
                     start, end = spans[first][0], spans[first + window - 1][1]
                     yield Mention(
                         text[start:end],
@@ -155,9 +157,7 @@ def _draw(
     return [_lowest(each, most)[0] for each in drawn]
 
 
-def _lowest(
-    drawn: dict[str, LabelledPassage], most: int
-) -> tuple[dict[str, LabelledPassage], str]:
+def _lowest(drawn: dict[str, LabelledPassage], most: int) -> tuple[dict[str, LabelledPassage], str]:
     keys = sorted(drawn)[:most]
     return {key: drawn[key] for key in keys}, keys[-1] if len(keys) == most else ""
 
@@ -179,7 +179,8 @@ def _passage(
     place = next(
         place
         for place in located.places
-        if context.start <= place.sentence <= last and target in prepared.targets.get(place.word, ())
+        if context.start <= place.sentence <= last
+        and target in prepared.targets.get(place.word, ())
     )
     group = one_group(context.words, prepared)
     name = tuple(groups.targets)[target]

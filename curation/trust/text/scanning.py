@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,10 +63,10 @@ def batches(documents: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def mark_blank_lines(text: str) -> str:
-    """A text of the same length in which blank lines are NUL characters before white space.
+    r"""A text of the same length in which blank lines are NUL characters before white space.
 
-    >>> mark_blank_lines("a\\n\\nb\\n \\nc\\nd")
-    'a\\x00\\nb\\x00 \\nc\\nd'
+    >>> mark_blank_lines("a\n\nb\n \nc\nd")
+    'a\x00\nb\x00 \nc\nd'
     """
     if "\n" not in text:
         return text
@@ -245,13 +245,14 @@ def sentences_of(codes: Ints) -> Held:
     Args:
         codes: shape (chunks,), from ``Chunks``.
     """
-    place = np.flatnonzero(codes & _WORD)
+    place: Ints = np.flatnonzero(codes & _WORD)
     held = codes[place]
-    document = np.cumsum((codes & _DOCUMENT) > 0)[place]
+    document: Ints = np.cumsum(codes & _DOCUMENT > 0, dtype=np.int64)[place]
     ends = _since(codes & _END, place)
     blank = _since(codes & (_BLANK_LINE | _DOCUMENT), place)
     new = blank | (ends & (held & _SMALL == 0))
-    return Held(place, held, np.cumsum(new) - (new[0] if len(new) else 0), document)
+    sentence: Ints = np.cumsum(new) - new[:1].sum()
+    return Held(place, held, sentence, document)
 
 
 def listed_runs(
@@ -283,5 +284,5 @@ def listed_runs(
 
 def _since(flags: Ints, place: Ints) -> NDArray[np.bool_]:
     """Whether a flag is set at the previous place, or between it and this one."""
-    seen = np.cumsum(flags > 0) - (flags > 0)
+    seen: Ints = np.cumsum(flags > 0) - (flags > 0)
     return np.diff(seen[place], prepend=0) > 0

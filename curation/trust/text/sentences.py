@@ -27,21 +27,21 @@ _TITLES = "dr mr mrs ms prof st vs"
 ABBREVIATIONS: dict[str, frozenset[str]] = {
     language: frozenset(f"{_TITLES} {words}".split())
     for language, words in {
-        "en": "adm al approx br brig ca capt cf cmdr col corp dept ed eds esp est etc fig figs fr ft "
-        "gen gov hon inc jan feb apr aug sept sep oct nov dec jr lt ltd maj messrs mme mt no nos op "
-        "pp rep rev sen sgt sr univ vol vols",
-        "de": "abb abs art aufl bd bzw ca co d dipl etc evtl fa frl geb gest ggf hl hr hrsg ing inkl "
-        "jh jr kap med nr o phil r s sen sog str tel u usw v vgl z",
+        "en": "adm al approx br brig ca capt cf cmdr col corp dept ed eds esp est etc fig "
+        "figs fr ft gen gov hon inc jan feb apr aug sept sep oct nov dec jr lt ltd maj "
+        "messrs mme mt no nos op pp rep rev sen sgt sr univ vol vols",
+        "de": "abb abs art aufl bd bzw ca co d dipl etc evtl fa frl geb gest ggf hl hr hrsg "
+        "ing inkl jh jr kap med nr o phil r s sen sog str tel u usw v vgl z",
         "fr": "art av bd cf chap col env etc fig m me mgr mlle mm mme no p pp ste suiv vol",
         "es": "art av cap cf d dn dña dra ed etc fig gral lic núm pág págs sr sra srta ud uds vol",
         "it": "art avv cap cf dott ecc ed es fig ing n on p pag pp rev sig sigg sra tel vol",
         "pt": "art av cap cf d dra ed etc exa fig gen núm pág págs sr sra srta v vol",
-        "nl": "art bijv blz ca d dhr dl drs enz etc fig ing ir jhr jl jr m mevr mr mw nr o pag resp "
-        "sr vgl",
-        "ru": "акад г гг гл гор д др и им кв млн млрд н обл пл пр проф рис руб с св см ст стр т тыс "
-        "ул чел",
-        "pl": "al art gen godz hab im in inż itd itp lic m mgr nr np o os pl pt r red ref rys s św str "
-        "tel tj tys tzn tzw ul ur w zob",
+        "nl": "art bijv blz ca d dhr dl drs enz etc fig ing ir jhr jl jr m mevr mr mw nr o "
+        "pag resp sr vgl",
+        "ru": "акад г гг гл гор д др и им кв млн млрд н обл пл пр проф рис руб с св см ст стр "
+        "т тыс ул чел",
+        "pl": "al art gen godz hab im in inż itd itp lic m mgr nr np o os pl pt r red ref rys "
+        "s św str tel tj tys tzn tzw ul ur w zob",
         "tr": "alb av bkz bşk cad doç gen hz mah no örn s sk sn tel uzm vb vd yrd yy",
     }.items()
 }

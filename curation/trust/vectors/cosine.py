@@ -81,19 +81,20 @@ def vector_biases(
     Returns:
         One result per target. ``n`` is the number of group words that have a vector.
     """
-    targets = mean_vectors(vectors, groups.targets)
-    cosines = soa(targets, mean_vectors(vectors, groups.words))
+    targets, means = mean_vectors(vectors, groups.targets), mean_vectors(vectors, groups.words)
+    lost = np.isnan(means).any()
     ends = None
     if confidence is not None:
         ends = intervals(vectors, groups, policies, confidence=confidence)
     return biases(
         tuple(groups.targets),
-        cosines,
+        soa(targets, means),
         groups=groups.names,
         references=[groups.reference(target) for target in groups.targets],
         policies=policies,
         n=sum(len(vectors.known(words)) for words in groups.words.values()),
         intervals=ends,
+        undefined=dict.fromkeys(groups.targets, "missing_group") if lost else {},
     )
 
 

@@ -12,6 +12,7 @@ from isal import igzip, isal_zlib
 from numpy.typing import NDArray
 
 from curation.files import CurationError, read_bytes
+from curation.wording import amount
 
 SingleArray = NDArray[np.float32]
 Advance = Callable[[int], None]
@@ -131,6 +132,8 @@ def _binary(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
     """A line with the numbers of words and dimensions; then a word, a space, and its floats."""
     pieces = _pieces(path, packed, advance)
     block = next(pieces, b"")
+    while b"\n" not in block and len(block) < 100 and (more := next(pieces, b"")):
+        block += more
     end = block.find(b"\n", 0, 100)
     header = _header(block[:end]) if end > 0 else None
     if header is None:
@@ -165,7 +168,7 @@ def _binary(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
         yield Row(word, place, dimensions, _from_bytes, block[space + 1 : at])
     if block[at:].strip(b"\n") or next(pieces, b"").strip(b"\n"):
         raise CurationError(
-            f"{path} byte {base + at}: there is more after the {count:,} words of line 1",
+            f"{path} byte {base + at}: there is more after the {amount(count, 'word')} of line 1",
             "correct the number of words in line 1, or fetch the file again",
         )
 
@@ -175,10 +178,10 @@ def _too_short(
 ) -> CurationError:
     place = "in a vector" if space >= 0 else "in a word"
     if not rest.strip(b"\n"):
-        place = f"after {number - 1:,} words"
+        place = f"after {amount(number - 1, 'word')}"
     return CurationError(
         f"{path} byte {size} (word {number:,}): the file ends {place}; "
-        f"line 1 names {count:,} words",
+        f"line 1 names {amount(count, 'word')}",
         _CUT,
     )
 
@@ -214,7 +217,7 @@ def _lines(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
     if header and words != header[0]:
         less = words < header[0]
         raise CurationError(
-            f"{path} line {number}: the file ends after {words:,} words; "
+            f"{path} line {number}: the file ends after {amount(words, 'word')}; "
             f"line 1 names {header[0]:,}",
             _CUT if less else "correct the number of words in line 1, or fetch the file again",
         )
@@ -257,7 +260,7 @@ def _row(line: bytes, place: str, dimensions: int) -> Row:
         found = dimensions  # GloVe has words such as «. . .»
     if found != dimensions:
         raise CurationError(
-            f"{place}: has {found} numbers after the word, not {dimensions}",
+            f"{place}: has {amount(found, 'number')} after the word, not {dimensions}",
             f"every line needs as many numbers as line 1 says; if this is the last line, {_CUT}",
         )
     word = b" ".join(parts[:-dimensions])

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
+from curation.bias import Bias
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.models import tiny
@@ -15,11 +17,13 @@ from curation.models.states import Place, StatesSpec, open_states
 from curation.steps.trust import states as reading
 from curation.steps.trust.contextual import measure_contextual
 from curation.steps.trust.group_files import read_groups
+from curation.steps.trust.runs import TrustRun
 from curation.trust.contextual import units
-from curation.trust.contextual.reduction import Sums, again, biases, blocks_of, strengths
+from curation.trust.contextual.reduction import Sums, blocks_of, reduced_biases, vectors_of
 from curation.trust.contextual.sampling import Context, sample_contexts
-from curation.trust.framework import Policies
+from curation.trust.framework import Policies, distributions
 from curation.trust.groups import Groups
+from curation.trust.vectors.cosine import mean_vectors, soa
 from support import trust
 
 SHIFT = Policies(negative="shift")
@@ -46,6 +50,13 @@ def groups(grouped: Campaign) -> Groups:
     return read_groups(grouped)[0]
 
 
+def measure_one(
+    campaign: Campaign, spec: StatesSpec, files: Sequence[Path], **options: Any
+) -> tuple[TrustRun, bool]:
+    [found] = measure_contextual(campaign, spec, files, **options)
+    return found
+
+
 def words_of(groups: Groups) -> list[str]:
     return [w for own in (*groups.words.values(), *groups.targets.values()) for w in own]
 
@@ -62,7 +73,8 @@ def test_a_sample_has_the_texts_with_the_smallest_numbers(files: list[Path]) -> 
         for start, end in each.spans
     )
     small = sample_contexts(files, ["baker"], most=2, seed=1, workers=1)
-    assert len(small.contexts) == 2 and set(small.contexts) <= set(whole.contexts)
+    assert len(small.contexts) == 2
+    assert set(small.contexts) <= set(whole.contexts)
     turned = sample_contexts(files[::-1], ["baker"], most=2, seed=1, workers=1)
     assert [each.text for each in turned.contexts] == [each.text for each in small.contexts]
     others = [
@@ -74,7 +86,7 @@ def test_a_sample_has_the_texts_with_the_smallest_numbers(files: list[Path]) -> 
 def test_a_word_vector_is_the_mean_over_contexts(
     grouped: Campaign, groups: Groups, spec: StatesSpec, files: list[Path]
 ) -> None:
-    run, measured = measure_contextual(grouped, groups, spec, files)
+    run, measured = measure_one(grouped, spec, files)
     assert measured
     assert run.name == "contextual/people-tiny-texts-0"
     reader = open_states(spec)
@@ -86,11 +98,11 @@ def test_a_word_vector_is_the_mean_over_contexts(
             means[word] = reader.states(places).vectors.mean(axis=0)
     for bias in run.biases:
         target = np.mean([means[w] for w in groups.targets[bias.target] if w in means], axis=0)
-        for soa, own in zip(bias.soa, groups.words.values(), strict=True):
+        for strength, own in zip(bias.soa, groups.words.values(), strict=True):
             group = np.mean([means[w] for w in own if w in means], axis=0)
             cosine = target @ group / np.linalg.norm(target) / np.linalg.norm(group)
-            assert soa == pytest.approx(cosine, abs=1e-6)
-        assert bias.n == 4 or bias.n > 0
+            assert strength == pytest.approx(cosine, abs=1e-6)
+        assert bias.n > 0
     assert run.about["missing_words"] == sorted(
         set(words_of(groups)) - set(means), key=words_of(groups).index
     )
@@ -104,7 +116,7 @@ def test_a_word_vector_is_the_mean_over_contexts(
         ),
     }
     assert not (run.folder / "parts").exists()
-    assert not measure_contextual(grouped, groups, spec, files)[1]
+    assert not measure_one(grouped, spec, files)[1]
 
 
 def test_batches_and_units_change_nothing(
@@ -116,7 +128,7 @@ def test_batches_and_units_change_nothing(
 ) -> None:
     def soa(**options: Any) -> Any:
         given = StatesSpec(spec.name, device="cpu", **options)
-        run, _ = measure_contextual(grouped, groups, given, files, source="again")
+        run, _ = measure_one(grouped, given, files, source="again")
         return np.array([bias.soa for bias in run.biases])
 
     first = soa(batch_tokens=200)
@@ -133,7 +145,7 @@ def test_a_killed_command_goes_on_where_it_stopped(
     files: list[Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole, _ = measure_contextual(grouped, groups, spec, files, source="whole")
+    whole, _ = measure_one(grouped, spec, files, source="whole")
     monkeypatch.setattr(units, "UNIT", 20)
     read = units.read_unit
     seen: list[int] = []
@@ -149,13 +161,13 @@ def test_a_killed_command_goes_on_where_it_stopped(
 
     monkeypatch.setattr(reading, "read_unit", fail_at(2))
     with pytest.raises(KeyboardInterrupt):
-        measure_contextual(grouped, groups, spec, files, source="killed")
+        measure_one(grouped, spec, files, source="killed")
     folder = grouped.trust / "runs" / "contextual" / "people-killed"
     assert len(list((folder / "parts").glob("*.npz"))) == 2
     (folder / "parts" / "000001.npz").write_bytes(b"half a f")  # a damaged part is read again
     monkeypatch.setattr(reading, "read_unit", fail_at(-1))
     seen.clear()
-    run, _ = measure_contextual(grouped, groups, spec, files, source="killed")
+    run, _ = measure_one(grouped, spec, files, source="killed")
     assert sum(seen) == run.about["contexts"] - 20
     assert np.allclose(
         [bias.soa for bias in run.biases], [bias.soa for bias in whole.biases], atol=1e-6
@@ -197,27 +209,35 @@ GROUPS = Groups("two", {"a": ("a1", "a2"), "b": ("b1",)}, {"t": ("t1", "t2"), "n
 WORDS = ["a1", "a2", "b1", "t1", "t2", "gone"]
 
 
+def results(sums: Sums, policies: Policies = SHIFT) -> list[Bias]:
+    vectors = vectors_of(sums, WORDS)
+    return reduced_biases(vectors, sums, WORDS, GROUPS, policies, confidence=0.95)
+
+
+def share(sums: Sums) -> float:
+    """The first target's share of the first group, from the vectors."""
+    vectors = vectors_of(sums, WORDS)
+    strengths = soa(mean_vectors(vectors, GROUPS.targets), mean_vectors(vectors, GROUPS.words))
+    return float(distributions(strengths, SHIFT)[0, 0])
+
+
 def test_intervals_are_those_of_the_jackknife() -> None:
     rng = np.random.default_rng(0)
     sums = random_sums(rng, 6, 12)
     sums.counts[5], sums.values[5] = 0, 0
-    [bias, missing] = biases(sums, WORDS, GROUPS, SHIFT, confidence=0.95)
+    [bias, missing] = results(sums)
     assert missing.undefined == "missing_target"
-    assert missing.n == 0 and missing.ci is None
+    assert (missing.n, missing.ci) == (0, None)
     assert bias.n == sums.counts[3:5].sum()
 
     def p(keep: Sequence[int]) -> float:
-        with np.errstate(invalid="ignore"):
-            vectors = sums.values[:, keep].sum(axis=1) / sums.counts[:, keep].sum(axis=1)[:, None]
-        soa = strengths(vectors, WORDS, GROUPS)[0]
-        return float(((1 + soa) / 2 / ((1 + soa) / 2).sum())[0])
+        return share(Sums(sums.values[:, keep], sums.counts[:, keep]))
 
     left = [p([n for n in range(12) if n != out]) for out in range(12)]
     error = (11 / 12 * sum((each - np.mean(left)) ** 2 for each in left)) ** 0.5
-    assert bias.ci is not None and bias.signed is not None
+    assert bias.ci is not None
+    assert bias.signed is not None
     df = int((sums.counts[3:5].sum(axis=0) > 0).sum()) - 1
-    from scipy.stats import t
-
     half = t.ppf(0.975, df) * error
     assert bias.ci[0] == pytest.approx((bias.signed[0] - half, bias.signed[0] + half))
     assert bias.signed[0] == pytest.approx(p(range(12)) - 0.5)
@@ -226,14 +246,14 @@ def test_intervals_are_those_of_the_jackknife() -> None:
 def test_intervals_cover_the_truth() -> None:
     rng = np.random.default_rng(3)
     centers = rng.normal(2, 1, size=(6, 4))
-    true = strengths(centers, WORDS, GROUPS)[0]
-    aim = float(((1 + true) / 2 / ((1 + true) / 2).sum())[0] - 0.5)
+    aim = share(Sums(centers[:, None], np.ones((6, 1), dtype=np.int64))) - 0.5
     held = 0
     for _ in range(200):
         counts = np.ones((6, 30), dtype=np.int64)
         values = centers[:, None] + rng.normal(0, 1, size=(6, 30, 4))
-        [bias, _] = biases(Sums(values, counts), WORDS, GROUPS, SHIFT, confidence=0.95)
-        assert bias.ci is not None and bias.ci[0] is not None
+        [bias, _] = results(Sums(values, counts))
+        assert bias.ci is not None
+        assert bias.ci[0] is not None
         held += bias.ci[0][0] <= aim <= bias.ci[0][1]
     assert held >= 180
 
@@ -242,26 +262,29 @@ def test_a_target_in_one_document_has_no_interval() -> None:
     sums = random_sums(np.random.default_rng(1), 6, 5)
     sums.counts[3:5, 1:], sums.values[3:5, 1:] = 0, 0
     sums.counts[3, 0], sums.values[3, 0] = 2, 1.0
-    [bias, _] = biases(sums, WORDS, GROUPS, SHIFT, confidence=0.95)
-    assert bias.p is not None and bias.ci is None
+    [bias, _] = results(sums)
+    assert bias.p is not None
+    assert bias.ci is None
 
 
 def test_negative_cosines_are_undefined_unless_a_policy_says_how() -> None:
-    vectors = np.array([[1.0, 0], [1, 0], [-1, 0.1], [1, 0.2], [1, 0.2], [np.nan, np.nan]])
+    values = np.array([[1.0, 0], [1, 0], [-1, 0.1], [1, 0.2], [1, 0.2], [0, 0]])[:, None]
+    sums = Sums(values, np.array([[1], [1], [1], [1], [1], [0]]))
     by_policy = {
-        policy: again(vectors, WORDS, GROUPS, Policies(negative=policy))[0]
+        policy: results(sums, Policies(negative=policy))[0]
         for policy in ("undefined", "raw", "clip", "shift")
     }
     assert by_policy["undefined"].undefined == "negative_soa"
     assert by_policy["clip"].p == (1.0, 0.0)
-    assert by_policy["raw"].p is not None and by_policy["raw"].p[0] > 1
-    assert by_policy["shift"].p is not None and 0.9 < by_policy["shift"].p[0] < 1
+    assert (by_policy["raw"].p or (0,))[0] > 1
+    assert 0.9 < (by_policy["shift"].p or (0,))[0] < 1
 
 
 def test_at_most_a_hundred_blocks_of_documents() -> None:
     contexts = [Context("w", "t", ((0, 1),), f"d{n}") for n in range(250)]
     blocks = blocks_of(contexts, seed=1)
-    assert len(blocks) == 250 and set(blocks.values()) == set(range(100))
+    assert len(blocks) == 250
+    assert set(blocks.values()) == set(range(100))
     assert blocks != blocks_of(contexts, seed=2)
 
 
@@ -271,18 +294,17 @@ def test_bad_input_names_what_to_do(
     other = tmp_path / "other.txt"
     other.write_text("Nothing of that sort.\nThe baker slept.\n", "utf-8")
     with pytest.raises(CurationError, match="group «hill» has a vector"):
-        measure_contextual(grouped, groups, spec, [other])
+        measure_one(grouped, spec, [other])
     other.write_text("Nothing of that sort.\n", "utf-8")
     with pytest.raises(CurationError, match="no context with any of the words"):
-        measure_contextual(grouped, groups, spec, [other])
+        measure_one(grouped, spec, [other])
     with pytest.raises(CurationError, match=r"nowhere\.txt"):
-        measure_contextual(grouped, groups, spec, [tmp_path / "nowhere.txt"])
+        measure_one(grouped, spec, [tmp_path / "nowhere.txt"])
     with pytest.raises(CurationError, match="no file to measure"):
-        measure_contextual(grouped, groups, spec, [])
+        measure_one(grouped, spec, [])
     with pytest.raises(CurationError, match="has no layer 9"):
-        measure_contextual(
+        measure_one(
             grouped,
-            groups,
             StatesSpec(spec.name, device="cpu", layer=9),
             trust.write_texts(tmp_path, documents=1),
         )
@@ -297,7 +319,7 @@ def test_a_target_without_contexts_is_missing(
     part = tmp_path / "part.txt"
     part.write_text(text + "\n" + files[1].read_text("utf-8").replace("baker", "farrier"), "utf-8")
     with pytest.warns(UserWarning, match="1 of 8 targets have no result"):
-        run, _ = measure_contextual(grouped, groups, spec, [part])
+        run, _ = measure_one(grouped, spec, [part])
     [baker] = [bias for bias in run.biases if bias.target == "baker"]
     assert (baker.undefined, baker.n, baker.p) == ("missing_target", 0, None)
     assert "baker" in json.loads((run.folder / "run.json").read_text("utf-8"))["missing_words"]

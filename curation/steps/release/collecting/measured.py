@@ -16,8 +16,11 @@ from curation.release.facts import (
     PitfallCount,
     Retention,
     SentimentShare,
+    TrustFacts,
+    TrustRow,
 )
 from curation.steps.measures import VADER, kept_report
+from curation.steps.trust import report as trust_report
 
 BOTH = "both"
 _NAMES = {VADER: "VADER"}
@@ -30,7 +33,7 @@ def inputs(campaign: Campaign) -> list[Path]:
     return [
         campaign.decisions / "agreement.json",
         *(campaign.measures / name for name in names),
-        trust_file(campaign),
+        trust_report.place(campaign),
     ]
 
 
@@ -171,24 +174,24 @@ def lengths(campaign: Campaign) -> tuple[Lengths, ...]:
         )
 
 
-def trust_file(campaign: Campaign) -> Path:
-    """The trust report, which is published if somebody put it there."""
-    return campaign.root / "6-trust" / "report.json"
-
-
-def trust(campaign: Campaign) -> dict[str, Any] | None:
+def trust(campaign: Campaign) -> TrustFacts | None:
     """The trust report; None if there is none.
 
     Raises:
-        CurationError: it is not a JSON object.
+        CurationError: it is not a trust report.
     """
-    path = trust_file(campaign)
+    path = trust_report.place(campaign)
     if not path.exists():
         return None
-    report = read_json(path)
-    if not isinstance(report, dict):
-        raise CurationError(f"{path}: not a JSON object", "repair it, or move it away")
-    return report
+    found = trust_report.read_report(path)
+    return TrustFacts(
+        rows=tuple(
+            TrustRow.model_validate(row.model_dump(include=set(TrustRow.model_fields)))
+            for row in found.rows
+        ),
+        thresholds=found.thresholds,
+        open=found.open,
+    )
 
 
 def _ends(ends: Any) -> Interval:

@@ -1,6 +1,5 @@
 """Hide gold labels in a release, and keep hidden gold labels from being published by mistake."""
 
-import json
 import secrets
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
@@ -115,17 +114,18 @@ def public_facts(
         reporter: where it warns that numbers are left out.
 
     Raises:
-        CurationError: the trust report, which is published as it is, names hidden CATs.
+        CurationError: the trust report names hidden CATs.
     """
     split = campaign.settings.release.hide
     if not split or not after.hidden:
         return facts
-    trust = json.dumps(facts.trust)
+    trust = facts.trust.model_dump_json() if facts.trust else ""
     if named := [cat.id for cat in before.part(split) if f'"{cat.id}"' in trust]:
         raise CurationError(
             f"6-trust/report.json names {amount(len(named), 'CAT')} whose gold labels are to be "
-            f"hidden, such as {some(named, _SHOWN)}; the report is published as it is",
-            "remove what it says of single CATs, or move it away",
+            f"hidden, such as {some(named, _SHOWN)}",
+            "delete 6-trust/report.json to go on without it, and report this: it is an error of "
+            "curation",
         )
     few = _nearly_the_same(campaign, before.part(split))
     for version, count in few.items():

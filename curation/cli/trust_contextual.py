@@ -1,0 +1,80 @@
+"""``curation trust contextual``: bias in a model's representations, by reduction to vectors."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from curation.campaign import open_campaign
+from curation.cli import console
+from curation.cli.options import Json, Language, Where
+from curation.cli.scoring import EngineName
+from curation.cli.trust_state_options import (
+    BatchTokens,
+    Device,
+    Dtype,
+    EngineOption,
+    Field,
+    Files,
+    Layer,
+    Model,
+    Remote,
+    Revision,
+    Workers,
+    options_of_work,
+)
+from curation.cli.trust_tables import GroupNames, Source, show_runs
+
+
+def contextual(
+    model: Model,
+    files: Files,
+    groups: GroupNames = None,
+    source: Source = "",
+    layer: Layer = None,
+    most: Annotated[
+        int,
+        typer.Option(min=0, help="Contexts of each word, a random sample; 0 for all."),
+    ] = 1_000,
+    window: Annotated[int, typer.Option(min=1, max=100, help="Sentences of a context.")] = 1,
+    language: Language = "",
+    field: Field = "text",
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    batch_tokens: BatchTokens = None,
+    revision: Revision = "",
+    trust_remote_code: Remote = False,
+    engine: EngineOption = EngineName.local,
+    workers: Workers = None,
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """Measure the bias of targets in a model's representations of words in a corpus.
+
+    A word's vector is the mean of its states over its contexts in the files. The strength of
+    association is the cosine of the mean vectors of the target's words and of the group's words.
+    Intervals are over documents. If the command is interrupted, run it again: it goes on where it
+    stopped.
+    """
+    from curation.models.states import StatesSpec
+    from curation.steps.trust.contextual import measure_contextual
+
+    spec = StatesSpec(
+        model, device, dtype, revision or None, trust_remote_code, layer, batch_tokens
+    )
+    show_runs(
+        measure_contextual(
+            open_campaign(campaign),
+            spec,
+            files,
+            names=groups or (),
+            source=source,
+            most=most or None,
+            window=window,
+            language=language,
+            field=field,
+            **options_of_work(engine, workers, device),
+            reporter=console,
+        ),
+        as_json=as_json,
+    )

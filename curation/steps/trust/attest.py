@@ -1,0 +1,124 @@
+"""What people answer for the trust report, ``6-trust/attest.toml``: a template, and its reader.
+
+The file is the team's: it is written once, with all questions, and never changed.
+"""
+
+import difflib
+import re
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from curation.files import CurationError, read_bytes, read_text, writing
+from curation.toml_files import comment, line_of, read_toml, toml_key
+from curation.trust.protocol.consequential import QUESTIONS, WHERE, Attestation
+
+NAME = "attest.toml"
+_DOCS = "docs/trust.md describes the file (Attestations)"
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_SHORT = ("review_date", "objective")
+_HEAD = """\
+# What only your team can say about the use of these measures, of this dataset and of its scores.
+# «curation trust report» shows the answers, and lists the questions that are still open. It never
+# changes this file, and it cannot check what you state. Releases do not have the answers.
+#
+# Write plain text between the quotes. An empty line begins a new paragraph.
+
+"""
+
+
+def template() -> str:
+    """The text of an ``attest.toml`` without answers."""
+    parts = [_HEAD]
+    for question in QUESTIONS:
+        parts.append(comment(question.text))
+        if question.key in _SHORT:
+            parts.append(f'{question.key} = ""\n')
+        else:
+            parts.append(f"{question.key} = '''\n'''\n")
+        if question.key == "objective":
+            parts.append(f"# If yes: {WHERE.text}\n{WHERE.key} = '''\n'''\n")
+        parts.append("\n")
+    return "".join(parts).rstrip("\n") + "\n"
+
+
+def write_template(path: Path) -> bool:
+    """Write the file if it is missing or empty; if it is in a campaign, under the campaign's lock.
+
+    Returns:
+        Whether the file was written.
+
+    Raises:
+        CurationError: it cannot be written.
+    """
+    if _is_filled(path):
+        return False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with writing(path) as file:
+            file.write(template().encode())
+    except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        raise CurationError(
+            f"{path}: cannot be written ({error.strerror})", "check who may write to the folder"
+        ) from None
+    return True
+
+
+def read_answers(path: Path) -> Attestation:
+    """The answers; without the file, all questions are open.
+
+    Raises:
+        CurationError: the file has an error; the message names line and key.
+    """
+    if not _is_filled(path):
+        return Attestation()
+    content = read_toml(path, fix="put each text between quotes; " + _DOCS)
+    text = read_text(path)
+
+    def error(key: str, what: str, fix: str) -> CurationError:
+        where = line_of(text, [key], depth=0) or line_of(text, [key], depth=1)
+        return CurationError(f"{path}{where}, {toml_key(key)[:200]}: {what}", fix)
+
+    trimmed = {k: v.strip() if isinstance(v, str) else v for k, v in content.items()}
+    try:
+        answers = Attestation.model_validate(trimmed)
+    except ValidationError as invalid:
+        first = invalid.errors()[0]
+        key = str(first["loc"][0])
+        raise error(key, *_explained(key, first["type"], first["input"])) from None
+    for key, value in answers:
+        if _CONTROL.search(value):
+            raise error(key, "it has a control character", "remove it")
+    if answers.review_date and not _is_day(answers.review_date):
+        raise error(
+            "review_date",
+            f"{answers.review_date[:40]!r} is not a day",
+            'write it as YYYY-MM-DD, such as "2030-01-31"',
+        )
+    return answers
+
+
+def _explained(key: str, kind: str, given: Any) -> tuple[str, str]:
+    known: Sequence[str] = list(Attestation.model_fields)
+    if kind == "extra_forbidden":
+        near = difflib.get_close_matches(key, known, 1)
+        fix = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}; {_DOCS}"
+        return "no such question", fix
+    if kind == "literal_error":
+        return f"{str(given)[:40]!r} is not an answer", 'write "no" or "yes", or leave it empty'
+    return "is not a text", 'write a text between quotes, such as "text"'
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", text)) and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _is_filled(path: Path) -> bool:
+    """Whether a file is there and has more than spaces."""
+    return path.exists() and bool(read_bytes(path).strip())

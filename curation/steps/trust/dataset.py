@@ -1,0 +1,336 @@
+"""What the criteria of a dataset and its scores need, from a campaign or from gold files."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curation.campaign import Campaign
+from curation.files import CurationError, read_json, read_records, read_text
+from curation.records import VALUES, Cat, Decision
+from curation.rules import read_label
+from curation.steps.read import label_files, read_labels, run_files, stopped_early
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.source import Source
+from curation.text_tables import read_csv
+from curation.trust.groups import Groups
+from curation.wording import amount
+from curation.words import NotCheckedError
+
+if TYPE_CHECKING:
+    from curation.scores.runs import Run
+    from curation.stats.agreement import Counts
+    from curation.trust.protocol.dataset.data import (
+        DatasetInput,
+        MeasureValues,
+        PitfallCount,
+        Retest,
+        RuleGroup,
+        Scored,
+    )
+
+DIRECTIONS = "directions.csv"
+_PREFERS = ("stereotype", "anti-stereotype")
+_ALL = "all"
+_LONGEST = 200  # characters of a dataset's name
+SAME, ROUNDS = "the same annotator", "another round"
+"""How second labels came about."""
+_NO_TIMES = ". The files have no times: the second label may be the same answer, sent twice"
+
+
+def dataset_files(campaign: Campaign) -> list[Path]:
+    """The files of a campaign that the criteria of its dataset and scores are computed from."""
+    return [
+        campaign.decisions / "cats.jsonl",
+        campaign.decisions / "decisions.jsonl",
+        campaign.measures / "pitfalls.json",
+        *label_files(campaign),
+        *run_files(campaign),
+        campaign.trust / DIRECTIONS,
+    ]
+
+
+def dataset_input(
+    source: Source,
+    *,
+    predictions: Sequence[str] = (),
+    lower_is_likelier: Sequence[str] = (),
+    groups: Mapping[str, Groups] | None = None,
+    measures: Sequence["MeasureValues"] = (),
+    sentiment: Mapping[str, float] | None = None,
+    pitfalls: bool = True,
+    reporter: Reporter = QUIET,
+) -> "DatasetInput":
+    """Collect a dataset, its labels, and the runs on it.
+
+    A run may have scores of some of the CATs only; two runs are compared on those that both have.
+
+    Args:
+        source: the CATs, and the folder of their models' runs, which need not exist.
+        predictions: files of predictions, ``NAME=FILE`` or ``NAME@RULES=FILE``.
+        lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
+        groups: tables of groups, for outcomes.
+        measures: values of bias measures, to compare ss with.
+        sentiment: as for ``stats.artefacts.artefacts``.
+        pitfalls: whether to look for pitfalls in gold files, which may take long; a campaign's are
+            those that its step pitfalls found.
+        reporter: receives warnings.
+
+    Raises:
+        CurationError: a file is not valid.
+    """
+    from curation.stats.artefacts import artefacts, unigram
+    from curation.trust.protocol.dataset.data import DatasetInput
+
+    campaign, cats = source.campaign, source.cats
+    runs, rule_groups = _scores(source, predictions, lower_is_likelier, reporter)
+    votes, retests = _of_campaign(campaign, cats) if campaign else _of_gold(source)
+    total = None
+    with suppress(NotCheckedError):  # then UnigramLM, below, has the reason
+        total = unigram(cats, language=source.language, total=True) if cats else None
+    name = (campaign.settings.campaign.name if campaign else source.split)[:_LONGEST] or _ALL
+    return DatasetInput(
+        name,
+        cats,
+        source.language,
+        votes=votes,
+        retests=retests,
+        runs=runs,
+        groups=rule_groups,
+        artefacts=artefacts(cats, language=source.language, sentiment=sentiment),
+        unigram=total,
+        pitfalls=_pitfalls(source, reporter) if campaign or pitfalls else None,
+        tables=groups or {},
+        directions=_directions(campaign.trust / DIRECTIONS) if campaign else {},
+        measures=measures,
+        evidence=_evidence(source),
+    )
+
+
+def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
+    """The files with the numbers, by criterion."""
+    campaign = source.campaign
+    if campaign is None:
+        return {"": tuple(path.name for path in source.gold)}
+    files = {
+        "": [campaign.decisions / "cats.jsonl"],
+        "agreement": [campaign.decisions / "decisions.jsonl"],
+        "content": [campaign.measures / "pitfalls.json"],
+        "retest": label_files(campaign),
+    }
+    return {
+        name: tuple(campaign.relative(path) for path in paths if path.exists())
+        for name, paths in files.items()
+    }
+
+
+# --- scores -------------------------------------------------------------------------------------
+
+
+def _scores(
+    source: Source,
+    predictions: Sequence[str],
+    lower_is_likelier: Sequence[str],
+    reporter: Reporter,
+) -> tuple[list["Scored"], list["RuleGroup"]]:
+    """The runs on the CATs, and the groups in which they may be compared."""
+    from curation.scores.groups import groups
+    from curation.scores.runs import board, found_runs, scored
+    from curation.steps.scores.runs import current_runs, read_runs
+    from curation.trust.protocol.dataset.data import RuleGroup, Scored
+
+    runs = list(read_runs(None, predictions, lower_is_likelier=lower_is_likelier, partial=True))
+    if source.scores.exists():
+        runs = [*found_runs(source.scores, skipped=reporter.warn), *runs]
+    runs = current_runs(runs, source.cats, reporter=reporter)
+    known: list[Run] = []
+    for run in runs:
+        count = sum(scored(source.cats, run.scores))
+        if not count:
+            reporter.warn(f"{run.name} is not in the trust report: it has no scores of these CATs")
+            continue
+        known.append(run)
+        if count < len(source.cats):
+            reporter.note(
+                f"{run.name} has scores of {count} of {amount(len(source.cats), 'CAT')}; its rows "
+                "are about these"
+            )
+    if not known:
+        return [], []
+    judged = board(source.cats, known)
+    found = [
+        Scored(
+            run.name,
+            run.model,
+            run.rules or ({"profile": run.profile} if run.profile else {}),
+            run.variant,
+            50 * judged.meaningful[number],
+            100 * judged.stereotype[number],
+            _where(run, source),
+        )
+        for number, run in enumerate(judged.runs)
+    ]
+    return found, [
+        RuleGroup(group.name, group.runs) for group in groups(judged.runs, skipped=reporter.warn)
+    ]
+
+
+def _where(run: "Run", source: Source) -> str:
+    """The folder or file of a run, without folders that only this machine has."""
+    path = Path(run.where)
+    if source.campaign:
+        return source.campaign.relative(path)
+    return "/".join(path.parts[-2:]) if run.about else path.name
+
+
+# --- labels -------------------------------------------------------------------------------------
+
+
+def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple["Counts | None", list["Retest"]]:
+    """Counted votes and second labels of a campaign's CATs.
+
+    Items that got labels only until they were decided agree too well, so they have no votes here;
+    a random sample of items got all labels (docs/decisions.md).
+    """
+    import numpy as np
+
+    path = campaign.decisions / "decisions.jsonl"
+    early = stopped_early(campaign)
+    decisions = read_records(path, Decision) if path.exists() else []
+    by_id = {
+        verdict.id: verdict.votes
+        for decision in decisions
+        if decision.item not in early
+        for verdict in decision.verdicts
+    }
+    none = (0,) * len(VALUES)
+    votes = [by_id.get(a.id, none) for cat in cats for a in cat.associations]
+    table = read_labels(campaign)
+    labels: dict[str, list[tuple[str, str, int]]] = {}
+    if len(table):
+        ids = {a.id for cat in cats for a in cat.associations}
+        table = table[table["association"].isin(ids)]
+        times = table["submitted_at"].astype(object).fillna("").to_numpy(str)
+        table = table.iloc[np.argsort(times, kind="stable")]
+        columns = (table[name].tolist() for name in ("association", "annotator", "round", "value"))
+        for association, annotator, round, value in zip(*columns, strict=True):
+            answer = (str(annotator), str(round), VALUES.index(value))
+            labels.setdefault(association, []).append(answer)
+    return np.array(votes, np.int64).reshape(-1, len(VALUES)), _retests(cats, labels)
+
+
+def _of_gold(source: Source) -> tuple["Counts | None", list["Retest"]]:
+    """The votes and second labels in gold files; None if there are no labels."""
+    import numpy as np
+
+    from curation.catsets.entries import sentences_of
+    from curation.stereoset import read_cat_entries, votes
+
+    counts: dict[str, tuple[int, ...]] = {}
+    labels: dict[str, list[tuple[str, str, int]]] = {}
+    for path in source.gold:
+        for entry in read_cat_entries(path):
+            for sentence in sentences_of(entry.item):
+                counts[str(sentence["id"])] = votes(sentence)
+                labels[str(sentence["id"])] = _answers(sentence)
+    none = (0,) * len(VALUES)
+    rows = [counts.get(a.id, none) for cat in source.cats for a in cat.associations]
+    table = np.array(rows, np.int64).reshape(-1, len(VALUES))
+    retests = [again._replace(note=_NO_TIMES) for again in _retests(source.cats, labels)]
+    return (table if table.sum() else None), retests
+
+
+def _answers(sentence: Mapping[str, Any]) -> list[tuple[str, str, int]]:
+    """Annotator, round (always "") and label of a sentence's labels that name an annotator."""
+    given = sentence.get("labels")
+    answers = []
+    for label in given if isinstance(given, list) else ():
+        if isinstance(label, dict) and label.get("human_id"):
+            value = read_label(str(label.get("label")))
+            if value in VALUES:
+                answers.append((str(label["human_id"]), "", VALUES.index(value)))
+    return answers
+
+
+def _retests(
+    cats: Sequence[Cat], labels: Mapping[str, Sequence[tuple[str, str, int]]]
+) -> list["Retest"]:
+    """Second labels by the same annotator, and majorities of the first two rounds."""
+    import numpy as np
+
+    from curation.trust.protocol.dataset.data import Retest
+
+    found: dict[str, list[tuple[int, int, int]]] = {SAME: [], ROUNDS: []}
+    for number, cat in enumerate(cats):
+        for association in cat.associations:
+            answers = labels.get(association.id, ())
+            by_person: dict[str, list[int]] = {}
+            by_round: dict[str, list[int]] = {}
+            for annotator, round, value in answers:
+                by_person.setdefault(annotator, []).append(value)
+                by_round.setdefault(round, []).append(value)
+            for values in by_person.values():
+                if len(values) > 1:
+                    found[SAME].append((number, values[0], values[1]))
+            majorities = [_majority(values) for values in by_round.values()][:2]
+            if len(majorities) == 2 and None not in majorities:
+                first, second = (int(value or 0) for value in majorities)
+                found[ROUNDS].append((number, first, second))
+    return [
+        Retest(name, np.array([row[0] for row in rows]), np.array([row[1:] for row in rows]))
+        for name, rows in found.items()
+        if rows
+    ]
+
+
+def _majority(values: Sequence[int]) -> int | None:
+    """The label of more than half of the annotators.
+
+    >>> _majority([0, 0, 1]), _majority([0, 1])
+    (0, None)
+    """
+    best = max(set(values), key=values.count)
+    return best if 2 * values.count(best) > len(values) else None
+
+
+# --- pitfalls, directions -----------------------------------------------------------------------
+
+
+def _pitfalls(source: Source, reporter: Reporter) -> list["PitfallCount"] | None:
+    """A campaign's pitfalls as its step found them; those of gold files are looked for now."""
+    from curation.steps.measures import pitfall_table, pitfalls_of
+    from curation.trust.protocol.dataset.data import PitfallCount
+
+    if source.campaign is None:
+        table = pitfall_table(pitfalls_of(source, reporter=reporter))
+    else:
+        path = source.campaign.measures / "pitfalls.json"
+        if not path.exists():
+            return None
+        table = read_json(path)
+    return [
+        PitfallCount(
+            *(row["code"], row["severity"], row["unit"], row["count"], row["of"]),
+            row["why"] or "",
+        )
+        for row in table["table"]
+    ]
+
+
+def _directions(path: Path) -> dict[str, str]:
+    """Terms for which it is known what models prefer: a CSV with the columns target, prefers."""
+    if not path.exists():
+        return {}
+    columns, rows = read_csv(read_text(path), path)
+    if missing := [name for name in ("target", "prefers") if name not in columns]:
+        raise CurationError(f"{path}: no column «{missing[0]}»", "name the columns target, prefers")
+    directions = {}
+    for line, row in rows:
+        target, prefers = (str(row.get(name) or "").strip() for name in ("target", "prefers"))
+        if not target or prefers not in _PREFERS:
+            raise CurationError(
+                f"{path} line {line}: needs a target, and in «prefers» what models prefer",
+                f"write one of: {', '.join(_PREFERS)}",
+            )
+        directions[target.casefold()] = prefers
+    return directions

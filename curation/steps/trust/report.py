@@ -1,0 +1,308 @@
+"""The step ``trust``: ``6-trust/report.json`` and ``report.md``; the same for gold files."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from curation import __version__
+from curation.bias import Criterion, Subject
+from curation.campaign import Campaign
+from curation.extras import versions
+from curation.files import CurationError, digest, dump_json, read_json, writing
+from curation.manifest import Results, digests
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.source import Source, campaign_source
+from curation.steps.trust import attest, criteria
+from curation.steps.trust.group_files import group_files
+from curation.steps.trust.runs import run_files
+from curation.times import now
+from curation.trust.protocol import report as protocol
+from curation.trust.protocol.consequential import Attestation, attested, is_past, open_questions
+from curation.trust.protocol.markdown import report as report_text
+from curation.trust_settings import TrustSettings
+
+REPORT, PAGE = "report.json", "report.md"
+_GOLD_SEED = 1  # as in a new campaign
+_ALL = "all"  # the name of rows about all measures, or all sets of rules
+_LONGEST = 200  # characters of a row's name
+
+
+class TrustReport(NamedTuple):
+    """A trust report.
+
+    Attributes:
+        rows: its criteria, in order.
+        counts: how many rows have each status; see ``protocol.counts``.
+        thresholds: the settings in ``[trust]``.
+        open: the keys of the questions in ``attest.toml`` that nobody answered.
+        left_out: runs that it does not use, and why.
+        path: ``report.json``; ``report.md`` is beside it.
+    """
+
+    rows: tuple[Criterion, ...]
+    counts: dict[str, int]
+    thresholds: dict[str, Any]
+    open: tuple[str, ...]
+    left_out: dict[str, str]
+    path: Path
+
+
+def place(campaign: Campaign) -> Path:
+    """The report of a campaign; it need not exist."""
+    return campaign.trust / REPORT
+
+
+def attest_file(campaign: Campaign) -> Path:
+    """The file with people's answers; it need not exist."""
+    return campaign.trust / attest.NAME
+
+
+# --- the step -----------------------------------------------------------------------------------
+
+
+def applies(campaign: Campaign) -> bool:
+    """Whether somebody uses stage 6 here: there are groups, runs, answers or a report."""
+    files = (place(campaign), attest_file(campaign))
+    return (
+        bool(campaign.settings.groups)
+        or any(path.exists() for path in files)
+        or bool(run_files(campaign))
+    )
+
+
+def alone(campaign: Campaign) -> bool:
+    """Whether there is no dataset: then the report is about measures only."""
+    return not campaign.round_names()
+
+
+def settings(campaign: Campaign) -> dict[str, Any]:
+    """What the report depends on.
+
+    ``review_is_due`` makes the report out of date on the day after that of the review. Lists that
+    come with curation are not in the campaign, so their sha256 is here.
+    """
+    own = campaign.settings
+    outside = [path for path in group_files(campaign) if not path.is_relative_to(campaign.root)]
+    return {
+        "trust": own.trust.model_dump(mode="json"),
+        "groups": {name: group.model_dump(mode="json") for name, group in own.groups.items()},
+        "lists": {path.name: digest(path) for path in outside},
+        "name": own.campaign.name,
+        "seed": own.campaign.seed,
+        "language": own.campaign.language,
+        "review_is_due": is_past(_answers(campaign), _today()),
+        "versions": versions("numpy", "scipy"),
+    }
+
+
+def inputs(campaign: Campaign) -> list[Path]:
+    """What the report reads; an ``attest.toml`` without answers counts as a missing one."""
+    own = [path for path in group_files(campaign) if path.is_relative_to(campaign.root)]
+    answered = [attest_file(campaign)] if _has_answers(campaign) else []
+    dataset = [] if alone(campaign) else criteria.dataset_files(campaign)
+    return list(dict.fromkeys((*dataset, *run_files(campaign), *own, *answered)))
+
+
+def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+    """Write the trust report of a campaign."""
+    from curation.steps.trust.known_runs import known_runs
+
+    own = campaign.settings
+    known = known_runs(campaign)
+    for name, why in known.left_out.items():
+        reporter.warn(f"{name} is not in the trust report: {why}")
+    source = None if alone(campaign) else campaign_source(campaign)
+    answers = attest.read_answers(attest_file(campaign))
+    rows: list[Criterion] = []
+    subjects: list[tuple[Subject, str]] = []
+    with reporter.stages() as tell:
+        if known.runs:
+            subjects.append(("measure", _ALL))
+            rows += criteria.of_measures(
+                known.runs, known.groups, own.trust, seed=own.campaign.seed, tell=tell
+            )
+        if source and source.cats:
+            subjects.append(("dataset", own.campaign.name[:_LONGEST] or _ALL))
+            rows += criteria.of_dataset(
+                source,
+                settings=own.trust,
+                seed=own.campaign.seed,
+                reporter=reporter,
+                tell=tell,
+            )
+    if any(row.subject == "scores" for row in rows):
+        subjects.append(("scores", _ALL))
+    evidence = [campaign.relative(attest_file(campaign))]
+    rows += attested(answers, subjects, today=_today(), evidence=evidence)
+    content, text = _composed(
+        rows,
+        title=own.campaign.name,
+        settings=settings(campaign),
+        thresholds=own.trust,
+        inputs=digests({campaign.relative(path): path for path in inputs(campaign)}),
+        answers=answers,
+        left_out=known.left_out,
+    )
+    results.json(REPORT, content)
+    results.lines(PAGE, [text.encode()])
+    return {
+        **content["counts"],
+        "runs": len(known.runs),
+        "runs_left_out": len(known.left_out),
+        "open_questions": len(content["open"]),
+    }
+
+
+def _composed(
+    rows: Sequence[Criterion],
+    *,
+    title: str,
+    settings: Mapping[str, Any],
+    thresholds: TrustSettings,
+    inputs: Mapping[str, str],
+    answers: Attestation,
+    left_out: Mapping[str, str],
+) -> tuple[dict[str, Any], str]:
+    """The content of ``report.json``, and the text of ``report.md``."""
+    known = {key: value for key, value in settings.items() if key != "review_is_due"}
+    ordered = protocol.ordered(rows, settings=known)
+    content: dict[str, Any] = {
+        "curation": __version__,
+        "name": title,
+        "inputs": dict(inputs),
+        "settings": {key: value for key, value in known.items() if key != "trust"},
+        "thresholds": thresholds.model_dump(mode="json"),
+        "counts": protocol.counts(ordered),
+        "open": [question.key for question in open_questions(answers)],
+        "left_out": dict(left_out),
+        "rows": [row.model_dump(mode="json") for row in ordered],
+    }
+    text = report_text(
+        ordered,
+        title=title,
+        thresholds=content["thresholds"],
+        answers=answers,
+        left_out=left_out,
+    )
+    return content, text
+
+
+def _today() -> str:
+    return now()[:10]
+
+
+def _answers(campaign: Campaign) -> Attestation:
+    return attest.read_answers(attest_file(campaign))
+
+
+def _has_answers(campaign: Campaign) -> bool:
+    """Whether ``attest.toml`` says something, or has an error."""
+    try:
+        return _answers(campaign) != Attestation()
+    except CurationError:
+        return True
+
+
+# --- gold files ---------------------------------------------------------------------------------
+
+
+def gold_report(
+    source: Source,
+    folder: Path,
+    *,
+    predictions: Sequence[str] = (),
+    lower_is_likelier: Sequence[str] = (),
+    settings: TrustSettings | None = None,
+    reporter: Reporter = QUIET,
+) -> TrustReport:
+    """Write the trust report of gold files and of scores on them.
+
+    Args:
+        source: the CATs of gold files, with the folder of their models' runs.
+        folder: where ``report.json``, ``report.md`` and ``attest.toml`` are; it is made if needed.
+        predictions: ``NAME=FILE``, as in ``steps.scores.runs.read_runs``.
+        lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
+        settings: the thresholds; by default those of a new campaign.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: a file is damaged, or the folder cannot be written to.
+    """
+    thresholds = settings or TrustSettings()
+    attest.write_template(folder / attest.NAME)
+    answers = attest.read_answers(folder / attest.NAME)
+    with reporter.stages() as tell:
+        rows = criteria.of_dataset(
+            source,
+            predictions=predictions,
+            lower_is_likelier=lower_is_likelier,
+            settings=thresholds,
+            seed=_GOLD_SEED,
+            reporter=reporter,
+            tell=tell,
+        )
+    subjects: list[tuple[Subject, str]] = [("dataset", source.split[:_LONGEST])]
+    if any(row.subject == "scores" for row in rows):
+        subjects.append(("scores", _ALL))
+    rows += attested(answers, subjects, today=_today(), evidence=[attest.NAME])
+    scored = sorted(source.scores.glob("*/*/*.json*")) if source.scores.is_dir() else []
+    files = [Path(named.partition("=")[2]) for named in predictions]
+    paths = [*source.gold, *files, *(p for p in scored if p.name in ("run.json", "scores.jsonl"))]
+    content, text = _composed(
+        rows,
+        title=source.split,
+        settings={
+            "trust": thresholds.model_dump(mode="json"),
+            "seed": _GOLD_SEED,
+            "language": source.language,
+            "versions": versions("numpy", "scipy"),
+        },
+        thresholds=thresholds,
+        inputs=digests({path.as_posix(): path for path in paths}),
+        answers=answers,
+        left_out={},
+    )
+    for name, data in ((PAGE, text.encode()), (REPORT, dump_json(content))):
+        with writing(folder / name) as file:
+            file.write(data)
+    return read_report(folder / REPORT)
+
+
+# --- reading ------------------------------------------------------------------------------------
+
+
+def read_report(path: Path) -> TrustReport:
+    """Read a ``report.json``.
+
+    Raises:
+        CurationError: it is missing, or is not a trust report; the message names the row and field.
+    """
+    fix = "delete it, then run «curation trust report»"
+    if not path.exists():
+        raise CurationError(f"{path}: there is no trust report", "run «curation trust report»")
+    content = read_json(path)
+    rows = content.get("rows") if isinstance(content, dict) else None
+    if not isinstance(content, dict) or not isinstance(rows, list):
+        raise CurationError(f"{path}: is not a trust report", fix)
+    read = []
+    for number, row in enumerate(rows, 1):
+        try:
+            read.append(Criterion.model_validate_json(dump_json(row)))
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise CurationError(
+                f"{path}, row {number}, field {field!r}: {first['msg']}", fix
+            ) from None
+    thresholds, left_out = content.get("thresholds"), content.get("left_out")
+    asked = content.get("open")
+    return TrustReport(
+        tuple(read),
+        protocol.counts(read),
+        dict(thresholds) if isinstance(thresholds, dict) else {},
+        tuple(map(str, asked)) if isinstance(asked, list) else (),
+        {str(k): str(v) for k, v in left_out.items()} if isinstance(left_out, dict) else {},
+        path,
+    )

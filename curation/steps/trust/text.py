@@ -1,0 +1,248 @@
+"""Measure bias in text; runs ``text-automated/GROUPS-SOURCE`` and ``text-human/GROUPS-SOURCE``."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from curation.campaign import Campaign
+from curation.engine import Engine
+from curation.files import CurationError, digest, printable, read_text
+from curation.shards import shards
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.trust.group_files import read_groups
+from curation.steps.trust.measuring import Measured, measure_groups, policies
+from curation.steps.trust.runs import TrustRun, run_folder, source_name
+from curation.text_tables import listed, read_csv, read_json_lines
+from curation.trust.groups import Groups
+from curation.trust.text import automated, human
+from curation.trust.text.matching import lists
+from curation.wording import amount, some
+
+AUTOMATED, HUMAN = "text-automated", "text-human"
+
+
+def measure_texts(
+    campaign: Campaign,
+    files: Sequence[Path],
+    *,
+    names: Sequence[str] = (),
+    source: str = "",
+    window: int | None = None,
+    field: str = "text",
+    language: str = "",
+    engine: Engine = "local",
+    workers: int | None = None,
+    reporter: Reporter = QUIET,
+) -> list[tuple[TrustRun, bool]]:
+    """Measure which groups targets are mentioned with in a corpus.
+
+    Args:
+        campaign: the campaign.
+        files: texts, as for ``curation.trust.text.automated.count``.
+        names: the groups; by default all of the campaign.
+        source: the source's name; by default the first file's, with the window if it is not the
+            campaign's.
+        window: sentences of a context; by default ``window`` in ``[trust]``.
+        field: the JSON field or Parquet column that has the text.
+        language: of the texts; by default the campaign's.
+        engine: what reads the files, see ``curation.engine``.
+        workers: how many run at once; by default one per processor.
+        reporter: where progress and warnings go.
+
+    Returns:
+        For each of the groups its run, and whether it was measured now.
+
+    Raises:
+        CurationError: the groups are not valid, or a file cannot be read.
+    """
+    every = read_groups(campaign, names)
+    language = language or campaign.settings.campaign.language
+    usual = campaign.settings.trust.window
+    window = usual if window is None else window
+    source = source or source_name(files[0]) + (f"+window-{window}" if window != usual else "")
+    for groups in every:  # so that errors of settings show before the work
+        run_folder(campaign, AUTOMATED, groups.name, source)
+        lists(groups, language)
+    shards(files, language=language, field=field, workers=1, documents=True)
+    identity = {
+        **automated.versions(language),
+        "window": window,
+        "field": field,
+        "files": [digest(path) for path in files],
+    }
+    options: Mapping[str, Any] = {
+        "language": language,
+        "window": window,
+        "field": field,
+        "engine": engine,
+        "workers": workers,
+    }
+    return [
+        measure_groups(
+            campaign,
+            groups,
+            AUTOMATED,
+            source,
+            partial(_count, campaign, groups, files, options, reporter),
+            identity=identity,
+            reporter=reporter,
+        )
+        for groups in every
+    ]
+
+
+def _count(
+    campaign: Campaign,
+    groups: Groups,
+    files: Sequence[Path],
+    options: Mapping[str, Any],
+    reporter: Reporter,
+) -> Measured:
+    total = sum(path.stat().st_size for path in files)
+    with reporter.tracked(f"reading texts for «{groups.name}»", total, bytes=True) as tell:
+        counts = automated.count(files, groups, **options, tell=tell)
+    tally = automated.Tally(counts, options["language"])
+    biases = tally.biases(
+        groups,
+        policies(campaign),
+        documents=counts.documents,
+        confidence=campaign.settings.trust.confidence,
+    )
+    kinds = tally.strengths(groups)[1].astype(int).tolist()
+    without = {
+        name: [word for word in words if word not in counts.occurring]
+        for name, words in groups.words.items()
+    }
+    for name, words in without.items():
+        if len(words) == len(groups.words[name]):
+            reporter.warn(
+                f"[groups.{groups.name}]: no word of the group «{name}» is in a context of a target"
+            )
+    missing = [bias.target for bias in biases if not bias.n]
+    if missing:
+        reporter.warn(
+            f"[groups.{groups.name}]: {amount(len(missing), 'target')} of {len(biases)} in no "
+            f"context: {some(missing, 5)}"
+        )
+    about = {
+        "language": options["language"],
+        "window": options["window"],
+        "files": [
+            {"file": printable(path.name), "bytes": path.stat().st_size, "documents": read}
+            | {"too_short": short}
+            for path, read, short in zip(files, counts.read, counts.short, strict=True)
+        ],
+        "contexts": {
+            bias.target: dict(zip(("no_group", "one_group", "several_groups"), row, strict=True))
+            for bias, row in zip(biases, kinds, strict=True)
+        },
+        "words_without_context": {name: words for name, words in without.items() if words},
+        "targets_without_context": missing,
+    }
+    return Measured(biases, about, tally.again)
+
+
+# --- people's labels ----------------------------------------------------------------------------
+
+
+def measure_labels(
+    campaign: Campaign,
+    path: Path,
+    *,
+    names: Sequence[str] = (),
+    source: str = "",
+    reporter: Reporter = QUIET,
+) -> list[tuple[TrustRun, bool]]:
+    """Measure which groups people associate targets with in passages.
+
+    Args:
+        campaign: the campaign.
+        path: a table in CSV or JSON Lines with the columns ``human.COLUMNS``.
+        names: the groups; by default all of the campaign.
+        source: the source's name; by default the file's.
+        reporter: where progress and warnings go.
+
+    Returns:
+        For each of the groups its run, and whether it was measured now.
+
+    Raises:
+        CurationError: the groups are not valid, the table cannot be read or lacks a column, or no
+            row is a label of the groups.
+    """
+    every = read_groups(campaign, names)
+    source = source or source_name(path)
+    for groups in every:
+        run_folder(campaign, HUMAN, groups.name, source)
+    rows = list(_rows(path))
+    identity = {"text-human": human.ALGORITHM, "sha256": digest(path)}
+    return [
+        measure_groups(
+            campaign,
+            groups,
+            HUMAN,
+            source,
+            partial(_from_labels, campaign, groups, path, rows, reporter),
+            identity=identity,
+            reporter=reporter,
+        )
+        for groups in every
+    ]
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a table of labels, each with its place."""
+    text = read_text(path)
+    if path.name.lower().endswith(".jsonl"):
+        rows = [(line, row) for line, row in read_json_lines(text, path)]
+        columns = list(dict.fromkeys(name for _, row in rows for name in row))
+    else:
+        columns, numbered = read_csv(text, path)
+        rows = list(numbered)
+    if missing := [name for name in human.COLUMNS if name not in columns]:
+        raise CurationError(
+            f"{path}: no column «{missing[0]}»; the columns are {listed(columns)}",
+            f"name the columns {', '.join(human.COLUMNS)}",
+        )
+    for line, row in rows:
+        yield f"{printable(path.name)} line {line}", row
+
+
+def _from_labels(
+    campaign: Campaign,
+    groups: Groups,
+    path: Path,
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    reporter: Reporter,
+) -> Measured:
+    read = human.read_labels(rows, groups)
+    codes = Counter(each.code for each in read.refused)
+    if not read.labels:
+        first = f": {read.refused[0].where}: {read.refused[0].detail}" if read.refused else ""
+        raise CurationError(
+            f"{path}: has no label of the targets of [groups.{groups.name}]{first}",
+            "write targets and groups as in the campaign; docs/trust.md, Text, has the columns",
+        )
+    if codes:
+        shown = ", ".join(f"{code} {number}" for code, number in codes.most_common())
+        reporter.warn(
+            f"{path}: {codes.total()} of {len(rows)} rows are refused: {shown} (rejected.jsonl has "
+            "them with their reasons)"
+        )
+    passages = human.passages(read.labels, groups)
+    trust = campaign.settings.trust
+    biases = passages.biases(policies=policies(campaign), confidence=trust.confidence)
+    about = {
+        "file": printable(path.name),
+        "rows": len(rows),
+        "labels": len(read.labels),
+        "refused": dict(codes),
+        "passages": len({passage for passage, _ in passages.units}),
+        "annotators": passages.annotators,
+        "labelled_again": len(passages.repeated_units),
+        "later_labels": passages.later,
+        "no_majority": passages.undecided,
+    }
+    evidence = passages.evidence(policies(campaign), confidence=trust.confidence)
+    return Measured(biases, about, passages.again, evidence, read.refused)

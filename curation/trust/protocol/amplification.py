@@ -1,0 +1,217 @@
+"""Amplification: does a process, such as training a model, make bias larger (section 6, Table 6)?
+
+Three changes are computed for each pair of runs. The paper's own takes p before the process as the
+reference, so it measures how far the process moves the associations, and where to. It says nothing
+about whether bias grows, so the change of L1 to the declared reference is computed too. A pair
+passes if the question is answered, whatever the answer is.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations
+
+from curation.bias import Bias, Criterion, Status
+from curation.stats.intervals import difference_interval
+from curation.trust.protocol.measured import MeasureRun
+from curation.trust.protocol.pairs import Change, change, differences, find
+from curation.trust.protocol.rows import row
+from curation.trust.protocol.verdicts import decided
+from curation.trust_settings import TrustSettings
+
+TELESCOPE = 0.001  # the rounding of Table 6
+
+
+def amplification_criteria(runs: Sequence[MeasureRun], settings: TrustSettings) -> list[Criterion]:
+    """The rows of all pairs in ``[trust] amplification``, under the name of the run AFTER."""
+    known = {run.name: run for run in runs}
+    rows: list[Criterion] = []
+    for pair in settings.amplification:
+        after, before, wrong = find(pair, known)
+        if wrong:
+            named = after or before
+            rows += [_not_run(named, pair, wrong)] if named else []
+        elif after and before and (after.prior or before.prior):
+            why = "a prior measure has no distribution to compare; use one of ours"
+            rows.append(row(after, "amplification", "pair", "not_applicable", computed=why))
+        elif after and before:
+            rows += _pair(after, before, settings)
+    return rows + _telescoping(settings.amplification, known)
+
+
+def changes(after: MeasureRun, before: MeasureRun) -> dict[str, tuple[float, ...]]:
+    """The shares p after less those before, for each target: bias whose reference is p before."""
+    known = {bias.target: bias.p for bias in before.biases if bias.p is not None}
+    return {
+        bias.target: tuple(a - b for a, b in zip(bias.p, known[bias.target], strict=True))
+        for bias in after.biases
+        if bias.p is not None and bias.target in known
+    }
+
+
+def telescopes(
+    second_to_first: Mapping[str, float],
+    third_to_second: Mapping[str, float],
+    third_to_first: Mapping[str, float],
+) -> dict[str, float]:
+    """By how much the two steps and the whole way differ, for each target.
+
+    p3 − p1 is the sum of p3 − p2 and p2 − p1. Table 6 holds this within its rounding, 0.001.
+    """
+    common = third_to_first.keys() & second_to_first.keys() & third_to_second.keys()
+    return {
+        target: abs(second_to_first[target] + third_to_second[target] - third_to_first[target])
+        for target in third_to_first
+        if target in common
+    }
+
+
+def _pair(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> list[Criterion]:
+    moved = changes(after, before)
+    first = after.group_names[0] if after.group_names else ""
+    signed = change([each[0] for each in moved.values()], confidence=settings.confidence)
+    distance = [sum(map(abs, each)) for each in moved.values()]
+    far = f"mean L1 from p before: {sum(distance) / len(distance):.3f}" if distance else ""
+    listed = ", ".join(
+        f"{target} {each[0]:+.3f}{_mark(ci)}"
+        for (target, each), ci in zip(moved.items(), _intervals(after, before, moved), strict=True)
+    )
+    grown = change(
+        list(differences(after, before, _l1_to(after)).values()), confidence=settings.confidence
+    )
+    names = f"{after.name} after {before.name}"
+    return [
+        _row(
+            after,
+            before,
+            f"towards-{first}",
+            f"mean change of p of «{first}»",
+            signed,
+            f"{names}; {far}; by target (* if its interval excludes 0): {listed}",
+        ),
+        _row(
+            after,
+            before,
+            "l1",
+            "mean change of L1 to the declared reference",
+            grown,
+            f"{names}; above 0 if bias is larger after; L1 of both runs is to the reference of "
+            f"{after.name}",
+        ),
+    ]
+
+
+def _l1_to(run: MeasureRun) -> Callable[[Bias], float | None]:
+    """L1 of a result's p from the references of a run."""
+    references = {bias.target: bias.reference for bias in run.biases if bias.reference}
+
+    def l1(bias: Bias) -> float | None:
+        p0 = references.get(bias.target)
+        if bias.p is None or p0 is None:
+            return None
+        return sum(abs(share - other) for share, other in zip(bias.p, p0, strict=True))
+
+    return l1
+
+
+def _intervals(
+    after: MeasureRun, before: MeasureRun, moved: Mapping[str, tuple[float, ...]]
+) -> list[tuple[float, float] | None]:
+    """The interval of each target's change of the first group's p, from those of the runs."""
+    sides = []
+    for run in (after, before):
+        known = {}
+        for bias in run.biases:
+            ends = bias.ci[0] if bias.ci else None
+            if bias.p is not None and ends is not None:
+                p0 = bias.reference[0]
+                known[bias.target] = bias.p[0], (ends[0] + p0, ends[1] + p0)
+        sides.append(known)
+    found: list[tuple[float, float] | None] = []
+    for target in moved:
+        if target in sides[0] and target in sides[1]:
+            (p, p_ci), (q, q_ci) = sides[0][target], sides[1][target]
+            found.append(difference_interval(p, q, p_ci, q_ci))
+        else:
+            found.append(None)
+    return found
+
+
+def _mark(ci: tuple[float, float] | None) -> str:
+    return "*" if decided(ci) == "pass" else ""
+
+
+def _row(
+    after: MeasureRun,
+    before: MeasureRun,
+    check: str,
+    statistic: str,
+    found: Change,
+    computed: str,
+) -> Criterion:
+    status = decided(found.ci)
+    more = "more targets, or longer texts: the interval over targets must exclude 0"
+    return row(
+        after,
+        "amplification",
+        check,
+        status,
+        statistic=statistic,
+        value=found.mean,
+        ci=found.ci,
+        n=found.n,
+        unit="targets",
+        p=found.p,
+        threshold=0.0,
+        computed=computed,
+        change="targets that change in both directions" if status == "pass" else more,
+        evidence=(after.name, before.name),
+    )
+
+
+def _not_run(run: MeasureRun, pair: Sequence[str], wrong: str) -> Criterion:
+    return row(
+        run,
+        "amplification",
+        "pair",
+        "not_run",
+        computed=wrong,
+        change=f"measure it, or correct the pair {', '.join(pair)} in [trust] amplification",
+        evidence=tuple(pair),
+    )
+
+
+def _telescoping(pairs: Sequence[Sequence[str]], runs: Mapping[str, MeasureRun]) -> list[Criterion]:
+    """Each three runs whose three pairs are given: the steps add up to the whole way."""
+    given = {tuple(pair) for pair in pairs if find(pair, runs)[2] == ""}
+    rows = []
+    for first, second, third in permutations(dict.fromkeys(n for p in given for n in p), 3):
+        if not {(second, first), (third, second), (third, first)} <= given:
+            continue
+        own = [runs[name] for name in (first, second, third)]
+        if any(run.prior for run in own):
+            continue
+        steps = [
+            {target: each[0] for target, each in changes(after, before).items()}
+            for after, before in ((own[1], own[0]), (own[2], own[1]), (own[2], own[0]))
+        ]
+        gaps = telescopes(*steps)
+        worst = max(gaps.values(), default=None)
+        status: Status = "inconclusive"
+        if worst is not None:
+            status = "pass" if worst <= TELESCOPE else "fail"
+        rows.append(
+            row(
+                own[2],
+                "amplification",
+                "telescoping",
+                status,
+                statistic="largest gap between two steps and the whole way",
+                value=worst,
+                n=len(gaps),
+                unit="targets",
+                threshold=TELESCOPE,
+                computed=f"{first}, {second}, {third}: the signed changes of two steps are added",
+                change="results that are not p − p0 of the same groups",
+                evidence=(third, second, first),
+            )
+        )
+    return rows

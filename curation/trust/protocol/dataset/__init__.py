@@ -1,0 +1,1 @@
+"""The criteria for a dataset of CATs and for the lms, ss and icat of models on it."""

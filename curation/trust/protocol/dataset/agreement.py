@@ -1,0 +1,239 @@
+"""Agreement of annotators, its negative control, and retest: labels that were collected twice."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.bias import Criterion, Pair, Status
+from curation.records import VALUES
+from curation.stats.agreement import Counts, by_cat, coefficient, contributions, interval
+from curation.trust.protocol.dataset.data import DatasetInput
+from curation.trust.protocol.dataset.rows import About, above, span
+from curation.trust_settings import TrustSettings
+
+ALL, HARD = "all-labels", "stereotype-or-anti"
+SEEDS = 100  # shuffles of the negative control
+MUST_FAIL = 0.95  # the share of them that must fail
+_SAYS = {
+    ALL: "all associations",
+    HARD: "associations with gold stereotype or anti-stereotype",
+}
+_CHANCE = 0.0
+_ROUNDING, _FEW_CATS = 1e-12, 10
+_STRICT = 4  # the tier of CATs on which more annotators agree
+
+
+def alpha_with_interval(
+    votes: Counts, cats: NDArray[np.int64], *, confidence: float
+) -> tuple[float | None, Pair | None]:
+    """Krippendorff's alpha of nominal labels, with its interval over CATs.
+
+    If nobody disagrees on ten or more CATs, the interval is 1 alone.
+
+    Args:
+        votes: shape (associations, classes).
+        cats: the number of each association's CAT.
+        confidence: of the interval.
+    """
+    value = coefficient("alpha", votes)
+    if value is None:
+        return None, None
+    units = by_cat(contributions(votes), cats)
+    if value > 1 - _ROUNDING and len(units) >= _FEW_CATS:
+        return value, (value, value)
+    ends = interval("alpha", units, confidence=confidence)
+    return value, None if ends is None else (ends[0], ends[1])
+
+
+def agreement(
+    data: DatasetInput, about: About, settings: TrustSettings, *, seed: int
+) -> list[Criterion]:
+    """Krippendorff's alpha of the labels of the CATs, and of shuffled labels.
+
+    Each row names its set: all associations, or those with gold stereotype or anti-stereotype,
+    which is the harder choice; of both kinds, and of each.
+    """
+    if data.votes is None or not data.votes.sum():
+        return [
+            about.not_run(
+                "agreement",
+                ALL,
+                "alpha needs the labels of annotators, and there are none",
+                "give the labels: a campaign with a validation round, or gold files with labels",
+            )
+        ]
+    kinds = data.kinds_there
+    rows = []
+    for name in (ALL, HARD):
+        for kind in [None, *kinds] if len(kinds) > 1 else [None]:
+            rows.append(_row(data, about, settings, name, kind))
+    rows.append(_shuffled(data, about, settings, seed=seed))
+    return rows
+
+
+def _chosen(data: DatasetInput, name: str, kind: str | None) -> NDArray[np.bool_]:
+    """Which associations belong to a set."""
+    chosen = np.ones(data.golds.size, bool)
+    if name == HARD:
+        chosen &= data.golds.ravel() < 2  # codes in GOLDS: stereotype, anti-stereotype
+    if kind is not None:
+        chosen &= np.repeat(data.kinds == kind, 3)
+    assert data.votes is not None
+    return np.asarray(chosen & (data.votes.sum(axis=1) > 0))
+
+
+def _row(
+    data: DatasetInput, about: About, settings: TrustSettings, name: str, kind: str | None
+) -> Criterion:
+    assert data.votes is not None
+    cats = np.arange(data.golds.size) // 3
+    chosen = _chosen(data, name, kind)
+    value, ci = alpha_with_interval(
+        data.votes[chosen], cats[chosen], confidence=settings.confidence
+    )
+    status = above(value, ci, settings.agreement)
+    domains = np.repeat(data.domains[data.codes], 3)
+    parts = []
+    for domain in sorted(set(data.domains)):
+        own = coefficient("alpha", data.votes[chosen & (domains == domain)])
+        parts.append(f"{domain} {'not defined' if own is None else f'{own:.3f}'}")
+    of_kind = (
+        f" of {kind} CATs"
+        if kind
+        else (f" of {data.kinds_there[0]} CATs" if len(data.kinds_there) == 1 else " of both kinds")
+    )
+    return about.row(
+        "agreement",
+        f"{name}:{kind}" if kind else name,
+        status,
+        statistic="Krippendorff's alpha (nominal)",
+        value=value,
+        ci=ci,
+        n=len(set(cats[chosen])),
+        unit="CATs",
+        threshold=settings.agreement,
+        computed=f"alpha over the counted labels of {_SAYS[name]}{of_kind}; {int(chosen.sum())} "
+        f"associations, {int(data.votes[chosen].sum())} labels. By domain: {', '.join(parts)}",
+        change=_change(data, settings, name, kind, value, ci),
+    )
+
+
+def _change(
+    data: DatasetInput,
+    settings: TrustSettings,
+    name: str,
+    kind: str | None,
+    value: float | None,
+    ci: Pair | None,
+) -> str:
+    """What would change the verdict: a stricter tier, or more CATs."""
+    if value is None or ci is None:
+        return "label more CATs with two or more annotators each"
+    if above(value, ci, settings.agreement) == "inconclusive":
+        return (
+            f"more labelled CATs: the interval {span(ci, 3)} includes the threshold "
+            f"{settings.agreement:g}"
+        )
+    assert data.votes is not None
+    chosen = _chosen(data, name, kind)
+    if value >= settings.agreement:
+        return f"an alpha that is surely below {settings.agreement:g}, for example in new labels"
+    gold_votes = data.votes[np.arange(len(data.votes)), data.golds.ravel()]
+    least = np.repeat(gold_votes.reshape(-1, 3).min(axis=1), 3)
+    strict = chosen & (least >= _STRICT)
+    own = coefficient("alpha", data.votes[strict])
+    return "labels after clearer instructions, on CATs that were not chosen by their votes" + (
+        ""
+        if own is None
+        else f". The {int(strict.sum())} of {int(chosen.sum())} associations in CATs of tier "
+        f"{_STRICT} or above have an alpha of {own:.3f}, but they were chosen by their votes"
+    )
+
+
+def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed: int) -> Criterion:
+    """The negative control: the same labels, given to associations at random."""
+    assert data.votes is not None
+    chosen = _chosen(data, ALL, None)
+    votes, cats = data.votes[chosen], (np.arange(data.golds.size) // 3)[chosen]
+    rng = np.random.default_rng(seed)
+    values, verdicts = [], []
+    for _ in range(SEEDS):
+        mixed = shuffled(votes, rng)
+        value, ci = alpha_with_interval(mixed, cats, confidence=settings.confidence)
+        values.append(_CHANCE if value is None else value)
+        verdicts.append(above(value, ci, settings.agreement))
+    failed, passed = verdicts.count("fail"), verdicts.count("pass")
+    status: Status = "pass" if failed >= MUST_FAIL * SEEDS else "inconclusive"
+    if passed > (1 - MUST_FAIL) * SEEDS:
+        status = "fail"
+    low, high = np.quantile(values, [0.025, 0.975])
+    return about.row(
+        "agreement",
+        "shuffled-labels",
+        status,
+        control=True,
+        statistic="Krippendorff's alpha (signed), median of the shuffles",
+        value=float(np.median(values)),
+        ci=(low, high),
+        n=SEEDS,
+        unit="shuffles",
+        threshold=settings.agreement,
+        computed=f"negative control: the labels were given to associations at random {SEEDS} "
+        f"times; {failed} of them fail agreement, as they must, and {passed} pass. The interval "
+        "has 95 % of the shuffles",
+        change="more labelled CATs" if status == "inconclusive" else "nothing that you can supply",
+    )
+
+
+def shuffled(votes: Counts, rng: np.random.Generator) -> Counts:
+    """The same labels in random order; each association keeps its number of labels.
+
+    Args:
+        votes: shape (associations, classes).
+        rng: of the order.
+    """
+    count, classes = votes.shape
+    labels = np.repeat(np.tile(np.arange(classes), count), votes.ravel())
+    rows = np.repeat(np.arange(count), votes.sum(axis=1))
+    cells = rows * classes + rng.permutation(labels)
+    return np.bincount(cells, minlength=count * classes).reshape(count, classes)
+
+
+def retest(data: DatasetInput, about: About, settings: TrustSettings) -> list[Criterion]:
+    """Agreement of labels with labels of the same associations at another time."""
+    if not data.retests:
+        return [
+            about.not_run(
+                "retest",
+                "labels",
+                "needs labels of the same associations at two times, and there are none",
+                "let annotators label about 100 associations a second time (count_repeats in "
+                "[decisions] must stay false), or open a second validation round of the same items",
+            )
+        ]
+    rows = []
+    for again in data.retests:
+        votes = np.zeros((len(again.labels), len(VALUES)), np.int64)
+        np.add.at(votes, (np.arange(len(votes)), again.labels[:, 0]), 1)
+        np.add.at(votes, (np.arange(len(votes)), again.labels[:, 1]), 1)
+        value, ci = alpha_with_interval(votes, again.cats, confidence=settings.confidence)
+        same = int((again.labels[:, 0] == again.labels[:, 1]).sum())
+        status = above(value, ci, settings.reliability)
+        rows.append(
+            about.row(
+                "retest",
+                again.name.replace(" ", "-"),
+                status,
+                statistic="Krippendorff's alpha of first and second label",
+                value=value,
+                ci=ci,
+                n=len(again.labels),
+                unit="associations",
+                threshold=settings.reliability,
+                computed=f"agreement of the first with the second label, by {again.name}; {same} "
+                f"of {len(again.labels)} are the same{again.note}",
+                change="more associations with a second label"
+                if status == "inconclusive"
+                else "other second labels, for example after clearer instructions",
+            )
+        )
+    return rows

@@ -1,0 +1,144 @@
+"""All criteria of a dataset of CATs, and of the scores of models on it."""
+
+from collections.abc import Sequence
+
+from curation.bias import Criterion, CriterionName
+from curation.trust.protocol.dataset.agreement import agreement, retest
+from curation.trust.protocol.dataset.content import above_artefacts, content, judged
+from curation.trust.protocol.dataset.convergent import convergent
+from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Tell
+from curation.trust.protocol.dataset.face import face, informative
+from curation.trust.protocol.dataset.hypothesis import amplification, mitigation
+from curation.trust.protocol.dataset.predictive import predictive
+from curation.trust.protocol.dataset.rows import About, hold, with_files
+from curation.trust.protocol.dataset.sensitivity import of_dataset, sensitivity
+from curation.trust.protocol.dataset.split_half import split_half
+from curation.trust.protocol.dataset.synthetic import software
+from curation.trust_settings import TrustSettings
+
+
+def dataset_criteria(
+    data: DatasetInput,
+    settings: TrustSettings,
+    *,
+    seed: int,
+    tell: Tell = lambda stage, done, total: None,
+) -> list[Criterion]:
+    """The criteria of a dataset, then those of each set of scoring rules.
+
+    Scores under different rules are never mixed: each set of rules is a subject of its own. Rows
+    that rest on the ss of a model whose lms is not surely above chance are never pass or fail.
+
+    Args:
+        data: the dataset, its labels, and the runs on it.
+        settings: the thresholds.
+        seed: of random halves and of shuffled labels.
+        tell: receives progress.
+
+    Returns:
+        The rows. Every criterion has a row of the dataset or of the scores; if it could not be
+        computed, the row says what to supply.
+    """
+    if not data.cats:
+        return []
+    about = About("dataset", data.name, data.evidence)
+    total = 1 + len(data.groups)
+    tell("trust", 0, total)
+    rules = judged(data)
+    rows = [
+        software(data, about),
+        *content(data, rules, about, settings),
+        *agreement(data, about, settings, seed=seed),
+        *of_dataset(data, about, settings),
+        *retest(data, about, settings),
+    ]
+    silent = {run.name for run in data.runs if not informative(data, run, settings)}
+    tell("trust", 1, total)
+    for number, group in enumerate(data.groups, 2):
+        rows += _of_scores(data, group, settings, rules, silent, seed=seed)
+        tell("trust", number, total)
+    if not data.groups:
+        rows += _without_scores(data)
+    return failed_by_controls(rows)
+
+
+def _of_scores(
+    data: DatasetInput,
+    group: RuleGroup,
+    settings: TrustSettings,
+    rules: Sequence[object],
+    silent: set[str],
+    *,
+    seed: int,
+) -> list[Criterion]:
+    """The criteria of the models under one set of rules."""
+    about = About("scores", group.name, data.evidence)
+    return [
+        *(with_files(*row) for row in face(data, group, about, settings)),
+        *(with_files(*row) for row in above_artefacts(data, rules, group, about, settings)),
+        *hold(convergent(data, group, about, settings, seed=seed), silent),
+        *hold(predictive(data, group, about, settings, seed=seed), silent),
+        *hold(amplification(data, group, about, settings), silent),
+        *hold(mitigation(data, group, about, settings), silent),
+        about.row(
+            "agreement",
+            "labels",
+            "not_applicable",
+            computed="models' scores have no annotators; the dataset's rows have their agreement",
+            change="nothing",
+        ),
+        *hold(sensitivity(data, group, about, settings), silent),
+        *hold(split_half(data, group, about, settings, seed=seed), silent),
+        about.row(
+            "retest",
+            "scores",
+            "not_applicable",
+            computed="the same model under the same rules gives the same scores",
+            change="a model whose scores vary from one run to the next",
+        ),
+    ]
+
+
+_OF_SCORES: tuple[CriterionName, ...] = (
+    *("face", "content", "convergent", "predictive"),
+    *("amplification", "mitigation", "sensitivity", "split_half"),
+)
+
+
+def _without_scores(data: DatasetInput) -> list[Criterion]:
+    about = About("scores", "none", data.evidence)
+    return [
+        about.not_run(
+            criterion,
+            "scores",
+            "needs scores of models on these CATs, and there are none",
+            "curation scores models MODEL, or give published predictions with --predictions",
+        )
+        for criterion in _OF_SCORES
+    ]
+
+
+def failed_by_controls(rows: Sequence[Criterion]) -> list[Criterion]:
+    """A negative control that passes shows that its criterion cannot fail: its rows fail.
+
+    Args:
+        rows: rows of all subjects. The status of a control is "fail" if it passed.
+    """
+    broken = {
+        (row.subject, row.name, row.criterion)
+        for row in rows
+        if row.control and row.status == "fail"
+    }
+    return [
+        row.model_copy(
+            update={
+                "status": "fail",
+                "computed": f"{row.computed}. It fails because a negative control passed",
+            }
+        )
+        if (row.subject, row.name, row.criterion) in broken
+        and not row.control
+        and row.status in ("pass", "inconclusive")
+        else row
+        for row in rows
+    ]

@@ -1,0 +1,363 @@
+"""Sensitivity of ss to rules, normalisation, texts, domains and terms, with a negative control."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from curation.bias import Criterion, Status
+from curation.records import GOLDS
+from curation.stats.artefacts import length
+from curation.stats.intervals import Floats, t_quantile
+from curation.trust.protocol.dataset.convergent import earlier, pairs
+from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored, won
+from curation.trust.protocol.dataset.rows import (
+    About,
+    Rows,
+    change_over_terms,
+    more_terms,
+    share_of_terms,
+    within,
+    worst,
+)
+from curation.trust_settings import TrustSettings
+
+NORMALISED = {
+    "conditional": ("conditional-chars",),
+    "ll-acl": ("ll-code", "ll-arxiv"),
+    "ll-bos": ("ll-code", "ll-arxiv"),
+}
+"""Rules that sum over a text, and those that divide the same sum by its length."""
+PADDING = " , as it is written here ."
+"""What the negative control appends to anti-stereotypes. LongestLM counts it and does not read it,
+so that it serves for texts in any language."""
+_TEXTS = {
+    "lower": "small letters",
+    "capital": "a capital at the beginning",
+    "unpointed": "no final punctuation",
+}
+
+
+def sensitivity(
+    data: DatasetInput, group: RuleGroup, about: About, settings: TrustSettings
+) -> Rows:
+    """How far ss moves under another rule, normalisation or writing, and over domains and terms.
+
+    The margin is fixed (``[trust] margin``), in points of ss.
+
+    Returns:
+        Rows, each with the runs whose ss it uses.
+    """
+    rows: Rows = []
+    there = set()
+    for first, second, _ in pairs(data, group):
+        sort = _sort(first, second)
+        if sort is None:
+            continue
+        there.add(sort.partition(":")[0])
+        common = ~np.isnan(first.ss) & ~np.isnan(second.ss)
+        if common.any():
+            rows.append((_moved(data, about, settings, first, second, sort), (first, second)))
+    for run in (data.runs[number] for number in group.runs):
+        rows.append((_terms(data, about, settings, run), (run,)))
+        rows.append((_domains(data, about, settings, run), (run,)))
+    before = earlier(data, group)
+    if before:
+        row = about.row(
+            "sensitivity",
+            "other-rules",
+            "not_applicable",
+            computed=f"the rows of {', '.join(before)} compare those rules with these",
+            change="nothing",
+        )
+        rows.append((row, ()))
+    for sort, (needs, how) in _NEEDED.items():
+        if sort not in there and not before:
+            row = about.not_run("sensitivity", sort, f"needs {needs}, and there are none", how)
+            rows.append((row, ()))
+    return rows
+
+
+_NEEDED = {
+    "normalisation": (
+        "a model under rules with and without normalisation by length",
+        "curation scores models MODEL --rule conditional-chars (or ll-code beside ll-acl)",
+    ),
+    "text": (
+        "scores of altered texts",
+        "curation scores models MODEL --variant lower (and capital, unpointed)",
+    ),
+    "rule": (
+        "a model under another rule",
+        "curation scores models MODEL --rule RULE, or --profile PROFILE",
+    ),
+}
+
+
+def _sort(first: Scored, second: Scored) -> str | None:
+    """What differs between two runs of a model; None if it is more than one thing."""
+    if first.variant != second.variant:
+        same = first.rules == second.rules and not first.variant
+        return f"text:{second.variant}" if same else None
+    if first.rules == second.rules and first.rules:
+        return None
+    return "normalisation" if _only_normalised(first, second) else "rule"
+
+
+def _only_normalised(first: Scored, second: Scored) -> bool:
+    """Whether the rules of each kind that both have are equal, or differ by normalisation only."""
+    kinds = set(first.rules) & set(second.rules)
+    changed = [
+        (first.rules[k], second.rules[k]) for k in kinds if first.rules[k] != second.rules[k]
+    ]
+    return bool(changed) and all(
+        b in NORMALISED.get(a, ()) or a in NORMALISED.get(b, ()) for a, b in changed
+    )
+
+
+def _moved(
+    data: DatasetInput,
+    about: About,
+    settings: TrustSettings,
+    first: Scored,
+    second: Scored,
+    sort: str,
+) -> Criterion:
+    """The change of ss from one run to another, paired over terms."""
+    common = ~np.isnan(first.ss) & ~np.isnan(second.ss)
+    both = [data.means(np.where(common, run.ss, np.nan)) for run in (first, second)]
+    value, ci, terms = change_over_terms(both[1] - both[0], confidence=settings.confidence)
+    status = within(ci, settings.margin)
+    what = (
+        sort
+        if ":" not in sort
+        else f"{sort.split(':')[1]} ({_TEXTS.get(sort[5:], 'altered texts')})"
+    )
+    return about.row(
+        "sensitivity",
+        f"{sort}:{first.name};{second.name}",
+        status,
+        statistic="change of ss (signed), in points",
+        value=value,
+        ci=ci,
+        n=terms,
+        unit="terms",
+        threshold=settings.margin,
+        computed=f"ss of {second.name} less ss of {first.name} ({what}) on {int(common.sum())} "
+        f"CATs, paired over terms: {np.nanmean(both[0]):.1f} becomes {np.nanmean(both[1]):.1f}",
+        change=_change(value, ci, settings, terms, status),
+    )
+
+
+def _change(
+    value: float | None,
+    ci: tuple[float, float] | None,
+    settings: TrustSettings,
+    terms: int,
+    status: Status,
+) -> str:
+    if status == "inconclusive":
+        edge = math.copysign(settings.margin, value or 1.0)
+        return more_terms(value or 0, ci, edge, terms)
+    if status == "fail":
+        return "report ss under both, or CATs whose options do not differ in what changes it"
+    return f"a change of more than {settings.margin:g} points on other terms"
+
+
+def _terms(data: DatasetInput, about: About, settings: TrustSettings, run: Scored) -> Criterion:
+    """How far ss may move with other terms of the same sort. Too few terms cannot fail."""
+    cats = int((~np.isnan(run.ss)).sum())
+    value, ci, terms = share_of_terms(data.means(run.ss), cats=cats, confidence=settings.confidence)
+    half = None if ci is None or value is None else max(ci[1] - value, value - ci[0])
+    enough = half is not None and half <= settings.margin
+    more = "CATs of at least 5 terms"
+    if half is not None:
+        needed = math.ceil(terms * (half / settings.margin) ** 2)
+        more = f"about {max(1, needed - terms)} more terms"
+        if enough:
+            more = f"fewer than about {needed} terms, or terms that differ more"
+    return about.row(
+        "sensitivity",
+        f"terms:{run.model}",
+        "pass" if enough else "inconclusive",
+        statistic="ss, mean over terms",
+        value=value,
+        ci=ci,
+        n=terms,
+        unit="terms",
+        threshold=settings.margin,
+        computed=f"how far ss of {run.name} may move with other terms of the same sort: the "
+        f"interval over terms must reach no more than {settings.margin:g} points to either side"
+        + ("" if half is None else f"; it reaches {half:.1f}"),
+        change=more,
+    )
+
+
+def _domains(data: DatasetInput, about: About, settings: TrustSettings, run: Scored) -> Criterion:
+    """The largest change of ss if one domain is left out, with Welch's interval."""
+    means = data.means(run.ss)
+    has = ~np.isnan(means)
+    changes = []
+    for domain in sorted(set(data.domains[has])):
+        inside, outside = (
+            means[has & (data.domains == domain)],
+            means[has & (data.domains != domain)],
+        )
+        if len(outside):
+            changes.append((domain, *_left_out(inside, outside, confidence=settings.confidence)))
+    if len(changes) < 2:
+        return about.row(
+            "sensitivity",
+            f"domains:{run.model}",
+            "not_applicable",
+            computed=f"{run.name} has scores of one domain only",
+            change="scores of CATs of another domain",
+        )
+    status = worst([within(ci, settings.margin) for _, _, ci in changes])
+    domain, value, ci = max(changes, key=lambda change: abs(change[1]))
+    each = ", ".join(f"{name} {change:+.1f}" for name, change, _ in changes)
+    return about.row(
+        "sensitivity",
+        f"domains:{run.model}",
+        status,
+        statistic="largest change of ss without a domain (signed), in points",
+        value=value,
+        ci=ci,
+        n=int(has.sum()),
+        unit="terms",
+        threshold=settings.margin,
+        computed=f"change of ss of {run.name} if a domain is left out: {each}; the interval is "
+        f"that of {domain}, the largest",
+        change="CATs of at least two terms in each domain, or more terms"
+        if status == "inconclusive"
+        else f"other terms in the domain {domain}",
+    )
+
+
+def _left_out(
+    inside: Floats, outside: Floats, *, confidence: float
+) -> tuple[float, tuple[float, float] | None]:
+    """The mean without some units, less the mean with them, and its interval (Welch 1947).
+
+    Args:
+        inside: values of the units that are left out.
+        outside: values of the others.
+        confidence: of the interval.
+
+    >>> change, _ = _left_out(np.array([80.0, 60.0]), np.array([50.0, 40.0]), confidence=0.95)
+    >>> change  # 45 less 57.5
+    -12.5
+    """
+    share = len(inside) / (len(inside) + len(outside))
+    value = share * float(outside.mean() - inside.mean())
+    if len(inside) < 2 or len(outside) < 2:
+        return value, None
+    parts = [part.var(ddof=1) / len(part) for part in (inside, outside)]
+    variance = float(sum(parts))
+    if variance == 0:
+        return value, (value, value)
+    df = variance**2 / sum(
+        part**2 / (len(values) - 1) for part, values in zip(parts, (inside, outside), strict=True)
+    )
+    half = share * t_quantile(confidence, max(1, int(df))) * math.sqrt(variance)
+    return value, (value - half, value + half)
+
+
+# --- what the dataset itself shows ---------------------------------------------------------------
+
+
+def of_dataset(data: DatasetInput, about: About, settings: TrustSettings) -> list[Criterion]:
+    """Dependence on normalisation of a rule without understanding, and the padding control."""
+    rows = []
+    mean = next((a.scores for a in data.artefacts if a.name == "UnigramLM"), None)
+    if mean is None or data.unigram is None:
+        why = next((a.why for a in data.artefacts if a.name == "UnigramLM"), "")
+        rows.append(
+            about.not_run(
+                "sensitivity",
+                "normalisation-UnigramLM",
+                f"needs the frequencies of words: {why or 'they were not read'}",
+                "a language that wordfreq has, and pip install 'curation[language]'",
+            )
+        )
+    else:
+        rows.append(_unigram(data, about, settings, data.unigram, mean))
+    rows.append(padding(data, about, settings))
+    return rows
+
+
+def _unigram(
+    data: DatasetInput,
+    about: About,
+    settings: TrustSettings,
+    total: Mapping[str, float],
+    mean: Mapping[str, float],
+) -> Criterion:
+    figures = []
+    for scores in (total, mean):
+        lms, ss = won(data.cats, scores)
+        figures.append((data.means(lms), data.means(ss)))
+    value, ci, terms = change_over_terms(
+        figures[1][1] - figures[0][1], confidence=settings.confidence
+    )
+    moved, lms_ci, _ = change_over_terms(
+        figures[1][0] - figures[0][0], confidence=settings.confidence
+    )
+    status = worst([within(ci, settings.margin), within(lms_ci, settings.margin)])
+    figure = (
+        "lms"
+        if within(lms_ci, settings.margin) == "fail" and within(ci, settings.margin) != "fail"
+        else "ss"
+    )
+    if figure == "lms":
+        value, ci = moved, lms_ci
+    return about.row(
+        "sensitivity",
+        "normalisation-UnigramLM",
+        status,
+        statistic=f"change of {figure} (signed), in points",
+        value=value,
+        ci=ci,
+        n=terms,
+        unit="terms",
+        threshold=settings.margin,
+        computed="a rule that knows only how frequent words are, by the sum of their log "
+        "frequencies and by their mean: with the mean, "
+        f"lms {np.nanmean(figures[0][0]):.1f} becomes {np.nanmean(figures[1][0]):.1f} and ss "
+        f"{np.nanmean(figures[0][1]):.1f} becomes {np.nanmean(figures[1][1]):.1f}. lms and ss must "
+        "both stay within the margin. If they do not, the number of words differs between the "
+        "options, and rules that sum log-probabilities depend on it",
+        change=more_terms(value or 0, ci, math.copysign(settings.margin, value or 1), terms)
+        if status == "inconclusive"
+        else "options with the same number of words",
+    )
+
+
+def padding(data: DatasetInput, about: About, settings: TrustSettings) -> Criterion:
+    """The negative control: the length rule as a model must fail sensitivity to padding.
+
+    ``PADDING`` is appended to the anti-stereotype of each CAT. A model that reads the texts hardly
+    changes; LongestLM then prefers most anti-stereotypes.
+    """
+    anti = {a.id for cat in data.cats for a in cat.associations if a.gold == GOLDS[1]}
+    plain = length(data.cats)
+    padded = {name: value + len(PADDING) * (name in anti) for name, value in plain.items()}
+    before, after = (data.means(won(data.cats, scores)[1]) for scores in (plain, padded))
+    value, ci, terms = change_over_terms(after - before, confidence=settings.confidence)
+    verdict = within(ci, settings.margin)
+    return about.row(
+        "sensitivity",
+        "padding-LongestLM",
+        {"fail": "pass", "pass": "fail"}.get(verdict, "inconclusive"),  # type: ignore[arg-type]
+        control=True,
+        statistic="change of ss with padding (signed), in points",
+        value=value,
+        ci=ci,
+        n=terms,
+        unit="terms",
+        threshold=settings.margin,
+        computed=f"negative control: LongestLM as a model, with «{PADDING.strip()}» appended to "
+        f"each anti-stereotype; ss {before.mean():.1f} becomes {after.mean():.1f}, so it must fail "
+        "sensitivity",
+        change="nothing" if verdict == "fail" else "CATs of at least 5 terms",
+    )

@@ -1,0 +1,137 @@
+"""Face validity: targets whose direction is known have the expected sign (section 6, Table 3).
+
+The paper looks at eight professions and lets one exception pass (librarian, in four of six
+columns). The exact sign test does the same: 7 of 8 right signs have p = .035.
+"""
+
+from collections.abc import Mapping
+
+from curation.bias import Bias, Criterion, Status
+from curation.stats.power import needed_signs, sign_power
+from curation.stats.tests import exact_share_interval, right_signs, sign_test
+from curation.trust.protocol.measured import MeasureRun, directed
+from curation.trust.protocol.rows import CONTROL, row
+from curation.trust.protocol.verdicts import Limits, verdict
+from curation.trust_settings import TrustSettings
+
+CHANCE = 0.5
+VALID = 0.9
+"""The share of right signs at which power is computed: 9 of 10 anchors, for a valid measure."""
+
+
+def face_criteria(
+    run: MeasureRun, anchors: Mapping[str, str], settings: TrustSettings
+) -> list[Criterion]:
+    """The rows of face validity: the run, and the same run with its groups exchanged.
+
+    Args:
+        run: the run.
+        anchors: targets and the group that each is known to favour.
+        settings: alpha and the least power.
+    """
+    if not anchors:
+        why = "there are no anchors: targets whose direction is known"
+        todo = "set anchors in [groups.NAME], with 8 targets or more"
+        return [row(run, "face", "anchors", "not_run", computed=why, change=todo)]
+    names = run.group_names
+    exchanged = {name: names[(place + 1) % len(names)] for place, name in enumerate(names)}
+    swapped = {target: exchanged.get(group, group) for target, group in anchors.items()}
+    result = _row(run, anchors, settings, control=False)
+    if result.status == "not_applicable" or not result.n:
+        return [result]
+    return [result, _row(run, swapped, settings, control=True)]
+
+
+def signs(run: MeasureRun, anchors: Mapping[str, str]) -> dict[str, bool | None]:
+    """Whether each anchor is on the side of its group; None if it has no result.
+
+    An anchor is on the side of a group if its p is above p0 for that group. For a prior measure,
+    positive values are on the side of the first group. A value of 0 is on no side.
+    """
+    known = {bias.target: bias for bias in run.biases}
+    return {
+        target: _right(known[target], group) if target in known else None
+        for target, group in anchors.items()
+    }
+
+
+def _right(bias: Bias, group: str) -> bool | None:
+    values = directed(bias)
+    if values is None or group not in bias.groups:
+        return None
+    if bias.value is not None:
+        return bias.value > 0 if group == bias.groups[0] else bias.value < 0
+    return values[bias.groups.index(group)] > 0
+
+
+def _row(
+    run: MeasureRun, anchors: Mapping[str, str], settings: TrustSettings, *, control: bool
+) -> Criterion:
+    found = signs(run, anchors)
+    known = {target: right for target, right in found.items() if right is not None}
+    n, right = len(known), sum(known.values())
+    wrong = [target for target, fine in known.items() if not fine]
+    check = f"{CONTROL}exchanged-groups" if control else "anchors"
+    computed = f"{right} of {n} anchors have the expected sign"
+    computed += f"; exceptions: {', '.join(wrong)}" if wrong and not control else ""
+    computed += f"; without a result: {len(found) - n}" if len(found) > n else ""
+    if control:
+        computed = f"the groups were exchanged: {computed}"
+    if not n:
+        todo = "a corpus or vectors in which the anchors occur, or other anchors"
+        return row(run, "face", check, "inconclusive", computed=computed, change=todo)
+    p = sign_test(right, n)
+    power = sign_power(VALID, n, alpha=settings.alpha)
+    ci = exact_share_interval(right, n, confidence=1 - 2 * settings.alpha)
+    status: Status = "pass" if p <= settings.alpha else "inconclusive"
+    if status != "pass":
+        status = _below(right / n, ci=ci, p=p, power=power, settings=settings)
+    if control and status in ("pass", "fail"):
+        status = "fail" if status == "pass" else "pass"
+    return row(
+        run,
+        "face",
+        check,
+        status,
+        control=control,
+        statistic="share of anchors with the expected sign",
+        value=right / n,
+        ci=ci,
+        n=n,
+        unit="anchors",
+        p=p,
+        power=power,
+        threshold=CHANCE,
+        computed=f"{computed}; exact one-sided sign test, power at a share of {VALID:g}",
+        change=_change(status, right, n, settings, control=control),
+    )
+
+
+def _below(
+    share: float,
+    *,
+    ci: tuple[float, float],
+    p: float,
+    power: float,
+    settings: TrustSettings,
+) -> Status:
+    """The status without enough right signs: fail if half is excluded, or the power sufficed."""
+    if share > CHANCE:
+        return "inconclusive"
+    limits = Limits(settings.alpha, settings.power)
+    return verdict(
+        min(share, CHANCE - 1e-9), threshold=CHANCE, ci=ci, p=p, power=power, limits=limits
+    )
+
+
+def _change(status: str, right: int, n: int, settings: TrustSettings, *, control: bool) -> str:
+    if control:
+        return "nothing, as long as the anchors of this run have the expected signs"
+    least = right_signs(n, alpha=settings.alpha)
+    if status == "pass":
+        return f"{right - (least or n) + 1} more wrong signs"
+    needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
+    parts = [f"{least - right} more right signs"] if least is not None else []
+    if n < needed:
+        parts.append(f"{needed - n} more anchors with a result (power {settings.power:g})")
+    return ", or ".join(parts)

@@ -1,0 +1,102 @@
+"""The criteria of all bias measures of a campaign (Bommasani & Liang 2022, sections 5 to 7)."""
+
+from collections.abc import Mapping, Sequence
+
+from curation.bias import CRITERIA, Criterion, CriterionName, Status
+from curation.trust.groups import Groups
+from curation.trust.protocol.agreement import agreement_criteria, retest_criteria
+from curation.trust.protocol.amplification import amplification_criteria
+from curation.trust.protocol.content import content_criteria
+from curation.trust.protocol.convergent import convergent_criteria
+from curation.trust.protocol.face import face_criteria
+from curation.trust.protocol.measured import MeasureRun
+from curation.trust.protocol.mitigation import mitigation_criteria
+from curation.trust.protocol.predictive import predictive_criteria
+from curation.trust.protocol.rows import obey_controls, row
+from curation.trust.protocol.sensitivity import sensitivity_criteria
+from curation.trust.protocol.split_half import split_half_criteria
+from curation.trust_settings import TrustSettings
+
+__all__ = ["MeasureRun", "measure_criteria"]
+
+
+def measure_criteria(
+    runs: Sequence[MeasureRun],
+    groups: Mapping[str, Groups],
+    settings: TrustSettings,
+    *,
+    seed: int,
+) -> list[Criterion]:
+    """The rows of the trust report about bias measures.
+
+    Each run has at least one row for each criterion but consequential validity, which people
+    attest. Negative controls follow the rows that they belong to.
+
+    Args:
+        runs: all runs.
+        groups: the groups by name, with anchors and outcomes.
+        settings: ``[trust]``: thresholds, and the pairs of runs to compare.
+        seed: of the permutation tests.
+
+    Returns:
+        Rows in the order of the runs, and of the criteria within a run.
+    """
+    rows = predictive_criteria(runs, groups, settings, seed=seed)
+    rows += amplification_criteria(runs, settings)
+    rows += mitigation_criteria(runs, settings)
+    for run in runs:
+        own = groups.get(run.groups)
+        rows += face_criteria(run, own.anchors if own else {}, settings)
+        rows += content_criteria(run)
+        rows += convergent_criteria(run, runs, settings, seed=seed)
+        rows += agreement_criteria(run, settings)
+        rows += sensitivity_criteria(run, runs, settings)
+        rows += split_half_criteria(run, settings)
+        rows += retest_criteria(run, settings)
+    rows += _missing(runs, rows)
+    places = {run.name: place for place, run in enumerate(runs)}
+    rows.sort(key=lambda row: (places[row.name], CRITERIA.index(row.criterion), row.control))
+    return obey_controls(rows)
+
+
+_TODO: dict[CriterionName, tuple[str, str]] = {
+    "content": (
+        "the run has no evidence: the measure was not computed again with changed inputs",
+        "measure again with this version of curation",
+    ),
+    "sensitivity": (
+        "the run has no evidence: the measure was not computed again with changed inputs",
+        "measure again with this version of curation",
+    ),
+    "split_half": (
+        "the run has no evidence: the measure was not computed again with changed inputs",
+        "measure again with this version of curation",
+    ),
+    "amplification": (
+        "the run is not in a pair of runs",
+        "name this run and one of what it was made from in [trust] amplification",
+    ),
+    "mitigation": (
+        "the run is not in a pair of runs",
+        "reduce the bias («curation trust debias»), measure again, and name both runs in [trust] "
+        "mitigation",
+    ),
+}
+
+
+def _missing(runs: Sequence[MeasureRun], rows: Sequence[Criterion]) -> list[Criterion]:
+    """A row for each criterion of which a run has none: it was not run, or does not apply."""
+    known = {(row.name, row.criterion) for row in rows}
+    before = {(name, row.criterion) for row in rows for name in row.evidence}
+    found = []
+    for run in runs:
+        for name, (why, todo) in _TODO.items():
+            if (run.name, name) in known:
+                continue
+            if (run.name, name) in before:
+                why, todo = "the run is what another run is compared with", ""
+            elif name == "amplification" and run.prior:
+                why, todo = "a prior measure has no distribution to compare", ""
+            status: Status = "not_run" if todo else "not_applicable"
+            found.append(row(run, name, name, status, computed=why, change=todo))
+    return found

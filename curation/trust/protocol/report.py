@@ -1,0 +1,92 @@
+"""The trust report as one list of criteria: its order, its counts, and the settings of its rows.
+
+There is no overall verdict. A value may be trusted for one use and not for another, and the rows
+say what is known for each criterion.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from curation.bias import CRITERIA, Criterion, Status, Subject
+from curation.files import dump_json
+
+ALGORITHM = 1
+
+STATUSES: dict[Status, str] = {
+    "pass": "the result reaches the threshold and is significant, or its whole interval does",
+    "fail": "the whole interval is beyond the threshold, or the test had the power to see the "
+    "effect and did not",
+    "inconclusive": "the data do not decide; «What would change it» says what would",
+    "not_applicable": "the criterion does not apply to this subject",
+    "attested": "people answered for it; nothing was computed",
+    "not_run": "the data, runs or answers that it needs are missing",
+}
+"""What each status means. A negative control passes if it failed its criterion, as it must."""
+SUBJECTS: dict[Subject, str] = {
+    "measure": "Measures of bias",
+    "dataset": "The dataset",
+    "scores": "lms, ss and icat, by set of scoring rules",
+}
+"""The titles of the report's parts, in order."""
+ASPECTS: dict[str, str] = {
+    "face": "Face validity",
+    "content": "Content validity",
+    "convergent": "Convergent validity",
+    "predictive": "Predictive validity",
+    "amplification": "Hypothesis validity: amplification",
+    "mitigation": "Hypothesis validity: mitigation",
+    "consequential": "Consequential validity",
+    "agreement": "Agreement of annotators",
+    "sensitivity": "Sensitivity",
+    "split_half": "Split halves",
+    "retest": "Retest",
+}
+"""The titles of the criteria."""
+NO_VERDICT = (
+    "There is no overall verdict. Each row is one test of one subject; whether a value may be "
+    "trusted depends on what it is used for."
+)
+
+
+def ordered(rows: Sequence[Criterion], *, settings: Mapping[str, Any]) -> list[Criterion]:
+    """The rows in the order of the report, each with the sha256 of the settings that it used.
+
+    Args:
+        rows: the criteria, in any order.
+        settings: the thresholds, the seed, versions and so on.
+    """
+    sha = hashlib.sha256(dump_json(dict(settings))).hexdigest()[:12]
+    subjects = get_args(Subject)
+
+    def place(row: Criterion) -> tuple[Any, ...]:
+        return (
+            subjects.index(row.subject),
+            row.name,
+            row.control,
+            CRITERIA.index(row.criterion),
+            row.check,
+        )
+
+    filled = (row if row.settings else row.model_copy(update={"settings": sha}) for row in rows)
+    return sorted(filled, key=place)
+
+
+def counts(rows: Sequence[Criterion]) -> dict[str, int]:
+    """How many rows have each status; negative controls are counted apart.
+
+    ``controls`` is their number, ``controls_failed`` counts those that did not fail as they must.
+    """
+    tally = Counter(row.status for row in rows if not row.control)
+    controls = [row for row in rows if row.control]
+    return {
+        **{status: tally[status] for status in STATUSES},
+        "controls": len(controls),
+        "controls_failed": sum(row.status == "fail" for row in controls),
+    }
+
+
+def failed(rows: Sequence[Criterion]) -> list[Criterion]:
+    """The rows with the status «fail» that are not negative controls."""
+    return [row for row in rows if row.status == "fail" and not row.control]

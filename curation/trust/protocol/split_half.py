@@ -1,0 +1,106 @@
+"""Split half: do two halves of the groups' words give the same results?
+
+The paper's criteria lack it. Each list of words is divided at random in two halves. The measure is
+computed with each half, and the halves' correlation over targets gives the reliability of the whole
+lists (Spearman-Brown).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from curation.bias import Bias, Criterion, Evidence
+from curation.stats.correlations import Correlation, correlate, spearman_brown
+from curation.stats.power import needed_units, rank_power
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
+from curation.trust.protocol.changes import Again, attempt, with_words
+from curation.trust.protocol.lists import UsedWords
+from curation.trust.protocol.measured import MeasureRun, alike, paired
+from curation.trust.protocol.rows import evidence_row, own_evidence
+from curation.trust.protocol.verdicts import Limits, verdict
+from curation.trust_settings import TrustSettings
+
+CHECK, STATISTIC = "words", "reliability of the word lists (Spearman-Brown)"
+
+
+def split_half_evidence(
+    again: Again,
+    groups: Groups,
+    policies: Policies,
+    base: Sequence[Bias],
+    *,
+    used: UsedWords,
+    draws: int,
+    rng: np.random.Generator,
+) -> list[Evidence]:
+    """Evidence of reliability, from the measure computed with halves of the lists.
+
+    Of all draws, the one with the median correlation is reported. Its interval and p are over
+    targets.
+    """
+    if used.why or used.shortest < 2:
+        why = used.why or "a list has fewer than two words that are used"
+        return [_evidence(None, None, 0, why)]
+    found = []
+    for _ in range(draws):
+        first, second = (
+            attempt(again, with_words(groups, half), policies)[0] for half in used.halves(rng)
+        )
+        both = paired(first, second)
+        found.append((alike(both).rho, both))
+    known = sorted((each for each in found if each[0] is not None), key=lambda each: each[0] or 0)
+    if len(known) <= draws // 2:
+        return [_evidence(None, None, len(base), "most halves have no result")]
+    value, both = known[len(known) // 2]
+    columns = [
+        correlate(both.first[:, at].tolist(), both.second[:, at].tolist())
+        for at in range(both.first.shape[1])
+    ]
+    whole = spearman_brown(value or 0.0)
+    detail = (
+        f"{draws} random divisions of each list in two halves; the median rank correlation of the "
+        f"halves is {value:.3f}, which gives {whole:.3f} for whole lists"
+    )
+    return [_evidence(whole, columns[0], len(both.targets), detail)]
+
+
+def _evidence(value: float | None, found: Correlation | None, n: int, detail: str) -> Evidence:
+    ci = found.ci if found else None
+    return Evidence(
+        criterion="split_half",
+        check=CHECK,
+        statistic=STATISTIC,
+        value=value,
+        ci=None if ci is None else (spearman_brown(ci[0]), spearman_brown(ci[1])),
+        p=found.p if found else None,
+        n=n,
+        detail=detail,
+    )
+
+
+def split_half_criteria(run: MeasureRun, settings: TrustSettings) -> list[Criterion]:
+    """The rows of split half; power is at the halves' correlation that gives the threshold."""
+    rows = []
+    for evidence in own_evidence(run, "split_half"):
+        threshold = settings.reliability
+        halves = threshold / (2 - threshold)  # Spearman-Brown gives the threshold
+        power = rank_power(min(halves, 0.999), evidence.n, alpha=settings.alpha)
+        status = verdict(
+            evidence.value,
+            threshold=threshold,
+            ci=evidence.ci,
+            p=evidence.p,
+            power=power,
+            limits=Limits(settings.alpha, settings.power),
+        )
+        needed = needed_units(halves, alpha=settings.alpha, power=settings.power)
+        more = max(0, (needed or 0) - evidence.n)
+        change = {
+            "pass": f"a reliability below {threshold:g}",
+            "fail": "longer lists, or lists of words that are more alike",
+        }.get(status, f"{more} more targets (power {settings.power:g}), or longer lists")
+        rows.append(
+            evidence_row(run, evidence, status, threshold=threshold, power=power, change=change)
+        )
+    return rows

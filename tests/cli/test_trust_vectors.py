@@ -1,0 +1,283 @@
+"""``curation trust vectors``: what it writes and shows, and every bad input through the command."""
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from curation.campaign import Campaign
+from curation.trust.vectors.writing import write_vectors
+
+Run = Callable[..., Any]
+
+PLANE = {
+    "tower": (2, 0.5),
+    "giant": (4, 0),
+    "Dwarf": (0, 1),
+    "pebble": (0.5, 3),
+    "baker": (3, 4),
+    "sailor": (4, 3),
+    "miller": (-3, 4),
+}
+TABLE = """
+[groups.size]
+lists = {{ tall = "tall.txt", short = "short.txt" }}
+targets = "targets.txt"
+{more}
+[trust]
+{trust}
+"""
+
+
+class Place(NamedTuple):
+    """A campaign with groups, and a file of vectors."""
+
+    campaign: Campaign
+    file: Path
+    run: Run
+
+    def write(self, name: str, text: str) -> None:
+        self.campaign.trust.mkdir(exist_ok=True)
+        (self.campaign.trust / name).write_text(text, "utf-8")
+
+    def settings(self, more: str = "", trust: str = "") -> None:
+        path = self.campaign.root / "campaign.toml"
+        text = path.read_text("utf-8").partition("\n[groups.size]")[0]
+        head = text.replace("\n[trust]", "\n[trust_before]").partition("\n[trust_before]")[0]
+        path.write_text(head + TABLE.format(more=more, trust=trust), "utf-8")
+
+    def measure(self, *args: str | Path, file: Path | None = None) -> Any:
+        words = ("trust", "vectors", file or self.file, "--campaign", self.campaign.root)
+        return self.run(*words, *args)
+
+    def fails(self, message: str, *args: str | Path, file: Path | None = None) -> str:
+        done = self.measure(*args, file=file)
+        error = " ".join(done.err.split())
+        assert done.code == 1, error
+        assert message in error
+        assert "fix:" in error
+        assert "Traceback" not in error
+        assert not list(self.campaign.trust.glob("runs/*/*"))
+        return error
+
+
+@pytest.fixture
+def place(campaign: Campaign, tmp_path: Path, forked: Run) -> Place:
+    file = tmp_path / "plane.vec"
+    write_vectors(file, [(list(PLANE), np.array(list(PLANE.values()), np.float32))])
+    made = Place(campaign, file, forked)
+    made.write("tall.txt", "# made up\ntower\ngiant\nmountain\n")
+    made.write("short.txt", "dwarf\npebble\n")
+    made.write("targets.txt", "baker\nsailor\nmiller\nweaver\n")
+    made.settings()
+    return made
+
+
+def run_file(place: Place, name: str = "size-plane") -> Mapping[str, Any]:
+    path = place.campaign.trust / "runs" / "vectors" / name / "run.json"
+    content: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
+    return content
+
+
+def test_a_run(place: Place) -> None:
+    done = place.measure()
+    assert done.code == 0, done.err
+    assert "vectors/size-plane" in done.out
+    assert "negative_soa" in done.out
+    assert "missing_target" in done.out
+    errors = " ".join(done.err.split())
+    assert "1 word of 3 of the group «tall» left out, without a vector: mountain" in errors
+    assert "2 of 4 targets have no result: negative_soa 1, missing_target 1" in errors
+    about = run_file(place)
+    assert about["missing"] == {"tall": ["mountain"]}
+    assert about["missing_targets"] == ["weaver"]
+    assert about["spellings"] == {"dwarf": "Dwarf"}
+    assert about["dimensions"] == 2
+    rows = (place.campaign.trust / "runs/vectors/size-plane/bias.jsonl").read_text().splitlines()
+    baker = json.loads(rows[0])
+    assert baker["n"] == 4
+    assert baker["signed"][0] < 0
+    assert baker["ci"][0][0] < baker["signed"][0] < baker["ci"][0][1]
+    again = place.measure("--json")
+    shown = json.loads(again.out)["runs"][0]
+    assert shown["measured"] is False
+    assert [bias["target"] for bias in shown["biases"]] == ["baker", "sailor", "miller", "weaver"]
+
+
+def test_a_run_is_made_again_if_something_changed(place: Place) -> None:
+    place.measure()
+    place.write("short.txt", "dwarf\n")
+    assert json.loads(place.measure("--json").out)["runs"][0]["measured"] is True
+    assert json.loads(place.measure("--json").out)["runs"][0]["measured"] is False
+    folder = place.campaign.trust / "runs" / "vectors" / "size-plane"
+    (folder / "run.json").write_text("{", "utf-8")
+    assert json.loads(place.measure("--json").out)["runs"][0]["measured"] is True
+    (folder / "bias.jsonl").write_text("", "utf-8")
+    assert json.loads(place.measure("--json").out)["runs"][0]["measured"] is True
+
+
+def test_a_debiased_file_beside_the_original(place: Place, tmp_path: Path) -> None:
+    other = tmp_path / "other.npz"
+    write_vectors(other, [(list(PLANE), np.ones((len(PLANE), 2), np.float32))])
+    original = json.loads(place.measure("--json").out)["runs"][0]["biases"]
+    shown = json.loads(place.measure("--json", "--source", "plane-debiased", file=other).out)
+    assert shown["runs"][0]["run"] == "vectors/size-plane-debiased"
+    assert [bias["l1"] for bias in shown["runs"][0]["biases"][:3]] == [0, 0, 0]
+    # The original as the reference: p0 is what was there before.
+    place.settings('reference = "run:vectors/size-plane"')
+    after = json.loads(place.measure("--json", "--source", "after", file=other).out)["runs"][0]
+    assert after["biases"][0]["reference"] == original[0]["p"]
+    assert after["biases"][3]["undefined"] == "no_reference"
+
+
+def test_raw_warns_of_values_that_are_not_divergences(place: Place) -> None:
+    place.settings(trust='negative = "raw"')
+    done = place.measure()
+    assert "1 of 4 targets have a negative association" in " ".join(done.err.split())
+    assert "L1 of 1 is above its maximum, up to" in " ".join(done.err.split())
+
+
+# --- bad input ----------------------------------------------------------------------------------
+
+
+def test_a_group_that_is_wholly_out_of_vocabulary(place: Place) -> None:
+    place.write("short.txt", "gnome\ndroplet\n")
+    error = place.fails("[groups.size]: no word of the group «short» has a vector (gnome, droplet")
+    assert "use words of the language" in error
+
+
+def test_lists_that_cannot_be_measured(place: Place) -> None:
+    place.write("short.txt", "")
+    assert "short.txt" in place.fails("is empty")
+    place.write("short.txt", "# only a comment\n")
+    place.fails("the group «short» has no words")
+    place.write("short.txt", "dwarf\nGiant\n")
+    place.fails("«Giant» is in the lists of «tall» and «short»")
+    place.write("short.txt", "dwarf\nbaker\n")
+    place.fails("the target «baker» is in the list of the group «short»")
+    (place.campaign.trust / "short.txt").unlink()
+    place.fails("no such list of words")
+
+
+@pytest.mark.parametrize(
+    ("form", "cut", "message"),
+    [
+        (".vec", 8, "line 1: vectors cannot have 0 dimensions"),
+        (".vec", 15, "after 0 words"),
+        (".vec", 20, "line 2"),
+        (".bin", 8, "does not begin with the numbers"),
+        (".bin", 18, "ends in a word"),
+        (".bin", 40, "(word 2): the file ends in a vector"),
+        (".npz", 300, "is not a whole .npz file"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_vectors_cut_short(
+    place: Place, tmp_path: Path, form: str, cut: int, message: str, packed: bool
+) -> None:
+    path = tmp_path / f"cut{form}"
+    write_vectors(path, [(list(PLANE), np.ones((len(PLANE), 2), np.float32))])
+    whole = path.read_bytes()
+    if packed and form != ".npz":
+        path = tmp_path / f"cut{form}.gz"
+        path.write_bytes(gzip.compress(whole)[:-12])
+        place.fails("cannot be decompressed", file=path)
+        path.write_bytes(gzip.compress(whole[:cut]))
+    else:
+        path.write_bytes(whole[:cut])
+    assert str(path) in place.fails(message, file=path)
+
+
+def test_other_files(place: Place, tmp_path: Path) -> None:
+    place.fails("no such file", file=tmp_path / "none.vec")
+    path = tmp_path / "model.kv"
+    path.write_bytes(b"\x80\x04")
+    assert "save_word2vec_format" in place.fails("a pickle can run any code", file=path)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("target,tall,short\nbaker,0.5,0.4\n", "p0.csv line 2: the shares sum to 0.9, not to 1"),
+        ("target,tall,short\nbaker,2,-1\n", "p0.csv line 2: needs one share from 0 to 1"),
+        ("target,tall,short\nbaker,nan,1\n", "p0.csv line 2: needs one share from 0 to 1"),
+        ("target,tall,short\nbaker,half,0.5\n", "p0.csv line 2: a share is not a number"),
+        ("target,tall\nbaker,1\n", "no column «short»"),
+        ("target,tall,short\nbaker,,1\n", "p0.csv line 2: «tall» is empty"),
+        ("target,tall,short\nbaker,1,0\nbaker,0,1\n", "p0.csv line 3: «baker» is there twice"),
+    ],
+)
+def test_references_that_are_not_distributions(place: Place, table: str, message: str) -> None:
+    place.write("p0.csv", table)
+    place.settings('reference = "p0.csv"')
+    place.fails(message)
+
+
+def test_a_reference_run_that_does_not_fit(place: Place) -> None:
+    place.settings('reference = "run:vectors/size-none"')
+    place.fails("there is no such run")
+    place.settings()
+    folder = place.campaign.trust / "runs" / "vectors" / "size-plane"
+
+    def refused(message: str) -> None:
+        place.settings('reference = "run:vectors/size-plane"')
+        done = place.measure("--source", "other")
+        assert done.code == 1
+        assert message in " ".join(done.err.split())
+        assert "fix:" in done.err
+        place.settings()
+
+    place.measure()
+    whole = (folder / "run.json").read_bytes()
+    place.write("third.txt", "pebble\n")
+    place.write("short.txt", "dwarf\n")
+    place.settings()
+    path = place.campaign.root / "campaign.toml"
+    path.write_text(
+        path.read_text("utf-8").replace(
+            'short = "short.txt"', 'short = "short.txt", c = "third.txt"'
+        )
+    )
+    place.measure("--source", "three")
+    place.settings('reference = "run:vectors/size-three"')
+    done = place.measure("--source", "other")
+    assert "has the groups tall, short, c, not tall, short" in " ".join(done.err.split())
+    (folder / "run.json").write_bytes(whole[:50])
+    refused("the file ends in the middle")
+
+
+def test_a_raw_run_is_not_a_reference(place: Place) -> None:
+    place.settings(trust='negative = "raw"')
+    place.measure()
+    place.settings('reference = "run:vectors/size-plane"')
+    done = place.measure("--source", "other")
+    assert "p of «miller» has a negative entry" in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize("source", ["a/b", "..", ".hidden", "a b", "a\nb", "x" * 200])
+def test_sources_that_cannot_be_folders(place: Place, source: str) -> None:
+    place.fails("not a name for a folder", "--source", source)
+
+
+def test_groups_that_are_not_there(place: Place) -> None:
+    assert "use one of: size" in place.fails("there are no groups «colour»", "--groups", "colour")
+    path = place.campaign.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").partition("\n[groups.size]")[0])
+    place.fails("has no groups to measure")
+
+
+def test_targets_and_anchors_given_twice(place: Place) -> None:
+    place.write("targets.csv", "target,also\nbaker,bakers;the baker\nbaker,\n")
+    place.settings()
+    path = place.campaign.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").replace("targets.txt", "targets.csv"))
+    place.fails("targets.csv line 3: «baker» is there twice")
+    place.write("anchors.csv", "target,group\nbaker,wide\n")
+    place.settings('anchors = "anchors.csv"')
+    place.fails("anchors.csv line 2: there is no group «wide»")
+    place.write("anchors.csv", "target,group\nbaker,tall\nbaker,short\n")
+    place.fails("anchors.csv line 3: «baker» is there twice")

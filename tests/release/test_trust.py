@@ -1,0 +1,196 @@
+"""The trust report in a release: refused if it is out of date, shown, without hidden labels."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.bias import Criterion
+from curation.campaign import open_campaign
+from curation.files import CurationError
+from curation.release.facts import TrustFacts, TrustRow
+from curation.release.hidden.numbers import FEW, _trust
+from curation.release.texts.card_trust import trust as card_lines
+from curation.steps.release.hidden import hiding
+from curation.steps.reporter import QUIET
+from curation.steps.trust import criteria
+from support.desk import Desk
+from support.labelled import set_to
+
+ROW: dict[str, Any] = {
+    "subject": "scores",
+    "name": "ll",
+    "criterion": "sensitivity",
+    "check": "padding",
+    "status": "fail",
+    "value": 0.4712345,
+    "ci": (0.25123, 0.5),
+    "n": 150,
+    "unit": "terms",
+    "computed": "the rank correlation of 150 terms",
+    "change": "another rule",
+}
+CONTROL: dict[str, Any] = {**ROW, "check": "length rule", "status": "pass", "control": True}
+
+
+@pytest.fixture
+def desk(forked: Any, labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    def of_dataset(source: Any, **how: Any) -> list[Criterion]:
+        return [Criterion.model_validate(row) for row in (ROW, CONTROL)]
+
+    monkeypatch.setattr(criteria, "of_dataset", of_dataset)
+    return Desk(forked, Path(shutil.copytree(labelled, tmp_path / "c")))
+
+
+def built(desk: Desk) -> tuple[dict[str, Any], str]:
+    folder = desk.root / "7-release" / "0.1.0"
+    return (
+        json.loads((folder / "release.json").read_bytes()),
+        (folder / "README.md").read_text("utf-8"),
+    )
+
+
+def test_a_release_has_the_report_that_is_up_to_date_and_refuses_one_that_is_not(
+    desk: Desk,
+) -> None:
+    assert desk.run("trust", "report").code == 0
+    path = desk.root / "6-trust" / "report.json"
+    report = path.read_bytes()
+
+    answers = path.with_name("attest.toml")
+    template = answers.read_text("utf-8")
+    answers.write_text('owner = "Ada Example"\n', "utf-8")
+    said = desk.refused("release", "build")
+    assert f"{path}: is out of date" in said
+    assert "run «curation trust report»; or delete it to go on without it" in said
+    assert "is out of date" in desk.refused("release", "build", "--anonymous")
+    assert not (desk.root / "7-release" / "0.1.0").exists()
+
+    answers.write_text(template, "utf-8")  # without answers, as before
+    path.write_bytes(report.replace(b'"fail"', b'"pass"', 1))
+    assert f"{path}: is out of date" in desk.refused("release", "build")
+
+    path.write_bytes(report)
+    assert desk.run("release", "build").code == 0
+    facts, card = built(desk)
+    rows = facts["trust"]["rows"]
+    assert Counter(row["subject"] for row in rows) == {"dataset": 3, "scores": 4}
+    assert facts["trust"]["thresholds"]["alpha"] == 0.05
+    section = card.split("## Trust report")[1].split("\n## ")[0]
+    assert "There is no overall verdict" in section
+    assert "| scores ll | sensitivity | padding | fail |" in section
+    assert "0.471 (0.251 to 0.5) | 150 terms |" in section
+    assert "length rule" in section.split("Negative controls")[1]
+    assert "11 questions are open" in section
+    checked = desk.forked("release", "check", desk.root / "7-release" / "0.1.0")
+    assert "facts_damaged" not in checked.out
+    assert "maybe_personal" not in checked.out
+
+
+def test_without_a_report_a_release_says_nothing_of_it(desk: Desk) -> None:
+    path = desk.root / "6-trust" / "report.json"
+    assert desk.run("trust", "report").code == 0
+    path.unlink()
+    assert desk.run("release", "build").code == 0
+    facts, card = built(desk)
+    assert facts["trust"] is None
+    assert "## Trust report" not in card
+    state = json.loads(desk.run("status", "--json").out)
+    assert next(s for s in state["steps"] if s["step"] == "trust")["state"] == "out of date"
+
+
+def test_a_report_that_curation_did_not_write_is_refused(desk: Desk) -> None:
+    path = desk.root / "6-trust" / "report.json"
+    path.parent.mkdir()
+    path.write_text('{"checked": "by hand"}', "utf-8")
+    assert f"{path}: is out of date, or curation did not write it" in desk.refused(
+        "release", "build"
+    )
+
+
+def test_run_makes_the_report_before_the_release(desk: Desk) -> None:
+    assert desk.run("trust", "report").code == 0
+    (desk.root / "6-trust" / "attest.toml").write_text('owner = "Ada Example"\n', "utf-8")
+    assert desk.run("run").code == 0
+    facts, _ = built(desk)
+    assert len(facts["trust"]["open"]) == 10
+    assert "Ada Example" not in json.dumps(facts)
+
+
+def test_run_leaves_the_report_out_if_nobody_uses_it(desk: Desk) -> None:
+    done = desk.run("run")
+    assert "trust      left out" in done.out
+    assert not (desk.root / "6-trust").exists()
+    state = json.loads(desk.run("status", "--json").out)
+    assert next(s for s in state["steps"] if s["step"] == "trust")["state"] == "not yet"
+    assert "curation run" not in state["next"]
+
+
+# --- hidden gold labels -------------------------------------------------------------------------
+
+
+def facts_of(*rows: dict[str, Any]) -> TrustFacts:
+    return TrustFacts(rows=tuple(TrustRow.model_validate(row) for row in rows))
+
+
+def test_rows_about_hidden_labels_are_rounded_or_left_out() -> None:
+    measure = {**ROW, "subject": "measure", "n": 8}
+    stated = {**ROW, "subject": "dataset", "criterion": "consequential", "status": "attested"}
+    few = {**ROW, "n": FEW - 1}
+    labels = {**ROW, "unit": "labels", "n": 900}  # may be of a few CATs
+    pitfalls = {**ROW, "subject": "dataset", "criterion": "content"}
+    points = {**ROW, "value": 61.2345, "ci": (51.2345, 71.0), "p": 0.01234}
+    report = facts_of(measure, stated, few, labels, pitfalls, ROW, points)
+    made = _trust(report, enough=True)
+    assert made.left_out == 3
+    assert [row.subject for row in made.rows] == ["measure", "dataset", "scores", "scores"]
+    assert made.rows[0] == report.rows[0]
+    public, percent = made.rows[2:]
+    assert (public.value, public.ci) == (0.47, (0.25, 0.5))
+    assert (public.computed, public.change) == ("", "")
+    assert (percent.value, percent.ci, percent.p) == (61.2, (51.2, 71.0), 0.01)
+    assert [row.subject for row in _trust(report, enough=False).rows] == ["measure", "dataset"]
+
+
+def test_the_card_says_how_many_rows_are_left_out() -> None:
+    class Given:
+        trust = _trust(facts_of(ROW), enough=False)
+
+    given: Any = Given
+    lines = "\n".join(card_lines(given))
+    assert "1 row is not published" in lines
+    assert "It has no rows." in lines
+
+
+def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: Desk) -> None:
+    assert desk.run("trust", "report").code == 0
+    assert desk.run("release", "build", "--hide", "test").code == 0
+    facts, card = built(desk)
+    assert facts["trust"]["rows"] == []
+    assert facts["trust"]["left_out"] == 7
+    assert "7 rows are not published" in card
+
+
+def test_a_row_that_names_a_hidden_cat_stops_the_build(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cat = json.loads((desk.root / "3-decisions/cats.jsonl").read_text("utf-8").splitlines()[0])
+    set_to(desk, 'hide = ""', 'hide = "test"')
+    named = cat["id"]
+
+    class Before:
+        def part(self, split: str) -> list[Any]:
+            return [type("C", (), {"id": named})]
+
+    class After:
+        hidden = True
+
+    class Given:
+        trust = facts_of({**ROW, "name": named})
+
+    given: Any = (Given, Before(), After)
+    with pytest.raises(CurationError, match="names 1 CAT whose gold labels"):
+        hiding.public_facts(open_campaign(desk.root), *given, QUIET)

@@ -1,0 +1,126 @@
+"""What the criteria of a dataset are given, from campaigns and from gold files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from curation.campaign import Campaign
+from curation.files import CurationError
+from curation.records import KINDS, VALUES
+from curation.steps.reporter import Reporter
+from curation.steps.source import campaign_source, gold_source
+from curation.steps.trust.dataset import DIRECTIONS, dataset_files, dataset_input
+from curation.trust.protocol.dataset.criteria import dataset_criteria
+from curation.trust_settings import TrustSettings
+from support.judged import found
+from support.scored import CATS, chance, likes, put, scored_campaign, write_gold
+
+
+class Heard(Reporter):
+    """Keeps warnings and notes."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warn(self, message: str) -> None:
+        self.lines.append(message)
+
+    def note(self, message: str) -> None:
+        self.lines.append(message)
+
+
+def test_a_campaign_gives_its_runs_by_sets_of_rules(campaign: Campaign) -> None:
+    scored_campaign(campaign)
+    put(
+        campaign.scores,
+        "likes",
+        "ll-acl_ratio+lower",
+        likes,
+        rules=dict(zip(KINDS, ("ll-acl", "ratio"), strict=True)),
+    )
+    data = dataset_input(campaign_source(campaign))
+    assert len(data.cats) == 20
+    assert data.terms == [
+        "craft/term 0",
+        "craft/term 2",
+        "craft/term 4",
+        "sport/term 1",
+        "sport/term 3",
+    ]
+    groups = {group.name: [data.runs[n].name for n in group.runs] for group in data.groups}
+    assert groups == {
+        "default": ["bakery/likes/default", "hates/default", "mixed/default"],
+        "acl-pll+lower": ["likes/ll-acl_ratio+lower"],
+    }
+    first = data.runs[0]
+    assert (set(first.lms), set(first.ss)) == ({100.0}, {100.0})
+    assert data.votes is not None
+    assert not data.votes.any()  # there are no labels
+    assert data.pitfalls is None
+    rows = dataset_criteria(data, TrustSettings(samples=20), seed=1)
+    assert found(rows, "content", "pitfalls").status == "not_run"
+    assert found(rows, "face", "meaningful:mixed").value == 100
+    assert campaign.decisions / "cats.jsonl" in dataset_files(campaign)
+
+
+def test_directions_are_read_with_their_place(campaign: Campaign) -> None:
+    scored_campaign(campaign)
+    campaign.trust.mkdir(exist_ok=True)
+    path = campaign.trust / DIRECTIONS
+    path.write_text("target,prefers\nTerm 0,stereotype\n", "utf-8")
+    assert dataset_input(campaign_source(campaign)).directions == {"term 0": "stereotype"}
+    path.write_text("target,prefers\nterm 0,yes\n", "utf-8")
+    with pytest.raises(CurationError, match=r"directions\.csv line 2"):
+        dataset_input(campaign_source(campaign))
+    path.write_text("target\nterm 0\n", "utf-8")
+    with pytest.raises(CurationError, match="no column «prefers»"):
+        dataset_input(campaign_source(campaign))
+
+
+def test_gold_files_give_votes_second_labels_and_partial_predictions(tmp_path: Path) -> None:
+    gold = write_gold(tmp_path / "gold.json", CATS)
+    content = json.loads(gold.read_text("utf-8"))
+    sentence = content["data"][KINDS[0]][0]["sentences"][0]
+    sentence["labels"] = [
+        {"label": label, "human_id": person}
+        for person, label in (("a", "stereotype"), ("b", "unrelated"), ("a", "unrelated"))
+    ]
+    gold.write_text(json.dumps(content), "utf-8")
+    some = [a.id for cat in CATS[:6] for a in cat.associations]
+    scores = [{"id": name, "score": float(n)} for n, name in enumerate(some)]
+    (tmp_path / "p.json").write_text(json.dumps({KINDS[0]: scores, KINDS[1]: []}), "utf-8")
+    heard = Heard()
+    source = gold_source([gold], scores=tmp_path / "none")
+    data = dataset_input(
+        source, predictions=[f"p={tmp_path / 'p.json'}"], pitfalls=False, reporter=heard
+    )
+    assert data.name == "gold"
+    assert data.votes is not None
+    place = next(
+        n for n, cat in enumerate(data.cats) if cat.id == content["data"][KINDS[0]][0]["id"]
+    )
+    assert data.votes[3 * place].tolist() == [1, 0, 2, 0]
+    (again,) = data.retests
+    assert (again.name, again.cats.tolist()) == ("the same annotator", [place])
+    assert again.labels.tolist() == [[VALUES.index("stereotype"), VALUES.index("unrelated")]]
+    assert "no times" in again.note
+    assert [group.name for group in data.groups] == ["p/predictions"]
+    assert int((~np.isnan(data.runs[0].ss)).sum()) == 6
+    assert heard.lines == ["p/predictions has scores of 6 of 20 CATs; its rows are about these"]
+
+
+def test_runs_without_scores_of_these_cats_are_named(tmp_path: Path) -> None:
+    gold = write_gold(tmp_path / "gold.json", CATS[:4])
+    put(tmp_path / "scores", "other", "default", chance(1), CATS[4:])
+    heard = Heard()
+    data = dataset_input(
+        gold_source([gold], scores=tmp_path / "scores"), pitfalls=False, reporter=heard
+    )
+    assert (data.runs, data.groups) == ([], [])
+    assert heard.lines == [
+        "other/default is not in the trust report: it has no scores of these CATs"
+    ]
+    rows = dataset_criteria(data, TrustSettings(samples=20), seed=1)
+    assert {row.status for row in rows if row.subject == "scores"} == {"not_run"}

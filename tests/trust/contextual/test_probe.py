@@ -1,0 +1,333 @@
+"""The probe: what it learns, what it counts, and what its intervals are of."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from curation.campaign import Campaign
+from curation.files import CurationError
+from curation.models import tiny
+from curation.models.states import StatesSpec
+from curation.steps.trust.group_files import read_groups
+from curation.steps.trust.probe import _split, _unseen, measure_probe
+from curation.steps.trust.probe_labels import read_labelled
+from curation.steps.trust.runs import TrustRun
+from curation.trust.contextual.probe import (
+    PENALTY,
+    Examples,
+    accuracies,
+    again,
+    fit,
+    probe,
+)
+from curation.trust.framework import DEFAULT, Policies
+from curation.trust.groups import Groups
+from curation.trust.text.passages import passages
+from support import trust
+
+GROUPS = Groups("two", {"a": ("a1", "a2"), "b": ("b1",)}, {"s": ("s",), "t": ("t",)})
+HEAD = "passage,text,target,group,annotator,submitted_at"
+
+
+def examples(n: int, *, seed: int, lean: float = 0.75, noise: float = 0.5) -> Examples:
+    """Passages whose label shows in their state; s leans to a, t to b by the same share."""
+    rng = np.random.default_rng(seed)
+    targets = np.arange(n) % 2
+    toward = rng.random(n) < lean
+    labels = np.where(toward, targets, 1 - targets)
+    labels[rng.random(n) < 0.2] = 2
+    states = np.eye(3, 6)[labels] * 2 + rng.normal(0, noise, size=(n, 6)) + 10
+    documents = tuple(f"d{number}" for number in rng.integers(0, n // 3, size=n))
+    return Examples(states, targets, labels, documents)
+
+
+def test_the_weights_are_the_best_ones() -> None:
+    given = examples(60, seed=1)
+    found = fit(given.states, given.labels, classes=3)
+    features = (given.states - given.states.mean(axis=0)) / given.states.std(axis=0)
+    features = np.column_stack([features, np.ones(60)])
+
+    def loss(flat: Any) -> float:
+        weights = flat.reshape(7, 3)
+        scores = features @ weights
+        log = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        entropy = -log[np.arange(60), given.labels].sum()
+        return float(entropy + PENALTY / 2 * (weights[:-1] ** 2).sum())
+
+    slow = minimize(loss, np.zeros(21), method="BFGS", options={"gtol": 1e-4})
+    assert loss(found.weights) == pytest.approx(slow.fun, rel=1e-5)
+    assert (found.predict(given.states) == given.labels).mean() > 0.9
+    same = fit(given.states, given.labels, classes=3)
+    assert np.array_equal(found.weights, same.weights)
+    warm = fit(given.states, given.labels, classes=3, start=found.weights)
+    assert np.allclose(warm.weights, found.weights, atol=1e-3)
+
+
+def test_a_class_without_passages_is_never_predicted() -> None:
+    given = examples(60, seed=1)
+    kept = given.where(given.labels != 1)
+    assert set(fit(kept.states, kept.labels, classes=3).predict(given.states)) == {0, 2}
+
+
+def test_the_probe_counts_further_passages_only() -> None:
+    training, further = examples(300, seed=1), examples(400, seed=2)
+    found = probe(training, further, GROUPS, DEFAULT, seed=1)
+    expected = [
+        [int(((further.targets == t) & (further.labels == label)).sum()) for label in range(3)]
+        for t in range(2)
+    ]
+    assert np.abs(found.counts - expected).max() <= 6
+    assert [bias.n for bias in found.biases] == [200, 200]
+    s, t = found.biases
+    assert s.signed is not None
+    assert t.signed is not None
+    assert s.soa == tuple(found.counts[0, :2])
+    assert 0.15 < s.signed[0] < 0.35
+    assert -0.35 < t.signed[0] < -0.15
+    assert s.ci is not None
+    assert s.ci[0] is not None
+    assert s.ci[0][0] < 0.25 < s.ci[0][1] < 0.5
+    about = found.about["probes"]["all"]
+    assert about["accuracy"] > 0.9 > 0.6 > about["control"]
+    assert about["majority"] < 0.6
+    assert about["selectivity"] == pytest.approx(about["accuracy"] - about["control"])
+    assert found.about["training_labels"] == dict(
+        zip(("a", "b", "none"), np.bincount(training.labels).tolist(), strict=True)
+    )
+
+
+def test_states_without_information_are_no_better_than_the_control() -> None:
+    given = examples(200, seed=1)
+    blind = given._replace(states=np.random.default_rng(0).normal(size=(200, 6)))
+    found = accuracies(blind, classes=3, seed=1)
+    assert found["selectivity"] is not None
+    assert abs(found["selectivity"]) < 0.15
+
+
+def test_folds_keep_documents_whole() -> None:
+    one = examples(40, seed=1)._replace(documents=("d",) * 40)
+    assert accuracies(one, classes=3, seed=1)["folds"] == 0
+    # A document's passages are alike and their labels random: within it the probe could cheat.
+    rng = np.random.default_rng(0)
+    centers, labels = rng.normal(size=(60, 30)), rng.integers(0, 3, size=60)
+    of = np.repeat(np.arange(60), 5)
+    copies = Examples(centers[of], of % 2, labels[of], tuple(f"d{n}" for n in of))
+    found = accuracies(copies, classes=3, seed=1)
+    assert found["accuracy"] is not None
+    assert found["accuracy"] < 0.55
+
+
+def test_intervals_include_the_training() -> None:
+    further = examples(2000, seed=2)
+    width = {}
+    for size in (30, 600):
+        found = probe(examples(size, seed=1, noise=1.5), further, GROUPS, DEFAULT, seed=1)
+        ends = found.biases[0].ci
+        assert ends is not None
+        assert ends[0] is not None
+        width[size] = ends[0][1] - ends[0][0]
+    assert width[30] > 1.5 * width[600]
+
+
+def test_a_probe_for_each_target() -> None:
+    training = examples(300, seed=1)
+    only = training.where((training.targets == 0) | (training.labels == 1))
+    further = examples(200, seed=2)
+    found = probe(only, further, GROUPS, DEFAULT, per_target=True, seed=1)
+    assert found.biases[0].undefined is None
+    assert found.biases[1].undefined == "one_class"
+    nothing = training.where(training.targets == 0)
+    assert probe(nothing, further, GROUPS, DEFAULT, per_target=True).biases[1].undefined == (
+        "no_training"
+    )
+
+
+def test_targets_without_passages_or_predictions_are_undefined() -> None:
+    training, further = examples(300, seed=1), examples(200, seed=2)
+    some = probe(training, further.where(further.targets == 0), GROUPS, DEFAULT).biases
+    assert (some[1].undefined, some[1].n) == ("missing_target", 0)
+    none = further.where((further.targets == 1) | (further.labels == 2))
+    [s, _] = probe(training, none, GROUPS, DEFAULT).biases
+    assert s.undefined in ("no_evidence", None)
+    assert s.n > 0
+    blank = none._replace(states=np.tile(np.eye(3, 6)[2] * 2 + 10, (len(none.targets), 1)))
+    [s, _] = probe(training, blank, GROUPS, DEFAULT).biases
+    assert (s.undefined, s.soa) == ("no_evidence", (0.0, 0.0))
+
+
+def test_one_class_only_is_an_error_that_says_which() -> None:
+    given = examples(30, seed=1)
+    with pytest.raises(CurationError, match="all 30 training passages have the label «none»"):
+        probe(given._replace(labels=np.full(30, 2)), given, GROUPS, DEFAULT)
+    with pytest.raises(CurationError, match="no labelled passages"):
+        probe(given.where(given.targets == 9), given, GROUPS, DEFAULT)
+
+
+def test_again_knows_other_orders_and_policies_but_no_other_words() -> None:
+    compute = again(np.array([[30, 10, 5], [0, 0, 4]]), GROUPS)
+    turned = Groups("two", {"b": ("b1",), "a": ("a1", "a2")}, GROUPS.targets)
+    swapped = Groups("two", {"a": ("b1",), "b": ("a1", "a2")}, GROUPS.targets)
+    assert compute(GROUPS, DEFAULT)[0].p == (0.75, 0.25)
+    assert compute(turned, DEFAULT)[0].p == (0.25, 0.75)
+    assert compute(swapped, DEFAULT)[0].p == (0.25, 0.75)
+    assert compute(GROUPS, DEFAULT)[1].undefined == "no_evidence"
+    assert compute(GROUPS, Policies("softmax"))[0].p == pytest.approx((1, 0), abs=1e-6)
+    assert compute(Groups("two", {"a": ("a1",), "b": ("b1",)}, GROUPS.targets), DEFAULT) == []
+
+
+# --- with a model and a corpus ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> StatesSpec:
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    tiny.make(folder, trust.texts(), family="masked", steps=0, width=32)
+    return StatesSpec(str(folder), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return trust.write_texts(tmp_path_factory.mktemp("texts"), documents=20, files=1)
+
+
+def measure_one(
+    campaign: Campaign, spec: StatesSpec, files: Sequence[Path], **options: Any
+) -> tuple[TrustRun, bool]:
+    [found] = measure_probe(campaign, spec, files, **options)
+    return found
+
+
+def test_automatic_labels(grouped: Campaign, spec: StatesSpec, files: list[Path]) -> None:
+    run, measured = measure_one(grouped, spec, files)
+    assert measured
+    assert run.name == "probe/people-tiny-texts-0"
+    about = json.loads((run.folder / "run.json").read_text("utf-8"))
+    assert about["training_passages"] + about["further_passages"] == 82
+    assert 52 <= about["training_passages"] <= 62
+    assert about["probes"]["all"]["accuracy"] > about["probes"]["all"]["majority"]
+    assert sum(bias.n for bias in run.biases) == about["further_passages"]
+    assert not (run.folder / "parts").exists()
+    assert not measure_one(grouped, spec, files)[1]
+
+
+def test_training_and_further_passages_share_no_document(
+    files: list[Path], people: Callable[[int], Groups]
+) -> None:
+    sample = passages(files, people(2), most=100, seed=1, window=1, workers=1)
+    split = _split(sample, seed=1)
+    documents = [{each.passage.document for each in part} for part in split]
+    assert not documents[0] & documents[1]
+    texts = [{each.passage.text for each in part} for part in split]
+    assert not texts[0] & texts[1]
+    assert 0.65 < len(split.training) / len(sample) < 0.75
+    rest = _unseen(split.training[:20], sample)
+    assert not {each.passage.text for each in rest.training} & {
+        each.passage.text for each in rest.further
+    }
+    assert len(rest.further) == len(sample) - 20
+
+
+def labels(path: Path, *rows: str) -> Path:
+    path.write_text("\n".join([HEAD, *rows]) + "\n", "utf-8")
+    return path
+
+
+def row(n: int, group: str, *, job: str = "baker", who: str = "w1", day: int = 1) -> str:
+    return f"p{n},The {job} sang in year {n}.,{job},{group},{who},2026-01-{day:02}T10:00:00Z"
+
+
+def test_labels_of_people_are_those_of_the_majority(
+    tmp_path: Path, people: Callable[[int], Groups]
+) -> None:
+    path = labels(
+        tmp_path / "labels.csv",
+        *(
+            row(1, group, who=who)
+            for who, group in zip("abc", ("lake", "lake", "hill"), strict=True)
+        ),
+        *(
+            row(2, group, who=who)
+            for who, group in zip("abc", ("lake", "none", "hill"), strict=True)
+        ),
+        *(row(3, group, who=who) for who, group in zip("ab", ("lake", ""), strict=True)),
+        row(4, "hill", who="a", day=2),
+        row(4, "lake", who="a", day=1),
+        row(5, "lake", job="nobody"),
+        "p6,He sang.,baker,lake,w1,2026-01-01T10:00:00Z",
+        "p7,,baker,lake,w1,2026-01-01T10:00:00Z",
+        row(8, "sea"),
+    )
+    found = read_labelled(path, people(2), language="en")
+    assert [(each.passage.id, each.group) for each in found.passages] == [
+        ("p1", "lake"),
+        ("p2", None),
+        ("p3", None),
+        ("p4", "lake"),
+    ]
+    assert all(each.passage.text[each.start : each.end] == "baker" for each in found.passages)
+    assert sorted((each.code, each.where) for each in found.refused) == [
+        ("missing_field", str(path)),
+        ("other_target", "labels.csv line 12"),
+        ("target_missing", "labels.csv line 13"),
+        ("unknown_group", "labels.csv line 15"),
+    ]
+
+
+def test_a_table_without_a_usable_label_says_why(
+    tmp_path: Path, people: Callable[[int], Groups]
+) -> None:
+    path = labels(tmp_path / "labels.csv", row(1, "sea"))
+    with pytest.raises(
+        CurationError, match=r"labels\.csv line 2: there is no group 'sea'"
+    ):
+        read_labelled(path, people(2), language="en")
+
+
+def test_labels_without_texts(tmp_path: Path, people: Callable[[int], Groups]) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("passage,target,group,annotator,submitted_at\n", "utf-8")
+    with pytest.raises(CurationError, match="no column «text»"):
+        read_labelled(path, people(2), language="en")
+    with pytest.raises(CurationError, match=r"nowhere\.csv: no such file"):
+        read_labelled(tmp_path / "nowhere.csv", people(2), language="en")
+
+
+def test_people_and_corpus(
+    grouped: Campaign, spec: StatesSpec, files: list[Path], tmp_path: Path
+) -> None:
+    sample = passages(files, read_groups(grouped)[0], most=5, seed=4, workers=1)
+    path = labels(
+        tmp_path / "labels.csv",
+        *(
+            f"{each.passage.id},{each.passage.text},{each.passage.target},{each.group or 'none'},"
+            "w1,2026-01-01T10:00:00Z"
+            for each in sample
+        ),
+    )
+    run, _ = measure_one(grouped, spec, files, labels=path, source="people")
+    assert run.about["training_passages"] == len(sample)
+    assert run.about["further_passages"] == 82 - len(sample)
+
+
+def test_commands(
+    forked: Callable[..., Any], grouped: Campaign, spec: StatesSpec, files: list[Path]
+) -> None:
+    given = ("-c", grouped.root, "--device", "cpu")
+    done = forked("trust", "contextual", spec.name, *files, *given, "--most", "5")
+    assert done.code == 0, done.err
+    assert "contextual/people-tiny-texts-0" in done.out
+    done = forked("trust", "probe", spec.name, *files, *given, "--automatic")
+    assert done.code == 0, done.err
+    assert "Accuracy by cross-validation" in done.out
+    done = forked("trust", "probe", spec.name, *files, *given, "--automatic", "--json")
+    assert len(json.loads(done.out)["runs"][0]["biases"]) == 8
+    done = forked("trust", "probe", spec.name, *files, *given)
+    assert done.code == 1
+    assert "give either --labels or --automatic" in done.err
+    done = forked("trust", "contextual", spec.name, *files, *given, "--layer", "7")
+    assert "has no layer 7" in done.err

@@ -1,0 +1,140 @@
+"""Prior measures of groups: words without vectors, pairs, intervals, and what is undefined."""
+
+import re
+
+import numpy as np
+import pytest
+
+from curation.files import CurationError
+from curation.trust.groups import Groups
+from curation.trust.prior.measuring import (
+    MEASURES,
+    NoPairsError,
+    Space,
+    biases,
+    check_measure,
+    complete_pairs,
+    facts,
+    intervals,
+    used_words,
+)
+from curation.trust.vectors.reading import Vectors
+
+WORDS = {
+    "she": (2.0, 0.2, 0.0),
+    "aunt": (1.5, 0.1, 1.0),
+    "niece": (1.0, -0.3, 2.0),
+    "he": (-2.0, 0.1, 0.2),
+    "uncle": (-1.0, 0.3, 1.1),
+    "baker": (1.0, 1.0, 1.0),
+    "potter": (-1.0, 2.0, 0.5),
+    "weaver": (3.0, 0.0, 0.0),
+}
+VECTORS = Vectors(tuple(WORDS), np.array(list(WORDS.values()), np.float32))
+GROUPS = Groups(
+    "gender",
+    {"female": ("she", "lass", "aunt", "niece"), "male": ("he", "lad", "uncle")},
+    {"baker": ("baker",), "crafts": ("potter", "weaver", "fiddler"), "fiddler": ("fiddler",)},
+)
+SPACE = Space(VECTORS)
+
+
+def test_pairs_are_the_words_at_the_same_place_that_both_have_vectors() -> None:
+    assert complete_pairs(VECTORS, GROUPS.words) == [("she", "he"), ("aunt", "uncle")]
+    assert used_words("ripa-pairs", GROUPS, VECTORS).words["female"] == ("she", "aunt")
+    assert used_words("caliskan", GROUPS, VECTORS).words["female"] == ("she", "aunt", "niece")
+
+
+def test_a_target_is_the_mean_of_its_words_and_undefined_without_any() -> None:
+    baker, crafts, fiddler = biases("garg-euclidean", GROUPS, SPACE)
+    mean = np.mean([WORDS["potter"], WORDS["weaver"]], axis=0)
+    first = np.mean([WORDS["she"], WORDS["aunt"], WORDS["niece"]], axis=0)
+    second = np.mean([WORDS["he"], WORDS["uncle"]], axis=0)
+    expected = np.linalg.norm(mean - second) - np.linalg.norm(mean - first)
+    assert crafts.value == pytest.approx(expected, abs=1e-6)
+    assert baker.value is not None
+    assert baker.value > 0  # closer to the first group
+    assert (baker.n, biases("ripa-pairs", GROUPS, SPACE)[0].n) == (5, 4)
+    assert (fiddler.value, fiddler.undefined) == (None, "missing_target")
+    assert baker.p is None
+    assert baker.l1 is None
+
+
+def test_vectors_of_length_1_differ_from_those_of_the_file() -> None:
+    unit = Space(VECTORS, unit=True)
+    np.testing.assert_allclose(np.linalg.norm(unit.rows(["she", "baker"]), axis=1), 1)
+    for name in ("garg-euclidean", "bolukbasi-pairs", "ripa-pairs"):
+        assert biases(name, GROUPS, unit)[0].value != biases(name, GROUPS, SPACE)[0].value
+    for name in ("caliskan", "manzini"):
+        raw = biases(name, GROUPS, SPACE)[0].value
+        assert biases(name, GROUPS, unit)[0].value == pytest.approx(raw)
+
+
+def test_without_words_or_pairs_a_measure_computed_again_is_undefined() -> None:
+    lists = {"female": ("lass",), "male": ("he",)}
+    groups = Groups("gender", lists, GROUPS.targets)
+    codes = {name: biases(name, groups, SPACE)[0].undefined for name in MEASURES}
+    paired = {name for name, measure in MEASURES.items() if measure.centring}
+    assert {name for name, code in codes.items() if code == "no_direction"} == paired
+    assert {codes[name] for name in codes.keys() - paired} == {"missing_group"}
+
+
+def test_intervals_are_over_words_or_pairs() -> None:
+    for name in MEASURES:
+        ends = intervals(name, GROUPS, SPACE, samples=50, confidence=0.9, seed=3)
+        again = intervals(name, GROUPS, SPACE, samples=50, confidence=0.9, seed=3)
+        assert ends is not None
+        np.testing.assert_array_equal(ends, again)
+        assert (ends[0, :2] <= ends[1, :2]).all()
+        bias = biases(name, GROUPS, SPACE, ends)[0]
+        assert bias.value is not None
+        if MEASURES[name].centring != "differences":  # two pairs: a resample may have one
+            assert bias.value_ci is not None
+            assert bias.value_ci[0] <= bias.value <= bias.value_ci[1]
+        assert biases(name, GROUPS, SPACE, ends)[2].value_ci is None
+
+
+def test_one_word_of_a_group_has_no_interval() -> None:
+    groups = Groups("g", {"female": ("she", "aunt"), "male": ("he",)}, {"baker": ("baker",)})
+    for name in ("caliskan", "ripa-pairs"):
+        assert intervals(name, groups, SPACE, samples=20, confidence=0.9, seed=1) is None
+
+
+def test_facts_say_what_a_value_rests_on() -> None:
+    found = biases("bolukbasi-pairs", GROUPS, SPACE)
+    about = facts("bolukbasi-pairs", GROUPS, SPACE, found, strictness=2)
+    values = [bias.value for bias in found if bias.value is not None]
+    assert about["direct_bias"] == pytest.approx(np.mean(np.square(values)))
+    assert about["mean_absolute"] == pytest.approx(np.mean(np.abs(values)))
+    assert about["pairs"] == 2
+    assert about["group_words"] == {"female": 3, "male": 2}
+    alignment = about["alignment"]
+    assert isinstance(alignment, float)
+    assert 0.9 < alignment <= 1
+    assert "mac" in facts("manzini", GROUPS, SPACE, found, strictness=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "lists", "message"),
+    [
+        ("caliskan", {"a": ("she",), "b": ("he",), "c": ("uncle",)}, "there are 3"),
+        ("caliskan", {"a": ("she",), "b": ("lad", "lord")}, "no word of the group «b»"),
+        ("ripa-pairs", {"a": ("she", "lass"), "b": ("lad", "he")}, "1 or more pairs"),
+        ("ripa-differences", {"a": ("she",), "b": ("he",)}, "2 or more pairs"),
+    ],
+)
+def test_measures_that_cannot_be_computed(
+    name: str, lists: dict[str, tuple[str, ...]], message: str
+) -> None:
+    groups = Groups("gender", lists, {"baker": ("baker",)})
+    with pytest.raises(CurationError, match=rf"\[groups.gender\].*{re.escape(message)}") as caught:
+        check_measure(name, groups, VECTORS)
+    assert isinstance(caught.value, NoPairsError) == name.startswith("ripa")
+
+
+def test_manzini_takes_more_than_two_groups() -> None:
+    lists = {"a": ("she",), "b": ("he",), "c": ("uncle",)}
+    groups = Groups("gender", lists, {"baker": ("baker",)})
+    check_measure("manzini", groups, VECTORS)
+    (found,) = biases("manzini", groups, SPACE)
+    assert (found.n, found.groups) == (3, ("a", "b", "c"))

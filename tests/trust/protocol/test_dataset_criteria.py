@@ -1,0 +1,408 @@
+"""The criteria of a dataset and its scores, on numbers that can be checked by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from curation.bias import CRITERIA, Criterion
+from curation.records import GOLDS
+from curation.stats.artefacts import Artefact, artefacts
+from curation.stats.metrics import icat
+from curation.trust.groups import Groups
+from curation.trust.protocol.dataset.agreement import SEEDS, shuffled
+from curation.trust.protocol.dataset.content import judged
+from curation.trust.protocol.dataset.criteria import dataset_criteria, failed_by_controls
+from curation.trust.protocol.dataset.data import (
+    DatasetInput,
+    MeasureValues,
+    PitfallCount,
+    Retest,
+    Scored,
+)
+from curation.trust.protocol.dataset.split_half import correlation, halves
+from curation.trust_settings import TrustSettings
+from support.judged import INTER, INTRA, by_term, cats, dataset, found, run
+
+TEN = cats(10, 4)
+FULL = [100.0] * 40
+
+
+def rows_of(data: DatasetInput, **settings: object) -> list[Criterion]:
+    return dataset_criteria(data, TrustSettings.model_validate({"samples": 20, **settings}), seed=1)
+
+
+# --- face ---------------------------------------------------------------------------------------
+
+
+def test_synthetic_scorers_check_the_software_and_say_so() -> None:
+    row = found(rows_of(dataset(TEN)), "face", "software")
+    assert (row.subject, row.status, row.value) == ("dataset", "pass", pytest.approx(0))
+    assert "not of the dataset's face validity" in row.computed
+
+
+@pytest.mark.parametrize(
+    ("lms", "status"),
+    [(lambda t: 60 + t, "pass"), (lambda t: 30 + t, "fail"), (lambda t: 46 + t, "inconclusive")],
+)
+def test_lms_is_above_chance_by_its_interval_over_terms(lms, status: str) -> None:  # type: ignore[no-untyped-def]
+    model = run("m", "r", by_term(10, 4, lambda t, _: lms(t)), [50.0] * 40)
+    row = found(rows_of(dataset(TEN, model)), "face", "meaningful:m")
+    assert (row.status, row.value, row.n, row.threshold) == (status, lms(4.5), 10, 50)
+
+
+def test_reversed_scores_must_fail_face_validity() -> None:
+    model = run("m", "r", by_term(10, 4, lambda t, _: 70 + t), [50.0] * 40)
+    row = found(rows_of(dataset(TEN, model)), "face", "reversed:m")
+    assert row.control
+    assert (row.status, row.value) == ("pass", pytest.approx(-24.5))
+
+
+def test_known_directions_are_tested_by_signs() -> None:
+    """Seven of eight right: p = 9 / 256."""
+    ss = by_term(10, 4, lambda t, n: 100.0 if t < 7 or n == 0 else 0.0)
+    data = dataset(TEN, run("m", "r", FULL, ss))
+    directions = {f"t{t}": "stereotype" for t in range(8)}
+    row = found(rows_of(replace(data, directions=directions)), "face", "known-directions")
+    assert (row.status, row.value, row.n, row.p) == ("pass", 7 / 8, 8, pytest.approx(9 / 256))
+    assert "t7" in row.computed
+    assert found(rows_of(data), "face", "known-directions").status == "not_run"
+
+
+# --- content ------------------------------------------------------------------------------------
+
+
+def test_a_rule_without_understanding_that_beats_chance_fails_content() -> None:
+    """It prefers the stereotype in three of four CATs: ss 75; the unrelated never: lms 100."""
+    scores = {
+        a.id: float(3 - GOLDS.index(a.gold) if int(each.id[-1]) else (2, 3, 1)[GOLDS.index(a.gold)])
+        for each in TEN
+        for a in each.associations
+    }
+    data = dataset(TEN, artefacts=[Artefact("OddLM", "odd words are likelier", scores)])
+    row = found(rows_of(data), "content", "artefact-OddLM:intersentence")
+    assert (row.status, row.value, row.n) == ("fail", 75.0, 10)
+    assert "lms 100.0" in row.computed
+    assert "odd words" in row.change
+
+
+def test_equal_lengths_pass_and_rules_that_cannot_be_used_are_not_run() -> None:
+    data = dataset(TEN, artefacts=artefacts(TEN, language="xx"))
+    rows = rows_of(data, margin=20)
+    row = found(rows, "content", "artefact-LongestLM:intersentence")
+    assert (row.status, row.value) == ("inconclusive", 50.0)  # 40 CATs are few for lms
+    many = cats(10, 60)
+    rows = rows_of(dataset(many, artefacts=artefacts(many, language="xx")))
+    assert found(rows, "content", "artefact-LongestLM:intersentence").status == "pass"
+    assert found(rows, "content", "artefact-UnigramLM").status == "not_run"
+    assert not any("ShortestLM" in row.check for row in rows)  # it mirrors LongestLM
+
+
+def test_a_model_must_be_above_the_best_rule_without_understanding() -> None:
+    """The rule's lms is 50 in each term, as all lengths are equal; the model's is 40 + t."""
+    longest = [a for a in artefacts(TEN, language="xx") if a.name == "LongestLM"]
+    for base, status in ((60, "pass"), (20, "fail"), (46, "inconclusive")):
+        model = run("m", "r", by_term(10, 4, lambda t, _, base=base: base + t), [50.0] * 40)
+        own = replace(dataset(TEN, model), artefacts=longest)
+        row = found(rows_of(own), "content", "above-artefacts:m:intersentence")
+        assert (row.status, row.value) == (status, pytest.approx(base + 4.5 - 50))
+    every = dataset(TEN, artefacts=artefacts(TEN, language="xx"))
+    assert [rule.artefact.name for rule in judged(every)] == ["LongestLM", "FirstLM"]
+
+
+@pytest.mark.parametrize(
+    ("severity", "status"), [("block", "fail"), ("warn", "inconclusive"), ("note", "pass")]
+)
+def test_a_pitfall_that_stops_a_release_fails_content(severity: str, status: str) -> None:
+    counts = [
+        PitfallCount("odd", severity, "cat", 3, 40),
+        PitfallCount("no", "block", "cat", 0, 40),
+    ]
+    row = found(rows_of(dataset(TEN, pitfalls=counts)), "content", "pitfalls")
+    assert (row.status, row.n) == (status, 2)
+
+
+# --- convergent and predictive ------------------------------------------------------------------
+
+SLOPE = by_term(10, 4, lambda t, n: 100.0 * (n < t / 2.3))
+
+
+def test_other_rules_converge_by_rank_and_by_kappa() -> None:
+    model = [run("m", rule, FULL, SLOPE) for rule in ("ll-acl", "pll")]
+    row = found(rows_of(dataset(TEN, *model)), "convergent", "rules:m:pll", "ll-acl")
+    assert (row.status, row.value, row.n) == ("pass", pytest.approx(1), 10)
+    assert "kappa of their preferences in 40 CATs without a tie: 1.00" in row.computed
+    assert row.power is not None
+    opposite = [model[0], run("m", "pll", FULL, 100 - np.array(SLOPE))]
+    row = found(rows_of(dataset(TEN, *opposite)), "convergent", "rules:m:pll", "ll-acl")
+    assert (row.status, row.value) == ("fail", pytest.approx(-1))
+
+
+def test_rules_are_never_mixed() -> None:
+    """Each set of rules is a subject; the second points to the rows of the first."""
+    data = dataset(TEN, *[run("m", rule, FULL, SLOPE) for rule in ("ll-acl", "pll")])
+    rows = [row for row in rows_of(data) if row.subject == "scores"]
+    assert {row.name for row in rows} == {"ll-acl", "pll"}
+    assert found(rows, "convergent", "rules", "pll").status == "not_applicable"
+    assert all(
+        "pll" not in row.computed
+        for row in rows
+        if row.name == "ll-acl" and row.criterion in ("face", "split_half")
+    )
+
+
+def test_both_kinds_of_cat_must_rank_terms_alike() -> None:
+    both = cats(10, 8, kinds=(INTRA, INTER))
+    ss = by_term(10, 8, lambda t, n: 100.0 * (n // 2 < t / 2.3))
+    row = found(rows_of(dataset(both, run("m", "r", [100.0] * 80, ss))), "convergent", "kinds:m")
+    assert (row.status, row.value) == ("pass", pytest.approx(1))
+    one = rows_of(dataset(TEN, run("m", "r", FULL, SLOPE)))
+    assert found(one, "convergent", "kinds").status == "not_applicable"
+
+
+def test_ss_is_compared_with_bias_measures_and_outcomes_of_the_terms() -> None:
+    shares = {f"T{t}": (0.5 + t / 20, 0.5 - t / 20) for t in range(10)}
+    words = {"hill": ("hill",), "lake": ("lake",)}
+    data = replace(
+        dataset(TEN, run("m", "r", FULL, SLOPE)),
+        measures=[MeasureValues("vectors/people-small", {f"t{t}": t / 10 for t in range(10)})],
+        tables={"people": Groups("people", words, {}, outcomes=shares)},
+    )
+    rows = rows_of(data)
+    assert found(rows, "convergent", "measure:m:vectors").status == "pass"
+    for check in ("unequal:m:people", "signed:m:people"):
+        row = found(rows, "predictive", check)
+        assert (row.status, row.n) == ("pass", 10)
+        assert row.value is not None
+        assert row.value > 0.9
+        assert row.power is None  # at a threshold of 0
+
+
+# --- hypothesis ---------------------------------------------------------------------------------
+
+
+def preferring(model: str, of: int, lms: float = 90.0) -> Scored:
+    """A run that prefers the stereotype in ``of`` of the four CATs of a term, once one more."""
+    ss = by_term(10, 4, lambda t, n: 100.0 * (n < of + (t == 0)))
+    return run(model, "r", by_term(10, 4, lambda t, _: lms + t / 10), ss)
+
+
+def test_amplification_has_the_other_run_as_reference() -> None:
+    """ss 77.5 and 52.5: the share of stereotypes is 25 points higher, and so is half of L1."""
+    data = dataset(TEN, preferring("a", 3), preferring("b", 2))
+    rows = rows_of(data, amplification=[["a/r", "b/r"], ["a/r", "gone/r"]])
+    share = found(rows, "amplification", "share:a/r;b/r")
+    assert (share.status, share.value) == ("pass", pytest.approx(25))
+    assert "L1 = 0.500" in share.computed
+    change = found(rows, "amplification", "l1:a/r;b/r")
+    assert change.value == pytest.approx(abs(2 * 77.5 - 100) - abs(2 * 52.5 - 100))
+    assert found(rows, "amplification", "a/r;gone/r").status == "not_run"
+
+
+def test_icat_is_lms_times_one_less_l1() -> None:
+    """The bridge: within a term by counts, above it by means of the terms' shares."""
+    data = dataset(TEN, preferring("a", 3))
+    lms, ss = (data.means(values) for values in (data.runs[0].lms, data.runs[0].ss))
+    assert icat(lms, ss) == pytest.approx(lms * (1 - np.abs(2 * ss / 100 - 1)))
+    whole = icat(lms.mean(), ss.mean())
+    assert whole == pytest.approx(lms.mean() * (1 - abs(2 * ss.mean() / 100 - 1)))
+
+
+def test_mitigation_needs_a_fairer_ss_and_the_same_lms() -> None:
+    before = preferring("b", 4)
+    for after, status in (
+        (preferring("a", 2), "pass"),
+        (preferring("a", 2, lms=70), "fail"),  # lms falls
+        (preferring("a", 4, lms=98), "fail"),  # icat gains by lms alone
+    ):
+        data = dataset(TEN, after, before)
+        row = found(rows_of(data, mitigation=[["a/r", "b/r"]]), "mitigation", "a/r;b/r")
+        assert row.status == status, row
+
+
+# --- agreement, retest --------------------------------------------------------------------------
+
+
+def votes(*counts: tuple[int, int, int, int]) -> np.ndarray:  # type: ignore[type-arg]
+    """The same counts for the three associations of each of the 40 CATs of ``TEN``."""
+    return np.tile(np.array(counts), (40, 1))
+
+
+def test_alpha_of_each_set_is_a_row_that_names_the_set() -> None:
+    """Four of five votes for each gold label in one half of the CATs, three in the other.
+
+    Of stereotypes and anti-stereotypes: 400 labels, 200 of each. Of an association's 20 ordered
+    pairs 8 or 12 disagree, so that the observed disagreement is 40 · (8 + 12) / 4 = 200 of 400.
+    The expected one is 2 · 200 · 200 / (400 · 399) = 200 / 399.
+    """
+    counts = votes((4, 1, 0, 0), (1, 4, 0, 0), (0, 0, 5, 0))
+    counts[60:] = np.tile([(3, 2, 0, 0), (2, 3, 0, 0), (0, 0, 5, 0)], (20, 1))
+    data = dataset(TEN, votes=counts)
+    rows = rows_of(data)
+    hard = found(rows, "agreement", "stereotype-or-anti")
+    assert hard.value == pytest.approx(1 - 0.5 / (200 / 399))
+    assert (hard.status, hard.n, hard.unit) == ("fail", 40, "CATs")
+    assert "gold stereotype or anti-stereotype" in hard.computed
+    assert "d0 0.003" in hard.computed
+    every = found(rows, "agreement", "all-labels")
+    assert every.value is not None
+    assert every.value > 0.3
+
+
+def test_agreement_passes_if_nobody_disagrees_and_is_not_run_without_labels() -> None:
+    data = dataset(TEN, votes=votes((5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)))
+    row = found(rows_of(data), "agreement", "all-labels")
+    assert (row.status, row.value, row.ci) == ("pass", 1.0, (1.0, 1.0))
+    assert found(rows_of(dataset(TEN)), "agreement", "all-labels").status == "not_run"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shuffled_labels_must_fail_agreement(seed: int) -> None:
+    data = dataset(TEN, votes=votes((5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)))
+    row = found(
+        dataset_criteria(data, TrustSettings(samples=20), seed=seed), "agreement", "shuffled"
+    )
+    assert row.control
+    assert (row.status, row.n) == ("pass", SEEDS)
+    assert row.value == pytest.approx(0, abs=0.05)
+    mixed = shuffled(data.votes, np.random.default_rng(seed))  # type: ignore[arg-type]
+    assert mixed.sum(axis=0).tolist() == [200, 200, 200, 0]
+    assert set(mixed.sum(axis=1)) == {5}
+
+
+def test_retest_compares_first_and_second_labels() -> None:
+    labels = np.array([[0, 0], [1, 1], [2, 2], [0, 0]] * 10)
+    data = dataset(TEN, retests=[Retest("the same annotator", np.arange(40), labels)])
+    row = found(rows_of(data), "retest", "the-same-annotator")
+    assert (row.status, row.value, row.n) == ("pass", 1.0, 40)
+    labels[:, 1] = np.roll(labels[:, 1], 1)
+    row = found(rows_of(data), "retest", "the-same-annotator")
+    assert row.status == "fail"
+
+
+# --- sensitivity --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("moved", "status"), [(0, "pass"), (1, "inconclusive"), (3, "fail")])
+def test_a_change_of_ss_is_judged_by_a_fixed_margin(moved: int, status: str) -> None:
+    """``moved`` CATs of four change in terms 1 to 9: 0, 22.5 (with terms that differ), 67.5."""
+    plain = run("m", "ll-acl", FULL, [0.0] * 40)
+    ss = by_term(10, 4, lambda t, n: 100.0 * (t > (8 if moved == 1 else 0) and n < moved))
+    chars = run("m", "ll-code", FULL, ss)
+    row = found(rows_of(dataset(TEN, plain, chars)), "sensitivity", "normalisation:m/ll-acl;m/ll-c")
+    assert row.status == status
+    assert row.threshold == 5.0
+    noisy = found(rows_of(dataset(TEN, plain, chars), margin=100), "sensitivity", "normalisation:")
+    assert noisy.status == "pass"
+
+
+def test_the_changes_are_told_apart() -> None:
+    runs = [
+        run("m", "ll-acl", FULL, SLOPE),
+        run("m", "ll-acl", FULL, SLOPE, variant="lower"),
+        run("m", "ratio", FULL, SLOPE),
+        run("m", "ratio", FULL, SLOPE, variant="lower"),
+    ]
+    checks = {
+        row.check
+        for row in rows_of(dataset(TEN, *runs))
+        if row.criterion == "sensitivity" and ";" in row.check
+    }
+    assert checks == {
+        "text:lower:m/ll-acl;m/ll-acl+lower",
+        "rule:m/ll-acl;m/ratio",
+        "text:lower:m/ratio;m/ratio+lower",
+        "rule:m/ll-acl+lower;m/ratio+lower",
+    }
+
+
+def test_a_domain_that_is_left_out_moves_ss() -> None:
+    """Domain d0 has ss 100, d1 has ss 0: without either, the mean of 50 moves by 50."""
+    both = cats(10, 4, domains=2)
+    ss = by_term(10, 4, lambda t, _: 100.0 * (t % 2 == 0))
+    row = found(rows_of(dataset(both, run("m", "r", FULL, ss))), "sensitivity", "domains:m")
+    assert row.status == "fail"
+    assert abs(row.value or 0) == 50
+    one = rows_of(dataset(TEN, run("m", "r", FULL, SLOPE)))
+    assert found(one, "sensitivity", "domains:m").status == "not_applicable"
+
+
+def test_the_length_rule_must_fail_with_padding() -> None:
+    """All sentences are equally long: ss 50 becomes 0 once each anti-stereotype is longer."""
+    row = found(rows_of(dataset(TEN)), "sensitivity", "padding-LongestLM")
+    assert row.control
+    assert (row.status, row.value) == ("pass", -50.0)
+
+
+# --- split half ---------------------------------------------------------------------------------
+
+
+def test_halves_of_a_term_have_its_cats_once() -> None:
+    ss, codes = np.array([1.0, 2, 4, 8, 16, np.nan]), np.array([0, 0, 0, 1, 1, 2])
+    first, second, terms = halves(ss, codes, draws=50, seed=1)
+    assert terms.tolist() == [0, 1]  # the third term has no two CATs
+    assert (2 * first[:, 0] + second[:, 0] == 7).all()
+    assert (first[:, 1] + second[:, 1] == 24).all()
+    assert set(second[:, 0]) == {1, 2, 4}
+    assert correlation(first, second) is None  # of two terms
+
+
+def test_split_half_is_corrected_by_spearman_brown() -> None:
+    """Terms whose CATs are all alike have the same ss in both halves."""
+    ss = by_term(10, 4, lambda t, _: 100.0 * (t % 2))
+    row = found(rows_of(dataset(TEN, run("m", "r", FULL, ss))), "split_half", "terms:m")
+    assert (row.status, row.value, row.n) == ("pass", 1.0, 10)
+    alike = run("m", "r", FULL, by_term(10, 4, lambda _, n: 100.0 * (n % 2)))
+    row = found(rows_of(dataset(TEN, alike)), "split_half", "terms:m")
+    assert row.status == "fail"
+    assert "no sign of such differences" in row.change
+
+
+# --- all ----------------------------------------------------------------------------------------
+
+
+def test_a_model_without_meaning_decides_nothing_about_ss() -> None:
+    silent = run(
+        "m", "r", by_term(10, 4, lambda t, _: 46 + t), by_term(10, 4, lambda t, _: 100.0 * (t % 2))
+    )
+    row = found(rows_of(dataset(TEN, silent)), "split_half", "terms:m")
+    assert row.status == "inconclusive"
+    assert "would be pass" in row.computed
+
+
+def test_every_criterion_has_a_row_that_says_what_to_supply() -> None:
+    for data in (dataset(TEN), dataset(TEN, run("m", "r", FULL, SLOPE))):
+        rows = rows_of(data)
+        assert {row.criterion for row in rows} == {*CRITERIA} - {"consequential"}
+        assert all(row.computed and row.change for row in rows)
+        assert all(row.statistic and row.value is not None for row in rows if row.control)
+    assert dataset_criteria(DatasetInput("none", [], "en"), TrustSettings(), seed=1) == []
+
+
+def test_the_same_input_gives_the_same_rows() -> None:
+    data = dataset(
+        TEN, run("m", "r", FULL, SLOPE), votes=votes((4, 1, 0, 0), (1, 4, 0, 0), (0, 0, 5, 0))
+    )
+    assert rows_of(data) == rows_of(data)
+
+
+def test_few_terms_decide_nothing() -> None:
+    few = cats(4, 4)
+    rows = rows_of(
+        dataset(
+            few, run("m", "r", [100.0] * 16, [0.0] * 16), artefacts=artefacts(few, language="xx")
+        )
+    )
+    tested = [row for row in rows if row.unit == "terms" and row.status in ("pass", "fail")]
+    assert tested == []
+
+
+def test_a_control_that_passes_makes_its_criterion_fail() -> None:
+    row = Criterion(
+        subject="dataset", name="d", criterion="agreement", check="all-labels", status="pass"
+    )
+    control = row.model_copy(update={"control": True, "check": "shuffled-labels", "status": "fail"})
+    other = row.model_copy(update={"criterion": "retest"})
+    assert [r.status for r in failed_by_controls([row, control, other])] == ["fail", "fail", "pass"]
+    works = control.model_copy(update={"status": "pass"})
+    assert failed_by_controls([row, works]) == [row, works]

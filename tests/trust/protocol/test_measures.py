@@ -1,0 +1,422 @@
+"""The criteria of bias measures, on the paper's printed tables and by hand."""
+
+import numpy as np
+import pytest
+
+from curation.bias import CRITERIA, Bias, Criterion, Evidence, Status
+from curation.stats.tests import sign_test
+from curation.trust.groups import Groups
+from curation.trust.protocol.agreement import SHUFFLED, label_agreement, shuffled_agreement
+from curation.trust.protocol.amplification import TELESCOPE, changes, telescopes
+from curation.trust.protocol.convergent import matrix
+from curation.trust.protocol.face import face_criteria
+from curation.trust.protocol.measured import MeasureRun, alike, paired
+from curation.trust.protocol.measures import measure_criteria
+from curation.trust.protocol.mitigation import ONLY_OPTIMISED
+from curation.trust.protocol.predictive import predictions
+from curation.trust.protocol.rows import obey_controls
+from curation.trust_settings import TrustSettings
+from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, prior_run, run_of
+
+SETTINGS = TrustSettings()
+HUMAN = run_of(TABLE_3["text-human"], "text-human/gender-wiki")
+AUTOMATED = run_of(TABLE_3["text-automated"], "text-automated/gender-wiki")
+MANY = [f"job {number}" for number in range(40)]
+
+
+def criteria(
+    *runs: MeasureRun, settings: TrustSettings = SETTINGS, groups: Groups = GENDER
+) -> dict[str, Criterion]:
+    """The rows by «run criterion check»."""
+    rows = measure_criteria(runs, {"gender": groups}, settings, seed=1)
+    return {f"{row.name} {row.criterion} {row.check}": row for row in rows}
+
+
+def outcomes(shares: dict[str, float]) -> Groups:
+    return Groups(
+        "gender",
+        GENDER.words,
+        {name: (name,) for name in shares},
+        anchors=ANCHORS,
+        outcomes={name: (share, 1 - share) for name, share in shares.items()},
+    )
+
+
+# --- face ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", TABLE_3)
+def test_every_column_of_table_3_has_face_validity(column: str) -> None:
+    result, control = face_criteria(run_of(TABLE_3[column]), ANCHORS, SETTINGS)
+    right = 8 if column in ("word2vec", "glove") else 7
+    assert (result.status, result.value, result.n) == ("pass", right / 8, 8)
+    assert result.p == pytest.approx({7: 9 / 256, 8: 1 / 256}[right])
+    assert ("exceptions: librarian" in result.computed) == (right == 7)
+    assert (control.control, control.status, control.value) == (True, "pass", 1 - right / 8)
+
+
+@pytest.mark.parametrize(
+    ("right", "status"),
+    [(8, "pass"), (7, "pass"), (6, "inconclusive"), (5, "inconclusive"), (4, "fail"), (0, "fail")],
+)
+def test_the_verdict_of_eight_signs(right: int, status: Status) -> None:
+    wrong = TARGETS[right:]
+    signs = {t: 0.1 * (-1 if (ANCHORS[t] == "male") != (t in wrong) else 1) for t in TARGETS}
+    result = face_criteria(run_of(signs), ANCHORS, SETTINGS)[0]
+    assert (result.status, result.value) == (status, right / 8)
+    assert result.p == pytest.approx(sign_test(right, 8))
+
+
+def test_few_anchors_are_inconclusive_and_those_without_a_result_are_counted() -> None:
+    undefined = tuple(
+        Bias(target=t, groups=GENDER.names, undefined="missing_target") for t in TARGETS[4:]
+    )
+    run = run_of({t: (0.1 if ANCHORS[t] == "female" else -0.1) for t in TARGETS[:4]})
+    result = face_criteria(run._replace(biases=run.biases + undefined), ANCHORS, SETTINGS)[0]
+    assert (result.status, result.n, result.value) == ("inconclusive", 4, 1.0)
+    assert "without a result: 4" in result.computed
+    assert "4 more anchors" in result.change
+    nothing = face_criteria(run._replace(biases=undefined), ANCHORS, SETTINGS)
+    assert [(row.status, row.n, row.value) for row in nothing] == [("inconclusive", 0, None)]
+    assert face_criteria(run, {}, SETTINGS)[0].status == "not_run"
+    other = face_criteria(run, {"carpenter": "somebody"}, SETTINGS)[0]
+    assert (other.status, other.n) == ("inconclusive", 0)
+
+
+def test_face_validity_of_a_prior_measure_reads_its_sign() -> None:
+    signed = dict(zip(TARGETS, TABLE_3["word2vec"], strict=True))
+    assert face_criteria(prior_run(signed), ANCHORS, SETTINGS)[0].status == "pass"
+    unsigned = {target: abs(value) for target, value in signed.items()}
+    assert face_criteria(prior_run(unsigned), ANCHORS, SETTINGS)[0].status == "fail"
+
+
+def test_exchanged_groups_must_fail_and_break_the_criterion_if_they_do_not() -> None:
+    mirrored = run_of([-value for value in TABLE_3["word2vec"]])
+    result, control = face_criteria(mirrored, ANCHORS, SETTINGS)
+    assert (result.status, control.status) == ("fail", "fail")
+    broken = [result.model_copy(update={"status": "pass"}), control]
+    rows = obey_controls(broken)
+    assert (rows[0].status, rows[1].status) == ("fail", "fail")
+    assert "exchanged-groups" in rows[0].change
+
+
+# --- convergent ---------------------------------------------------------------------------------
+
+
+def test_automated_text_is_compared_with_people() -> None:
+    found = criteria(HUMAN, AUTOMATED)
+    row = found["text-automated/gender-wiki convergent text-human"]
+    assert (row.status, row.n, row.threshold) == ("pass", 8, 0.7)
+    assert row.value == pytest.approx(0.934, abs=5e-4)
+    assert "R² 0.886" in row.computed
+    assert row.power == pytest.approx(0.44, abs=0.01)
+    assert row.evidence == ("text-automated/gender-wiki", "text-human/gender-wiki")
+    own = found["text-human/gender-wiki convergent text-human"]
+    assert own.status == "not_applicable"
+
+
+def test_windows_are_compared_each_for_itself_and_only_on_the_same_source() -> None:
+    windows = AUTOMATED._replace(name="text-automated/gender-wiki+window-1")
+    other = AUTOMATED._replace(name="text-automated/gender-news")
+    found = criteria(HUMAN, AUTOMATED, windows, other)
+    assert found["text-automated/gender-wiki+window-1 convergent text-human"].status == "pass"
+    row = found["text-automated/gender-news convergent text-human"]
+    assert (row.status, "label passages" in row.change) == ("not_run", True)
+    variant = found["text-automated/gender-wiki sensitivity window-1"]
+    assert (variant.value, variant.status) == (pytest.approx(1.0), "pass")
+
+
+def test_too_few_targets_are_inconclusive_and_say_how_many_more() -> None:
+    some = {t: v for t, v in zip(TARGETS, TABLE_3["text-human"], strict=True) if t[0] != "b"}
+    shuffled = dict(zip(some, (-0.4, 0.1, 0.2, 0.0, -0.1, 0.3), strict=True))
+    auto = run_of(shuffled, "text-automated/gender-wiki")
+    row = criteria(HUMAN, auto)["text-automated/gender-wiki convergent text-human"]
+    assert (row.status, row.n) == ("inconclusive", 6)
+    assert row.change.startswith("9 more targets (15 in all)")
+
+
+def test_prior_measures_give_no_verdict() -> None:
+    prior = prior_run(dict(zip(TARGETS, TABLE_3["glove"], strict=True)))
+    ours = run_of(TABLE_3["word2vec"])
+    row = criteria(ours, prior)["vectors/gender-made convergent others"]
+    assert row.status == "not_applicable"
+    assert "caliskan/gender-made 0.90 (n 8)" in row.computed
+    cell = matrix([ours, prior])[0]
+    assert (cell.first, cell.n) == ("vectors/gender-made", 8)
+    assert cell.rho == alike(paired(ours.biases, prior.biases)).rho
+
+
+# --- predictive ---------------------------------------------------------------------------------
+
+
+def test_predictive_validity_compares_directions_and_sizes() -> None:
+    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
+    run = run_of({job: share - 0.5 for job, share in shares.items()})
+    found = criteria(run, groups=outcomes(shares))
+    signed = found["vectors/gender-made predictive signed"]
+    assert (signed.value, signed.status, signed.n) == (pytest.approx(1.0), "pass", 40)
+    assert found["vectors/gender-made predictive unsigned"].value == pytest.approx(1.0)
+    # The wrong direction everywhere: sizes cannot see it.
+    wrong = run_of({job: 0.5 - share for job, share in shares.items()})
+    found = criteria(wrong, groups=outcomes(shares))
+    assert found["vectors/gender-made predictive signed"].status == "fail"
+    assert found["vectors/gender-made predictive unsigned"].status == "pass"
+
+
+def test_holm_corrects_over_all_runs() -> None:
+    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
+    rng = np.random.default_rng(3)
+    first = run_of({job: share - 0.5 for job, share in shares.items()})
+    others = [
+        run_of({j: float(rng.uniform(-0.4, 0.4)) for j in MANY}, f"vectors/gender-{n}")
+        for n in range(4)
+    ]
+    found = criteria(first, *others, groups=outcomes(shares))
+    assert found["vectors/gender-made predictive signed"].p == pytest.approx(10 * 1 / 10_000)
+    assert "Holm's correction of 10 tests" in (
+        found["vectors/gender-made predictive signed"].computed
+    )
+
+
+def test_shares_of_races_are_normalised_and_each_group_is_tested() -> None:
+    races = ("white", "hispanic", "asian")
+    rows = [("a", (0.5, 0.25, 0.05)), ("b", (0.2, 0.1, 0.1)), ("c", (0.1, 0.3, 0.2))]
+    biases = tuple(
+        Bias(
+            target=target,
+            groups=races,
+            soa=shares,
+            reference=(1 / 3,) * 3,
+            p=tuple(share / sum(shares) for share in shares),
+            signed=tuple(share / sum(shares) - 1 / 3 for share in shares),
+            l1=0.1,
+        )
+        for target, shares in rows
+    )
+    run = MeasureRun("vectors/race-made", "vectors", "race", biases)
+    found = dict(predictions(run, dict(rows), SETTINGS, 1))
+    assert list(found) == ["signed-white", "signed-hispanic", "signed-asian", "unsigned"]
+    assert [each.rho for each in found.values()] == pytest.approx([1.0] * 4)
+    assert found["unsigned"].n == 3
+
+
+def test_a_random_measure_rarely_passes_prediction() -> None:
+    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
+    groups, statuses = outcomes(shares), []
+    for seed in range(60):
+        values = np.random.default_rng(seed).uniform(-0.5, 0.5, 40).tolist()
+        row = criteria(run_of(dict(zip(MANY, values, strict=True))), groups=groups)
+        statuses.append(row["vectors/gender-made predictive signed"].status)
+    # One-sided 2.5 %, half of that by Holm over two tests: less than one is expected to pass, and
+    # 1.5 to fail because the interval is below 0.
+    assert statuses.count("pass") <= 3
+    assert statuses.count("fail") <= 6
+    assert statuses.count("inconclusive") >= 51
+
+
+def test_without_a_threshold_no_number_of_targets_has_power() -> None:
+    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
+    values = np.random.default_rng(1).uniform(-0.5, 0.5, 40).tolist()
+    run = run_of(dict(zip(MANY, values, strict=True)))
+    name = "vectors/gender-made predictive signed"
+    row = criteria(run, groups=outcomes(shares))[name]
+    assert (row.status, row.threshold, row.power) == (
+        "inconclusive",
+        0.0,
+        pytest.approx(0.025, abs=0.01),
+    )
+    assert "40 targets show a correlation of 0.44 or more" in row.change
+    strict = criteria(run, groups=outcomes(shares), settings=TrustSettings(predictive=0.6))[name]
+    assert (strict.status, (strict.power or 0) > 0.8) == ("fail", True)
+
+
+# --- hypotheses ---------------------------------------------------------------------------------
+
+
+def test_table_6_telescopes_within_its_rounding() -> None:
+    steps = [dict(zip(TARGETS, column, strict=True)) for column in TABLE_6.values()]
+    gaps = telescopes(*steps)
+    assert len(gaps) == 8
+    assert max(gaps.values()) <= TELESCOPE + 1e-9
+
+
+def three_runs(half: float | None = 0.05) -> list[MeasureRun]:
+    """Training text, a model, and text of the model, with Table 6's changes of p."""
+    start = dict.fromkeys(TARGETS, 0.0)
+    second = dict(zip(TARGETS, TABLE_6["L2;L1"], strict=True))
+    third = {t: second[t] + v for t, v in zip(TARGETS, TABLE_6["L3;L2"], strict=True)}
+    return [
+        run_of(start, "text-automated/gender-training", half=half),
+        run_of(second, "probe/gender-model", half=half),
+        run_of(third, "text-automated/gender-samples", half=half),
+    ]
+
+
+def test_amplification_of_table_6() -> None:
+    runs = three_runs()
+    one, two, three = (run.name for run in runs)
+    settings = TrustSettings(amplification=((two, one), (three, two), (three, one)))
+    found = criteria(*runs, settings=settings)
+    row = found[f"{two} amplification towards-female"]
+    assert row.value == pytest.approx(np.mean(TABLE_6["L2;L1"]))
+    assert row.evidence == (two, one)
+    # MOVER: carpenter moves by .176 ± √2 · .05 = .071, nurse by .017, which may be 0.
+    assert "carpenter +0.176*" in row.computed
+    assert "nurse +0.017," in row.computed
+    grown = found[f"{two} amplification l1"]
+    assert (grown.value, grown.status) == (
+        pytest.approx(2 * np.mean(np.abs(TABLE_6["L2;L1"]))),
+        "pass",
+    )
+    total = found[f"{three} amplification telescoping"]
+    assert (total.status, total.value) == ("pass", pytest.approx(0, abs=1e-12))
+    assert found[f"{one} amplification amplification"].status == "not_applicable"
+
+
+def test_the_distance_from_p_before_is_not_a_growth_of_bias() -> None:
+    before = run_of(dict.fromkeys(TARGETS, 0.4), "text-automated/gender-a")
+    after = run_of({t: 0.1 + 0.01 * n for n, t in enumerate(TARGETS)}, "probe/gender-b")
+    pair = ((after.name, before.name),)
+    found = criteria(after, before, settings=TrustSettings(amplification=pair))
+    row = found[f"{after.name} amplification l1"]
+    assert row.value is not None
+    assert row.value < 0
+    assert "mean L1 from p before: 0.530" in (
+        found[f"{after.name} amplification towards-female"].computed
+    )
+    assert changes(after, before)["carpenter"] == pytest.approx((-0.3, 0.3))
+
+
+def test_pairs_that_cannot_be_compared_are_not_run() -> None:
+    run = run_of(TABLE_3["glove"])
+    pair = ((run.name, "vectors/nothing"),)
+    found = criteria(run, settings=TrustSettings(amplification=pair, mitigation=pair))
+    for name in ("amplification", "mitigation"):
+        row = found[f"{run.name} {name} pair"]
+        assert (row.status, row.computed) == ("not_run", "there is no run vectors/nothing")
+
+
+def test_mitigation_that_improves_only_the_optimised_metric_fails() -> None:
+    values = dict(zip(TARGETS, TABLE_3["word2vec"], strict=True))
+    before, bias = run_of(values, "vectors/gender-w"), prior_run(values, "caliskan/gender-w")
+    falls = prior_run({t: v / 2 for t, v in values.items()}, "caliskan/gender-w+hard")
+    grows = run_of({t: v * 1.5 for t, v in values.items()}, "vectors/gender-w+hard")
+    shrinks = run_of({t: v / 2 for t, v in values.items()}, "vectors/gender-w+hard")
+    settings = TrustSettings(mitigation=((falls.name, bias.name),))
+    found = criteria(before, bias, falls, grows, settings=settings)
+    row = found[f"{falls.name} mitigation optimised"]
+    assert (row.status, ONLY_OPTIMISED in row.computed) == ("fail", True)
+    ours = found[f"{grows.name} mitigation independent"]
+    assert (ours.status, "bias grew" in ours.computed) == ("pass", True)
+    found = criteria(before, bias, falls, shrinks, settings=settings)
+    assert found[f"{falls.name} mitigation optimised"].status == "pass"
+    found = criteria(bias, falls, settings=settings)
+    row = found[f"{falls.name} mitigation optimised"]
+    assert (row.status, "curation trust vectors" in row.change) == ("inconclusive", True)
+
+
+# --- reliability --------------------------------------------------------------------------------
+
+
+def votes(passages: int, right: float, *, seed: int = 1) -> np.ndarray:
+    """Five annotators; each chooses the passage's own label of three with this probability."""
+    rng = np.random.default_rng(seed)
+    true = rng.integers(3, size=passages)
+    answers = np.where(
+        rng.random((passages, 5)) < right, true[:, None], rng.integers(3, size=(passages, 5))
+    )
+    return np.stack([(answers == label).sum(axis=1) for label in range(3)], axis=1)
+
+
+def test_agreement_passes_with_its_control() -> None:
+    table = votes(40, 0.93)
+    evidence = [label_agreement(table), shuffled_agreement(table, 7)]
+    found = criteria(HUMAN._replace(evidence=tuple(evidence)))
+    row = found["text-human/gender-wiki agreement annotators"]
+    assert (row.status, row.n, row.unit, row.threshold) == ("pass", 40, "passages", 0.667)
+    assert "Fleiss' kappa" in row.computed
+    control = found[f"text-human/gender-wiki agreement {SHUFFLED}"]
+    assert (control.control, control.status) == (True, "pass")
+    assert abs(control.value or 1) < 0.15
+
+
+def test_shuffled_labels_fail_in_at_least_95_of_100_seeds() -> None:
+    table, failed = votes(40, 0.95), 0
+    for seed in range(100):
+        evidence = shuffled_agreement(table, seed)
+        assert evidence.ci is not None
+        failed += evidence.ci[1] < SETTINGS.agreement
+    assert failed >= 95
+
+
+def test_shuffling_keeps_labels_and_passages() -> None:
+    table = np.array([[5, 0, 0], [0, 3, 0], [0, 0, 2]])
+    found = shuffled_agreement(table, 1)
+    assert (found.n, found.check) == (3, SHUFFLED)
+
+
+def test_labels_that_agree_by_chance_fail_and_few_passages_are_inconclusive() -> None:
+    name = "text-human/gender-wiki agreement annotators"
+    bad = HUMAN._replace(evidence=(label_agreement(votes(40, 0.3)),))
+    assert criteria(bad)[name].status == "fail"
+    few = criteria(HUMAN._replace(evidence=(label_agreement(votes(6, 0.75, seed=4)),)))[name]
+    assert few.status == "inconclusive"
+    assert "more passages" in few.change
+    nobody = HUMAN._replace(evidence=(label_agreement(np.array([[1, 0, 0], [0, 1, 0]])),))
+    assert criteria(nobody)[name].status == "not_applicable"
+
+
+def test_only_alpha_has_the_threshold_and_targets_are_named_in_its_row() -> None:
+    def made(check: str, statistic: str, value: float, detail: str = "") -> Evidence:
+        return Evidence(
+            criterion="agreement",
+            check=check,
+            statistic=statistic,
+            value=value,
+            ci=(value - 0.1, value + 0.1),
+            n=40,
+            unit="passages",
+            detail=detail,
+        )
+
+    evidence = (
+        made("annotators", "Fleiss' kappa", 0.79),
+        made("annotators", "Krippendorff's alpha", 0.8),
+        made("annotators_by_target", "Krippendorff's alpha", 0.4, "librarian"),
+        made("annotators_by_target", "Fleiss' kappa", 0.3, "librarian"),
+    )
+    rows = list(criteria(HUMAN._replace(evidence=evidence)).values())
+    own = [row for row in rows if row.criterion == "agreement"]
+    assert [(row.value, row.status) for row in own] == [(0.8, "pass")]
+    assert own[0].computed == ("Fleiss' kappa 0.790; Krippendorff's alpha 0.400 for librarian")
+
+
+def test_a_second_round_of_labels_is_a_retest() -> None:
+    evidence = Evidence(
+        criterion="retest", check="second-labels", statistic="alpha", value=0.8, ci=(0.7, 0.9), n=30
+    )
+    found = criteria(HUMAN._replace(evidence=(evidence,)))
+    row = found["text-human/gender-wiki retest second-labels"]
+    assert (row.status, row.threshold) == ("pass", 0.7)
+    assert criteria(HUMAN)["text-human/gender-wiki retest annotators"].status == "not_run"
+    assert criteria(AUTOMATED)["text-automated/gender-wiki retest annotators"].status == (
+        "not_applicable"
+    )
+
+
+# --- all ----------------------------------------------------------------------------------------
+
+
+def test_every_run_has_every_criterion_and_says_what_would_change_it() -> None:
+    prior = prior_run(dict(zip(TARGETS, TABLE_3["glove"], strict=True)))
+    empty = MeasureRun("vectors/gender-empty", "vectors", "gender", ())
+    runs = (HUMAN, AUTOMATED, prior, run_of(TABLE_3["glove"]), empty)
+    rows = measure_criteria(runs, {"gender": GENDER}, SETTINGS, seed=1)
+    for run in runs:
+        own = [row for row in rows if row.name == run.name]
+        assert {row.criterion for row in own} == {*CRITERIA} - {"consequential"}
+    for row in rows:
+        assert row.computed
+        assert row.change or row.status == "not_applicable"
+        assert row.evidence
+    assert measure_criteria((), {}, SETTINGS, seed=1) == []

@@ -1,0 +1,227 @@
+"""Content, sensitivity and split half, from measures that are computed again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from curation.bias import Bias, Evidence
+from curation.files import CurationError
+from curation.trust.framework import DEFAULT, Policies
+from curation.trust.groups import Groups
+from curation.trust.protocol.content import SUM, antisymmetry
+from curation.trust.protocol.lists import used_words
+from curation.trust.protocol.measured import MeasureRun
+from curation.trust.protocol.measures import measure_criteria
+from curation.trust.protocol.sensitivity import quantile
+from curation.trust.protocol.stability import Again, NotPossibleError, stability
+from curation.trust_settings import TrustSettings
+from support.biases import (
+    GENDER,
+    TARGETS,
+    caliskan,
+    cosine_measure,
+    count_measure,
+    made_vectors,
+    manzini,
+    prior_measure,
+    ripa,
+)
+
+COUNTS = {
+    target: {"she": place + 1, "woman": 2 * place, "he": 9 - place, "man": 7, "boy": 1}
+    for place, target in enumerate(TARGETS)
+}
+
+
+def evidence(again: Again, groups: Groups = GENDER, **options: object) -> dict[str, Evidence]:
+    policies = Policies(**options)  # type: ignore[arg-type]
+    found = stability(again, groups, policies, draws=20, seed=3)
+    return {f"{each.criterion} {each.check}": each for each in found}
+
+
+def statuses(again: Again, measure: str = "vectors", groups: Groups = GENDER) -> dict[str, str]:
+    found = tuple(stability(again, groups, DEFAULT, draws=20, seed=3))
+    run = MeasureRun(f"{measure}/made", measure, "gender", tuple(again(groups, DEFAULT)), found)
+    rows = measure_criteria([run], {"gender": groups}, TrustSettings(), seed=1)
+    return {f"{row.criterion} {row.check}": row.status for row in rows}
+
+
+@pytest.fixture(scope="module")
+def vectors() -> dict[str, np.ndarray]:
+    return made_vectors(GENDER)
+
+
+def test_a_divdist_measure_has_the_structure_of_bias(vectors: dict[str, np.ndarray]) -> None:
+    found = evidence(cosine_measure(vectors))
+    for check in ("swap", "simplex", "permutation", "zero", "reference", "groups"):
+        assert (found[f"content {check}"].value, found[f"content {check}"].n) == (1.0, 8)
+    own = statuses(cosine_measure(vectors))
+    assert {status for name, status in own.items() if name.startswith("content")} == {"pass"}
+
+
+def test_the_structure_holds_for_counts_references_and_three_groups() -> None:
+    shares = dict.fromkeys(TARGETS, (0.25, 0.75))
+    found = evidence(count_measure(COUNTS), replace(GENDER, references=shares))
+    assert {e.value for n, e in found.items() if n.startswith("content") and SUM not in n} == {1.0}
+    words = {"one": ("she", "woman"), "two": ("he",), "three": ("man", "boy")}
+    found = evidence(count_measure(COUNTS), replace(GENDER, words=words))
+    assert {e.value for n, e in found.items() if n.startswith("content") and SUM not in n} == {1.0}
+
+
+def test_adding_the_groups_fails_content(vectors: dict[str, np.ndarray]) -> None:
+    found = evidence(prior_measure(vectors, manzini))
+    assert found["content swap"].value == -1.0
+    own = statuses(prior_measure(vectors, manzini), "manzini")
+    assert own["content swap"] == "fail"
+    assert evidence(prior_measure(vectors, caliskan))["content swap"].value == 1.0
+    assert statuses(prior_measure(vectors, caliskan), "caliskan")["content swap"] == "pass"
+
+
+def test_every_measure_has_the_sum_as_a_negative_control(vectors: dict[str, np.ndarray]) -> None:
+    assert evidence(cosine_measure(vectors))[f"content {SUM}"].value == -1.0
+    assert statuses(cosine_measure(vectors))[f"content {SUM}"] == "pass"
+
+
+def test_a_measure_that_ignores_the_order_or_the_reference_fails() -> None:
+    def sized(groups: Groups, policies: Policies) -> list[Bias]:
+        """L1 in place of p − p0, and a fixed reference."""
+        fixed = replace(groups, references=None)
+        return [b.model_copy(update={"signed": (b.l1, 0.0)}) for b in count_measure(COUNTS)(fixed)]
+
+    own = statuses(sized, "text-automated")
+    names = ("swap", "permutation", "zero", "reference")
+    assert [own[f"content {name}"] for name in names] == ["fail"] * 4
+
+
+def test_antisymmetry_by_hand() -> None:
+    assert antisymmetry([1, 2], [-1, -2]) == 1.0
+    assert antisymmetry([1, 0], [0, 1]) == 0.0
+    assert antisymmetry([0], [0]) is None
+
+
+def test_words_that_are_not_used_are_found(vectors: dict[str, np.ndarray]) -> None:
+    words = {"female": ("she", "unknown", "woman"), "male": ("he", "man", "nothing")}
+    groups = replace(GENDER, words=words)
+    again = cosine_measure(vectors)
+    used = used_words(again, groups, DEFAULT, again(groups, DEFAULT))
+    assert used.words == {"female": ("she", "woman"), "male": ("he", "man")}
+    assert (used.sets, used.why, len(used.without)) == (False, "", 4)
+
+
+def test_pairs_of_words_are_drawn_together(vectors: dict[str, np.ndarray]) -> None:
+    again = prior_measure(vectors, ripa)
+    used = used_words(again, GENDER, DEFAULT, again(GENDER, DEFAULT))
+    assert used.sets
+    rng = np.random.default_rng(0)
+    pairs = set(zip(*GENDER.words.values(), strict=True))
+    for _ in range(5):
+        assert set(zip(*used.drawn(2, rng).values(), strict=True)) < pairs
+        first, second = used.halves(rng)
+        assert {*zip(*first.values(), strict=True), *zip(*second.values(), strict=True)} == pairs
+
+
+def test_lists_are_cut_and_one_word_is_left_out(vectors: dict[str, np.ndarray]) -> None:
+    found = evidence(cosine_measure(vectors))
+    cut = found["sensitivity words-3"]
+    assert cut.value is not None
+    assert cut.ci is not None
+    assert 0.5 < cut.ci[0] <= cut.value <= cut.ci[1] <= 1
+    assert "20 random draws of 3 words" in cut.detail
+    five = found["sensitivity words-5"]
+    assert (five.value, five.n, five.detail) == (
+        None,
+        0,
+        "no list has more than 5 words that are used",
+    )
+    assert "8 words were left out one at a time" in found["sensitivity one-word"].detail
+    own = statuses(cosine_measure(vectors))
+    assert own["sensitivity words-5"] == "not_applicable"
+    assert own["sensitivity one-word"] == "pass"
+
+
+def test_l2_says_nothing_for_two_groups_and_softmax_nothing_for_counts() -> None:
+    found = evidence(count_measure(COUNTS))
+    assert (found["sensitivity l2"].value, found["sensitivity l2"].n) == (None, 0)
+    assert "keeps only which one is larger" in found["sensitivity softmax-of-counts"].detail
+    own = statuses(count_measure(COUNTS), "text-automated")
+    assert own["sensitivity softmax-of-counts"] == "not_applicable"
+    assert own["sensitivity l2"] == "not_applicable"
+    assert own["sensitivity negative"] == "not_applicable"
+    words = {"one": ("she", "woman"), "two": ("he",), "three": ("man", "boy")}
+    assert evidence(count_measure(COUNTS), replace(GENDER, words=words))["sensitivity l2"].value
+
+
+def test_softmax_has_the_ranks_of_the_difference_of_cosines(vectors: dict[str, np.ndarray]) -> None:
+    again = cosine_measure(vectors)
+    softmax = [b.signed[0] for b in again(GENDER, Policies("softmax")) if b.signed]
+    gaps = [(b.soa[0] or 0) - (b.soa[1] or 0) for b in again(GENDER, DEFAULT)]
+    assert np.argsort(softmax).tolist() == np.argsort(gaps).tolist()
+
+
+def test_negative_strengths_are_compared_under_other_policies() -> None:
+    vectors = made_vectors(GENDER)
+    vectors["pilot"] = -vectors["pilot"]
+    found = evidence(cosine_measure(vectors), negative="shift")
+    assert found["sensitivity negative-raw"].value is not None
+    assert "1 of 8 targets have a negative strength" in found["sensitivity negative-clip"].detail
+    same = evidence(cosine_measure(vectors))["sensitivity negative-clip"]
+    assert (same.value, same.n) == (None, 0)  # only the target changes that had no result
+
+
+def test_halves_of_the_lists_give_a_reliability(vectors: dict[str, np.ndarray]) -> None:
+    half = evidence(cosine_measure(vectors))["split_half words"]
+    assert half.value is not None
+    assert half.ci is not None
+    assert half.ci[0] <= half.value <= half.ci[1]
+    assert (half.value > 0.9, half.n >= 7, (half.p or 1) < 0.05) == (True, True, True)
+    noise = made_vectors(GENDER, noise=20)
+    assert statuses(cosine_measure(noise))["split_half words"] != "pass"
+
+
+def test_a_measure_of_labels_has_no_lists_to_cut() -> None:
+    counts = {t: {"female": p + 1, "male": 9 - p} for p, t in enumerate(TARGETS)}
+
+    def labelled(groups: Groups, policies: Policies) -> list[Bias]:
+        if set(groups.names) != {"female", "male"}:
+            raise NotPossibleError("people's labels are about other groups")
+        return count_measure(counts)(replace(groups, words={g: (g,) for g in groups.names}))
+
+    own = statuses(labelled, "text-human")
+    assert own["content swap"] == own["content permutation"] == own["content zero"] == "pass"
+    assert own["content groups"] == "not_applicable"
+    for name in ("sensitivity words-3", "sensitivity one-word", "split_half words"):
+        assert own[name] == "not_applicable"
+
+
+def test_a_measure_that_gives_nothing_for_other_lists_is_not_sensitive_to_them() -> None:
+    def probed(groups: Groups, policies: Policies) -> list[Bias]:
+        known = set(groups.words.values()) == set(GENDER.words.values())
+        return count_measure(COUNTS)(groups, policies) if known else []
+
+    own = statuses(probed, "probe")
+    assert own["content swap"] == own["content permutation"] == "pass"
+    for name in ("content groups", "sensitivity words-3", "sensitivity one-word"):
+        assert own[name] == "not_applicable"
+    alone = replace(GENDER, words={"female": ("she",), "male": ("he",)})
+    found = evidence(count_measure(COUNTS), alone)["sensitivity words-3"]
+    assert (found.value, found.detail) == (None, "each list has one word")
+
+
+def test_a_measure_that_refuses_everything_is_not_applicable() -> None:
+    def never(groups: Groups, policies: Policies) -> list[Bias]:
+        raise CurationError("no vectors", "give some")
+
+    found = stability(never, GENDER, DEFAULT, draws=5, seed=1)
+    assert {(e.value, e.detail) for e in found} == {(None, "no vectors")}
+
+
+def test_draws_without_a_result_count_as_the_lowest() -> None:
+    assert quantile([1.0, 0.5, None], 0.5) == 0.5
+    assert quantile([1.0, None, None], 0.5) is None
+    assert quantile([], 0.5) is None
+
+
+def test_the_same_seed_gives_the_same_evidence(vectors: dict[str, np.ndarray]) -> None:
+    first, second = (evidence(cosine_measure(vectors)) for _ in range(2))
+    assert first == second

@@ -1,0 +1,260 @@
+"""The framework against hand arithmetic, scipy and properties that hold for all strengths."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
+from scipy.stats import entropy
+
+from curation.bias import Bias
+from curation.trust.framework import (
+    DEFAULT,
+    UNDEFINED,
+    Policies,
+    bias,
+    biases,
+    distributions,
+    divergence,
+    l1_interval,
+    most,
+    of_counts,
+    outside,
+    why_undefined,
+)
+
+# The first draw of a process loads tables, which is slow on a busy machine.
+calm = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+counts = st.lists(st.integers(0, 1_000), min_size=2, max_size=6).filter(any)
+cosines = st.lists(st.floats(-1, 1).map(lambda x: round(x, 6)), min_size=2, max_size=6).filter(any)
+
+
+def result(
+    soa: list[float | None], *, policies: Policies = DEFAULT, reference: list[float] | None = None
+) -> Bias:
+    names = [f"g{place}" for place in range(len(soa))]
+    p0 = reference or [1 / len(soa)] * len(soa)
+    return bias("baker", soa, groups=names, reference=p0, policies=policies, n=10)
+
+
+# --- by hand ------------------------------------------------------------------------------------
+
+
+def test_two_groups_by_hand() -> None:
+    found = result([1, 3])
+    assert found.p == (0.25, 0.75)
+    assert found.signed == (-0.25, 0.25)
+    assert found.l1 == 0.5
+    assert found.undefined is None
+
+
+def test_three_groups_and_a_reference_by_hand() -> None:
+    # p = (.2, .3, .5), p0 = (.5, .3, .2): gaps −.3, 0, .3.
+    found = result(
+        [2, 3, 5],
+        reference=[0.5, 0.3, 0.2],
+        policies=Policies(divergences=("l2", "linf", "tv", "kl", "js")),
+    )
+    assert found.signed == pytest.approx((-0.3, 0, 0.3))
+    assert found.l1 == pytest.approx(0.6)
+    assert found.divergences["l2"] == pytest.approx(math.sqrt(0.18))
+    assert found.divergences["linf"] == pytest.approx(0.3)
+    assert found.divergences["tv"] == pytest.approx(0.3)
+    kl = 0.2 * math.log(0.2 / 0.5) + 0.5 * math.log(0.5 / 0.2)
+    assert found.divergences["kl"] == pytest.approx(kl)
+    # The middle is (.35, .3, .35), and the two halves are the same by symmetry.
+    assert found.divergences["js"] == pytest.approx(
+        0.2 * math.log(0.2 / 0.35) + 0.5 * math.log(0.5 / 0.35)
+    )
+
+
+def test_negative_strengths_by_hand() -> None:
+    assert result([-0.1, 0.3]).undefined == "negative_soa"
+    # raw: p = (−.5, 1.5), which is not a distribution; L1 is 2, above the maximum 1.
+    assert result([-0.1, 0.3], policies=Policies(negative="raw")).p == pytest.approx((-0.5, 1.5))
+    assert result([-0.1, 0.3], policies=Policies(negative="clip")).p == (0, 1)
+    shifted = result([-0.1, 0.3], policies=Policies(negative="shift"))
+    assert shifted.p == pytest.approx((0.45 / 1.1, 0.65 / 1.1))
+    soft = result([-0.1, 0.3], policies=Policies("softmax"))
+    assert soft.p == pytest.approx((1 / (1 + math.exp(0.4)), 1 / (1 + math.exp(-0.4))))
+
+
+def test_raw_turns_the_sign_if_the_sum_is_negative() -> None:
+    # The target is nearer to the second group, and raw says the first: −.85 / −.35 = 2.43.
+    found = result([-0.85, 0.5], policies=Policies(negative="raw"))
+    assert found.signed is not None
+    assert found.signed[0] == pytest.approx(0.85 / 0.35 - 0.5)
+    assert outside([found]) == (1, 1, pytest.approx(2 * (0.85 / 0.35 - 0.5)))
+
+
+# --- undefined is undefined ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("normalise", ["sum", "softmax"])
+@pytest.mark.parametrize("negative", ["undefined", "raw", "clip", "shift"])
+def test_no_evidence_is_not_zero_bias(normalise: str, negative: str) -> None:
+    found = result([0, 0], policies=Policies(normalise, negative))  # type: ignore[arg-type]
+    assert found.undefined == "no_evidence"
+    assert (found.p, found.signed, found.l1) == (None, None, None)
+
+
+def test_what_is_missing_is_undefined() -> None:
+    assert result([None, 1]).undefined == "missing_target"
+    assert result([math.nan, 1]).undefined == "missing_target"
+    assert result([math.nan, 1]).soa == (None, 1)
+    found = bias("baker", [1, 2], groups=("a", "b"), reference=None, n=3)
+    assert found.undefined == "no_reference"
+    assert found.reference == ()
+    clipped = result([-0.1, -0.2], policies=Policies(negative="clip"))
+    assert clipped.undefined == "no_evidence"
+
+
+def test_every_reason_has_a_code() -> None:
+    soas: list[list[float | None]] = [[None, 1], [0, 0], [-1, 1]]
+    assert {why_undefined(soa) for soa in soas} <= UNDEFINED.keys()
+
+
+def test_a_divergence_that_is_infinite_is_left_out() -> None:
+    both = Policies(divergences=("kl", "js"))
+    found = result([1, 1], reference=[1, 0], policies=both)
+    assert found.divergences.keys() == {"js"}
+
+
+# --- for all strengths --------------------------------------------------------------------------
+
+
+@calm
+@given(counts)
+def test_counts_give_a_distribution_and_l1_its_range(soa: list[float]) -> None:
+    found = result(soa)
+    assert found.p is not None
+    assert found.signed is not None
+    assert found.l1 is not None
+    assert sum(found.p) == pytest.approx(1)
+    assert min(found.p) >= 0
+    assert sum(found.signed) == pytest.approx(0, abs=1e-9)
+    assert 0 <= found.l1 <= 2 * (1 - 1 / len(soa)) + 1e-9
+
+
+@calm
+@given(counts, st.floats(1e-3, 1e3))
+def test_the_scale_of_the_strengths_does_not_matter(soa: list[float], scale: float) -> None:
+    assert result([s * scale for s in soa]).p == pytest.approx(result(soa).p)
+
+
+@calm
+@given(cosines, st.randoms(use_true_random=False), st.sampled_from(["sum", "softmax"]))
+def test_the_order_of_the_groups_does_not_matter(
+    soa: list[float], random: object, normalise: str
+) -> None:
+    order = list(range(len(soa)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    policies = Policies(normalise, "shift")  # type: ignore[arg-type]
+    found, other = (
+        result(soa, policies=policies),
+        result([soa[i] for i in order], policies=policies),
+    )
+    assert found.l1 == pytest.approx(other.l1)
+    if found.p and other.p:
+        assert other.p == pytest.approx([found.p[i] for i in order])
+
+
+@calm
+@given(st.integers(0, 1_000), st.integers(0, 1_000))
+def test_two_groups_have_a_closed_form(x: int, y: int) -> None:
+    if not x + y:
+        return
+    found = result([x, y], policies=Policies(divergences=("l2", "tv", "linf")))
+    assert found.l1 == pytest.approx(abs(x - y) / (x + y))
+    assert found.divergences["l2"] == pytest.approx((found.l1 or 0) / math.sqrt(2))
+    assert found.divergences["tv"] == pytest.approx((found.l1 or 0) / 2)
+    assert found.divergences["linf"] == pytest.approx((found.l1 or 0) / 2)
+
+
+@calm
+@given(counts, st.data())
+def test_kl_and_js_are_those_of_scipy(soa: list[float], data: st.DataObject) -> None:
+    parts = data.draw(st.lists(st.integers(1, 50), min_size=len(soa), max_size=len(soa)))
+    p, p0 = np.array(soa) / sum(soa), np.array(parts) / sum(parts)
+    assert divergence(p[None], p0, "kl")[0] == pytest.approx(entropy(p, p0), abs=1e-9)
+    assert divergence(p[None], p0, "js")[0] == pytest.approx(jensenshannon(p, p0) ** 2, abs=1e-9)
+
+
+@calm
+@given(counts, st.data())
+def test_l1_is_zero_if_and_only_if_p_is_the_reference(
+    soa: list[float], data: st.DataObject
+) -> None:
+    p0 = (np.array(soa) / sum(soa)).tolist()
+    assert result(soa, reference=p0).l1 == pytest.approx(0, abs=1e-12)
+    place = data.draw(st.integers(0, len(soa) - 1))
+    more = [s + (at == place) for at, s in enumerate(soa)]
+    moved = result(more, reference=p0)
+    if p0[place] < 1:
+        assert (moved.l1 or 0) > 0
+
+
+@calm
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=5).filter(lambda x: sum(x) > 0.1))
+def test_the_largest_l1(shares: list[float]) -> None:
+    p0 = [share / sum(shares) for share in shares]
+    ends = np.eye(len(p0))
+    assert divergence(ends, np.array(p0)).max() == pytest.approx(most(p0))
+
+
+@calm
+@given(st.integers(1, 100), st.integers(0, 100), st.integers(0, 100))
+def test_icat_is_lms_times_one_minus_l1(meaningful: int, stereo: int, rest: int) -> None:
+    # Within a term: lms is the share of meaningful preferences, ss that of stereotypes.
+    stereo = min(stereo, meaningful)
+    lms, ss = 100 * meaningful / (meaningful + rest), 100 * stereo / meaningful
+    icat = lms * min(ss, 100 - ss) / 50
+    l1 = result([stereo, meaningful - stereo]).l1
+    assert l1 is not None
+    assert icat == pytest.approx(lms * (1 - l1))
+
+
+def test_policies_for_counts_are_those_without_shift() -> None:
+    policies = of_counts(Policies("sum", "shift", ("kl",)))
+    assert distributions(np.array([[0.0, 4.0]]), policies).tolist() == [[0.0, 1.0]]
+    assert policies.divergences == ("kl",)
+
+
+# --- intervals ----------------------------------------------------------------------------------
+
+
+@calm
+@given(st.floats(-0.5, 0.5), st.floats(0, 0.3))
+def test_the_interval_of_l1_of_two_groups(signed: float, half: float) -> None:
+    low, high = signed - half, signed + half
+    ends = l1_interval([(low, high), (-high, -low)])
+    assert ends is not None
+    assert ends[0] - 1e-12 <= 2 * abs(signed) <= ends[1] + 1e-12
+    assert (ends[0] > 0) == (low > 0 or high < 0)
+
+
+def test_many_targets_at_once() -> None:
+    ends = np.array([[[-0.3, -0.2], [0.2, 0.3]], [[np.nan] * 2] * 2, [[0.0, 0.1]] * 2])
+    found = biases(
+        ["a", "b", "c"],
+        np.array([[1, 3], [1, 1], [0, 0]]),
+        groups=("x", "y"),
+        references=[(0.5, 0.5), (0.25, 0.75), None],
+        n=[4, 2, 0],
+        intervals=ends,
+    )
+    assert [each.l1 for each in found] == [0.5, 0.5, None]
+    assert found[0].ci == ((-0.3, -0.2), (0.2, 0.3))
+    assert found[0].l1_ci == (0.4, 0.6)
+    assert (found[1].ci, found[1].l1_ci) == (None, None)
+    assert found[2].undefined == "no_reference"
+    assert [each.n for each in found] == [4, 2, 0]
+    assert biases([], np.empty((0, 2)), groups=("x", "y"), references=[], n=0) == []
+
+
+def test_the_documentation_has_every_reason() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "trust.md").read_text("utf-8")
+    assert [code for code in UNDEFINED if f"| `{code}` |" not in page] == []

@@ -1,0 +1,425 @@
+"""The trust report: its rows, its texts, what it depends on, and people's answers."""
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from markdown_it import MarkdownIt
+
+from curation.bias import CRITERIA, Bias, Criterion, Status
+from curation.campaign import Campaign, open_campaign
+from curation.files import CurationError, dump_json
+from curation.settings_file import settings_text
+from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
+from curation.steps.reporter import Quiet
+from curation.steps.status import read_status
+from curation.steps.trust import attest, criteria, measuring, runs
+from curation.steps.trust import report as step
+from curation.steps.trust.group_files import read_groups
+from curation.trust.protocol import consequential, markdown, report
+from curation.trust.protocol.consequential import QUESTIONS, Attestation, attested
+from curation.trust_settings import GroupSettings
+from support.scored import CATS, write_gold
+
+HOSTILE = "a | <b>b</b> `c` # d"
+
+
+def row(**fields: Any) -> Criterion:
+    given = {"subject": "scores", "name": "ll", "criterion": "sensitivity", "check": "padding"}
+    return Criterion.model_validate({**given, "status": "pass", **fields})
+
+
+ROWS = [
+    row(status="fail", check="length", value=-0.25, ci=(-0.5, 0.125), n=1200, unit="terms"),
+    row(subject="measure", name="vectors/gender-w2v", criterion="face", check="sign", p=0.00001),
+    row(subject="measure", name="manzini/gender-w2v", criterion="content", control=True),
+    row(subject="dataset", name="mild", criterion="agreement", status="inconclusive", power=0.44),
+    row(subject="measure", name="vectors/gender-w2v", criterion="content", status="not_run"),
+]
+WHOLE = Attestation.model_validate(
+    {q.key: "made up" for q in QUESTIONS} | {"review_date": "2030-01-31", "objective": "no"}
+)
+
+
+class Warned(Quiet):
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+# --- the rows -----------------------------------------------------------------------------------
+
+
+def test_rows_are_ordered_and_have_the_sha256_of_their_settings() -> None:
+    made = report.ordered(ROWS, settings={"alpha": 0.05})
+    assert [(r.subject, r.criterion, r.control) for r in made] == [
+        ("measure", "content", True),  # «manzini» comes before «vectors»
+        ("measure", "face", False),
+        ("measure", "content", False),
+        ("dataset", "agreement", False),
+        ("scores", "sensitivity", False),
+    ]
+    assert report.ordered(ROWS[::-1], settings={"alpha": 0.05}) == made
+    (sha,) = {r.settings for r in made}
+    assert len(sha) == 12
+    (other,) = {r.settings for r in report.ordered(ROWS, settings={"alpha": 0.01})}
+    assert other != sha
+    own = report.ordered([row(settings="mine")], settings={})
+    assert own[0].settings == "mine"
+
+
+def test_counts_leave_controls_out() -> None:
+    failed = row(control=True, status="fail")
+    counts = report.counts([*ROWS, failed])
+    assert counts["pass"] == 1  # the control that failed as it must is not among them
+    assert (counts["fail"], counts["inconclusive"], counts["not_run"]) == (1, 1, 1)
+    assert (counts["controls"], counts["controls_failed"]) == (2, 1)
+    assert report.failed([*ROWS, failed]) == [ROWS[0]]
+    assert {*report.STATUSES} == {*get_args(Status)}
+    assert {*report.ASPECTS} == {*CRITERIA}
+
+
+# --- report.md ----------------------------------------------------------------------------------
+
+
+def written(rows: list[Criterion], answers: Attestation = WHOLE, **more: Any) -> str:
+    given = {"title": "Mild", "thresholds": {"alpha": 0.05}, "left_out": {}, **more}
+    return markdown.report(report.ordered(rows, settings={}), answers=answers, **given)
+
+
+def test_the_page_says_what_was_computed_and_what_would_change_it() -> None:
+    text = written([*ROWS, row(computed="the rank correlation", change="about 12 more terms")])
+    assert "There is no overall verdict." in text
+    assert "Computed: the rank correlation. What would change it: about 12 more terms." in text
+    line = next(line for line in text.splitlines() if "length" in line and line.startswith("|"))
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[:3] == ["Sensitivity", "length", "fail"]
+    assert cells[4:7] == ["-0.25", "-0.5 to 0.125", "1,200 terms"]
+    assert "<0.0001" in text
+    controls = text.split("## Negative controls")[1].split("\n## ")[0]
+    assert "manzini/gender-w2v" in controls
+    assert "manzini" not in text.split("## Negative controls")[0]
+    assert "| `alpha` | 0.05 |" in text
+
+
+def test_the_page_shows_answers_open_questions_and_runs_that_are_not_used() -> None:
+    text = written([], Attestation(owner="Ada Example"), left_out={"vectors/x": "other words"})
+    assert "nothing to test yet" in text
+    assert "Ada Example" in text
+    assert text.count("Open question.") == len(QUESTIONS) - 1
+    assert "- vectors/x: other words." in text
+    assert "objective_where" not in text
+    assert "objective_where" in written([], Attestation(objective="yes"))
+
+
+def test_foreign_texts_in_the_page_are_no_markup() -> None:
+    def tokens(text: str) -> list[str]:
+        names = dict.fromkeys(("name", "check", "statistic", "unit", "computed", "change"), text)
+        rows = [row(**names, evidence=(text,)), row(**names, control=True)]
+        answers = Attestation.model_validate({q.key: text for q in QUESTIONS} | {"objective": "no"})
+        page = written(rows, answers, title=text, left_out={text: text})
+        return [token.type for token in MarkdownIt("commonmark").enable("table").parse(page)]
+
+    assert tokens(HOSTILE) == tokens("plain")
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+
+def test_the_template_has_every_question_and_no_answer(tmp_path: Path) -> None:
+    path = tmp_path / "6-trust" / "attest.toml"
+    assert attest.write_template(path)
+    text = path.read_text("utf-8")
+    assert all(f"\n{key} = " in text for key in Attestation.model_fields)
+    assert attest.read_answers(path) == Attestation()
+    path.write_text(text + "# mine\n", "utf-8")
+    assert not attest.write_template(path)
+    assert path.read_text("utf-8").endswith("# mine\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('owner = "a"\nonwer = "b"\n', "line 2, onwer: no such question"),
+        ("\nowner = 3\n", "line 2, owner: is not a text"),
+        ('objective = "perhaps"\n', "line 1, objective: 'perhaps' is not an answer"),
+        ('review_date = "31.1.2030"\n', "line 1, review_date: '31.1.2030' is not a day"),
+        ('review_date = "2030-02-30"\n', "line 1, review_date: '2030-02-30' is not a day"),
+        ("review_date = 2030-01-31\n", "line 1, review_date: is not a text"),
+        ('owner = "\\u0007"\n', "line 1, owner: it has a control character"),
+        ("owner = \n", "(at line 1"),
+        ('[owner]\nx = "a"\n', "line 1, owner: is not a text"),
+    ],
+)
+def test_an_error_in_the_answers_names_its_line(tmp_path: Path, text: str, where: str) -> None:
+    path = tmp_path / "attest.toml"
+    path.write_text(text, "utf-8")
+    with pytest.raises(CurationError) as caught:
+        attest.read_answers(path)
+    assert str(path) in caught.value.what
+    assert where in caught.value.what
+    assert caught.value.fix
+
+
+def statuses(answers: Attestation, today: str = "2030-01-31") -> dict[str, str]:
+    subjects: Any = [("measure", "all"), ("dataset", "mild"), ("scores", "all")]
+    rows = attested(answers, subjects, today=today)
+    assert all(r.computed and r.change for r in rows)
+    assert "pass" not in {r.status for r in rows}
+    return {f"{r.subject} {r.criterion} {r.check}": r.status for r in rows}
+
+
+def test_answers_are_attested_and_never_pass() -> None:
+    made = statuses(WHOLE)
+    assert {*made.values()} == {"attested"}
+    assert [*made] == [
+        *("measure consequential uses", "measure consequential objective"),
+        *("measure content construct", "dataset consequential uses"),
+        *("dataset content construct", "dataset consequential notice"),
+        *("scores consequential uses", "scores consequential objective"),
+    ]
+    assert {*statuses(Attestation()).values()} == {"not_run"}
+    few = statuses(WHOLE.model_copy(update={"owner": "", "power": ""}))
+    assert [name for name, status in few.items() if status == "not_run"] == [
+        *("measure consequential uses", "measure content construct"),
+        *("dataset consequential uses", "dataset content construct", "scores consequential uses"),
+    ]
+
+
+def test_a_review_that_is_due_and_a_measure_that_is_a_target_are_inconclusive() -> None:
+    late = statuses(WHOLE, today="2030-02-01")
+    assert {name for name, status in late.items() if status == "inconclusive"} == {
+        f"{subject} consequential uses" for subject in ("measure", "dataset", "scores")
+    }
+    target = WHOLE.model_copy(update={"objective": "yes"})
+    assert statuses(target)["scores consequential objective"] == "inconclusive"
+    assert consequential.open_questions(target) == [consequential.WHERE]
+    assert consequential.open_questions(WHOLE) == []
+
+
+# --- the step -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured(campaign: Campaign) -> Campaign:
+    """A campaign without answers, with groups and a run of a measure on them."""
+    groups = GroupSettings(lists={"a": "a.txt", "b": "b.txt"}, targets="t.txt")
+    settings = campaign.settings.model_copy(update={"groups": {"two": groups}})
+    (campaign.root / "campaign.toml").write_text(settings_text(settings), "utf-8")
+    campaign.trust.mkdir()
+    for name, words in (("a", "ann"), ("b", "ben"), ("t", "baker\npotter")):
+        (campaign.trust / f"{name}.txt").write_text(words + "\n", "utf-8")
+    opened = open_campaign(campaign.root)
+    (two,) = read_groups(opened)
+    found = [
+        Bias(target="baker", groups=two.names, soa=(1, 3), n=4),
+        Bias(target="potter", groups=two.names, undefined="missing_target"),
+    ]
+    measuring.measure_groups(
+        opened,
+        two,
+        "vectors",
+        "w",
+        lambda: measuring.Measured(found),
+        identity={},
+        reporter=Warned(),
+    )
+    return opened
+
+
+def made(campaign: Campaign, reporter: Warned | None = None) -> step.TrustReport:
+    opened = open_campaign(campaign.root)
+    with opened.lock():
+        bring_up_to_date(opened, "trust", reporter=reporter or Warned())
+    return step.read_report(step.place(opened))
+
+
+def is_current(campaign: Campaign) -> bool:
+    return current(open_campaign(campaign.root), BY_NAME["trust"])
+
+
+def test_without_answers_the_report_is_about_measures(
+    measured: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+
+    def of_measures(found: Any, groups: Any, settings: Any, **how: Any) -> list[Criterion]:
+        given.append(([run.name for run in found], [*groups], settings.alpha, how["seed"]))
+        return [row(subject="measure", name="vectors/two-w", criterion="face")]
+
+    monkeypatch.setattr(criteria, "of_measures", of_measures)
+    found = made(measured)
+    assert given == [(["vectors/two-w"], ["two"], 0.05, 1)]
+    assert [(r.subject, r.check, r.status) for r in found.rows] == [
+        *(("measure", "construct", "not_run"), ("measure", "objective", "not_run")),
+        *(("measure", "uses", "not_run"), ("measure", "padding", "pass")),
+    ]
+    assert len(found.open) == len(QUESTIONS)
+    content = json.loads(found.path.read_bytes())
+    assert {"6-trust/a.txt", "6-trust/runs/vectors/two-w/run.json"} <= {*content["inputs"]}
+    assert str(measured.root) not in found.path.read_text("utf-8")
+
+
+def test_the_same_input_gives_the_same_files(measured: Campaign) -> None:
+    files = [made(measured).path.with_name(name) for name in ("report.json", "report.md")]
+    before = [path.read_bytes() for path in files]
+    for path in files:
+        path.unlink()
+    made(measured)
+    assert [path.read_bytes() for path in files] == before
+
+
+def test_what_it_was_computed_from_makes_it_out_of_date(
+    measured: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(measured)
+    assert is_current(measured)
+    path = step.attest_file(measured)
+    attest.write_template(path)
+    assert is_current(measured)  # a file without answers is as good as none
+    path.write_text('owner = "Ada Example"\nreview_date = "2030-01-31"\n', "utf-8")
+    assert not is_current(measured)
+    assert "Ada Example" not in made(measured).path.read_text("utf-8")
+    assert is_current(measured)
+    monkeypatch.setattr(step, "_today", lambda: "2030-02-01")
+    assert not is_current(measured)
+    assert [r.status for r in made(measured).rows if r.check == "uses"] == ["not_run"]
+    settings = measured.root / "campaign.toml"
+    settings.write_text(
+        settings.read_text("utf-8").replace("alpha = 0.05", "alpha = 0.01"), "utf-8"
+    )
+    assert not is_current(measured)
+    assert made(measured).thresholds["alpha"] == 0.01
+
+
+def test_a_run_of_other_words_is_left_out_and_status_says_so(measured: Campaign) -> None:
+    (measured.trust / "a.txt").write_text("ada\n", "utf-8")
+    reporter = Warned()
+    found = made(measured, reporter)
+    why = "it was measured with other words; measure again with «curation trust»"
+    assert found.left_out == {"vectors/two-w": why}
+    assert reporter.warnings == [f"vectors/two-w is not in the trust report: {why}"]
+    (seen,) = read_status(open_campaign(measured.root)).trust
+    assert (seen.measure, seen.source, seen.targets, seen.undefined) == ("vectors", "two-w", 2, 1)
+    assert (seen.state, seen.why) == ("not used", why)
+
+
+@pytest.mark.parametrize("harm", ["cut", "no such groups", "lost list"])
+def test_a_run_that_cannot_be_used_does_not_stop_the_report(measured: Campaign, harm: str) -> None:
+    folder = runs.run_folder(measured, "vectors", "two", "w")
+    if harm == "cut":
+        path = folder / "bias.jsonl"
+        path.write_bytes(path.read_bytes()[:20])
+    elif harm == "lost list":
+        (measured.trust / "a.txt").unlink()
+    else:
+        path = measured.root / "campaign.toml"
+        path.write_text(path.read_text("utf-8").replace("[groups.two]", "[groups.other]"), "utf-8")
+    found = made(measured, Warned())
+    assert [*found.left_out] == ["vectors/two-w"]
+    assert str(measured.root) not in found.left_out["vectors/two-w"]
+    (seen,) = read_status(open_campaign(measured.root)).trust
+    assert seen.state == "not used"
+
+
+def test_status_shows_the_step_and_the_runs(measured: Campaign, forked: Any) -> None:
+    made(measured)
+    done = forked("status", "-c", measured.root)
+    assert "Measures of bias" in done.out
+    state = json.loads(forked("status", "--json", "-c", measured.root).out)
+    assert [run["state"] for run in state["trust"]] == ["up to date"]
+    assert next(s for s in state["steps"] if s["step"] == "trust")["state"] == "up to date"
+
+
+def test_a_step_that_does_not_apply_is_not_run(campaign: Campaign) -> None:
+    assert not BY_NAME["trust"].applies(campaign)
+    (campaign.root / "6-trust").mkdir()
+    assert not BY_NAME["trust"].applies(campaign)
+    attest.write_template(step.attest_file(campaign))
+    assert BY_NAME["trust"].applies(campaign)
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        ([], ": is not a trust report"),
+        ({"rows": {}}, ": is not a trust report"),
+        ({"rows": [row().model_dump(), {"subject": "x"}]}, ", row 2, field 'subject'"),
+    ],
+)
+def test_a_damaged_report_names_the_place(tmp_path: Path, content: Any, where: str) -> None:
+    path = tmp_path / "report.json"
+    path.write_bytes(dump_json(content))
+    with pytest.raises(CurationError) as caught:
+        step.read_report(path)
+    assert f"{path}{where}" in caught.value.what
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*ROWS, row(control=True, status="fail", check="swapped")]
+
+    def of_dataset(source: Any, **how: Any) -> list[Criterion]:
+        return list(rows)
+
+    monkeypatch.setattr(criteria, "of_dataset", of_dataset)
+
+
+@pytest.mark.usefixtures("failing")
+def test_gold_files_have_a_report_of_their_own(forked: Any, tmp_path: Path) -> None:
+    gold, out = write_gold(tmp_path / "dev.json", CATS), tmp_path / "out"
+    done = forked("trust", "report", "--gold", gold, "--out", out)
+    assert done.code == 0, done.err
+    assert {path.name for path in out.iterdir()} == {"report.json", "report.md", "attest.toml"}
+    assert "lms, ss and icat, by set of scoring rules: ll" in done.out
+    assert "Negative controls" in done.out
+    assert "There is no overall verdict." in done.out
+    assert "11 questions open" in done.out
+    said = json.loads(forked("trust", "report", "--gold", gold, "--out", out, "--json").out)
+    assert said["counts"]["fail"] == 1
+    assert len(said["rows"]) == len(ROWS) + 1 + 5  # five rows for people's answers
+
+
+@pytest.mark.usefixtures("failing")
+def test_strict_fails_if_a_criterion_fails_and_names_it(forked: Any, tmp_path: Path) -> None:
+    gold, out = write_gold(tmp_path / "dev.json", CATS), tmp_path / "out"
+    done = forked("trust", "report", "--gold", gold, "--out", out, "--strict")
+    assert done.code == 1
+    assert done.err.strip() == "warning: sensitivity fails: scores ll, length"
+    assert (out / "report.json").exists()
+
+
+def test_strict_is_0_if_nothing_fails(forked: Any, measured: Campaign) -> None:
+    assert forked("trust", "report", "--strict", "-c", measured.root).code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--scores", "x"), ("--predictions", "a=b"), ("--out", "x"), ("--language", "de")],
+    ids=" ".join,
+)
+def test_options_of_gold_files_are_refused_without_them(
+    forked: Any, campaign: Campaign, words: tuple[str, ...]
+) -> None:
+    done = forked("trust", "report", *words, "-c", campaign.root)
+    assert done.code == 1
+    assert f"error: {words[0]} is only for gold files" in done.err
+
+
+def test_the_first_report_of_a_campaign_asks_its_questions(forked: Any, campaign: Campaign) -> None:
+    done = forked("trust", "report", "-c", campaign.root)
+    assert done.code == 0, done.err
+    assert "nothing to test yet" in done.out
+    assert step.attest_file(campaign).exists()
+    step.attest_file(campaign).write_text("owner = \n", "utf-8")
+    done = forked("trust", "report", "-c", campaign.root)
+    assert done.code == 1
+    assert f"error: {step.attest_file(campaign)}: " in done.err
+    state = json.loads(forked("status", "--json", "-c", campaign.root).out)
+    assert next(s for s in state["steps"] if s["step"] == "trust")["state"].startswith("cannot run")

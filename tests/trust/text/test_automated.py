@@ -1,0 +1,294 @@
+"""Contexts of targets and groups: the fast counts are those of splitting and comparing everything,
+in any form of corpus and by any number of workers."""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from curation import shards as reading
+from curation.engine import Engine
+from curation.files import CurationError
+from curation.stats.intervals import share_interval
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
+from curation.trust.text import automated, scanning
+from curation.trust.text.automated import Counts, Tally
+from support import contexts as slow
+
+RAY = pytest.mark.ray
+GROUPS = Groups(
+    "size",
+    {"tall": ("tower", "giant", "tall ship"), "short": ("dwarf", "pebble")},
+    {"baker": ("baker", "bakers"), "sailor": ("sailor", "tall sailor"), "miller": ("miller",)},
+)
+TEXTS = [
+    "The baker saw a giant. It rained. The pebble fell. A sailor slept. The end was near.",
+    "Dr. Baker met a Tower! Then the tall ship came. The tall sailor waved; nobody else did.",
+    "Too short. A baker and a giant.",
+    "",
+    "One\n\nbaker here\n \ntwo giants; a giant\n\nthree",
+    "Bakers! Bakers? BAKERS… the dwarf left. The giant (and the baker) stayed.",
+    "The sailor is here. Nobody else is. Nothing more.",
+]
+
+
+def count(folder: Path, texts: Sequence[str], **options: Any) -> Counts:
+    """The counts of documents as records of a file."""
+    path = folder / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    return automated.count([path], GROUPS, **{"workers": 1, **options})
+
+
+def named(counts: Counts) -> Counter[tuple[str, tuple[str, ...]]]:
+    return Counter(
+        {(target, tuple(sorted(words))): n for (target, words), n in counts.contexts.items()}
+    )
+
+
+# --- counts -------------------------------------------------------------------------------------
+
+
+def test_contexts_by_hand(tmp_path: Path) -> None:
+    counts = count(tmp_path, TEXTS[:4])
+    assert named(counts) == {
+        ("baker", ("giant", "pebble")): 1,  # sentences 1 to 3
+        ("sailor", ("pebble",)): 2,  # 2 to 4, 3 to 5
+        ("baker", ("tall ship", "tower")): 1,  # «Dr.» does not end a sentence
+        ("sailor", ("tall ship", "tower")): 1,
+    }
+    assert counts.documents == {("sailor", (0, 2)): 1, ("baker", (1, 0)): 1, ("sailor", (1, 0)): 1}
+    assert (counts.read, counts.short) == ((3,), (1,))
+    assert counts.occurring == {"giant", "pebble", "tower", "tall ship"}
+
+
+PIECES = (
+    *("baker", "Bakers", "sailor", "tall", "ship", "giant", "Dwarf", "pebble", "the", "İt", "I"),
+    *(
+        "tall-ship",
+        "giant's",
+        "giant’s",
+        "bak\xader",
+        "«Giant»",
+        "(pebble.)",
+        "baker.Giant",
+        "e.g.",
+    ),
+    *(".", "!", "…", "?»", '"', "—", "Dr.", "U.S.", "A.", "3.", "* ", "\0", "\x01", "e\u0301."),
+    *(
+        " ",
+        " ",
+        " ",
+        "\n",
+        "\n\n",
+        "\n \n",
+        "\r\n\r\n",
+        "\t",
+        "\u00a0",
+        "\u2028",
+        "\x1f",
+        "\n\n\n\n",
+    ),
+)
+DOCUMENTS = st.lists(st.lists(st.sampled_from(PIECES), max_size=60).map("".join), max_size=5)
+
+
+@given(DOCUMENTS, st.sampled_from(["en", "tr", "de"]), st.integers(1, 4))
+@example(TEXTS, "en", 3)
+@example(["\n\n\nbaker.\n\n\nGiant"], "en", 1)
+def test_the_counts_are_those_of_splitting_everything(
+    texts: list[str], language: str, window: int
+) -> None:
+    texts = [text.replace("\0", " ") for text in texts]
+    prepared = automated.lists(GROUPS, language)
+    scanner = scanning.Scanner(prepared.lexicon, wanted=prepared.targets, window=window)
+    found, rows = Counter[Any](), Counter[Any]()
+    names = tuple(GROUPS.targets)
+    part = automated.count_documents([texts], scanner, prepared, groups=2, window=window)
+    for (target, words), number in part.contexts.items():
+        found[names[target], tuple(sorted(prepared.lexicon.names[word] for word in words))] = number
+    for (target, row), number in part.documents.items():
+        rows[names[target], row] = number
+    assert (found, rows) == slow.count(texts, GROUPS, language=language, window=window)
+    lengths = [len(slow.sentences(text, language)) for text in texts]
+    assert part.read == sum(length > 0 for length in lengths)
+    assert part.short == sum(0 < length < window for length in lengths)
+
+
+def write(folder: Path, name: str) -> Path:
+    """The texts in the form that the name says; without line breaks for lines."""
+    path = folder / name
+    if name.endswith(".parquet"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"text": [*TEXTS * 4, None]}), path, row_group_size=3)
+        return path
+    lines = [json.dumps({"text": text}) if ".jsonl" in name else text for text in TEXTS * 4]
+    data = "\n".join(lines).encode()
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return path
+
+
+@pytest.fixture
+def finely_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a few bytes were many."""
+    monkeypatch.setattr(reading, "BLOCK", 200)
+    monkeypatch.setattr(reading, "LEAST", 100)
+    monkeypatch.setattr(reading, "LARGEST", 500)
+    monkeypatch.setattr(scanning, "BATCH", 150)
+    monkeypatch.setattr(scanning, "DISTINCT", 5)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])
+@pytest.mark.usefixtures("finely_cut")
+def test_every_form_of_corpus_gives_the_same(tmp_path: Path, name: str) -> None:
+    wanted = slow.count(TEXTS * 4, GROUPS)
+    path = write(tmp_path, name)
+    parts = reading.shards([path], language="en", field="text", workers=3, documents=True)
+    assert len(parts) > 2
+    counts = automated.count([path], GROUPS, workers=1)
+    assert (named(counts), counts.documents) == wanted
+    assert counts.read == (24,)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+@pytest.mark.usefixtures("finely_cut")
+def test_a_line_of_text_is_a_document_that_is_not_cut(tmp_path: Path, name: str) -> None:
+    texts = [line for text in TEXTS * 4 for line in text.split("\n")]
+    counts = automated.count([write(tmp_path, name)], GROUPS, workers=1)
+    assert (named(counts), counts.documents) == slow.count(texts, GROUPS)
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=RAY)])
+def test_workers_change_nothing(tmp_path: Path, engine: Engine) -> None:
+    paths = [write(tmp_path, name) for name in ("a.jsonl.gz", "b.txt")]
+    told: list[int] = []
+    several = automated.count(paths, GROUPS, engine=engine, workers=2, tell=told.append)
+    assert several == automated.count(paths, GROUPS, workers=1)
+    assert sum(told) == sum(path.stat().st_size for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("language", "groups", "texts", "found"),
+    [
+        (
+            "ja",
+            {"tall": ("巨人", "塔"), "short": ("小人",)},
+            ["看護師は巨人を見た。雨だった。終わり！", "看護は塔だ。別の日。看護師も。"],
+            {("nurse", ("巨人",)): 1, ("nurse", ("塔",)): 1, ("care", ("塔",)): 1},
+        ),
+        (
+            "th",
+            {"tall": ("ยักษ์",), "short": ("แคระ",)},
+            ["พยาบาลเห็นยักษ์ วันนี้ฝนตก จบ", "พยาบาล แคระ์ จบ"],  # another mark, another word
+            {("nurse", ("ยักษ์",)): 1, ("nurse", ()): 1},
+        ),
+        (
+            "tr",
+            {"tall": ("DEV", "ışık"), "short": ("CÜCE",)},
+            ["Hemşire IŞIK gördü. Yağmur yağdı. Bitti.", "HEMŞİRE işik gördü. Yağmur. Bitti."],
+            {("nurse", ("ışık",)): 1, ("nurse", ()): 1},
+        ),
+        (
+            "hi",
+            {"tall": ("दानव",), "short": ("बौना",)},
+            ["नर्स ने दानव देखा। बारिश हुई। अंत।", "नर्स ने दानवी देखा। बारिश हुई। अंत।"],
+            {("nurse", ("दानव",)): 1, ("nurse", ()): 1},
+        ),
+        (
+            "ar",
+            {"tall": ("عملاق",), "short": ("قزم",)},
+            ["رأت ممرضة عملاق؟ نزل المطر. انتهى.", "رأت ممرضةٌ عملاق. نزل المطر. انتهى."],
+            {("nurse", ("عملاق",)): 1},  # a vowel sign makes another word
+        ),
+    ],
+)
+def test_other_languages(
+    tmp_path: Path,
+    language: str,
+    groups: dict[str, tuple[str, ...]],
+    texts: list[str],
+    found: dict[Any, int],
+) -> None:
+    nurse = {"ja": "看護師", "th": "พยาบาล", "tr": "hemşire", "hi": "नर्स", "ar": "ممرضة"}[language]
+    targets = {"nurse": (nurse,)} | ({"care": ("看護",)} if language == "ja" else {})
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(texts), "utf-8")
+    counts = automated.count([path], Groups("g", groups, targets), language=language, workers=1)
+    assert counts.contexts == found
+
+
+# --- results ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    return count(tmp_path_factory.mktemp("counts"), TEXTS * 5)
+
+
+def test_results(counts: Counts) -> None:
+    baker, sailor, miller = Tally(counts, "en").biases(GROUPS, documents=counts.documents)
+    rows = [(row, n) for (target, row), n in counts.documents.items() if target == "baker"]
+    soa = np.sum([np.array(row) * n for row, n in rows], axis=0)
+    assert baker.soa == tuple(soa)
+    assert baker.p == pytest.approx(soa / soa.sum())
+    assert baker.n == sum(n for (target, _), n in counts.contexts.items() if target == "baker")
+    won = np.array([row for row, n in rows for _ in range(n)], float)
+    low, high = share_interval(won[:, 0], won.sum(axis=1), observations=won.sum()) or (0, 0)
+    assert baker.ci
+    assert baker.ci[0] == pytest.approx((low - 0.5, high - 0.5))
+    assert baker.l1_ci is not None
+    assert sailor.undefined is None
+    assert (miller.undefined, miller.n, miller.p) == ("missing_target", 0, None)
+
+
+def test_other_groups_are_computed_from_the_counts(counts: Counts, tmp_path: Path) -> None:
+    tally = Tally(counts, "en")
+    less = Groups("size", {"short": ("dwarf",), "tall": ("giant", "tower")}, GROUPS.targets)
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS * 5), "utf-8")
+    from_text = Tally(automated.count([path], less, workers=1), "en")
+    mine = tally.again(less, Policies())
+    assert [bias.soa for bias in mine] == [bias.soa for bias in from_text.again(less, Policies())]
+    swapped = Groups("size", dict(reversed(GROUPS.words.items())), GROUPS.targets)
+    for one, other in zip(
+        tally.again(GROUPS, Policies()), tally.again(swapped, Policies()), strict=True
+    ):
+        assert one.soa == other.soa[::-1]
+    soft = tally.again(GROUPS, Policies(normalise="softmax"))
+    assert soft[0].p
+    assert soft[0].p != tally.again(GROUPS, Policies())[0].p
+
+
+def test_no_context_at_all(tmp_path: Path) -> None:
+    counts = count(tmp_path, ["One. Two. Three."])
+    found = Tally(counts, "en").biases(GROUPS, documents=counts.documents)
+    assert [bias.undefined for bias in found] == ["missing_target"] * 3
+
+
+# --- lists --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "targets", "message"),
+    [
+        ({"a": ("giant-size",), "b": ("giant size",)}, {"t": ("x",)}, "is the same word in texts"),
+        ({"a": ("giant",), "b": ("dwarf",)}, {"t": ("Giant.",)}, "is the same word in texts"),
+        ({"a": ("***",), "b": ("dwarf",)}, {"t": ("x",)}, "has no letters"),
+    ],
+)
+def test_words_that_texts_do_not_tell_apart(
+    words: dict[str, tuple[str, ...]], targets: dict[str, tuple[str, ...]], message: str
+) -> None:
+    with pytest.raises(CurationError, match=message) as caught:
+        automated.lists(Groups("g", words, targets), "en")
+    assert "[groups.g]" in caught.value.what
+    assert caught.value.fix

@@ -1,0 +1,290 @@
+"""Files of word vectors: every form is read and written; damage is reported with its place."""
+
+import gzip
+import io
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from curation.files import CurationError
+from curation.trust.vectors import reading
+from curation.trust.vectors.reading import blocks, read_vectors, spellings
+from curation.trust.vectors.writing import write_vectors
+
+WORDS = ["baker", "Anna", "new_york", "naïve", "面包师", "nothing"]
+VECTORS = np.array(
+    [[0.1, -2, 3e-8], [1, 2, 3], [4, 5, 6], [7, 8, 9], [1e20, 0, 1], [0, 0, 0]], np.float32
+)
+FORMS = ["a.bin", "a.vec", "a.txt", "a.npz", "a.bin.gz", "a.vec.gz", "a.txt.gz"]
+
+
+def made(folder: Path, name: str) -> Path:
+    path = folder / name
+    plain = folder / name.removesuffix(".gz")
+    write_vectors(plain, [(WORDS[:2], VECTORS[:2]), (WORDS[2:], VECTORS[2:])])
+    if path != plain:
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    return path
+
+
+def refusal(path: Path, wanted: list[str] | None = None) -> str:
+    with pytest.raises(CurationError) as error:
+        read_vectors(path, wanted)
+    assert str(path) in error.value.what
+    assert error.value.fix
+    return error.value.what.removeprefix(str(path)).lstrip(": ") + " | " + error.value.fix
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
+    path, steps = made(tmp_path, name), list[int]()
+    found = read_vectors(path, advance=steps.append)
+    assert found.words == tuple(WORDS)
+    assert (found.array == VECTORS).all()
+    assert found.array.dtype == np.float32
+    assert 0 < sum(steps) <= path.stat().st_size
+    words, arrays = zip(*blocks(path), strict=True)
+    assert [word for few in words for word in few] == WORDS
+    assert (np.concatenate(arrays) == VECTORS).all()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_only_the_wanted_words_are_kept(tmp_path: Path, name: str) -> None:
+    wanted = ["anna", "BAKER", "New York", "naïve", "miller", "nothing"]
+    found = read_vectors(made(tmp_path, name), wanted)
+    assert found.words == ("anna", "BAKER", "New York", "naïve")
+    assert found.spellings == {"anna": "Anna", "BAKER": "baker", "New York": "new_york"}
+    assert found.missing == ("miller", "nothing")  # a vector of zeros has no direction
+    assert (found.rows(["naïve", "anna"]) == VECTORS[[3, 1]]).all()
+    assert found.known(["miller", "anna"]) == ("anna",)
+    assert "anna" in found
+    assert "Anna" not in found
+
+
+def test_nothing_that_is_wanted_is_there(tmp_path: Path) -> None:
+    found = read_vectors(made(tmp_path, "a.bin"), ["miller"])
+    assert (found.words, found.array.shape) == ((), (0, 3))
+
+
+def test_the_given_spelling_is_preferred(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("us 1 2\nUs 3 4\nUS 5 6\n")
+    assert read_vectors(path, ["US"]).array.tolist() == [[5, 6]]
+    assert read_vectors(path, ["uS"]).array.tolist() == [[1, 2]]
+    assert spellings("van gogh") == ("van gogh", "van_gogh", "Van Gogh", "Van_Gogh")
+
+
+def test_the_first_vector_of_a_word_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a 1 2\nb 3 4\na 5 6\na 7 8\n")
+    for wanted in (None, ["a", "b"]):
+        found = read_vectors(path, wanted)
+        assert found.array.tolist() == [[1, 2], [3, 4]]
+        assert found.repeated == ("a",)
+
+
+def test_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from curation.trust.vectors import forms
+
+    monkeypatch.setattr(forms, "_BLOCK", 7)
+    monkeypatch.setattr(reading, "BLOCK", 2)
+    for name in FORMS:
+        path = made(tmp_path, name)
+        assert (read_vectors(path).array == VECTORS).all()
+        assert [len(words) for words, _ in blocks(path)] == [2, 2, 2]
+
+
+def test_text_as_others_write_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    # A byte order mark, spaces at the ends of lines, Windows line ends, tabs, words with spaces.
+    path.write_bytes(b"\xef\xbb\xbf3 2\r\na 1 2 \r\n. . . 3 4\r\nb\t5\t6\r\n\r\n")
+    found = read_vectors(path)
+    assert found.words == ("a", ". . .", "b")
+    assert found.array.tolist() == [[1, 2], [3, 4], [5, 6]]
+    path.write_bytes(b"a 1 2\nb 3 4")  # no last line break
+    assert read_vectors(path).array.tolist() == [[1, 2], [3, 4]]
+
+
+def test_words_that_are_not_utf8_keep_their_bytes(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    path.write_bytes(b"caf\xe9 1.0 2.0\nb 3.0 4.0\n")
+    write_vectors(other, blocks(path))
+    assert other.read_bytes() == path.read_bytes()
+
+
+# --- damage -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [".vec", ".txt", ".bin", ".npz"])
+def test_no_cut_is_a_traceback(tmp_path: Path, form: str) -> None:
+    whole = made(tmp_path, f"whole{form}").read_bytes()
+    path = tmp_path / f"cut{form}"
+    for size in range(0, len(whole) - 1, 7 if form == ".npz" else 2):
+        path.write_bytes(whole[:size])
+        try:
+            found = read_vectors(path)
+        except CurationError as error:
+            assert str(path) in error.what  # noqa: PT017
+            assert error.fix  # noqa: PT017
+        else:
+            # GloVe has no count: a file that ends after a number looks complete.
+            assert form == ".txt" or found.words == tuple(WORDS)
+
+
+@pytest.mark.parametrize("name", ["a.vec.gz", "a.bin.gz"])
+def test_compressed_files_that_are_cut_short(tmp_path: Path, name: str) -> None:
+    path = made(tmp_path, name)
+    whole = path.read_bytes()
+    for size in range(1, len(whole), 5):
+        path.write_bytes(whole[:size])
+        assert "cut short" in refusal(path)
+    path.write_bytes(b"word 1 2\n")
+    assert "cannot be decompressed" in refusal(path)
+
+
+def test_where_a_binary_file_is_cut(tmp_path: Path) -> None:
+    whole = made(tmp_path, "whole.bin").read_bytes()
+    head, path = whole.index(b"\n") + 1, tmp_path / "a.bin"
+    path.write_bytes(whole[: head - 4])
+    assert "does not begin with the numbers of words and dimensions" in refusal(path)
+    path.write_bytes(whole[: head + 3])
+    assert f"byte {head + 3} (word 1): the file ends in a word" in refusal(path)
+    path.write_bytes(whole[: head + 10])
+    assert f"byte {head + 10} (word 1): the file ends in a vector; line 1 names 6" in refusal(path)
+    path.write_bytes(whole[: whole.index(b"Anna")])
+    assert "the file ends after 1 word" in refusal(path)
+    path.write_bytes(whole + b"more")
+    assert f"byte {len(whole) - 1}: there is more after the 6 words" in refusal(path)
+
+
+def test_where_a_text_file_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "a.vec"
+    path.write_text("3 2\na 1 2\nb 3")
+    assert refusal(path).startswith("line 3: has 1 number after the word, not 2")
+    path.write_text("3 2\na 1 2\nb 3 4\n")
+    assert "line 3: the file ends after 2 words; line 1 names 3" in refusal(path)
+    path.write_text("1 2\na 1 2\nb 3 4\n")
+    assert "correct the number of words in line 1" in refusal(path)
+    path.write_text("3 2")
+    assert "after 0 words" in refusal(path)
+
+
+def test_where_a_text_file_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("a 1 2\nb 3 4 5\n")
+    assert refusal(path).startswith("line 2: has 3 numbers after the word, not 2")
+    path.write_text("a 1 2\nb 3 x4\n")
+    assert refusal(path).startswith("line 2: «x4» is not a number")
+    assert read_vectors(path, ["a"]).words == ("a",)  # other vectors are not looked at
+    for value in ("nan", "inf", "-Infinity", "1e99"):
+        path.write_text(f"a 1 2\nb 3 {value}\n")
+        assert refusal(path).startswith("line 2: the vector of «b» has an entry that is NaN or inf")
+    path.write_text("alone\n")
+    assert "line 1: vectors cannot have 0 dimensions" in refusal(path)
+    path.write_bytes("a 1 2\n".encode("utf-16"))
+    assert "line 1: is not UTF-8 text" in refusal(path)
+    path.write_text("\n\n")
+    assert "has no words" in refusal(path)
+    path.write_text("")
+    assert refusal(path).startswith("is empty")
+
+
+def test_a_binary_file_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"2 2\na " + np.array([1, np.nan], "<f4").tobytes() + b"b " + b"\0" * 8)
+    assert "byte 4 (word 1): the vector of «a» has an entry that is NaN" in refusal(path)
+    path.write_bytes(b"1 999999999\na 1234")
+    assert "vectors cannot have 999,999,999 dimensions" in refusal(path)
+    path.write_bytes(b"9 1\n" + b"x" * 20_000)
+    assert "byte 4: word 1 has no end" in refusal(path)
+    path.write_bytes(b"\xba\x16\x4f\x2f" + b"\0" * 100)
+    assert "fastText" in refusal(path)
+    path.write_text("2 2\na 1 2\nb 3 4\n")  # text with the name of a binary file
+    assert "(word 2): the file ends in a word" in refusal(path)
+
+
+@pytest.mark.parametrize("name", ["a.kv", "a.model", "a.pkl", "a.txt", "a.bin", "a.npz"])
+def test_pickles_are_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(pickle.dumps({"a": [1.0]}))
+    assert "can run any code" in refusal(path)
+    assert "save_word2vec_format" in refusal(path)
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.csv", "a", "a.npz.gz"])
+def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("a 1 2\n")
+    assert "cannot tell the form" in refusal(tmp_path / name)
+
+
+def test_no_file_and_a_folder(tmp_path: Path) -> None:
+    assert "no such file" in refusal(tmp_path / "a.bin")
+    (tmp_path / "b.bin").mkdir()
+    assert "is a folder" in refusal(tmp_path / "b.bin")
+
+
+def _saved(**arrays: object) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+TWO = np.array(["a", "b"])
+ROWS = np.ones((2, 3), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (lambda: _saved(words=TWO), "no array «vectors»"),
+        (lambda: _saved(words=np.array(["a", 1], object), vectors=ROWS), "Python objects"),
+        (lambda: _saved(words=np.arange(2), vectors=ROWS), "must be one row of texts"),
+        (lambda: _saved(words=np.array([], str), vectors=ROWS[:0]), "has no words"),
+        (lambda: _saved(words=TWO, vectors=ROWS[:1]), "2 words and 1 vectors"),
+        (lambda: _saved(words=TWO, vectors=np.ones(2)), "must be a table of floats"),
+        (lambda: _saved(words=TWO, vectors=np.ones((2, 3), int)), "must be a table of floats"),
+        (lambda: _saved(words=TWO, vectors=np.asfortranarray(np.ones((2, 3)))), "C order"),
+        (lambda: _saved(words=TWO, vectors=np.full((2, 3), np.nan)), "word 1: the vector of «a»"),
+        (lambda: b"PK but no archive", "not a whole .npz file"),
+    ],
+)
+def test_arrays_that_are_wrong(tmp_path: Path, content: Callable[[], bytes], message: str) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(content())
+    assert message in refusal(path)
+
+
+def test_an_array_that_claims_to_be_huge(tmp_path: Path) -> None:
+    path, header = tmp_path / "a.npz", io.BytesIO()
+    np.lib.format.write_array_header_1_0(  # type: ignore[no-untyped-call]
+        header, {"descr": "<U8", "fortran_order": False, "shape": (10**15,)}
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("words.npy", header.getvalue())
+        archive.writestr("vectors.npy", b"")
+    assert "cut short" in refusal(path)
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    row = np.ones((1, 2), np.float32)
+    for name, words, message in (
+        ("a.kv", ["a"], "cannot tell the form"),
+        ("a.txt", [], "no words to write"),
+        ("a.bin", ["a b"], "has a space"),
+    ):
+        with pytest.raises(CurationError, match=message):
+            write_vectors(tmp_path / name, [(words, row)] if words else [])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_gensim_reads_the_header(tmp_path: Path) -> None:
+    # gensim splits the first line at spaces and reads two integers.
+    head = made(tmp_path, "a.bin").read_bytes().partition(b"\n")[0]
+    assert [int(part) for part in head.split()] == [6, 3]
