@@ -139,7 +139,7 @@ def test_reduction_of_a_model_trained_on_the_corpus(
     settings = TrustSettings(samples=20, negative="shift")  # cosines of states may be negative
     campaign = trust.campaign_with_groups(tmp_path, k=k, trust=settings)
     with tiny.one_thread():
-        run, _ = measure_contextual(campaign, own.groups, StatesSpec(str(own.model)), own.paths)
+        [(run, _)] = measure_contextual(campaign, StatesSpec(str(own.model)), own.paths)
     found = lakes(run.biases)
     assert agreement(found) >= least
     assert found["weaver"] < 0 < found["sailor"]
@@ -153,7 +153,7 @@ def test_reduction_of_a_model_trained_on_the_corpus(
 def test_a_probe_of_a_model_trained_on_the_corpus(case: Callable[[int], Case], k: int) -> None:
     own = case(k)
     with tiny.one_thread():
-        run, _ = measure_probe(own.campaign, own.groups, StatesSpec(str(own.model)), own.paths)
+        [(run, _)] = measure_probe(own.campaign, StatesSpec(str(own.model)), own.paths)
     found = lakes(run.biases)
     assert agreement(found) > 0.8
     assert signs_are_right(found, k)
