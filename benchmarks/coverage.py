@@ -471,7 +471,9 @@ def ranks(datasets: int, pool: Executor) -> list[Check]:
             high_end = 99.5 if n < 6 else 98.5
             checks.append(Check("ranks", where, "rho", share, 94, high_end, len(found), width))
             if n > 6 and rho > 0:
-                checks.append(Check("ranks", where, "power of rho", seen, told - 3, told + 3, len(found)))
+                checks.append(
+                    Check("ranks", where, "power of rho", seen, told - 3, told + 3, len(found))
+                )
         print(f"| {n} | {' | '.join(cells)} |")
     return checks
 

@@ -9,6 +9,7 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Language, Where
 from curation.cli.scoring import EngineName
+from curation.cli.trust_options import GroupNames, Source
 from curation.cli.trust_state_options import (
     BatchTokens,
     Device,
@@ -23,7 +24,7 @@ from curation.cli.trust_state_options import (
     Workers,
     options_of_work,
 )
-from curation.cli.trust_tables import GroupNames, Source, show_runs
+from curation.cli.trust_tables import show_runs
 
 
 def contextual(
@@ -36,7 +37,7 @@ def contextual(
         int,
         typer.Option(min=0, help="Contexts of each word, a random sample; 0 for all."),
     ] = 1_000,
-    window: Annotated[int, typer.Option(min=1, max=100, help="Sentences of a context.")] = 1,
+    window: Annotated[int, typer.Option(min=1, max=1000, help="Sentences of a context.")] = 1,
     language: Language = "",
     field: Field = "text",
     device: Device = "auto",

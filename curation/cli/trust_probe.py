@@ -9,6 +9,7 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import FILE, Json, Language, Where
 from curation.cli.scoring import EngineName
+from curation.cli.trust_options import GroupNames, Source
 from curation.cli.trust_state_options import (
     BatchTokens,
     Device,
@@ -23,7 +24,7 @@ from curation.cli.trust_state_options import (
     Workers,
     options_of_work,
 )
-from curation.cli.trust_tables import GroupNames, Source, show_runs
+from curation.cli.trust_tables import show_runs
 from curation.files import CurationError
 
 
@@ -59,7 +60,7 @@ def probe(
         int | None,
         typer.Option(
             min=1,
-            max=100,
+            max=1000,
             help="Sentences of a passage; default: window in [trust].",
             show_default=False,
         ),

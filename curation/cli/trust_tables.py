@@ -1,33 +1,13 @@
-"""Options and tables that the measures of bias share."""
+"""Tables of the measures of bias."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from curation.cli import console
 
 if TYPE_CHECKING:
     from curation.bias import Bias
     from curation.steps.trust.runs import TrustRun
-
-GroupNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--groups",
-        metavar="NAME",
-        help="Measure these groups of [groups.NAME]; repeatable. Default: all.",
-        show_default=False,
-    ),
-]
-Source = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Name of what is measured, in the name of the run. Default: the file's or model's.",
-        show_default=False,
-    ),
-]
 
 
 def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None:

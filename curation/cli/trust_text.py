@@ -8,7 +8,8 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import FILE, Json, Where, language_code
-from curation.cli.trust_tables import GroupNames, Source, show_runs
+from curation.cli.trust_options import GroupNames, Source
+from curation.cli.trust_tables import show_runs
 from curation.files import CurationError
 
 

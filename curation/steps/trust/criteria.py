@@ -2,27 +2,23 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from curation.bias import Criterion
 from curation.campaign import Campaign
-from curation.steps.read import run_files
+from curation.files import CurationError
+from curation.steps.measures import VADER
 from curation.steps.reporter import Reporter
 from curation.steps.source import Source
+from curation.steps.trust.dataset import dataset_input
 from curation.steps.trust.runs import TrustRun
 from curation.trust.groups import Groups
 from curation.trust_settings import TrustSettings
 
+if TYPE_CHECKING:
+    from curation.trust.protocol.dataset.data import MeasureValues
+
 Tell = Callable[[str, int, int], None]
-
-
-def dataset_files(campaign: Campaign) -> list[Path]:
-    """The files of a campaign that the criteria of its dataset and scores are computed from."""
-    return [
-        campaign.decisions / "cats.jsonl",
-        campaign.decisions / "agreement.json",
-        campaign.measures / "pitfalls.json",
-        *run_files(campaign),
-    ]
 
 
 def of_measures(
@@ -31,7 +27,6 @@ def of_measures(
     settings: TrustSettings,
     *,
     seed: int,
-    tell: Tell,
 ) -> list[Criterion]:
     """The criteria of the measures of bias.
 
@@ -40,9 +35,14 @@ def of_measures(
         groups: the groups of these runs, by name.
         settings: the thresholds.
         seed: of random draws.
-        tell: called with the stage, and how much of it is done.
     """
-    return []
+    from curation.trust.protocol.measured import MeasureRun
+    from curation.trust.protocol.measures import measure_criteria
+
+    measured = [
+        MeasureRun(run.name, run.measure, run.groups, run.biases, run.evidence) for run in runs
+    ]
+    return measure_criteria(measured, groups, settings, seed=seed)
 
 
 def of_dataset(
@@ -50,6 +50,8 @@ def of_dataset(
     *,
     predictions: Sequence[str] = (),
     lower_is_likelier: Sequence[str] = (),
+    runs: Sequence[TrustRun] = (),
+    groups: Mapping[str, Groups] | None = None,
     settings: TrustSettings,
     seed: int,
     reporter: Reporter,
@@ -61,9 +63,50 @@ def of_dataset(
         source: the CATs, and the folder of their models' runs.
         predictions: ``NAME=FILE``, as in ``steps.scores.runs.read_runs``.
         lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
+        runs: runs of bias measures, to compare the ss of terms with.
+        groups: tables of groups with outcomes of the terms, by name.
         settings: the thresholds.
         seed: of random draws.
         reporter: where warnings go.
         tell: called with the stage, and how much of it is done.
     """
-    return []
+    from curation.trust.protocol.dataset.criteria import dataset_criteria
+
+    data = dataset_input(
+        source,
+        predictions=predictions,
+        lower_is_likelier=lower_is_likelier,
+        groups=groups,
+        measures=[values for run in runs if (values := _values(run)).values],
+        sentiment=_sentiment(source, reporter),
+        reporter=reporter,
+    )
+    return dataset_criteria(data, settings, seed=seed, tell=tell)
+
+
+def _values(run: TrustRun) -> "MeasureValues":
+    """L1 of each target; nothing for a prior measure, which is not known to be credible."""
+    from curation.trust.protocol.dataset.data import MeasureValues
+
+    return MeasureValues(run.name, {b.target: b.l1 for b in run.biases if b.l1 is not None})
+
+
+def _sentiment(source: Source, reporter: Reporter) -> dict[str, float] | None:
+    """The sentiment that the campaign's classifier gave; None for VADER, and for gold files."""
+    from curation.steps.scores.surface import read_sentiment
+
+    paths = sentiment_files(source.campaign) if source.campaign else []
+    if not any(path.exists() for path in paths):
+        return None
+    try:
+        return read_sentiment(paths[0], source.cats)
+    except CurationError as error:  # it is older than the CATs
+        reporter.warn(f"{error.what}; run «curation measures sentiment» for SentimentLM")
+        return None
+
+
+def sentiment_files(campaign: Campaign) -> list[Path]:
+    """The classifier's sentiment of each association; no file if the setting is VADER."""
+    if campaign.settings.measures.sentiment == VADER:
+        return []
+    return [campaign.measures / "sentiment_scores.json"]

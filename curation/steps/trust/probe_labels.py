@@ -1,13 +1,12 @@
 """Read people's labels of passages to train a probe on: the table of ``text-human``, with texts."""
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from curation.bias import Passage
-from curation.files import CurationError, read_text
+from curation.files import CurationError
 from curation.records import Rejection
-from curation.text_tables import read_csv, read_json_lines
+from curation.steps.trust.text import label_rows
 from curation.trust.groups import Groups
 from curation.trust.text.human import COLUMNS, passages, read_labels
 from curation.trust.text.locating import locate
@@ -37,9 +36,7 @@ def read_labelled(path: Path, groups: Groups, *, language: str) -> Labelled:
     Raises:
         CurationError: the file cannot be read or lacks a column, or no passage is left.
     """
-    if not path.exists():
-        raise CurationError(f"{path}: no such file", "name the table of labels")
-    rows = list(_rows(path))
+    rows = list(label_rows(path, columns=(*COLUMNS, TEXT)))
     texts: dict[str, tuple[str, str]] = {}  # with the place of the row
     for place, row in rows:
         if text := str(row.get(TEXT) or "").strip():
@@ -69,20 +66,3 @@ def read_labelled(path: Path, groups: Groups, *, language: str) -> Labelled:
             "write the targets and groups as in their lists, in texts that mention the target",
         )
     return Labelled(labelled, refused)
-
-
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows of a table of labels, each with its place."""
-    text = read_text(path)
-    if path.name.lower().endswith(".jsonl"):
-        rows = list(read_json_lines(text, path))
-        columns = list(dict.fromkeys(name for _, row in rows for name in row))
-    else:
-        columns, cells = read_csv(text, path)
-        rows = list(cells)
-    if missing := [name for name in (*COLUMNS, TEXT) if name not in columns]:
-        raise CurationError(
-            f"{path}: no column «{missing[0]}»", f"name the columns {', '.join((*COLUMNS, TEXT))}"
-        )
-    for line, row in rows:
-        yield f"{path.name} line {line}", row

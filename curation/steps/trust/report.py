@@ -14,7 +14,7 @@ from curation.files import CurationError, digest, dump_json, read_json, writing
 from curation.manifest import Results, digests
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, campaign_source
-from curation.steps.trust import attest, criteria
+from curation.steps.trust import attest, criteria, dataset
 from curation.steps.trust.group_files import group_files
 from curation.steps.trust.runs import run_files
 from curation.times import now
@@ -101,8 +101,12 @@ def inputs(campaign: Campaign) -> list[Path]:
     """What the report reads; an ``attest.toml`` without answers counts as a missing one."""
     own = [path for path in group_files(campaign) if path.is_relative_to(campaign.root)]
     answered = [attest_file(campaign)] if _has_answers(campaign) else []
-    dataset = [] if alone(campaign) else criteria.dataset_files(campaign)
-    return list(dict.fromkeys((*dataset, *run_files(campaign), *own, *answered)))
+    data = (
+        []
+        if alone(campaign)
+        else [*dataset.dataset_files(campaign), *criteria.sentiment_files(campaign)]
+    )
+    return list(dict.fromkeys((*data, *run_files(campaign), *own, *answered)))
 
 
 def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
@@ -121,12 +125,14 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         if known.runs:
             subjects.append(("measure", _ALL))
             rows += criteria.of_measures(
-                known.runs, known.groups, own.trust, seed=own.campaign.seed, tell=tell
+                known.runs, known.groups, own.trust, seed=own.campaign.seed
             )
         if source and source.cats:
             subjects.append(("dataset", own.campaign.name[:_LONGEST] or _ALL))
             rows += criteria.of_dataset(
                 source,
+                runs=known.runs,
+                groups=known.groups,
                 settings=own.trust,
                 seed=own.campaign.seed,
                 reporter=reporter,

@@ -175,7 +175,7 @@ def measure_labels(
     source = source or source_name(path)
     for groups in every:
         run_folder(campaign, HUMAN, groups.name, source)
-    rows = list(_rows(path))
+    rows = list(label_rows(path))
     identity = {"text-human": human.ALGORITHM, "sha256": digest(path)}
     return [
         measure_groups(
@@ -191,19 +191,29 @@ def measure_labels(
     ]
 
 
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows of a table of labels, each with its place."""
+def label_rows(
+    path: Path, *, columns: Sequence[str] = human.COLUMNS
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a table of labels in CSV or JSON Lines, each with its place.
+
+    Args:
+        path: the table.
+        columns: the columns that it must have.
+
+    Raises:
+        CurationError: it cannot be read, or lacks a column.
+    """
     text = read_text(path)
     if path.name.lower().endswith(".jsonl"):
         rows = [(line, row) for line, row in read_json_lines(text, path)]
-        columns = list(dict.fromkeys(name for _, row in rows for name in row))
+        names = list(dict.fromkeys(name for _, row in rows for name in row))
     else:
-        columns, numbered = read_csv(text, path)
+        names, numbered = read_csv(text, path)
         rows = list(numbered)
-    if missing := [name for name in human.COLUMNS if name not in columns]:
+    if missing := [name for name in columns if name not in names]:
         raise CurationError(
-            f"{path}: no column «{missing[0]}»; the columns are {listed(columns)}",
-            f"name the columns {', '.join(human.COLUMNS)}",
+            f"{path}: no column «{missing[0]}»; the columns are {listed(names)}",
+            f"name the columns {', '.join(columns)}",
         )
     for line, row in rows:
         yield f"{printable(path.name)} line {line}", row
@@ -245,4 +255,4 @@ def _from_labels(
         "no_majority": passages.undecided,
     }
     evidence = passages.evidence(policies(campaign), confidence=trust.confidence)
-    return Measured(biases, about, passages.again, evidence, read.refused)
+    return Measured(biases, about, passages.again, evidence, refused=read.refused)

@@ -7,7 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from curation.trust.text.matching import Place
-from curation.trust.text.scanning import Scanner, listed_runs, mark_blank_lines, sentences_of
+from curation.trust.text.scanning import (
+    ENDING,
+    Held,
+    Ints,
+    Scanner,
+    listed_runs,
+    mark_blank_lines,
+    sentences_of,
+)
 from curation.words import MARKS, WORD, plain
 
 _CHUNK = re.compile(r"\S+")
@@ -49,11 +57,10 @@ def _words(scanner: Scanner, text: str) -> Located:
     held = sentences_of(codes)
     if not len(held.place):
         return Located([], [])
-    firsts = held.place[np.flatnonzero(np.diff(held.sentence, prepend=-1))].tolist()
-    spans = []
-    for first, after in zip(firsts, [*firsts[1:], len(chunks)], strict=True):
-        start, end = chunks[first][0], chunks[after - 1][1]
-        spans.append((start, start + len(text[start:end].rstrip())))
+    spans = [
+        _trimmed(text, chunks[first][0], chunks[last][1])
+        for first, last in _first_and_last(held, codes)
+    ]
     places = []
     for sentence, run in listed_runs(held):
         tokens, at = list[str](), list[tuple[int, int]]()
@@ -71,6 +78,15 @@ def _words(scanner: Scanner, text: str) -> Located:
     return Located(spans, places)
 
 
+def _first_and_last(held: Held, codes: Ints) -> list[tuple[int, int]]:
+    """The first and last chunk of each sentence: all up to the first with an end."""
+    new = np.flatnonzero(np.diff(held.sentence, prepend=0))
+    ends = np.flatnonzero(codes & ENDING)
+    # The first chunk with an end at or after the last word of each sentence.
+    lasts = ends[np.searchsorted(ends, held.place[new - 1])].tolist()
+    return list(zip([0, *(last + 1 for last in lasts)], [*lasts, len(codes) - 1], strict=True))
+
+
 def _strings(scanner: Scanner, text: str) -> Located:
     compared = plain(text, scanner.lexicon.language)
     begins, ends = offsets(text, scanner.lexicon.language)
@@ -84,13 +100,13 @@ def _strings(scanner: Scanner, text: str) -> Located:
         return LocatedWord(sentence, place.number, begins[place.start], ends[place.end - 1])
 
     places = [located(place) for place in scanner.lexicon.strings(compared)]
-    trimmed = []
-    for start, end in spans:
-        first, last = begins[start], ends[end - 1]
-        sentence = text[first:last]
-        first += len(sentence) - len(sentence.lstrip())
-        trimmed.append((first, first + len(sentence.strip())))
-    return Located(trimmed, places)
+    return Located([_trimmed(text, begins[start], ends[end - 1]) for start, end in spans], places)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A span without white space at its ends."""
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
 
 
 def offsets(text: str, language: str) -> tuple[list[int], list[int]]:
@@ -107,9 +123,6 @@ def offsets(text: str, language: str) -> tuple[list[int], list[int]]:
         length = len(plain(match[0], language))
         begins += [match.start()] * length
         ends += [match.end()] * length
-        if length == len(match[0]):  # nothing was composed or removed in it
-            begins[-length:] = range(match.start(), match.end())
-            ends[-length:] = range(match.start() + 1, match.end() + 1)
     if len(begins) != len(compared):  # letters that are composed of letters (Hangul)
         return [0] * len(compared), [len(text)] * len(compared)
     return begins, ends

@@ -25,6 +25,7 @@ Ints = NDArray[np.int64]
 BATCH = 1 << 16  # characters to scan at once: more would not fit into the processor's cache
 DISTINCT = 1 << 19  # chunks to remember, about 100 bytes each
 _WORD, _SMALL, _END, _BLANK_LINE, _DOCUMENT, _LISTED, _WANTED = 1, 2, 4, 8, 16, 32, 64
+ENDING = _END | _BLANK_LINE
 _BITS = 8
 _MARK = "\0\1\0"  # between documents: no text has NUL characters
 _BLANK = re.compile(r"\n[^\S\n]*(?=\n)")

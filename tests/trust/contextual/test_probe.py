@@ -282,9 +282,7 @@ def test_a_table_without_a_usable_label_says_why(
     tmp_path: Path, people: Callable[[int], Groups]
 ) -> None:
     path = labels(tmp_path / "labels.csv", row(1, "sea"))
-    with pytest.raises(
-        CurationError, match=r"labels\.csv line 2: there is no group 'sea'"
-    ):
+    with pytest.raises(CurationError, match=r"labels\.csv line 2: there is no group 'sea'"):
         read_labelled(path, people(2), language="en")
 
 

@@ -97,7 +97,10 @@ PIECES = (
         "\n\n\n\n",
     ),
 )
-DOCUMENTS = st.lists(st.lists(st.sampled_from(PIECES), max_size=60).map("".join), max_size=5)
+CUT = "\x02"  # between documents
+DOCUMENTS = st.lists(st.sampled_from((*PIECES, CUT, CUT)), max_size=80).map(
+    lambda pieces: "".join(pieces).replace("\0", " ").split(CUT)
+)
 
 
 @given(DOCUMENTS, st.sampled_from(["en", "tr", "de"]), st.integers(1, 4))
@@ -106,7 +109,6 @@ DOCUMENTS = st.lists(st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
 def test_the_counts_are_those_of_splitting_everything(
     texts: list[str], language: str, window: int
 ) -> None:
-    texts = [text.replace("\0", " ") for text in texts]
     prepared = automated.lists(GROUPS, language)
     scanner = scanning.Scanner(prepared.lexicon, wanted=prepared.targets, window=window)
     found, rows = Counter[Any](), Counter[Any]()

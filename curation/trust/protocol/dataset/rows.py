@@ -173,7 +173,7 @@ def hold(rows: Rows, silent: Collection[str]) -> list[Criterion]:
     held = []
     for row, runs in rows:
         row = with_files(row, runs)
-        names = sorted({run.name for run in runs} & silent)
+        names = sorted({run.name for run in runs} & {*silent})
         if names and row.status in ("pass", "fail"):
             row = row.model_copy(
                 update={

@@ -1,0 +1,242 @@
+"""``curation trust text``: what it writes and shows, and every bad input through the command."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from curation.campaign import Campaign
+
+Run = Callable[..., Any]
+TABLE = """
+[groups.size]
+lists = {{ tall = "tall.txt", short = "short.txt" }}
+targets = "targets.txt"
+{more}
+"""
+TEXTS = [
+    "The baker saw a giant. It rained. The end.",
+    "A pebble fell. The baker slept. A dwarf sang. The sailor woke.",
+    "A tower stood. The baker baked. Nothing else.",
+    "The sailor saw a giant. The dwarf did not. The end.",
+    "Short, baker.",
+]
+HEAD = "passage,target,group,annotator,submitted_at,text\n"
+
+
+class Place(NamedTuple):
+    """A campaign with groups, and a corpus."""
+
+    campaign: Campaign
+    file: Path
+    run: Run
+
+    def write(self, name: str, text: str) -> Path:
+        self.campaign.trust.mkdir(exist_ok=True)
+        path = self.campaign.trust / name
+        path.write_text(text, "utf-8")
+        return path
+
+    def settings(self, more: str = "") -> None:
+        path = self.campaign.root / "campaign.toml"
+        text = path.read_text("utf-8").partition("\n[groups.size]")[0]
+        path.write_text(text + TABLE.format(more=more), "utf-8")
+
+    def measure(self, *args: str | Path) -> Any:
+        return self.run("trust", "text", "--campaign", self.campaign.root, *args)
+
+    def results(self, run: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
+        """``run.json``, and the results by target."""
+        folder = self.campaign.trust / "runs" / run
+        lines = (folder / "bias.jsonl").read_text("utf-8").splitlines()
+        about: Mapping[str, Any] = json.loads((folder / "run.json").read_text("utf-8"))
+        return about, {row["target"]: row for row in map(json.loads, lines)}
+
+    def fails(self, message: str, *args: str | Path) -> None:
+        done = self.measure(*(args or (self.file,)))
+        error = " ".join(done.err.split())
+        assert done.code == 1, error
+        assert message in error
+        assert "fix:" in error
+        assert "Traceback" not in error
+        assert not list(self.campaign.trust.glob("runs/*/*"))
+
+
+@pytest.fixture
+def place(campaign: Campaign, tmp_path: Path, forked: Run) -> Place:
+    file = tmp_path / "harbour.txt"
+    file.write_text("\n".join(TEXTS), "utf-8")
+    made = Place(campaign, file, forked)
+    made.write("tall.txt", "# made up\ntower\ngiant\nmountain\n")
+    made.write("short.txt", "dwarf\npebble\n")
+    made.write("targets.txt", "baker\nsailor\nweaver\n")
+    made.settings()
+    return made
+
+
+def test_a_run_on_texts(place: Place) -> None:
+    done = place.measure(place.file)
+    assert done.code == 0, done.err
+    assert "text-automated/size-harbour" in done.out
+    assert "1 target of 3 in no context" in done.err
+    about, found = place.results("text-automated/size-harbour")
+    assert found["baker"]["soa"] == [2, 2]
+    assert found["baker"]["n"] == 4
+    assert found["sailor"]["soa"] == [0, 1]
+    assert found["weaver"]["undefined"] == "missing_target"
+    assert about["contexts"]["sailor"] == {"no_group": 0, "one_group": 1, "several_groups": 1}
+    assert about["files"] == [
+        {"file": "harbour.txt", "bytes": place.file.stat().st_size, "documents": 5, "too_short": 1}
+    ]
+    assert about["words_without_context"] == {"tall": ["mountain"]}
+    assert about["targets_without_context"] == ["weaver"]
+    assert about["identity"]["window"] == 3
+    assert "measured before" in place.measure(place.file).out
+
+
+def test_json_and_another_window(place: Place) -> None:
+    done = place.measure(place.file, "--json", "--window", "1", "--groups", "size")
+    assert done.code == 0, done.err
+    [run] = json.loads(done.out)["runs"]
+    assert run["run"] == "text-automated/size-harbour+window-1"
+    assert [bias["soa"] for bias in run["biases"]] == [[1, 0], [1, 0], [0, 0]]
+    assert run["biases"][0]["n"] == 4
+
+
+def test_a_group_that_no_text_mentions_is_a_warning(place: Place) -> None:
+    place.write("short.txt", "gnome\n")
+    done = place.measure(place.file)
+    assert done.code == 0
+    assert "no word of the group «short» is in a context of a target" in " ".join(done.err.split())
+
+
+# --- labels of people -----------------------------------------------------------------------------
+
+
+def labels(place: Place, *rows: str, name: str = "labels.csv") -> Path:
+    return place.write(name, HEAD + "".join(f"{row}\n" for row in rows))
+
+
+ROWS = [
+    "p1,baker,tall,ann,2026-03-01T10:00:00Z,The baker.",
+    "p1,baker,tall,ben,2026-03-01T10:00:00Z,The baker.",
+    "p1,baker,short,cal,2026-03-01T10:00:00Z,The baker.",
+    "p2,baker,short,ann,2026-03-01T10:01:00Z,A baker.",
+    "p2,baker,none,ben,2026-03-01T10:01:00Z,A baker.",
+    "p3,baker,,ann,2026-03-01T10:02:00Z,Bakers.",
+    "p4,sailor,short,ann,2026-03-01T10:03:00Z,Sailors.",
+    "p4,sailor,short,ben,2026-03-01T10:03:00Z,Sailors.",
+    "p5,sailor,short,ann,2026-03-01T10:03:00Z,Sail.",
+]
+
+
+def test_a_run_on_labels(place: Place) -> None:
+    later = [
+        "p1,baker,short,ann,2026-03-09T10:00:00Z,The baker.",
+        "p1,baker,short,ann,2026-03-10T10:00:00Z,The baker.",
+        "p4,sailor,short,ann,2026-03-10T10:00:00Z,Sailors.",
+    ]
+    done = place.measure("--labels", labels(place, *later, *ROWS))
+    assert done.code == 0, done.err
+    about, found = place.results("text-human/size-labels")
+    assert found["baker"]["soa"] == [1, 0]  # p2 has no majority
+    assert (found["baker"]["n"], found["sailor"]["n"]) == (3, 2)
+    assert found["sailor"]["soa"] == [0, 2]
+    assert found["weaver"]["undefined"] == "missing_target"
+    assert about["labelled_again"] == 2
+    assert about["later_labels"] == 1
+    assert about["no_majority"] == 1
+    assert (about["passages"], about["annotators"]) == (5, 3)
+    checks = {(each["criterion"], each["check"]) for each in about["evidence"]}
+    assert {
+        ("agreement", "annotators"),
+        ("agreement", "annotators_by_target"),
+        ("retest", "same_annotator"),
+        ("sensitivity", "label_shares"),
+    } <= checks
+
+
+def test_bad_rows_are_refused_and_kept(place: Place) -> None:
+    bad = {
+        "unknown_group": "p1,baker,huge,dan,2026-03-01,The baker.",
+        "other_target": "p1,butcher,tall,dan,2026-03-01,The baker.",
+        "missing_field": "p1,baker,tall,,2026-03-01,The baker.",
+        "bad_value": "p1,baker,tall,dan,yesterday,The baker.",
+        "clashing_id": "p1,baker,tall,dan,2026-03-01,Another text.",
+        "duplicate_label": ROWS[0],
+    }
+    done = place.measure("--labels", labels(place, *ROWS, *bad.values()))
+    assert done.code == 0, done.err
+    assert "6 of 15 rows are refused" in " ".join(done.err.split())
+    about, _ = place.results("text-human/size-labels")
+    assert about["refused"] == dict.fromkeys(bad, 1)
+    path = place.campaign.trust / "runs" / "text-human" / "size-labels" / "rejected.jsonl"
+    refused = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert [row["code"] for row in refused] == list(bad)
+    assert refused[0]["where"] == "labels.csv line 11"
+    assert "annotator" not in refused[0]["record"]
+
+
+def test_labels_in_json_lines(place: Place) -> None:
+    names = HEAD.strip().split(",")
+    rows: list[dict[str, Any]] = [dict(zip(names, row.split(","), strict=True)) for row in ROWS]
+    rows += [
+        {**rows[0], "annotator": 7},
+        {**rows[0], "annotator": ["x"]},
+        {**rows[5], "group": None},
+    ]
+    path = place.write("labels.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    done = place.measure("--labels", path)
+    assert done.code == 0, done.err
+    about, _ = place.results("text-human/size-labels")
+    assert about["refused"] == {"bad_value": 1, "duplicate_label": 1}
+    assert about["labels"] == 10
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+def test_bad_files(place: Place, tmp_path: Path) -> None:
+    empty, blank = tmp_path / "empty.txt", tmp_path / "blank.txt"
+    empty.touch()
+    blank.write_text("\n ... \n", "utf-8")
+    place.fails("no such file", tmp_path / "no.txt")
+    place.fails("is empty", empty)
+    place.fails("contains no words", blank)
+    place.fails("is given twice", place.file, place.file)
+    place.fails("is a folder", tmp_path)
+    (tmp_path / "a.csv").write_text("x\n")
+    place.fails("cannot tell the type", tmp_path / "a.csv")
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"text": "x"}\n{"texts": "x"}\n', "utf-8")
+    place.fails("other.jsonl line 2: no text in the field 'text'", other)
+    place.fails("give either files of text or --labels", "--json")
+    place.fails("not a name for a folder", place.file, "--source", "a/b")
+    place.fails("there are no groups «colour»", place.file, "--groups", "colour")
+
+
+def test_bad_labels(place: Place, tmp_path: Path) -> None:
+    place.fails("no such file", "--labels", tmp_path / "no.csv")
+    place.fails("no column «annotator»", "--labels", place.write("a.csv", "passage,target,group\n"))
+    place.fails("has no label of the targets", "--labels", labels(place))
+    place.fails("line 2: there is no target 'x'", "--labels", labels(place, "p,x,,a,2026-03-01,t"))
+
+
+def test_bad_groups(place: Place) -> None:
+    place.write("short.txt", "# nothing\n")
+    place.fails("the group «short» has no words")
+    place.write("short.txt", "dwarf\nGiant\n")
+    place.fails("«Giant» is in the lists of «tall» and «short»")
+    place.write("short.txt", "dwarf\nsailor\n")
+    place.fails("the target «sailor» is in the list of the group «short»")
+    place.write("short.txt", "dwarf\n---\n")
+    place.fails("'---': has no letters")
+    place.write("short.txt", "dwarf\n")
+    place.write("p0.csv", "target,tall,short\nbaker,0.5,0.6\n")
+    place.settings('reference = "p0.csv"')
+    place.fails("the shares sum to 1.1, not to 1")
+    path = place.campaign.root / "campaign.toml"
+    path.write_text(path.read_text("utf-8").partition("\n[groups.size]")[0], "utf-8")
+    place.fails("has no groups to measure")
