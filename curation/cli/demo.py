@@ -23,7 +23,6 @@ from curation.steps.rounds import round_files
 from curation.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
-TALES = "tales.txt"
 INTENTS = ("stereotype", "anti_stereotype", "unrelated")
 
 
@@ -89,7 +88,7 @@ def demo(
     step("measures pitfalls")
     measures.pitfalls(campaign=folder)
     _models(folder, step)
-    _trust(folder, example / "trust" / TALES, step)
+    _trust(folder, example / "trust", step)
     if error := blocked(made):
         console.say(f"\nNo release is built: {error.what}; {error.fix}")
     else:
@@ -148,12 +147,14 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
     compare(folder)
 
 
-def _trust(folder: Path, tales: Path, step: Callable[[str], None]) -> None:
+def _trust(folder: Path, files: Path, step: Callable[[str], None]) -> None:
     """Measure the bias of invented tales, and report what may be trusted."""
     from curation.cli import trust_report, trust_text
 
-    step(f"trust text {TALES}")
-    trust_text.text([tales], workers=1, campaign=folder)
+    step("trust text tales.txt")
+    trust_text.text([files / "tales.txt"], workers=1, campaign=folder)
+    step("trust text --labels labels.csv --source tales")
+    trust_text.text(labels=files / "labels.csv", source="tales", campaign=folder)
     step("trust report")
     trust_report.report(folder)
 
