@@ -144,7 +144,8 @@ def test_a_damaged_result_is_noticed_and_made_anew(
     if harm == "gone":
         path.unlink()
     else:
-        path.write_bytes(data[: len(data) // 2] if harm == "cut" else data[:-3] + bytes([data[-3] ^ 1]) + data[-2:])
+        other = data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
+        path.write_bytes(data[: len(data) // 2] if harm == "cut" else other)
     states = json.loads(forked("status", "--json", "-c", finished).out)
     assert next(s for s in states["steps"] if s["step"] == steps[0])["state"] == "out of date"
     assert states["next"] == "curation run"
