@@ -33,7 +33,7 @@ def demo(
     ] = Path("curation-demo"),
 ) -> None:
     """Run the whole pipeline on an example campaign: invented, mild answers with real flaws."""
-    from curation.cli import measures, people, trust_report
+    from curation.cli import measures, people
     from curation.cli.decisions import agreement, filter_, split
     from curation.cli.importing import answers, stereoset
     from curation.cli.terms import explain, scan, select
@@ -49,6 +49,7 @@ def demo(
     shutil.copyfile(example / "rounds" / "text.toml", made.rounds / "text.toml")
     made.releases.mkdir(exist_ok=True)
     shutil.copyfile(example / "statement.toml", statement.place(made))
+    shutil.copytree(example / "trust", made.trust, dirs_exist_ok=True)
     console.say(f"The example campaign, invented and mild, in {folder}.\n")
 
     def step(command: str) -> None:
@@ -87,8 +88,7 @@ def demo(
     step("measures pitfalls")
     measures.pitfalls(campaign=folder)
     _models(folder, step)
-    step("trust report")
-    trust_report.report(folder)
+    _trust(folder, example / "trust", step)
     if error := blocked(made):
         console.say(f"\nNo release is built: {error.what}; {error.fix}")
     else:
@@ -145,6 +145,18 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
         models(places, folder)
     step("scores compare")
     compare(folder)
+
+
+def _trust(folder: Path, files: Path, step: Callable[[str], None]) -> None:
+    """Measure the bias of invented tales, and report what may be trusted."""
+    from curation.cli import trust_report, trust_text
+
+    step("trust text tales.txt")
+    trust_text.text([files / "tales.txt"], workers=1, campaign=folder)
+    step("trust text --labels labels.csv --source tales")
+    trust_text.text(labels=files / "labels.csv", source="tales", campaign=folder)
+    step("trust report")
+    trust_report.report(folder)
 
 
 def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:

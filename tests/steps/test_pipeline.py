@@ -61,6 +61,8 @@ def test_the_demo_and_run_make_the_same(
     for name in ("manifest.json", *steps["fold"]["outputs"], *steps["check"]["outputs"]):
         (again / "2-rounds" / name).unlink()
     (again / "1-terms" / "targets.jsonl").unlink()
+    for name in ("manifest.json", "report.json", "report.md"):
+        (again / "6-trust" / name).unlink()
     assert ran(forked("run", "--json", "-c", again)) == STEPS
     assert content(again) == content(finished)
 
@@ -144,7 +146,8 @@ def test_a_damaged_result_is_noticed_and_made_anew(
     if harm == "gone":
         path.unlink()
     else:
-        path.write_bytes(data[: len(data) // 2] if harm == "cut" else data[:-3] + b" " + data[-2:])
+        other = data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
+        path.write_bytes(data[: len(data) // 2] if harm == "cut" else other)
     states = json.loads(forked("status", "--json", "-c", finished).out)
     assert next(s for s in states["steps"] if s["step"] == steps[0])["state"] == "out of date"
     assert states["next"] == "curation run"
