@@ -11,7 +11,7 @@ from curation.trust.protocol.dataset.face import face, informative
 from curation.trust.protocol.dataset.hypothesis import amplification, mitigation
 from curation.trust.protocol.dataset.predictive import predictive
 from curation.trust.protocol.dataset.rows import About, hold, with_files
-from curation.trust.protocol.dataset.sensitivity import of_dataset, sensitivity
+from curation.trust.protocol.dataset.sensitivity import of_dataset, of_lms, sensitivity
 from curation.trust.protocol.dataset.split_half import split_half
 from curation.trust.protocol.dataset.synthetic import software
 from curation.trust_settings import TrustSettings
@@ -73,6 +73,7 @@ def _of_scores(
 ) -> list[Criterion]:
     """The criteria of the models under one set of rules."""
     about = About("scores", group.name, data.evidence)
+    of_norms = of_lms(data, group, about, settings)
     return [
         *(with_files(*row) for row in face(data, group, about, settings)),
         *(with_files(*row) for row in above_artefacts(data, rules, group, about, settings)),
@@ -88,6 +89,8 @@ def _of_scores(
             change="nothing",
         ),
         *hold(sensitivity(data, group, about, settings), silent),
+        *hold([row for row in of_norms if row[0].status == "pass"], silent),
+        *(with_files(*row) for row in of_norms if row[0].status != "pass"),
         *hold(split_half(data, group, about, settings, seed=seed), silent),
         about.row(
             "retest",

@@ -194,7 +194,7 @@ def hold(rows: Rows, silent: Collection[str]) -> list[Criterion]:
                 update={
                     "status": "inconclusive",
                     "computed": f"{row.computed}. The verdict would be {row.status}, but the lms "
-                    f"of {', '.join(names)} is not surely above {CHANCE:g}, so its ss says nothing",
+                    f"of {', '.join(names)} is not surely above {CHANCE:g}, so it shows nothing",
                     "change": "a model whose lms is surely above 50",
                 }
             )

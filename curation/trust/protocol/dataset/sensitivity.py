@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 
@@ -78,6 +79,20 @@ def sensitivity(
     return rows
 
 
+def of_lms(data: DatasetInput, group: RuleGroup, about: About, settings: TrustSettings) -> Rows:
+    """How far lms moves with normalisation by length: the length artefact, as a model shows it.
+
+    These rows do not rest on ss, so that a model without meaning can fail, too. It cannot pass.
+    """
+    rows: Rows = []
+    for first, second, _ in pairs(data, group):
+        common = ~np.isnan(first.ss) & ~np.isnan(second.ss)
+        if _sort(first, second) == "normalisation" and common.any():
+            row = _moved(data, about, settings, first, second, "normalisation", metric="lms")
+            rows.append((row, (first, second)))
+    return rows
+
+
 _NEEDED = {
     "normalisation": (
         "a model under rules with and without normalisation by length",
@@ -122,10 +137,13 @@ def _moved(
     first: Scored,
     second: Scored,
     sort: str,
+    *,
+    metric: Literal["lms", "ss"] = "ss",
 ) -> Criterion:
-    """The change of ss from one run to another, paired over terms."""
-    common = ~np.isnan(first.ss) & ~np.isnan(second.ss)
-    both = [data.means(np.where(common, run.ss, np.nan)) for run in (first, second)]
+    """The change of ss or lms from one run to another, paired over terms."""
+    values = [run.ss if metric == "ss" else run.lms for run in (first, second)]
+    common = ~np.isnan(values[0]) & ~np.isnan(values[1])
+    both = [data.means(np.where(common, each, np.nan)) for each in values]
     value, ci, terms = change_over_terms(both[1] - both[0], confidence=settings.confidence)
     status = within(ci, settings.margin)
     what = (
@@ -135,16 +153,17 @@ def _moved(
     )
     return about.row(
         "sensitivity",
-        f"{sort}:{first.name};{second.name}",
+        f"{sort if metric == 'ss' else f'{sort}-{metric}'}:{first.name};{second.name}",
         status,
-        statistic="change of ss (signed), in points",
+        statistic=f"change of {metric} (signed), in points",
         value=value,
         ci=ci,
         n=terms,
         unit="terms",
         threshold=settings.margin,
-        computed=f"ss of {second.name} less ss of {first.name} ({what}) on {int(common.sum())} "
-        f"CATs, paired over terms: {np.nanmean(both[0]):.1f} becomes {np.nanmean(both[1]):.1f}",
+        computed=f"{metric} of {second.name} less that of {first.name} ({what}) on "
+        f"{int(common.sum())} CATs, paired over terms: {np.nanmean(both[0]):.1f} becomes "
+        f"{np.nanmean(both[1]):.1f}",
         change=_change(value, ci, settings, terms, status),
     )
 
@@ -160,7 +179,9 @@ def _change(
         edge = math.copysign(settings.margin, value or 1.0)
         return more_terms(value or 0, ci, edge, terms)
     if status == "fail":
-        return "report ss under both, or CATs whose options do not differ in what changes it"
+        return (
+            "report the values under both, or CATs whose options do not differ in what changes it"
+        )
     return f"a change of more than {settings.margin:g} points on other terms"
 
 
