@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from curation.bias import Criterion
 from curation.campaign import Campaign
@@ -10,13 +9,10 @@ from curation.files import CurationError
 from curation.steps.measures import VADER
 from curation.steps.reporter import Reporter
 from curation.steps.source import Source
-from curation.steps.trust.dataset import dataset_input
+from curation.steps.trust.dataset import dataset_input, measure_values
 from curation.steps.trust.runs import TrustRun
 from curation.trust.groups import Groups
 from curation.trust_settings import TrustSettings
-
-if TYPE_CHECKING:
-    from curation.trust.protocol.dataset.data import MeasureValues
 
 Tell = Callable[[str, int, int], None]
 
@@ -77,18 +73,11 @@ def of_dataset(
         predictions=predictions,
         lower_is_likelier=lower_is_likelier,
         groups=groups,
-        measures=[values for run in runs if (values := _values(run)).values],
+        measures=measure_values(runs),
         sentiment=_sentiment(source, reporter),
         reporter=reporter,
     )
     return dataset_criteria(data, settings, seed=seed, tell=tell)
-
-
-def _values(run: TrustRun) -> "MeasureValues":
-    """L1 of each target; nothing for a prior measure, which is not known to be credible."""
-    from curation.trust.protocol.dataset.data import MeasureValues
-
-    return MeasureValues(run.name, {b.target: b.l1 for b in run.biases if b.l1 is not None})
 
 
 def _sentiment(source: Source, reporter: Reporter) -> dict[str, float] | None:

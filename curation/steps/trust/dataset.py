@@ -128,22 +128,16 @@ def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
 def measure_values(runs: Sequence[TrustRun]) -> list["MeasureValues"]:
     """The values of runs of bias measures, to compare the ss of terms with.
 
-    They are L1, which says how strong a bias is, as ss does. A prior measure has its own value.
-    Targets without a result are left out.
+    They are L1, which says how strong a bias is, as ss does. Prior measures are left out: they are
+    not known to be credible, so they cannot judge other values (Bommasani & Liang 2022, section 6).
     """
     from curation.trust.protocol.dataset.data import MeasureValues
 
-    found = []
-    for run in runs:
-        values = {
-            bias.target: bias.value if bias.l1 is None else bias.l1
-            for bias in run.biases
-            if bias.undefined is None
-        }
-        known = {target: value for target, value in values.items() if value is not None}
-        if known:
-            found.append(MeasureValues(run.name, known))
-    return found
+    found = (
+        MeasureValues(run.name, {b.target: b.l1 for b in run.biases if b.l1 is not None})
+        for run in runs
+    )
+    return [measure for measure in found if measure.values]
 
 
 # --- scores -------------------------------------------------------------------------------------
