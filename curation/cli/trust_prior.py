@@ -100,6 +100,7 @@ def prior(
 
 def _target_sets(x: Path | None, y: Path | None, measures: Sequence[str]) -> "TargetSets | None":
     from curation.steps.trust.prior import WEAT, TargetSets
+    from curation.steps.trust.runs import source_name
     from curation.steps.trust.word_lists import read_words
 
     if x is None and y is None:
@@ -110,7 +111,7 @@ def _target_sets(x: Path | None, y: Path | None, measures: Sequence[str]) -> "Ta
         raise CurationError(
             f"--x and --y are for WEAT, which is in the run of {WEAT}", f"add --measure {WEAT}"
         )
-    return TargetSets((x.stem, read_words(x)), (y.stem, read_words(y)))
+    return TargetSets((source_name(x), read_words(x)), (source_name(y), read_words(y)))
 
 
 def _content(run: "TrustRun", measured: bool) -> dict[str, Any]:
@@ -126,13 +127,15 @@ def _show(runs: Sequence[tuple["TrustRun", bool]]) -> None:
     first = runs[0][0]
     names = first.biases[0].groups if first.biases else ()
     console.table(
-        f"{first.groups}: prior measures; positive if signed: {names[0] if names else '–'}",
+        f"{first.groups}: prior measures",
         ["target", *(run.measure for run, _ in runs), "undefined"],
         [
             [row[0].target, *(bias.value for bias in row), _why(row)]
             for row in zip(*(run.biases for run, _ in runs), strict=True)
         ],
     )
+    if names:
+        console.say(f"positive, if a measure is signed: closer to {names[0]}")
     console.table(
         "Measures",
         ["measure", "signed", "words or pairs", "mean", "mean |value|", "alignment", "run"],
@@ -157,17 +160,12 @@ def _row(run: "TrustRun", measured: bool) -> list[Any]:
 
 def _show_weat(weat: dict[str, Any], names: Sequence[str]) -> None:
     x, y = weat["x"], weat["y"]
+    words = [f"{each['name']} ({len(each['words'])})" for each in (x, y)]
+    effects = [weat[f"effect_size_{form}"] for form in ("population", "sample")]
+    count = f"{weat['partitions']} ({'all' if weat['exact'] else 'drawn'})"
     console.table(
-        f"WEAT: {x['name']} against {y['name']} (positive: {x['name']} is closer to {names[0]})",
-        ["words", "statistic", "effect (population)", "effect (sample)", "p", "partitions"],
-        [
-            [
-                f"{len(x['words'])} + {len(y['words'])}",
-                f"{weat['statistic']:.4f}",
-                weat["effect_size_population"],
-                weat["effect_size_sample"],
-                f"{weat['p']:.3g}",
-                f"{weat['partitions']} ({'all' if weat['exact'] else 'drawn'})",
-            ]
-        ],
+        "WEAT",
+        ["X", "Y", "statistic", "effect (population)", "effect (sample)", "p", "partitions"],
+        [[*words, f"{weat['statistic']:.4f}", *effects, f"{weat['p']:.3g}", count]],
     )
+    console.say(f"positive: {x['name']} is closer to {names[0]} than {y['name']} is")

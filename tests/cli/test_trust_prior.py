@@ -76,7 +76,7 @@ def test_every_measure_that_fits_is_a_run(campaign: Path, forked: Run) -> None:
     vectors = campaign / "mild.npz"
     done = forked("trust", "prior", vectors, "-c", campaign, "--groups", "gender")
     assert done.code == 0, done.err
-    assert "positive if signed: first" in done.out
+    assert "positive, if a measure is signed: closer to first" in done.out
     runs = sorted(path.parent.name for path in campaign.glob("6-trust/runs/*/gender-mild"))
     assert len(runs) == 8
     assert not [name for name in runs if "uncentred" in name]
@@ -94,7 +94,8 @@ def test_every_measure_that_fits_is_a_run(campaign: Path, forked: Run) -> None:
 def test_one_measure_on_vectors_of_length_1(campaign: Path, forked: Run) -> None:
     done = forked(
         *("trust", "prior", campaign / "mild.npz", "-c", campaign, "--json"),
-        *("--groups", "gender", "--measure", "bolukbasi-uncentred", "--scale", "unit"),
+        *("--groups", "gender", "--scale", "unit"),
+        *("--measure", "bolukbasi-uncentred", "--measure", "bolukbasi-uncentred"),
     )
     (run,) = json.loads(done.out)["runs"]
     assert run["run"] == "bolukbasi-uncentred/gender-mild+unit"
@@ -118,15 +119,16 @@ def test_lists_that_do_not_pair_up(campaign: Path, forked: Run) -> None:
 
 
 def test_weat_is_in_the_run_of_caliskan(campaign: Path, forked: Run) -> None:
-    x, y = words(campaign, "flowers"), words(campaign, "insects")
+    x, y = words(campaign, "flowers"), campaign / "mild insects.v1.txt"
+    words(campaign, "insects").rename(y)
     done = forked(
         *("trust", "prior", campaign / "mild.npz", "-c", campaign, "--groups", "gender"),
         *("--x", x, "--y", y),
     )
     assert done.code == 0, done.err
     assert [path.name for path in campaign.glob("6-trust/runs/*")] == ["caliskan"]
-    assert "WEAT: flowers against insects (positive: flowers is closer to first)" in done.out
-    folder = campaign / "6-trust/runs/caliskan/gender-mild+flowers-insects"
+    assert "positive: flowers is closer to first than mild-insects.v1 is" in done.out
+    folder = campaign / "6-trust/runs/caliskan/gender-mild+flowers-mild-insects.v1"
     weat = json.loads((folder / "run.json").read_text())["weat"]
     assert weat["missing"] == ["wasp"]
     assert weat["statistic"] > 0

@@ -31,7 +31,7 @@ WEAT = "caliskan"  # the measure whose run has the test
 
 
 class TargetSets(NamedTuple):
-    """The two sets of targets of WEAT: names (the files' stems) and words."""
+    """The two sets of targets of WEAT: names (those of the files) and words."""
 
     x: tuple[str, tuple[str, ...]]
     y: tuple[str, tuple[str, ...]]
@@ -89,7 +89,7 @@ def measure_prior(
     done = []
     for each in groups:
         warned: Reporter | None = reporter  # of missing words, once for all measures
-        for name in measures or ([WEAT] if sets else _fitting(each)):
+        for name in dict.fromkeys(measures) or ([WEAT] if sets else _fitting(each)):
             unit = MEASURES[name].unit if scale == "own" else scale == "unit"
             own = sets if name == WEAT else None
             identity: dict[str, Any] = {"file": file.name, "sha256": sha256, "unit": unit}
