@@ -1,0 +1,30 @@
+"""What the demo measures in its invented tales, and what its trust report says of it."""
+
+from pathlib import Path
+
+from curation.campaign import open_campaign
+from curation.steps.trust.report import place, read_report
+from curation.steps.trust.runs import found_runs
+
+
+def test_the_demo_measures_its_tales_and_reports_what_may_be_trusted(example: Path) -> None:
+    campaign = open_campaign(example)
+    runs = {run.name: run for run in found_runs(campaign)}
+    assert set(runs) == {"text-automated/villages-tales", "text-human/villages-tales"}
+    for run in runs.values():
+        assert len(run.biases) == 8
+        assert all(bias.l1 is not None for bias in run.biases)
+    report = read_report(place(campaign))
+    assert report.open == ("power",)  # left open in the example's attest.toml
+    assert not report.left_out
+    found = {
+        (row.name, row.criterion, row.check): row.status
+        for row in report.rows
+        if not row.control and row.subject == "measure"
+    }
+    name = "text-automated/villages-tales"
+    assert found[name, "face", "anchors"] == "pass"
+    assert found[name, "predictive", "signed"] == "pass"
+    assert found[name, "convergent", "text-human"] == "pass"
+    assert found["text-human/villages-tales", "agreement", "annotators"] == "pass"
+    assert {row.status for row in report.rows if row.control} == {"pass"}
