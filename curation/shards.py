@@ -214,7 +214,8 @@ def documents(shard: Shard) -> Iterator[list[str]]:
                 yield _lines(block, shard)
         return
     for texts in _records(shard) if shard.form == "jsonl" else _rows(shard):
-        yield [text.replace("\0", " ") for text in texts if text is not None]
+        known = [text for text in texts if text is not None]
+        yield [text.replace("\0", " ") if "\0" in text else text for text in known]
 
 
 def _lines(block: bytes, shard: Shard) -> list[str]:
@@ -241,7 +242,8 @@ def _records(shard: Shard) -> Iterator[list[str]]:
             continue
         try:
             values = [row.value for row in lines.decode_lines(block)]
-            "".join(values).encode()  # half a surrogate pair is not text
+            if b"\\u" in block:  # half a surrogate pair is not text
+                "".join(values).encode()
         except (msgspec.DecodeError, UnicodeError):
             fault(shard)
         yield values

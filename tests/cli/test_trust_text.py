@@ -1,5 +1,6 @@
 """``curation trust text``: what it writes and shows, and every bad input through the command."""
 
+import gzip
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -212,6 +213,15 @@ def test_bad_files(place: Place, tmp_path: Path) -> None:
     other = tmp_path / "other.jsonl"
     other.write_text('{"text": "x"}\n{"texts": "x"}\n', "utf-8")
     place.fails("other.jsonl line 2: no text in the field 'text'", other)
+    other.write_text('{"text": "x"}\n{"text": "\\ud800"}\n', "utf-8")
+    place.fails("other.jsonl line 2: not JSON", other)
+    blank.write_bytes(b"fine\ncaf\xe9\n")
+    place.fails("blank.txt line 2: byte 0xe9 is not UTF-8", blank)
+    blank.write_bytes(b"fine\n\0\n")
+    place.fails("blank.txt line 2: not text", blank)
+    cut = tmp_path / "cut.txt.gz"
+    cut.write_bytes(gzip.compress(b"The baker. " * 1000)[:-9])
+    place.fails("cut.txt.gz: cannot be decompressed", cut)
     place.fails("give either files of text or --labels", "--json")
     place.fails("not a name for a folder", place.file, "--source", "a/b")
     place.fails("there are no groups «colour»", place.file, "--groups", "colour")

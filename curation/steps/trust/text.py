@@ -55,8 +55,10 @@ def measure_texts(
         For each of the groups its run, and whether it was measured now.
 
     Raises:
-        CurationError: the groups are not valid, or a file cannot be read.
+        CurationError: the groups are not valid, there is no file, or a file cannot be read.
     """
+    if not files:
+        raise CurationError("no file to measure", "name at least one file")
     every = read_groups(campaign, names)
     language = language or campaign.settings.campaign.language
     usual = campaign.settings.trust.window

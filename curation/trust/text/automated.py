@@ -8,7 +8,7 @@ fewer sentences than a context has none.
 import os
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -98,9 +98,12 @@ def contexts(
         }
         for start in sorted(starts):
             span = range(start, start + window)
-            mentioned = frozenset[int]().union(*(targets[at] for at in span if at in targets))
-            near = frozenset[int]().union(*(words[at] for at in span if at in words))
-            yield Context(document, start, mentioned, near)
+            yield Context(document, start, _union(targets, span), _union(words, span))
+
+
+def _union(sets: Mapping[int, set[int]], span: range) -> frozenset[int]:
+    present = [sets[at] for at in span if at in sets]
+    return frozenset(present[0].union(*present[1:]) if present else ())
 
 
 def one_group(words: Words, prepared: Lists) -> int | None:
@@ -140,6 +143,7 @@ def count_documents(
         window: sentences of a context.
     """
     part = Part(Counter(), Counter(), 0, 0)
+    owners: dict[Words, int | None] = {}
     read = short = 0
     for batch in chain.from_iterable(map(batches, texts)):
         scan = found.scan(batch)
@@ -149,7 +153,9 @@ def count_documents(
         for _, of_document in groupby(every, itemgetter(0)):
             rows: dict[int, list[int]] = {}
             for context in of_document:
-                group = one_group(context.words, prepared)
+                if context.words not in owners:
+                    owners[context.words] = one_group(context.words, prepared)
+                group = owners[context.words]
                 for target in context.targets:
                     part.contexts[target, context.words] += 1
                     if group is not None:

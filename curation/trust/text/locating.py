@@ -9,8 +9,8 @@ import numpy as np
 from curation.trust.text.matching import Place
 from curation.trust.text.scanning import (
     ENDING,
+    Codes,
     Held,
-    Ints,
     Scanner,
     listed_runs,
     mark_blank_lines,
@@ -53,7 +53,7 @@ def _words(scanner: Scanner, text: str) -> Located:
     chunks = [match.span() for match in _CHUNK.finditer(marked)]
     table = scanner.chunks
     table.limit()
-    codes = np.array([table[marked[start:end]] for start, end in chunks], np.int64)
+    codes = np.array([table[marked[start:end]] for start, end in chunks], np.int32)
     held = sentences_of(codes)
     if not len(held.place):
         return Located([], [])
@@ -78,7 +78,7 @@ def _words(scanner: Scanner, text: str) -> Located:
     return Located(spans, places)
 
 
-def _first_and_last(held: Held, codes: Ints) -> list[tuple[int, int]]:
+def _first_and_last(held: Held, codes: Codes) -> list[tuple[int, int]]:
     """The first and last chunk of each sentence: all up to the first with an end."""
     new = np.flatnonzero(np.diff(held.sentence, prepend=0))
     ends = np.flatnonzero(codes & ENDING)

@@ -22,6 +22,7 @@ from curation.trust.text.sentences import continues_sentence, ends_sentence, uns
 from curation.words import WORD, plain
 
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
 BATCH = 1 << 16  # characters to scan at once: more would not fit into the processor's cache
 DISTINCT = 1 << 19  # chunks to remember, about 100 bytes each
 _WORD, _SMALL, _END, _BLANK_LINE, _DOCUMENT, _LISTED, _WANTED = 1, 2, 4, 8, 16, 32, 64
@@ -160,7 +161,7 @@ class Scanner:
     def _words(self, documents: Sequence[str]) -> Scan:
         self.chunks.limit()
         chunks = mark_blank_lines(f" {_MARK} ".join(documents)).split()
-        codes = np.fromiter(map(self.chunks.__getitem__, chunks), np.int64, len(chunks))
+        codes = np.fromiter(map(self.chunks.__getitem__, chunks), np.int32, len(chunks))
         held = sentences_of(codes)
         lengths = np.zeros(len(documents), np.int64)
         if not len(held.sentence):
@@ -235,12 +236,12 @@ class Held(NamedTuple):
     """
 
     place: Ints
-    codes: Ints
+    codes: Codes
     sentence: Ints
     document: Ints
 
 
-def sentences_of(codes: Ints) -> Held:
+def sentences_of(codes: Codes) -> Held:
     """The sentences of chunks: a new one begins after an end, unless the next word is small.
 
     Args:
@@ -283,7 +284,7 @@ def listed_runs(
         yield last, run
 
 
-def _since(flags: Ints, place: Ints) -> NDArray[np.bool_]:
+def _since(flags: Codes, place: Ints) -> NDArray[np.bool_]:
     """Whether a flag is set at the previous place, or between it and this one."""
     seen: Ints = np.cumsum(flags > 0) - (flags > 0)
     return np.diff(seen[place], prepend=0) > 0
