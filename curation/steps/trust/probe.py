@@ -213,18 +213,17 @@ def _split(sample: Sequence[LabelledPassage], seed: int) -> Split:
 
 
 def _unseen(labelled: Sequence[LabelledPassage], sample: Sequence[LabelledPassage]) -> Split:
-    """The labelled passages, and those of the corpus that share no document or text with them."""
+    """The labelled passages, and those of the corpus from documents that have none of their texts.
+
+    The windows of both may differ, so a text counts as seen if one contains the other.
+    """
     texts = {each.passage.text for each in labelled}
-    documents = {each.passage.document for each in labelled} - {None}
-    documents |= {each.passage.document for each in sample if each.passage.text in texts}
-    return Split(
-        list(labelled),
-        [
-            each
-            for each in sample
-            if each.passage.text not in texts and each.passage.document not in documents
-        ],
-    )
+    seen = {
+        _document(each)
+        for each in sample
+        if any(text in each.passage.text or each.passage.text in text for text in texts)
+    }
+    return Split(list(labelled), [each for each in sample if _document(each) not in seen])
 
 
 def _document(each: LabelledPassage) -> str:
