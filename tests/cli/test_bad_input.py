@@ -469,7 +469,7 @@ def test_status_before_anything(forked: Any, campaign: Campaign) -> None:
     assert (done.code, done.err) == (0, "")
     assert "next: curation terms query, or curation terms scan FILE" in done.out
     assert "or curation import answers FILE, or curation import stereoset FILE" in done.out
-    assert done.out.count("not yet") == 11
+    assert done.out.count("not yet") == 12
 
 
 def test_init_on_a_campaign(forked: Any, campaign: Campaign, untouched: Any) -> None:

@@ -70,7 +70,7 @@ def test_the_rule_sees_a_result_that_is_not_declared(example: Path) -> None:
 def test_steps_come_in_order_and_after_those_that_they_need() -> None:
     names = [step.name for step in STEPS]
     for number, step in enumerate(STEPS):
-        assert {*step.needs} <= {*names[:number]}
+        assert {*step.needs, *step.takes} <= {*names[:number]}
 
 
 @pytest.mark.parametrize(

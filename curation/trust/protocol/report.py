@@ -16,8 +16,8 @@ ALGORITHM = 1
 
 STATUSES: dict[Status, str] = {
     "pass": "the result reaches the threshold and is significant, or its whole interval does",
-    "fail": "the whole interval is beyond the threshold, or the test had the power to see the "
-    "effect and did not",
+    "fail": "the whole interval is beyond the threshold; or the value is below the threshold and "
+    "not significant, although the power at the threshold is high enough",
     "inconclusive": "the data do not decide; «What would change it» says what would",
     "not_applicable": "the criterion does not apply to this subject",
     "attested": "people answered for it; nothing was computed",
