@@ -10,7 +10,8 @@ from curation.records import GOLDS
 from curation.stats.artefacts import Artefact, artefacts
 from curation.stats.metrics import icat
 from curation.trust.groups import Groups
-from curation.trust.protocol.dataset.agreement import SEEDS, shuffled
+from curation.trust.protocol.agreement import shuffled
+from curation.trust.protocol.dataset.agreement import SEEDS
 from curation.trust.protocol.dataset.content import judged
 from curation.trust.protocol.dataset.criteria import dataset_criteria, failed_by_controls
 from curation.trust.protocol.dataset.data import (

@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 from curation.bias import Criterion, Pair, Status
 from curation.records import VALUES
-from curation.stats.agreement import Counts, by_cat, coefficient, contributions, interval
+from curation.stats.agreement import coefficient
+from curation.trust.protocol.agreement import alpha_with_interval, shuffled
 from curation.trust.protocol.dataset.data import DatasetInput
 from curation.trust.protocol.dataset.rows import About, reaches, span
 from curation.trust_settings import TrustSettings
@@ -18,30 +19,7 @@ _SAYS = {
     HARD: "associations with gold stereotype or anti-stereotype",
 }
 _CHANCE = 0.0
-_ROUNDING, _FEW_CATS = 1e-12, 10
 _STRICT = 4  # the tier of CATs on which more annotators agree
-
-
-def alpha_with_interval(
-    votes: Counts, cats: NDArray[np.int64], *, confidence: float
-) -> tuple[float | None, Pair | None]:
-    """Krippendorff's alpha of nominal labels, with its interval over CATs.
-
-    If nobody disagrees on ten or more CATs, the interval is 1 alone.
-
-    Args:
-        votes: shape (associations, classes).
-        cats: the number of each association's CAT.
-        confidence: of the interval.
-    """
-    value = coefficient("alpha", votes)
-    if value is None:
-        return None, None
-    units = by_cat(contributions(votes), cats)
-    if value > 1 - _ROUNDING and len(units) >= _FEW_CATS:
-        return value, (value, value)
-    ends = interval("alpha", units, confidence=confidence)
-    return value, None if ends is None else (ends[0], ends[1])
 
 
 def agreement(
@@ -186,20 +164,6 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
         "has 95 % of the shuffles",
         change="more labelled CATs" if status == "inconclusive" else "nothing that you can supply",
     )
-
-
-def shuffled(votes: Counts, rng: np.random.Generator) -> Counts:
-    """The same labels in random order; each association keeps its number of labels.
-
-    Args:
-        votes: shape (associations, classes).
-        rng: of the order.
-    """
-    count, classes = votes.shape
-    labels = np.repeat(np.tile(np.arange(classes), count), votes.ravel())
-    rows = np.repeat(np.arange(count), votes.sum(axis=1))
-    cells = rows * classes + rng.permutation(labels)
-    return np.bincount(cells, minlength=count * classes).reshape(count, classes)
 
 
 def retest(data: DatasetInput, about: About, settings: TrustSettings) -> list[Criterion]:
