@@ -8,7 +8,8 @@ from curation.records import VALUES
 from curation.stats.agreement import coefficient
 from curation.trust.protocol.agreement import alpha_with_interval, shuffled
 from curation.trust.protocol.dataset.data import DatasetInput
-from curation.trust.protocol.dataset.rows import About, reaches, span
+from curation.trust.protocol.dataset.rows import About, span
+from curation.trust.protocol.verdicts import verdict
 from curation.trust_settings import TrustSettings
 
 ALL, HARD = "all-labels", "stereotype-or-anti"
@@ -68,7 +69,7 @@ def _row(
     value, ci = alpha_with_interval(
         data.votes[chosen], cats[chosen], confidence=settings.confidence
     )
-    status = reaches(value, ci, settings.agreement)
+    status = verdict(value, threshold=settings.agreement, ci=ci, null=0.0)
     domains = np.repeat(data.domains[data.codes], 3)
     parts = []
     for domain in sorted(set(data.domains)):
@@ -106,7 +107,7 @@ def _change(
     """What would change the verdict: a stricter tier, or more CATs."""
     if value is None or ci is None:
         return "label more CATs with two or more annotators each"
-    if reaches(value, ci, settings.agreement) == "inconclusive":
+    if verdict(value, threshold=settings.agreement, ci=ci, null=0.0) == "inconclusive":
         return (
             f"more labelled CATs: the interval {span(ci, 3)} includes the threshold "
             f"{settings.agreement:g}, and the estimate does not reach it or may be 0"
@@ -142,7 +143,7 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
         mixed = shuffled(votes, rng)
         value, ci = alpha_with_interval(mixed, cats, confidence=settings.confidence)
         values.append(_CHANCE if value is None else value)
-        verdicts.append(reaches(value, ci, settings.agreement))
+        verdicts.append(verdict(value, threshold=settings.agreement, ci=ci, null=0.0))
     failed, passed = verdicts.count("fail"), verdicts.count("pass")
     status: Status = "pass" if failed >= MUST_FAIL * SEEDS else "inconclusive"
     if passed > (1 - MUST_FAIL) * SEEDS:
@@ -185,7 +186,7 @@ def retest(data: DatasetInput, about: About, settings: TrustSettings) -> list[Cr
         np.add.at(votes, (np.arange(len(votes)), again.labels[:, 1]), 1)
         value, ci = alpha_with_interval(votes, again.cats, confidence=settings.confidence)
         same = int((again.labels[:, 0] == again.labels[:, 1]).sum())
-        status = reaches(value, ci, settings.reliability)
+        status = verdict(value, threshold=settings.reliability, ci=ci, null=0.0)
         rows.append(
             about.row(
                 "retest",
