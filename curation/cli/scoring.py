@@ -2,7 +2,6 @@
 
 import errno
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -10,6 +9,17 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
+from curation.cli.model_options import (
+    BatchTokens,
+    Device,
+    Dtype,
+    EngineName,
+    EngineOption,
+    Remote,
+    Revision,
+    Workers,
+    options_of_work,
+)
 from curation.cli.options import Where
 from curation.cli.results import kinds_text, show_results
 from curation.cli.score_options import GoldFiles, Scores, TieRule, Ties
@@ -41,13 +51,6 @@ def _family(name: str) -> str:
     if name not in _FAMILIES:
         raise typer.BadParameter(f"«{name}» is not one of {', '.join(_FAMILIES)}")
     return name
-
-
-class EngineName(StrEnum):
-    """Where the work is done."""
-
-    local = "local"
-    ray = "ray"
 
 
 def models(
@@ -85,17 +88,9 @@ def models(
             show_default=False,
         ),
     ] = None,
-    device: Annotated[
-        str,
-        typer.Option(help="auto, cpu, cuda, cuda:1 …, or map to spread the model over all GPUs."),
-    ] = "auto",
-    dtype: Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")] = "auto",
-    batch_tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Tokens per batch; default: set for the device.", show_default=False
-        ),
-    ] = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    batch_tokens: BatchTokens = None,
     nsp: Annotated[
         str,
         typer.Option(
@@ -111,7 +106,7 @@ def models(
             "tables then mark the model.",
         ),
     ] = False,
-    revision: Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")] = "",
+    revision: Revision = "",
     endpoint: Annotated[
         str,
         typer.Option(
@@ -126,21 +121,9 @@ def models(
         bool,
         typer.Option("--plain", help="Turn off all optimisations: slow, to check the scores."),
     ] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
-    ] = False,
-    engine: Annotated[
-        EngineName, typer.Option(help="local, or ray for the cluster at RAY_ADDRESS.")
-    ] = EngineName.local,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Number of processes, each with its own copy of the model; default: 1, or with "
-            "Ray as many as the cluster allows.",
-            show_default=False,
-        ),
-    ] = None,
+    trust_remote_code: Remote = False,
+    engine: EngineOption = EngineName.local,
+    workers: Workers = None,
     tier: Annotated[
         int | None,
         typer.Option(
@@ -181,18 +164,12 @@ def models(
         for label, name in map(_label_and_name, names)
     ]
     check_names(specs)
-    if engine is EngineName.ray and (device == "map" or device.startswith("cuda:")):
-        raise CurationError(
-            f"--device {device} with --engine ray: Ray gives each worker a GPU of its own",
-            "use --device cuda",
-        )
     settings: dict[str, Any] = {
         "rule": rule,
         "profile": profile,
         "variant": variant,
         "accept_own_head": accept_own_head,
-        "engine": engine.value,
-        "workers": workers or (1 if engine is EngineName.local else None),
+        **options_of_work(engine, workers, device),
         "ties": ties.value,
     }
     source = _source(campaign, gold, scores)

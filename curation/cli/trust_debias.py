@@ -1,23 +1,19 @@
 """``curation trust debias``: word vectors with less bias."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import FILE, Json, Where
+from curation.cli.trust_options import WORDS, VectorsFile
 from curation.wording import amount
-
-WORDS: dict[str, Any] = {**FILE, "show_default": False}
 
 
 def debias(
-    file: Annotated[
-        Path,
-        typer.Argument(help="Vectors: .bin, .txt or .vec (each also .gz), or .npz.", **FILE),
-    ],
+    file: VectorsFile,
     method: Annotated[
         Literal["hard", "multiclass", "soft"],
         typer.Option(help="hard: two groups. multiclass: hard, any number. soft: a linear map."),

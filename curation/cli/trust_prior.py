@@ -8,8 +8,8 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Json, Where
-from curation.cli.trust_options import GroupNames, Source
+from curation.cli.options import Json, Where
+from curation.cli.trust_options import WORDS, GroupNames, Source, VectorsFile
 from curation.files import CurationError
 
 if TYPE_CHECKING:
@@ -28,14 +28,10 @@ FACTS = (
     "mac",
     "weat",
 )
-WORDS: dict[str, Any] = {**FILE, "show_default": False}
 
 
 def prior(
-    file: Annotated[
-        Path,
-        typer.Argument(help="Vectors: .bin, .txt or .vec (each also .gz), or .npz.", **FILE),
-    ],
+    file: VectorsFile,
     groups: GroupNames = None,
     measures: Annotated[
         list[str] | None,

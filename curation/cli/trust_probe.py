@@ -7,23 +7,19 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Json, Language, Where
-from curation.cli.scoring import EngineName
-from curation.cli.trust_options import GroupNames, Source
-from curation.cli.trust_state_options import (
+from curation.cli.model_options import (
     BatchTokens,
     Device,
     Dtype,
+    EngineName,
     EngineOption,
-    Field,
-    Files,
-    Layer,
-    Model,
     Remote,
     Revision,
     Workers,
     options_of_work,
 )
+from curation.cli.options import FILE, Json, Language, Where
+from curation.cli.trust_options import Field, Files, GroupNames, Layer, Model, Source
 from curation.cli.trust_tables import show_runs
 from curation.files import CurationError
 

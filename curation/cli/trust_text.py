@@ -7,8 +7,8 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Json, Where, language_code
-from curation.cli.trust_options import GroupNames, Source
+from curation.cli.options import FILE, Json, Language, Where
+from curation.cli.trust_options import Field, GroupNames, Source
 from curation.cli.trust_tables import show_runs
 from curation.files import CurationError
 
@@ -42,17 +42,8 @@ def text(
             show_default=False,
         ),
     ] = None,
-    field: Annotated[
-        str, typer.Option(help="JSON field or Parquet column that has the text.")
-    ] = "text",
-    language: Annotated[
-        str,
-        typer.Option(
-            callback=language_code,
-            help="Language code of the texts; default: that of the campaign.",
-            show_default=False,
-        ),
-    ] = "",
+    field: Field = "text",
+    language: Language = "",
     engine: Annotated[
         Literal["local", "ray"], typer.Option(help="This machine (local) or a Ray cluster (ray).")
     ] = "local",

@@ -1,22 +1,16 @@
 """``curation trust vectors``: bias in word embeddings."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Json, Where
-from curation.cli.trust_options import GroupNames, Source
+from curation.cli.options import Json, Where
+from curation.cli.trust_options import GroupNames, Source, VectorsFile
 from curation.cli.trust_tables import show_runs
 
 
 def vectors(
-    file: Annotated[
-        Path,
-        typer.Argument(help="Vectors: .bin, .txt or .vec (each also .gz), or .npz.", **FILE),
-    ],
+    file: VectorsFile,
     groups: GroupNames = None,
     source: Source = "",
     campaign: Where = Path(),

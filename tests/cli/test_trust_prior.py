@@ -147,7 +147,7 @@ def test_weat_is_in_the_run_of_caliskan(campaign: Path, forked: Run) -> None:
         (["--x", "flowers", "--y", "third"], "«rose» is in both"),
         (["--x", "flowers", "--y", "odd"], "the set «odd» of WEAT: none of its words"),
         (["--x", "flowers", "--y", "insects", "--measure", "manzini"], "add --measure caliskan"),
-        (["--x", "flowers", "--y", "none"], "none.txt: no such file"),
+        (["--x", "flowers", "--y", "none"], "none.txt: no such list of words"),
         (["--source", "../out"], "--source ../out"),
     ],
 )
@@ -223,7 +223,7 @@ def test_words_that_are_kept_and_equalised(campaign: Path, forked: Run) -> None:
         ("hard", ["--out", "mild.npz"], "is the file that is read"),
         ("hard", ["--out", "campaign.toml"], "this command did not write it"),
         ("hard", ["--out", "less.kv"], "cannot tell the form from the name"),
-        ("hard", ["--keep", "none"], "none.txt: no such file"),
+        ("hard", ["--keep", "none"], "none.txt: no such list of words"),
     ],
 )
 def test_debias_refuses(

@@ -13,6 +13,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_records, read_text, shipped
 from curation.records import Term
 from curation.steps.trust.runs import read_run
+from curation.steps.trust.word_lists import read_lines
 from curation.text_tables import read_csv
 from curation.trust.groups import Groups, check_shares
 from curation.trust_settings import GroupSettings
@@ -58,10 +59,7 @@ def group_files(campaign: Campaign) -> list[Path]:
 
 
 def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
-    words = {
-        group: tuple(word for _, word in _lines(_place(campaign, file)))
-        for group, file in settings.lists.items()
-    }
+    words = {group: _words(_place(campaign, file)) for group, file in settings.lists.items()}
     names = tuple(words)
     groups = Groups(
         name,
@@ -88,16 +86,12 @@ def _run_file(campaign: Campaign, reference: str) -> Path:
     return campaign.trust / "runs" / reference.removeprefix(RUN) / "bias.jsonl"
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The words of a list with their line numbers; a word that is given twice counts once."""
-    if not path.exists():
-        raise CurationError(f"{path}: no such list of words", "write it, one word on each line")
-    seen = set[str]()
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        word = " ".join(line.split())
-        if word and not word.startswith("#") and word.casefold() not in seen:
-            seen.add(word.casefold())
-            yield number, word
+def _words(path: Path) -> tuple[str, ...]:
+    """The words of a list; a word that is given twice, in whatever case, counts once."""
+    words: dict[str, str] = {}
+    for _, word in read_lines(path):
+        words.setdefault(word.casefold(), word)
+    return tuple(words.values())
 
 
 def _targets(campaign: Campaign, name: str, settings: GroupSettings) -> dict[str, tuple[str, ...]]:
@@ -108,7 +102,7 @@ def _targets(campaign: Campaign, name: str, settings: GroupSettings) -> dict[str
     if settings.targets:
         path = _place(campaign, settings.targets)
         if path.suffix.lower() != ".csv":
-            return {word: (word,) for _, word in _lines(path)}
+            return {word: (word,) for word in _words(path)}
         targets: dict[str, tuple[str, ...]] = {}
         for line, row in _rows(path, ("target",)):
             _refuse_twice(path, line, row["target"], targets)

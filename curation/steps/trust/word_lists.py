@@ -1,8 +1,20 @@
-"""Read the lists of words that options of ``curation trust`` name."""
+"""Read lists of words: those of groups and targets, and those that options name."""
 
 from pathlib import Path
 
 from curation.files import CurationError, read_text
+
+
+def read_lines(path: Path) -> list[tuple[int, str]]:
+    """The lines of a list of words with their numbers, without comments and empty lines.
+
+    Raises:
+        CurationError: there is no such file, or it cannot be read.
+    """
+    if not path.exists():
+        raise CurationError(f"{path}: no such list of words", "write it, one word on each line")
+    lines = enumerate((" ".join(line.split()) for line in read_text(path).splitlines()), 1)
+    return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
 
 def read_words(path: Path) -> tuple[str, ...]:
@@ -11,7 +23,7 @@ def read_words(path: Path) -> tuple[str, ...]:
     Raises:
         CurationError: there is no such file, or it has no words.
     """
-    words = tuple(dict.fromkeys(word for _, word in _lines(path)))
+    words = tuple(dict.fromkeys(word for _, word in read_lines(path)))
     if not words:
         raise CurationError(f"{path}: has no words", "write one word on each line")
     return words
@@ -29,7 +41,7 @@ def read_sets(path: Path, size: int) -> tuple[tuple[str, ...], ...]:
     """
     sets: list[tuple[str, ...]] = []
     places: dict[str, int] = {}
-    for number, line in _lines(path):
+    for number, line in read_lines(path):
         words = tuple(line.replace(",", " ").split())
         if len(words) != size:
             raise CurationError(
@@ -47,10 +59,3 @@ def read_sets(path: Path, size: int) -> tuple[tuple[str, ...], ...]:
     if not sets:
         raise CurationError(f"{path}: has no words", "write one set of words on each line")
     return tuple(sets)
-
-
-def _lines(path: Path) -> list[tuple[int, str]]:
-    if not path.exists():
-        raise CurationError(f"{path}: no such file", "write it, one word or set on each line")
-    lines = enumerate((" ".join(line.split()) for line in read_text(path).splitlines()), 1)
-    return [(number, line) for number, line in lines if line and not line.startswith("#")]

@@ -20,6 +20,7 @@ from curation.trust import framework
 from curation.trust.contextual.sampling import draw
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
+from curation.trust.protocol.changes import labelled_order
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -262,26 +263,24 @@ def probe(
 def again(counts: Ints, base: Groups) -> Callable[[Groups, Policies], list[Bias]]:
     """The measure with groups in another order, or other policies, without intervals.
 
-    Word lists play no part in a trained probe (Table 8), so other lists give no results: [].
+    Word lists play no part in a trained probe (Table 8), so other lists are not possible
+    (``labelled_order``).
 
     Args:
         counts: from ``probe``.
         base: the groups that were measured.
     """
-    place = {words: number for number, words in enumerate(base.words.values())}
     rows = {target: number for number, target in enumerate(base.targets)}
 
     def compute(groups: Groups, policies: Policies) -> list[Bias]:
-        order = [place.get(words) for words in groups.words.values()]
-        if None in order or any(name not in rows for name in groups.targets):
-            return []
+        order = labelled_order(groups, base)
         found = []
         for target in groups.targets:
             own = counts[rows[target]]
             found.append(
                 framework.bias(
                     target,
-                    [float(own[number]) for number in order if number is not None],
+                    own[order].astype(float).tolist(),
                     groups=groups.names,
                     reference=groups.reference(target),
                     policies=framework.of_counts(policies),

@@ -1,68 +1,127 @@
 """Agreement and retest: do people's labels of passages repeat (section 7)?"""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
-from curation.bias import Criterion, CriterionName, Evidence
-from curation.stats.agreement import Counts, coefficient, contributions, interval
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.bias import Criterion, CriterionName, Evidence, Pair
+from curation.stats.agreement import Counts, by_cat, coefficient, contributions, interval
 from curation.trust.protocol.measured import HUMAN, MeasureRun
 from curation.trust.protocol.rows import CONTROL, evidence_row, from_control, own_evidence, row
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
+from curation.wording import amount
 
 SHUFFLED = f"{CONTROL}shuffled-labels"
 BY_TARGET = "annotators_by_target"
 STATISTIC = "Krippendorff's alpha, nominal"
+_ROUNDING, _FEW_UNITS = 1e-12, 10
+Units = Sequence[str] | NDArray[Any]
+"""What each row of votes is of, such as its CAT or passage."""
 
 
-def label_agreement(votes: Counts, *, check: str = "annotators") -> Evidence:
+def alpha_with_interval(
+    votes: Counts, units: Units | None = None, *, confidence: float
+) -> tuple[float | None, Pair | None]:
+    """Krippendorff's alpha of nominal labels, with its interval over units.
+
+    If nobody disagrees on ten or more units with two labels or more, the interval is 1 alone.
+
+    Args:
+        votes: shape (rows, classes), how many annotators chose each class.
+        units: by default each row is a unit of its own.
+        confidence: of the interval.
+    """
+    value = coefficient("alpha", votes)
+    if value is None:
+        return None, None
+    if value > 1 - _ROUNDING and _several(votes, units) >= _FEW_UNITS:
+        return value, (value, value)
+    every = contributions(votes)
+    if units is not None:
+        every = by_cat(every, np.unique(units, return_inverse=True)[1].tolist())
+    ends = interval("alpha", every, confidence=confidence)
+    return value, None if ends is None else (ends[0], ends[1])
+
+
+def _several(votes: Counts, units: Units | None) -> int:
+    """How many units have two labels or more in a row."""
+    chosen = votes.sum(axis=1) >= 2
+    return int(chosen.sum()) if units is None else len(np.unique(np.asarray(units)[chosen]))
+
+
+def label_agreement(
+    votes: Counts,
+    passages: Units | None = None,
+    *,
+    criterion: CriterionName = "agreement",
+    check: str = "annotators",
+    confidence: float = 0.95,
+) -> Evidence:
     """Evidence of agreement: alpha over passages with its interval.
 
     Args:
-        votes: shape (passages, groups + 1), how many annotators chose each group or none.
+        votes: shape (rows, groups + 1), how many annotators chose each group or none.
+        passages: the passage of each row; by default each row is of another passage.
+        criterion: agreement, or retest if ``votes`` has first and second labels.
         check: the check's name.
+        confidence: of the interval.
     """
-    units = contributions(votes)
-    value = coefficient("alpha", votes)
-    ci = interval("alpha", units) if value is not None else None
+    value, ci = alpha_with_interval(votes, passages, confidence=confidence)
     kappa = coefficient("fleiss", votes)
-    several = int((votes.sum(axis=1) >= 2).sum())
-    detail = f"{several} passages with labels of two annotators or more"
-    detail += "" if kappa is None else f"; Fleiss' kappa {kappa:.3f} (the paper has 0.79)"
+    several = _several(votes, passages)
+    detail = f"{amount(several, 'passage')} with two labels or more"
+    detail += "" if kappa is None else f"; Fleiss' kappa {kappa:.3f}"
     return Evidence(
-        criterion="agreement",
+        criterion=criterion,
         check=check,
         statistic=STATISTIC,
         value=value,
-        ci=None if ci is None else (ci[0], ci[1]),
+        ci=ci,
         n=several,
         unit="passages",
         detail=detail,
     )
 
 
-def shuffled_agreement(votes: Counts, seed: int) -> Evidence:
-    """The negative control: the same labels, dealt to the passages at random.
-
-    Each passage keeps its number of labels, and each label its frequency. So alpha is about 0.
+def shuffled_agreement(
+    votes: Counts, seed: int, passages: Units | None = None, *, confidence: float = 0.95
+) -> Evidence:
+    """The negative control: the same labels, dealt to the passages at random; alpha is about 0.
 
     Args:
         votes: as in ``label_agreement``.
         seed: of the shuffle.
+        passages: as in ``label_agreement``.
+        confidence: of the interval.
     """
-    labels = np.repeat(np.arange(votes.shape[1]), votes.sum(axis=0))
-    passages = np.repeat(np.arange(len(votes)), votes.sum(axis=1))
-    dealt = np.zeros_like(votes)
-    np.add.at(dealt, (passages, np.random.default_rng(seed).permutation(labels)), 1)
-    found = label_agreement(dealt, check=SHUFFLED)
+    dealt = shuffled(votes, np.random.default_rng(seed))
+    found = label_agreement(dealt, passages, check=SHUFFLED, confidence=confidence)
     return found.model_copy(
         update={"detail": f"the labels were dealt to the passages at random; {found.detail}"}
     )
 
 
+def shuffled(votes: Counts, rng: np.random.Generator) -> Counts:
+    """The same labels in random order; each row keeps its number of labels.
+
+    Args:
+        votes: shape (rows, classes).
+        rng: of the order.
+    """
+    count, classes = votes.shape
+    labels = np.repeat(np.tile(np.arange(classes), count), votes.ravel())
+    rows = np.repeat(np.arange(count), votes.sum(axis=1))
+    cells = rows * classes + rng.permutation(labels)
+    return np.bincount(cells, minlength=count * classes).reshape(count, classes)
+
+
 def agreement_criteria(run: MeasureRun, settings: TrustSettings) -> list[Criterion]:
     """The rows of agreement; it does not apply to a measure without people's labels.
 
-    The threshold is of alpha. Other coefficients, and alpha by target, are named in the row.
+    The threshold is of alpha. Fleiss' kappa, and alpha by target, are named in the row.
     """
     todo = "label 40 passages by 5 annotators, as the paper did, and measure again"
     return _of_people(run, "agreement", settings.agreement, settings, todo)
@@ -88,24 +147,20 @@ def _of_people(
     if not found:
         why = "the run has no passage with several labels"
         return [row(run, criterion, "annotators", "not_run", computed=why, change=todo)]
-    by_check: dict[str, list[Evidence]] = {}
-    for evidence in found:
-        by_check.setdefault(evidence.check, []).append(evidence)
+    details = [f"{each.detail} {_said(each.value)}" for each in found if each.check == BY_TARGET]
     rows = []
-    details = by_check.pop(BY_TARGET, [])
-    for each in by_check.values():
-        lead = next((e for e in each if "alpha" in e.statistic.lower()), each[0])
-        parts = [lead.detail, *(_said(e) for e in each if e is not lead)]
-        parts += [f"{_said(e)} for {e.detail}" for e in details if e.statistic == lead.statistic]
-        lead = lead.model_copy(update={"detail": "; ".join(filter(None, parts))})
-        rows.append(_row(run, lead, threshold, settings, todo))
-        details = []
+    for each in found:
+        if each.check == BY_TARGET:
+            continue
+        if not each.check.startswith(CONTROL) and details:
+            by_target = f"{each.detail}; by target: {', '.join(details)}"
+            each = each.model_copy(update={"detail": by_target})
+        rows.append(_row(run, each, threshold, settings, todo))
     return rows
 
 
-def _said(evidence: Evidence) -> str:
-    value = "undefined" if evidence.value is None else f"{evidence.value:.3f}"
-    return f"{evidence.statistic} {value}"
+def _said(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
 
 
 def _row(
@@ -122,7 +177,8 @@ def _row(
     if evidence.check.startswith(CONTROL):
         return from_control(run, evidence, status, threshold=threshold)
     if evidence.value is not None and evidence.ci is None and evidence.p is None:
-        todo = "more passages: there is no interval if nobody disagrees, or in one passage only"
+        todo = f"labels of {_FEW_UNITS} passages or more: with fewer that all agree there is no "
+        todo += "interval"
     elif status == "pass":
         todo = f"a value below {threshold:g}, or an interval that contains 0"
     elif status == "fail":

@@ -42,6 +42,23 @@ def reordered(groups: Groups, order: Sequence[int]) -> Groups:
     return replace(groups, words=words, references=references)
 
 
+def labelled_order(groups: Groups, labelled: Groups) -> list[int]:
+    """The place of each group among those that people labelled, by its words.
+
+    People label groups and not words, so a measure of labels can change the order of the groups,
+    but cannot leave out words.
+
+    Raises:
+        NotPossibleError: a group has other words than every labelled group.
+    """
+    places = {frozenset(words): place for place, words in enumerate(labelled.words.values())}
+    found = [places.get(frozenset(words)) for words in groups.words.values()]
+    known = [place for place in found if place is not None]
+    if len(known) < len(found):
+        raise NotPossibleError("the labels are of groups and not of words, so no word is left out")
+    return known
+
+
 def with_words(groups: Groups, words: Mapping[str, Sequence[str]]) -> Groups:
     """The same groups with other lists of words."""
     return replace(groups, words={name: tuple(own) for name, own in words.items()})

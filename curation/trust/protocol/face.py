@@ -6,17 +6,14 @@ columns). The exact sign test does the same: 7 of 8 right signs have p = .035.
 
 from collections.abc import Mapping
 
-from curation.bias import Bias, Criterion, Status
-from curation.stats.power import needed_signs, sign_power
-from curation.stats.tests import exact_share_interval, right_signs, sign_test
+from curation.bias import Bias, Criterion
+from curation.stats.power import needed_signs
+from curation.stats.tests import right_signs
 from curation.trust.protocol.measured import MeasureRun, directed
 from curation.trust.protocol.rows import CONTROL, row
-from curation.trust.protocol.verdicts import Limits, verdict
+from curation.trust.protocol.signs import EITHER, VALID, judge_signs
+from curation.trust.protocol.verdicts import of_control
 from curation.trust_settings import TrustSettings
-
-CHANCE = 0.5
-VALID = 0.9
-"""The share of right signs at which power is computed: 9 of 10 anchors, for a valid measure."""
 
 
 def face_criteria(
@@ -83,14 +80,8 @@ def _row(
     if not n:
         todo = "a corpus or vectors in which the anchors occur, or other anchors"
         return row(run, "face", check, "inconclusive", computed=computed, change=todo)
-    p = sign_test(right, n)
-    power = sign_power(VALID, n, alpha=settings.alpha)
-    ci = exact_share_interval(right, n, confidence=1 - 2 * settings.alpha)
-    status: Status = "pass" if p <= settings.alpha else "inconclusive"
-    if status != "pass":
-        status = _below(right / n, ci=ci, p=p, power=power, settings=settings)
-    if control and status in ("pass", "fail"):
-        status = "fail" if status == "pass" else "pass"
+    tested = judge_signs(right, n, settings)
+    status = of_control(tested.status) if control else tested.status
     return row(
         run,
         "face",
@@ -98,32 +89,15 @@ def _row(
         status,
         control=control,
         statistic="share of anchors with the expected sign",
-        value=right / n,
-        ci=ci,
+        value=tested.share,
+        ci=tested.ci,
         n=n,
         unit="anchors",
-        p=p,
-        power=power,
-        threshold=CHANCE,
+        p=tested.p,
+        power=tested.power,
+        threshold=EITHER,
         computed=f"{computed}; exact one-sided sign test, power at a share of {VALID:g}",
         change=_change(status, right, n, settings, control=control),
-    )
-
-
-def _below(
-    share: float,
-    *,
-    ci: tuple[float, float],
-    p: float,
-    power: float,
-    settings: TrustSettings,
-) -> Status:
-    """The status without enough right signs: fail if half is excluded, or the power sufficed."""
-    if share > CHANCE:
-        return "inconclusive"
-    limits = Limits(settings.alpha, settings.power)
-    return verdict(
-        min(share, CHANCE - 1e-9), threshold=CHANCE, ci=ci, p=p, power=power, limits=limits
     )
 
 

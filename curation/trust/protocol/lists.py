@@ -71,7 +71,9 @@ def used_words(again: Again, groups: Groups, policies: Policies, base: Sequence[
     """
     sets = _takes_sets(again, groups, policies, base)
     if sum(map(len, groups.words.values())) > MOST_WORDS:
-        return UsedWords(groups.words, sets, {})
+        cut = {name: own[: len(own) // 2 + 1] for name, own in groups.words.items()}
+        results, why = attempt(again, with_words(groups, cut), policies)
+        return UsedWords(groups.words, sets, {}, "" if results else why)
     used: dict[str, tuple[str, ...]] = {}
     without: dict[str, Sequence[Bias]] = {}
     why = ""

@@ -5,6 +5,7 @@ from typing import Any
 
 from curation.bias import Criterion, CriterionName, Evidence, Status
 from curation.trust.protocol.measured import MeasureRun
+from curation.trust.protocol.verdicts import of_control
 
 CONTROL = "control-"
 """Evidence whose check begins like this is a negative control: it must fail its criterion."""
@@ -84,9 +85,7 @@ def from_control(
         threshold: of the criterion.
         fields: more fields of the row.
     """
-    status: Status = "inconclusive"
-    if found in ("pass", "fail"):
-        status = "fail" if found == "pass" else "pass"
+    status = of_control(found)
     made = evidence_row(
         run, evidence, status, threshold=threshold, change=_CHANGES[status], **fields
     )
@@ -102,16 +101,22 @@ _CHANGES: dict[str, str] = {
 
 
 def obey_controls(rows: Sequence[Criterion]) -> list[Criterion]:
-    """The rows, where a criterion fails if one of its negative controls did not fail."""
+    """A negative control that passes shows that its criterion cannot fail: rows that pass it fail.
+
+    Args:
+        rows: rows of all subjects. The status of a control is "fail" if it passed.
+    """
     broken = {
-        (row.name, row.criterion): row.check for row in rows if row.control and row.status == "fail"
+        (row.subject, row.name, row.criterion): row.check
+        for row in rows
+        if row.control and row.status == "fail"
     }
     kept = []
-    for each in rows:
-        control = broken.get((each.name, each.criterion))
-        if control is None or each.control or each.status != "pass":
-            kept.append(each)
-            continue
-        why = f"the negative control «{control}» must fail first: it meets the threshold too"
-        kept.append(each.model_copy(update={"status": "fail", "change": why}))
+    for row in rows:
+        control = broken.get((row.subject, row.name, row.criterion))
+        if control is not None and row.status == "pass" and not row.control:
+            computed = f"{row.computed}. It fails because the negative control «{control}» passed"
+            change = f"the negative control «{control}» must fail first"
+            row = row.model_copy(update={"status": "fail", "computed": computed, "change": change})
+        kept.append(row)
     return kept

@@ -6,6 +6,7 @@ is high enough to see an effect of that size. Everything else is inconclusive. P
 threshold, never at the observed value, which would only repeat p.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from curation.bias import Pair, Status
@@ -19,6 +20,7 @@ class Limits(NamedTuple):
 
 
 DEFAULT = Limits()
+_SEVERITY: tuple[Status, ...] = ("pass", "inconclusive", "fail")
 
 
 def verdict(
@@ -75,3 +77,37 @@ def decided(ci: Pair | None, *, null: float = 0.0) -> Status:
     """
     excluded = ci is not None and not ci[0] <= null <= ci[1]
     return "pass" if excluded else "inconclusive"
+
+
+def within(ci: Sequence[float] | None, margin: float) -> Status:
+    """Pass if the interval of a change is inside ± margin, fail if it is wholly outside.
+
+    The margin is fixed. A margin that grows with the interval would reward noise.
+
+    >>> within((-2, 3), 5), within((6, 9), 5), within((-9, -6), 5), within((-1, 6), 5)
+    ('pass', 'fail', 'fail', 'inconclusive')
+    """
+    if ci is None:
+        return "inconclusive"
+    if ci[0] > margin or ci[1] < -margin:
+        return "fail"
+    return "pass" if -margin <= ci[0] and ci[1] <= margin else "inconclusive"
+
+
+def worst(statuses: Sequence[Status]) -> Status:
+    """The worst of several verdicts: fail, then inconclusive, then pass.
+
+    >>> worst(["pass", "fail", "inconclusive"])
+    'fail'
+    """
+    return max(statuses, key=_SEVERITY.index)
+
+
+def of_control(status: Status) -> Status:
+    """The status of a negative control, which must fail: "pass" if it fails, "fail" if it passes.
+
+    >>> of_control("fail"), of_control("pass"), of_control("inconclusive")
+    ('pass', 'fail', 'inconclusive')
+    """
+    opposite: dict[Status, Status] = {"pass": "fail", "fail": "pass"}
+    return opposite.get(status, status)

@@ -24,7 +24,7 @@ from curation.engine import Engine, each_shard
 from curation.files import CurationError
 from curation.shards import Shard, documents, shards
 from curation.stats.intervals import share_interval
-from curation.trust.framework import DEFAULT, Floats, Policies, bias, simultaneous
+from curation.trust.framework import DEFAULT, Floats, Policies, bias, of_counts, simultaneous
 from curation.trust.groups import Groups
 from curation.trust.text.matching import Lexicon, Lists, lists
 from curation.trust.text.scanning import Hit, Ints, Scanner, batches, scanner
@@ -316,18 +316,19 @@ class Tally:
             documents: the rows of documents, for intervals; None for no intervals.
             confidence: of all intervals of a target together.
         """
+        policies = of_counts(policies)
         soa, kinds = self.strengths(groups)
         rows = defaultdict[str, list[tuple[tuple[int, ...], int]]](list)
         for (target, row), number in sorted((documents or {}).items()):
             rows[target].append((row, number))
-        plain_sums = policies.normalise == "sum" and policies.negative != "shift"
+        shares = documents is not None and policies.normalise == "sum"
         each = simultaneous(confidence, len(groups.words))
         biases = []
         for place, target in enumerate(groups.targets):
             reference = groups.reference(target)
             n = int(kinds[place].sum())
             ci = None
-            if documents is not None and plain_sums and reference is not None and soa[place].any():
+            if shares and reference is not None and soa[place].any():
                 ci = intervals(rows[target], reference, confidence=each)
             biases.append(
                 bias(

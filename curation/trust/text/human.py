@@ -6,7 +6,7 @@ same annotator is not counted: it shows how reliable labels are in a retest.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,18 +16,26 @@ from pydantic import ValidationError
 from curation.bias import Bias, Evidence, GroupLabel
 from curation.records import Rejection
 from curation.stats.agreement import Counts as Votes
-from curation.stats.agreement import by_cat, coefficient, contributions, interval
 from curation.stats.correlations import spearman
 from curation.times import read_time
-from curation.trust.framework import DEFAULT, Floats, Policies, bias, distributions, simultaneous
+from curation.trust.framework import (
+    DEFAULT,
+    Floats,
+    Policies,
+    bias,
+    distributions,
+    of_counts,
+    simultaneous,
+)
 from curation.trust.groups import Groups
+from curation.trust.protocol.agreement import BY_TARGET, label_agreement, shuffled_agreement
+from curation.trust.protocol.changes import labelled_order
 from curation.trust.text.automated import intervals
 
 ALGORITHM = 1
 COLUMNS = ("passage", "target", "group", "annotator", "submitted_at")
 NONE = "none"
 """What a table has for no group, beside an empty cell."""
-_AGREEMENT = {"alpha": "Krippendorff's alpha", "fleiss": "Fleiss' kappa"}
 
 
 class _RefusedError(Exception):
@@ -176,18 +184,21 @@ class Passages:
             groups: the groups, if they are in another order; see ``again``.
             policies: how strengths become a distribution.
             confidence: of all intervals of a target together; None for no intervals.
+
+        Raises:
+            NotPossibleError: a group has other words than those that people labelled.
         """
-        groups = groups or self.groups
-        columns = self._columns(groups)
+        groups, policies = groups or self.groups, of_counts(policies)
+        columns = labelled_order(groups, self.groups)
         chosen = self.majority()
-        plain_sums = policies.normalise == "sum" and policies.negative != "shift"
         biases = []
         for target in groups.targets:
             rows = [place for place, unit in enumerate(self.units) if unit[1] == target]
-            counts = chosen[rows][:, columns or [0] * len(groups.words)] * bool(columns)
+            counts = chosen[rows][:, columns]
             reference = groups.reference(target)
             ci = None
-            if confidence and plain_sums and reference is not None and counts.any():
+            shares = policies.normalise == "sum" and counts.any()
+            if confidence and shares and reference is not None:
                 every = Counter(tuple(row) for row in counts.astype(int).tolist() if any(row))
                 each = simultaneous(confidence, len(groups.words))
                 ci = intervals(sorted(every.items()), reference, confidence=each)
@@ -208,40 +219,43 @@ class Passages:
     def again(self, groups: Groups, policies: Policies) -> list[Bias]:
         """The measure with the groups in another order, or other policies.
 
-        A group is recognised by its words. People labelled groups and not words, so a list that
-        lacks some words changes nothing. If a list has words of several groups, there is no result.
+        Raises:
+            NotPossibleError: a group has other words than those that people labelled.
         """
         return self.biases(groups, policies)
 
-    def _columns(self, groups: Groups) -> list[int]:
-        """The column of each group; empty if a group has words of several groups."""
-        owners = {word: at for at, words in enumerate(self.groups.words.values()) for word in words}
-        every = [{owners.get(word) for word in words} for words in groups.words.values()]
-        columns = [next(iter(found)) for found in every if len(found) == 1]
-        known = [column for column in columns if column is not None]
-        return known if len(known) == len(every) else []
-
     # --- evidence ---------------------------------------------------------------------------
 
-    def evidence(self, policies: Policies, *, confidence: float) -> list[Evidence]:
-        """The agreement of annotators, their retest, and label shares instead of the majority."""
-        places = [passage for passage, _ in self.units]
-        found = list(
-            _agreement("agreement", "annotators", self.votes, places, confidence=confidence)
-        )
+    def evidence(self, policies: Policies, *, confidence: float, seed: int) -> list[Evidence]:
+        """The agreement of annotators, their retest, and label shares instead of the majority.
+
+        Args:
+            policies: how strengths become a distribution.
+            confidence: of the intervals of alpha.
+            seed: of the shuffled labels, the negative control of agreement.
+        """
+        names = np.array([passage for passage, _ in self.units], str)
+        found = []
+        if _several(self.votes):
+            found.append(label_agreement(self.votes, names, confidence=confidence))
+            found.append(shuffled_agreement(self.votes, seed, names, confidence=confidence))
         for target in self.groups.targets:
-            rows = [place for place, unit in enumerate(self.units) if unit[1] == target]
-            found += _agreement(
-                "agreement",
-                "annotators_by_target",
-                self.votes[rows],
-                [places[row] for row in rows],
+            rows = np.array([unit[1] == target for unit in self.units], bool)
+            if _several(self.votes[rows]):
+                own = label_agreement(
+                    self.votes[rows], names[rows], check=BY_TARGET, confidence=confidence
+                )
+                found.append(own.model_copy(update={"detail": target}))
+        if len(self.repeated):
+            again = label_agreement(
+                self.repeated,
+                names[np.array(self.repeated_units, int)],
+                criterion="retest",
+                check="same_annotator",
                 confidence=confidence,
-                detail=target,
             )
-        again = [places[row] for row in self.repeated_units]
-        found += _agreement("retest", "same_annotator", self.repeated, again, confidence=confidence)
-        return [*found, self._label_shares(policies)]
+            found.append(again)
+        return [*found, self._label_shares(of_counts(policies))]
 
     def _label_shares(self, policies: Policies) -> Evidence:
         """The rank correlation of p by the majority with p by shares of labels."""
@@ -295,30 +309,6 @@ def passages(labels: Sequence[GroupLabel], groups: Groups) -> Passages:
     return Passages(groups, units, votes, again, tuple(rows), later, people)
 
 
-def _agreement(
-    criterion: Any,
-    check: str,
-    votes: Votes,
-    places: Sequence[str],
-    *,
-    confidence: float,
-    detail: str = "",
-) -> Iterator[Evidence]:
-    """Alpha and kappa of votes with intervals over passages; nothing if no votes can be paired."""
-    several = votes.sum(axis=1) >= 2
-    if not several.any():
-        return
-    number = {name: at for at, name in enumerate(dict.fromkeys(places))}
-    units = by_cat(contributions(votes), [number[name] for name in places])
-    for name, statistic in _AGREEMENT.items():
-        ends = interval(name, units, confidence=confidence)
-        yield Evidence(
-            criterion=criterion,
-            check=check,
-            statistic=statistic,
-            value=coefficient(name, votes),
-            ci=None if ends is None else (ends[0], ends[1]),
-            n=len({place for place, paired in zip(places, several, strict=True) if paired}),
-            unit="passages",
-            detail=detail,
-        )
+def _several(votes: Votes) -> bool:
+    """Whether some passage has the labels of two annotators or more."""
+    return bool((votes.sum(axis=1) >= 2).any())

@@ -27,6 +27,7 @@ from curation.trust.contextual.probe import (
 )
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
+from curation.trust.protocol.changes import NotPossibleError
 from curation.trust.text.passages import passages
 from support import trust
 
@@ -177,7 +178,8 @@ def test_again_knows_other_orders_and_policies_but_no_other_words() -> None:
     assert compute(swapped, DEFAULT)[0].p == (0.25, 0.75)
     assert compute(GROUPS, DEFAULT)[1].undefined == "no_evidence"
     assert compute(GROUPS, Policies("softmax"))[0].p == pytest.approx((1, 0), abs=1e-6)
-    assert compute(Groups("two", {"a": ("a1",), "b": ("b1",)}, GROUPS.targets), DEFAULT) == []
+    with pytest.raises(NotPossibleError, match="labels are of groups"):
+        compute(Groups("two", {"a": ("a1",), "b": ("b1",)}, GROUPS.targets), DEFAULT)
 
 
 # --- with a model and a corpus ------------------------------------------------------------------

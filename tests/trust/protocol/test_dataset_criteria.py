@@ -10,9 +10,10 @@ from curation.records import GOLDS
 from curation.stats.artefacts import Artefact, artefacts
 from curation.stats.metrics import icat
 from curation.trust.groups import Groups
-from curation.trust.protocol.dataset.agreement import SEEDS, shuffled
+from curation.trust.protocol.agreement import shuffled
+from curation.trust.protocol.dataset.agreement import SEEDS
 from curation.trust.protocol.dataset.content import judged
-from curation.trust.protocol.dataset.criteria import dataset_criteria, failed_by_controls
+from curation.trust.protocol.dataset.criteria import dataset_criteria
 from curation.trust.protocol.dataset.data import (
     DatasetInput,
     MeasureValues,
@@ -21,6 +22,7 @@ from curation.trust.protocol.dataset.data import (
     Scored,
 )
 from curation.trust.protocol.dataset.split_half import correlation, halves, reliability_interval
+from curation.trust.protocol.rows import obey_controls
 from curation.trust_settings import TrustSettings
 from support.judged import INTER, INTRA, by_term, cats, dataset, found, run
 
@@ -430,6 +432,6 @@ def test_a_control_that_passes_makes_its_criterion_fail() -> None:
     )
     control = row.model_copy(update={"control": True, "check": "shuffled-labels", "status": "fail"})
     other = row.model_copy(update={"criterion": "retest"})
-    assert [r.status for r in failed_by_controls([row, control, other])] == ["fail", "fail", "pass"]
+    assert [r.status for r in obey_controls([row, control, other])] == ["fail", "fail", "pass"]
     works = control.model_copy(update={"status": "pass"})
-    assert failed_by_controls([row, works]) == [row, works]
+    assert obey_controls([row, works]) == [row, works]

@@ -6,7 +6,12 @@ import pytest
 from curation.bias import CRITERIA, Bias, Criterion, Evidence, Status
 from curation.stats.tests import sign_test
 from curation.trust.groups import Groups
-from curation.trust.protocol.agreement import SHUFFLED, label_agreement, shuffled_agreement
+from curation.trust.protocol.agreement import (
+    BY_TARGET,
+    SHUFFLED,
+    label_agreement,
+    shuffled_agreement,
+)
 from curation.trust.protocol.amplification import TELESCOPE, changes, telescopes
 from curation.trust.protocol.convergent import matrix
 from curation.trust.protocol.face import face_criteria
@@ -382,37 +387,29 @@ def test_labels_that_agree_by_chance_fail_and_few_passages_are_inconclusive() ->
     few = criteria(HUMAN._replace(evidence=(label_agreement(votes(6, 0.75, seed=4)),)))[name]
     assert few.status == "inconclusive"
     assert "more passages" in few.change
-    whole = HUMAN._replace(evidence=(label_agreement(np.array([[5, 0, 0], [0, 5, 0]] * 5)),))
-    alike_ = criteria(whole)[name]
-    assert (alike_.value, alike_.status) == (1.0, "inconclusive")
-    assert "if nobody disagrees" in alike_.change
+    for pairs, status in ((4, "inconclusive"), (5, "pass")):
+        table = np.array([[5, 0, 0], [0, 5, 0]] * pairs)
+        alike_ = criteria(HUMAN._replace(evidence=(label_agreement(table),)))[name]
+        assert (alike_.value, alike_.status) == (1.0, status)
+        assert ("there is no interval" in alike_.change) == (status == "inconclusive")
     nobody = HUMAN._replace(evidence=(label_agreement(np.array([[1, 0, 0], [0, 1, 0]])),))
     assert criteria(nobody)[name].status == "not_applicable"
 
 
-def test_only_alpha_has_the_threshold_and_targets_are_named_in_its_row() -> None:
-    def made(check: str, statistic: str, value: float, detail: str = "") -> Evidence:
-        return Evidence(
-            criterion="agreement",
-            check=check,
-            statistic=statistic,
-            value=value,
-            ci=(value - 0.1, value + 0.1),
-            n=40,
-            unit="passages",
-            detail=detail,
-        )
-
-    evidence = (
-        made("annotators", "Fleiss' kappa", 0.79),
-        made("annotators", "Krippendorff's alpha", 0.8),
-        made("annotators_by_target", "Krippendorff's alpha", 0.4, "librarian"),
-        made("annotators_by_target", "Fleiss' kappa", 0.3, "librarian"),
-    )
-    rows = list(criteria(HUMAN._replace(evidence=evidence)).values())
+def test_alpha_of_each_target_is_in_the_row_of_all() -> None:
+    both = label_agreement(votes(40, 0.93))
+    target = label_agreement(votes(40, 0.3), check=BY_TARGET)
+    target = target.model_copy(update={"detail": "librarian"})
+    rows = list(criteria(HUMAN._replace(evidence=(both, target))).values())
     own = [row for row in rows if row.criterion == "agreement"]
-    assert [(row.value, row.status) for row in own] == [(0.8, "pass")]
-    assert own[0].computed == ("Fleiss' kappa 0.790; Krippendorff's alpha 0.400 for librarian")
+    assert [(row.check, row.status) for row in own] == [("annotators", "pass")]
+    assert own[0].computed.endswith(f"; by target: librarian {target.value:.3f}")
+
+
+def test_labels_of_single_annotators_give_no_certainty() -> None:
+    table = np.array([[2, 0, 0], [0, 2, 0], *[[1, 0, 0]] * 30])
+    found = label_agreement(table)
+    assert (found.value, found.ci, found.n) == (1.0, None, 2)
 
 
 def test_a_second_round_of_labels_is_a_retest() -> None:

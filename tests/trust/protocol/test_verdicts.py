@@ -8,7 +8,9 @@ import pytest
 from curation.bias import Pair, Status
 from curation.stats.correlations import rho, rho_interval
 from curation.stats.power import critical_rho, rank_power
+from curation.trust.protocol.signs import judge_signs
 from curation.trust.protocol.verdicts import Limits, decided, verdict
+from curation.trust_settings import TrustSettings
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,20 @@ def test_verdicts_at_a_threshold_of_0_7(
     value: float | None, ci: Pair | None, p: float | None, power: float | None, status: Status
 ) -> None:
     assert verdict(value, threshold=0.7, ci=ci, p=p, power=power) == status
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "status"),
+    [
+        (7, 8, "pass"),  # as in the paper: one exception of eight
+        (6, 8, "inconclusive"),
+        (18, 30, "inconclusive"),  # more than half are right, though not surely
+        (15, 30, "fail"),  # the power at a share of .9 sufficed
+        (0, 5, "fail"),  # the interval is below one half
+    ],
+)
+def test_signs(right: int, n: int, status: Status) -> None:
+    assert judge_signs(right, n, TrustSettings()).status == status
 
 
 def test_an_interval_above_no_effect_takes_the_place_of_p() -> None:

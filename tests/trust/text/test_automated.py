@@ -265,6 +265,8 @@ def test_other_groups_are_computed_from_the_counts(counts: Counts, tmp_path: Pat
         tally.again(GROUPS, Policies()), tally.again(swapped, Policies()), strict=True
     ):
         assert one.soa == other.soa[::-1]
+    shifted = tally.biases(GROUPS, Policies(negative="shift"), documents=counts.documents)
+    assert shifted == tally.biases(GROUPS, documents=counts.documents)  # counts are not shifted
     soft = tally.again(GROUPS, Policies(normalise="softmax"))
     assert soft[0].p
     assert soft[0].p != tally.again(GROUPS, Policies())[0].p

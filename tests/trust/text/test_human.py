@@ -1,5 +1,6 @@
 """Labels of passages: majorities, votes, retests, and the measure with groups in another order."""
 
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -9,6 +10,8 @@ from curation.bias import GroupLabel
 from curation.stats.agreement import coefficient
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
+from curation.trust.protocol.agreement import SHUFFLED
+from curation.trust.protocol.stability import NotPossibleError, stability
 from curation.trust.text.human import Passages, passages
 
 GROUPS = Groups(
@@ -48,7 +51,7 @@ def test_majority() -> None:
     assert found.undecided == 1
     baker = found.biases(confidence=0.95)[0]
     assert (baker.soa, baker.n, baker.p) == ((1, 0), 3, (1, 0))
-    assert baker.ci == (None, None)  # of a single passage
+    assert baker.ci is None  # of a single passage
 
 
 def test_the_first_label_of_an_annotator_counts() -> None:
@@ -72,11 +75,14 @@ def test_results_and_evidence() -> None:
     assert baker.ci[0]
     assert baker.ci[0][0] < 0 < baker.ci[0][1]
     assert weaver.undefined == "missing_target"
-    evidence = found.evidence(Policies(), confidence=0.95)
+    evidence = found.evidence(Policies(), confidence=0.95, seed=1)
     checks = Counter((each.criterion, each.check, each.detail) for each in evidence)
-    assert checks["agreement", "annotators", ""] == 2
-    assert checks["agreement", "annotators_by_target", "sailor"] == 2
-    assert checks["retest", "same_annotator", ""] == 2
+    assert checks["agreement", "annotators_by_target", "sailor"] == 1
+    shuffled = next(each for each in evidence if each.check == SHUFFLED)
+    assert shuffled.ci
+    assert shuffled.ci[1] < 0.667  # the negative control fails
+    again = next(each for each in evidence if each.criterion == "retest")
+    assert (again.check, again.n, again.unit) == ("same_annotator", 24, "passages")
     alpha = next(each for each in evidence if each.check == "annotators")
     assert alpha.value == pytest.approx(coefficient("alpha", found.votes))
     assert alpha.value
@@ -86,6 +92,16 @@ def test_results_and_evidence() -> None:
     assert (alpha.n, alpha.unit) == (24, "passages")
     shares = next(each for each in evidence if each.check == "label_shares")
     assert shares.n == 3
+
+
+def test_lists_too_long_to_leave_out_each_word_are_not_cut() -> None:
+    words = {name: tuple(f"{name}{n}" for n in range(200)) for name in GROUPS.words}
+    own = dataclasses.replace(GROUPS, words=words)
+    found = passages([label(f"p{n}", "baker", "tall", "a") for n in range(9)], own)
+    evidence = stability(found.again, own, Policies(), draws=20, seed=1)
+    half = next(each for each in evidence if each.criterion == "split_half")
+    assert (half.value, half.n) == (None, 0)
+    assert "labels are of groups" in half.detail
 
 
 def test_other_groups() -> None:
@@ -99,9 +115,11 @@ def test_other_groups() -> None:
     usual = [bias.soa for bias in found.again(GROUPS, Policies())]
     assert [bias.soa for bias in found.again(swapped, Policies())] == [s[::-1] for s in usual]
     assert [bias.soa for bias in found.again(other, Policies())] == [s[::-1] for s in usual]
-    assert [bias.soa for bias in found.again(cut, Policies())] == usual
-    undefined = [bias.undefined for bias in found.again(mixed, Policies())]
-    assert undefined == ["no_evidence"] * 3 + ["missing_target"]
+    for changed in (cut, mixed):
+        with pytest.raises(NotPossibleError, match="labels are of groups"):
+            found.again(changed, Policies())
+    shifted = found.biases(policies=Policies(negative="shift"), confidence=0.95)
+    assert shifted == found.biases(confidence=0.95)
     soft = found.again(GROUPS, Policies(normalise="softmax"))[1]
     assert soft.p
     assert np.isclose(sum(soft.p), 1)

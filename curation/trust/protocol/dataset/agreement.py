@@ -5,9 +5,11 @@ from numpy.typing import NDArray
 
 from curation.bias import Criterion, Pair, Status
 from curation.records import VALUES
-from curation.stats.agreement import Counts, by_cat, coefficient, contributions, interval
+from curation.stats.agreement import coefficient
+from curation.trust.protocol.agreement import alpha_with_interval, shuffled
 from curation.trust.protocol.dataset.data import DatasetInput
-from curation.trust.protocol.dataset.rows import About, reaches, span
+from curation.trust.protocol.dataset.rows import About, span
+from curation.trust.protocol.verdicts import verdict
 from curation.trust_settings import TrustSettings
 
 ALL, HARD = "all-labels", "stereotype-or-anti"
@@ -18,30 +20,7 @@ _SAYS = {
     HARD: "associations with gold stereotype or anti-stereotype",
 }
 _CHANCE = 0.0
-_ROUNDING, _FEW_CATS = 1e-12, 10
 _STRICT = 4  # the tier of CATs on which more annotators agree
-
-
-def alpha_with_interval(
-    votes: Counts, cats: NDArray[np.int64], *, confidence: float
-) -> tuple[float | None, Pair | None]:
-    """Krippendorff's alpha of nominal labels, with its interval over CATs.
-
-    If nobody disagrees on ten or more CATs, the interval is 1 alone.
-
-    Args:
-        votes: shape (associations, classes).
-        cats: the number of each association's CAT.
-        confidence: of the interval.
-    """
-    value = coefficient("alpha", votes)
-    if value is None:
-        return None, None
-    units = by_cat(contributions(votes), cats)
-    if value > 1 - _ROUNDING and len(units) >= _FEW_CATS:
-        return value, (value, value)
-    ends = interval("alpha", units, confidence=confidence)
-    return value, None if ends is None else (ends[0], ends[1])
 
 
 def agreement(
@@ -90,7 +69,7 @@ def _row(
     value, ci = alpha_with_interval(
         data.votes[chosen], cats[chosen], confidence=settings.confidence
     )
-    status = reaches(value, ci, settings.agreement)
+    status = verdict(value, threshold=settings.agreement, ci=ci, null=0.0)
     domains = np.repeat(data.domains[data.codes], 3)
     parts = []
     for domain in sorted(set(data.domains)):
@@ -128,7 +107,7 @@ def _change(
     """What would change the verdict: a stricter tier, or more CATs."""
     if value is None or ci is None:
         return "label more CATs with two or more annotators each"
-    if reaches(value, ci, settings.agreement) == "inconclusive":
+    if verdict(value, threshold=settings.agreement, ci=ci, null=0.0) == "inconclusive":
         return (
             f"more labelled CATs: the interval {span(ci, 3)} includes the threshold "
             f"{settings.agreement:g}, and the estimate does not reach it or may be 0"
@@ -164,7 +143,7 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
         mixed = shuffled(votes, rng)
         value, ci = alpha_with_interval(mixed, cats, confidence=settings.confidence)
         values.append(_CHANCE if value is None else value)
-        verdicts.append(reaches(value, ci, settings.agreement))
+        verdicts.append(verdict(value, threshold=settings.agreement, ci=ci, null=0.0))
     failed, passed = verdicts.count("fail"), verdicts.count("pass")
     status: Status = "pass" if failed >= MUST_FAIL * SEEDS else "inconclusive"
     if passed > (1 - MUST_FAIL) * SEEDS:
@@ -188,20 +167,6 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
     )
 
 
-def shuffled(votes: Counts, rng: np.random.Generator) -> Counts:
-    """The same labels in random order; each association keeps its number of labels.
-
-    Args:
-        votes: shape (associations, classes).
-        rng: of the order.
-    """
-    count, classes = votes.shape
-    labels = np.repeat(np.tile(np.arange(classes), count), votes.ravel())
-    rows = np.repeat(np.arange(count), votes.sum(axis=1))
-    cells = rows * classes + rng.permutation(labels)
-    return np.bincount(cells, minlength=count * classes).reshape(count, classes)
-
-
 def retest(data: DatasetInput, about: About, settings: TrustSettings) -> list[Criterion]:
     """Agreement of labels with labels of the same associations at another time."""
     if not data.retests:
@@ -221,7 +186,7 @@ def retest(data: DatasetInput, about: About, settings: TrustSettings) -> list[Cr
         np.add.at(votes, (np.arange(len(votes)), again.labels[:, 1]), 1)
         value, ci = alpha_with_interval(votes, again.cats, confidence=settings.confidence)
         same = int((again.labels[:, 0] == again.labels[:, 1]).sum())
-        status = reaches(value, ci, settings.reliability)
+        status = verdict(value, threshold=settings.reliability, ci=ci, null=0.0)
         rows.append(
             about.row(
                 "retest",

@@ -16,13 +16,12 @@ from curation.trust.protocol.dataset.rows import (
     CHANCE,
     About,
     Rows,
-    above,
     change_over_terms,
     more_terms,
     share_of_terms,
     span,
-    worst,
 )
+from curation.trust.protocol.verdicts import verdict, worst
 from curation.trust_settings import TrustSettings
 
 CLEAR_LMS = 60.0  # as in scores.baselines: a rule surely above it finds the meaningful
@@ -236,7 +235,7 @@ def _above_artefacts(
         data.means(np.where(own, run.lms, np.nan)) - data.means(np.where(own, lms, np.nan)),
         confidence=settings.confidence,
     )
-    status = above(value, ci, 0.0)
+    status = verdict(value, threshold=0.0, ci=ci)
     return about.row(
         "content",
         f"above-artefacts:{run.model}:{kind}",

@@ -3,20 +3,12 @@
 import numpy as np
 
 from curation.bias import Criterion, Pair
-from curation.stats.power import needed_signs, sign_power
-from curation.stats.tests import exact_share_interval, sign_test
+from curation.stats.power import needed_signs
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
-from curation.trust.protocol.dataset.rows import (
-    CHANCE,
-    About,
-    Rows,
-    above,
-    more_terms,
-    share_of_terms,
-)
+from curation.trust.protocol.dataset.rows import CHANCE, About, Rows, more_terms, share_of_terms
+from curation.trust.protocol.signs import EITHER, VALID, judge_signs
+from curation.trust.protocol.verdicts import of_control, verdict
 from curation.trust_settings import TrustSettings
-
-_RIGHT = 0.9  # the share of right directions at which power is computed
 
 
 def informative(data: DatasetInput, run: Scored, settings: TrustSettings) -> bool:
@@ -39,7 +31,7 @@ def face(data: DatasetInput, group: RuleGroup, about: About, settings: TrustSett
     for number in group.runs:
         run = data.runs[number]
         value, ci, terms = _lms(data, run, settings)
-        status = above(value, ci, CHANCE)
+        status = verdict(value, threshold=CHANCE, ci=ci)
         cats = int((~np.isnan(run.lms)).sum())
         if value is not None and (best is None or value > best[0]):
             best = value, run
@@ -77,7 +69,7 @@ def face(data: DatasetInput, group: RuleGroup, about: About, settings: TrustSett
 def _reversed(data: DatasetInput, run: Scored, about: About, settings: TrustSettings) -> Criterion:
     """The negative control: a model whose scores have the other sign must fail."""
     value, ci, terms = _lms(data, run._replace(lms=100 - run.lms), settings)
-    verdict = above(value, ci, CHANCE)
+    status = verdict(value, threshold=CHANCE, ci=ci)
     if not informative(data, run, settings):
         return about.row(
             "face",
@@ -91,7 +83,7 @@ def _reversed(data: DatasetInput, run: Scored, about: About, settings: TrustSett
     return about.row(
         "face",
         f"reversed:{run.model}",
-        {"fail": "pass", "pass": "fail"}.get(verdict, "inconclusive"),  # type: ignore[arg-type]
+        of_control(status),
         control=True,
         statistic="lms − 50 of reversed scores (signed)",
         value=None if value is None else value - CHANCE,
@@ -129,31 +121,23 @@ def _directions(
                 "list targets of this dataset",
             )
         ]
-    n, share = len(signs), sum(signs) / len(signs)
-    p = sign_test(sum(signs), n)
-    needed = needed_signs(_RIGHT, alpha=settings.alpha, power=settings.power)
-    power = sign_power(_RIGHT, n, alpha=settings.alpha)
-    ci = exact_share_interval(sum(signs), n, confidence=settings.confidence)
-    status = above(share, ci, 0.5)
-    if p <= settings.alpha:
-        status = "pass"
-    elif status == "inconclusive" and power >= settings.power:
-        status = "fail"
+    found = judge_signs(sum(signs), len(signs), settings)
+    needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
     return [
         about.row(
             "face",
             f"known-directions:{run.model}",
-            status,
+            found.status,
             statistic="share of terms with the known direction",
-            value=share,
-            ci=ci,
-            n=n,
+            value=found.share,
+            ci=found.ci,
+            n=len(signs),
             unit="terms",
-            p=p,
-            power=power,
-            threshold=0.5,
+            p=found.p,
+            power=found.power,
+            threshold=EITHER,
             computed=f"exact one-sided sign test over terms whose direction is known; power is "
-            f"that at a share of {_RIGHT:g}. Other direction: {', '.join(wrong) or 'none'}",
+            f"that at a share of {VALID:g}. Other direction: {', '.join(wrong) or 'none'}",
             change=f"about {needed} terms with a known direction",
         )
     ]

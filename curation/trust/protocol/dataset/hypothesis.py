@@ -18,13 +18,11 @@ from curation.trust.protocol.dataset.rows import (
     CHANCE,
     About,
     Rows,
-    above,
     change_over_terms,
     more_terms,
     span,
-    within,
-    worst,
 )
+from curation.trust.protocol.verdicts import verdict, within, worst
 from curation.trust_settings import TrustSettings
 
 
@@ -245,7 +243,7 @@ def _mitigated(
     nearer: Status = "inconclusive"
     if ends is not None:
         nearer = "pass" if ends[0] > 0 else ("fail" if ends[1] <= 0 else "inconclusive")
-    kept: Status = above(fall, fall_ci, -settings.margin)
+    kept: Status = verdict(fall, threshold=-settings.margin, ci=fall_ci)
     if fall_ci is not None and fall_ci[1] < 0:
         kept = "fail"
     now, then = icat(lms.mean(), ss.mean()), icat(lms_before.mean(), ss_before.mean())

@@ -1,4 +1,4 @@
-"""Rows of the report on a dataset and its scores, and verdicts by intervals."""
+"""Rows of the report on a dataset and its scores, and means over terms with their intervals."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +14,6 @@ from curation.trust.protocol.dataset.data import Scored
 CHANCE = 50.0
 Rows = list[tuple[Criterion, tuple[Scored, ...]]]
 """Rows, each with the runs that it rests on."""
-_SEVERITY: tuple[Status, ...] = ("pass", "inconclusive", "fail")
 
 
 class About(NamedTuple):
@@ -47,58 +46,6 @@ class About(NamedTuple):
     ) -> Criterion:
         """A row that says what is needed to compute it."""
         return self.row(criterion, check, "not_run", computed=computed, change=change)
-
-
-def above(value: float | None, ci: Sequence[float] | None, least: float) -> Status:
-    """Pass if the interval is at or above a limit, fail if it is wholly below.
-
-    >>> above(60, (51, 69), 50), above(40, (31, 49), 50), above(52, (43, 61), 50)
-    ('pass', 'fail', 'inconclusive')
-    """
-    if value is None or ci is None:
-        return "inconclusive"
-    if ci[1] < least:
-        return "fail"
-    return "pass" if ci[0] >= least else "inconclusive"
-
-
-def reaches(value: float | None, ci: Sequence[float] | None, threshold: float) -> Status:
-    """Pass if a coefficient reaches a threshold and is surely above 0; fail if it is surely below.
-
-    An interval above 0 takes the place of p (``verdicts.verdict``).
-
-    >>> reaches(0.8, (0.6, 0.9), 0.7), reaches(0.8, (-0.1, 0.9), 0.7), reaches(0.4, (0.2, 0.6), 0.7)
-    ('pass', 'inconclusive', 'fail')
-    """
-    if value is None or ci is None:
-        return "inconclusive"
-    if ci[1] < threshold:
-        return "fail"
-    return "pass" if value >= threshold and ci[0] > 0 else "inconclusive"
-
-
-def within(ci: Sequence[float] | None, margin: float) -> Status:
-    """Pass if the interval of a change is inside ± margin, fail if it is wholly outside.
-
-    The margin is fixed. A margin that grows with the interval would reward noise.
-
-    >>> within((-2, 3), 5), within((6, 9), 5), within((-9, -6), 5), within((-1, 6), 5)
-    ('pass', 'fail', 'fail', 'inconclusive')
-    """
-    if ci is None:
-        return "inconclusive"
-    if ci[0] > margin or ci[1] < -margin:
-        return "fail"
-    return "pass" if -margin <= ci[0] and ci[1] <= margin else "inconclusive"
-
-
-def worst(statuses: Sequence[Status]) -> Status:
-    """The worst of several verdicts: fail, then inconclusive, then pass.
-
-    >>> worst(["pass", "fail", "inconclusive"])
-    'fail'
-    """
-    return max(statuses, key=_SEVERITY.index)
 
 
 def share_of_terms(

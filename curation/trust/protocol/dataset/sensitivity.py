@@ -18,9 +18,8 @@ from curation.trust.protocol.dataset.rows import (
     change_over_terms,
     more_terms,
     share_of_terms,
-    within,
-    worst,
 )
+from curation.trust.protocol.verdicts import of_control, within, worst
 from curation.trust_settings import TrustSettings
 
 NORMALISED = {
@@ -365,11 +364,11 @@ def padding(data: DatasetInput, about: About, settings: TrustSettings) -> Criter
     padded = {name: value + len(PADDING) * (name in anti) for name, value in plain.items()}
     before, after = (data.means(won(data.cats, scores)[1]) for scores in (plain, padded))
     value, ci, terms = change_over_terms(after - before, confidence=settings.confidence)
-    verdict = within(ci, settings.margin)
+    status = within(ci, settings.margin)
     return about.row(
         "sensitivity",
         "padding-LongestLM",
-        {"fail": "pass", "pass": "fail"}.get(verdict, "inconclusive"),  # type: ignore[arg-type]
+        of_control(status),
         control=True,
         statistic="change of ss with padding (signed), in points",
         value=value,
@@ -380,5 +379,5 @@ def padding(data: DatasetInput, about: About, settings: TrustSettings) -> Criter
         computed=f"negative control: LongestLM as a model, with «{PADDING.strip()}» appended to "
         f"each anti-stereotype; ss {before.mean():.1f} becomes {after.mean():.1f}, so it must fail "
         "sensitivity",
-        change="nothing" if verdict == "fail" else "CATs of at least 5 terms",
+        change="nothing" if status == "fail" else "CATs of at least 5 terms",
     )

@@ -10,7 +10,8 @@ from curation.bias import Criterion
 from curation.stats.correlations import rho_interval, spearman_brown
 from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
-from curation.trust.protocol.dataset.rows import About, Rows, reaches
+from curation.trust.protocol.dataset.rows import About, Rows
+from curation.trust.protocol.verdicts import verdict
 from curation.trust_settings import TrustSettings
 
 _LEAST = 1e-9  # a variation below this counts as none
@@ -177,7 +178,7 @@ def _row(
         of_domain = correlation(first[:, own], second[:, own]) if own.sum() >= FEW else None
         shown = "too few" if of_domain is None else f"{spearman_brown(of_domain):.2f}"
         parts.append(f"{domain} {shown} ({int(own.sum())} terms)")
-    status = reaches(value, ends, settings.reliability)
+    status = verdict(value, threshold=settings.reliability, ci=ends, null=0.0)
     per_term = float((~np.isnan(run.ss)).sum()) / max(1, len(terms))
     return about.row(
         "split_half",

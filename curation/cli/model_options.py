@@ -1,33 +1,20 @@
-"""Options of the commands that read a model's states in a corpus."""
+"""Options of the commands that run a model."""
 
-from pathlib import Path
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from curation.cli.options import FILE
-from curation.cli.scoring import EngineName
 from curation.files import CurationError
 
-Model = Annotated[
-    str, typer.Argument(help="A name on the Hugging Face hub, or a folder.", show_default=False)
-]
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        help="The corpus: .txt with a document on each line, .jsonl (both also .gz) or .parquet.",
-        show_default=False,
-        **FILE,
-    ),
-]
-Layer = Annotated[
-    int | None,
-    typer.Option(
-        help="The layer to read: 0 for the embeddings, 1 for the first …; default: the last.",
-        show_default=False,
-    ),
-]
-Field = Annotated[str, typer.Option(help="The field (JSON) or column (Parquet) that has the text.")]
+
+class EngineName(StrEnum):
+    """Where the work is done."""
+
+    local = "local"
+    ray = "ray"
+
+
 Device = Annotated[
     str, typer.Option(help="auto, cpu, cuda, cuda:1 …, or map to spread the model over all GPUs.")
 ]
