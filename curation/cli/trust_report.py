@@ -61,6 +61,7 @@ def report(
     """
     from curation.steps.trust import attest
     from curation.steps.trust import report as step
+    from curation.trust.protocol.markdown import shown
     from curation.trust.protocol.report import failed
 
     if gold:
@@ -104,7 +105,7 @@ def report(
     failures = failed(found.rows)
     if strict and failures:
         for row in failures:
-            console.warn(f"{row.criterion} fails: {row.subject} {row.name}, {row.check}")
+            console.warn(f"{shown(row.criterion)} fails: {row.subject} {row.name}, {row.check}")
         raise typer.Exit(1)
 
 

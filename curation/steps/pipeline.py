@@ -350,13 +350,14 @@ def bring_up_to_date(
         folder, run = step.folder(campaign), last_run(campaign, step)
         state = step.state(campaign) if step.applies(campaign) else None
         stale = state is not None and not _is_current(campaign, step, state)
+        if stale or step.name in names:
+            _check_taken(campaign, step)
         if state is not None and stale:
             if gone := run and removed(run.settings, state["settings"]):
                 reporter.warn(
                     f"{step.name}: the last results were made with {', '.join(gone)}, which is not "
                     f"installed now, so parts cannot be checked: {INSTALL}, then run this again"
                 )
-            _check_taken(campaign, step)
             work = partial(_work, step, campaign, reporter)
             try:
                 run = run_step(folder, step.name, work, **state)

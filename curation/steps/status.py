@@ -107,18 +107,19 @@ def read_status(campaign: Campaign) -> Status:
     names = [*planned, *sorted({*campaign.round_names()} - {*planned})]
     work = _work(campaign, steps)
     scores = score_runs(campaign)
+    measures = _measure_runs(campaign)
     return Status(
         steps=[*steps.values()],
         rounds=[round_counts(campaign, name) for name in names],
         work=[progress for _, progress in work],
         scores=scores,
-        trust=_measure_runs(campaign),
+        trust=measures,
         warnings=[
             *_term_warnings(campaign, steps),
             *_gold_warnings(steps["filter"]),
             *_release_warnings(campaign, steps),
         ],
-        next=_next(campaign, steps, work, scores),
+        next=_next(campaign, steps, work, scores, measures),
     )
 
 
@@ -303,12 +304,15 @@ def _next(
     steps: Mapping[str, StepStatus],
     work: "Sequence[tuple[RoundStatus, Progress]]",
     scores: Sequence[ScoreRun],
+    measures: "Sequence[MeasureRun]",
 ) -> str:
     for status, progress in work:
         if progress.state != "closed":
             return f"{progress.round}: {round_status.advice(status, progress)}"
     if not campaign.round_names():
-        return _next_before_answers(campaign, steps)
+        usual = _next_before_answers(campaign, steps)
+        first = _next_measure(campaign, steps, measures)
+        return f"{first}; or, for a dataset, {usual}" if first else usual
     if fixes := [step.fix for step in steps.values() if step.fix]:
         return fixes[0]
     fold, decided = steps["fold"], steps["filter"]
@@ -320,6 +324,8 @@ def _next(
         if not missing:
             return "no item was kept; curation decisions filter says why"
     elif pending := _pending(campaign, steps):
+        if "trust" in pending and (old := next((run.again for run in measures if run.again), "")):
+            return f"{old}, then curation run"
         if {"release"} <= {*pending} <= {"trust", "release"}:
             return _next_release(campaign, scores, report="trust" in pending)
         return "curation run"
@@ -357,6 +363,20 @@ def _next_release(campaign: Campaign, scores: Sequence[ScoreRun], *, report: boo
     if again or not scores:
         return f"{again or 'curation scores models MODEL'}, then {build}"
     return build
+
+
+def _next_measure(
+    campaign: Campaign, steps: Mapping[str, StepStatus], measures: "Sequence[MeasureRun]"
+) -> str:
+    """What to do about measures of bias before there are answers; "" if nobody uses them."""
+    if again := next((run.again for run in measures if run.again), ""):
+        return f"{again}, then curation trust report"
+    if measures:
+        done = steps["trust"].state == UP_TO_DATE
+        return "read 6-trust/report.md" if done else "curation trust report"
+    if campaign.settings.groups:
+        return "curation trust text FILE, or another measure (curation trust -h)"
+    return ""
 
 
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"

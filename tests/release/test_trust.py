@@ -91,6 +91,9 @@ def test_a_release_has_the_report_that_is_up_to_date_and_refuses_one_that_is_not
     assert "facts_damaged" not in checked.out
     assert "maybe_personal" not in checked.out
 
+    answers.write_text('owner = "Another Example"\n', "utf-8")  # not an input of the release
+    assert f"{path}: is out of date" in desk.refused("release", "build")
+
 
 def test_without_a_report_a_release_says_nothing_of_it(desk: Desk) -> None:
     path = desk.root / "6-trust" / "report.json"

@@ -1,6 +1,7 @@
 """The trust report: its rows, its texts, what it depends on, and people's answers."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any, get_args
 
@@ -299,12 +300,31 @@ def test_a_run_of_other_words_is_left_out_and_status_says_so(measured: Campaign)
     (measured.trust / "a.txt").write_text("ada\n", "utf-8")
     reporter = Warned()
     found = made(measured, reporter)
-    why = "it was measured with other words; measure again with «curation trust»"
+    again = "curation trust vectors FILE --groups two --source w"
+    why = (
+        f"it was measured with other words; measure again: «{again}», with the same options as "
+        "before"
+    )
     assert found.left_out == {"vectors/two-w": why}
     assert reporter.warnings == [f"vectors/two-w is not in the trust report: {why}"]
-    (seen,) = read_status(open_campaign(measured.root)).trust
+    state = read_status(open_campaign(measured.root))
+    (seen,) = state.trust
     assert (seen.measure, seen.source, seen.targets, seen.undefined) == ("vectors", "two-w", 2, 1)
-    assert (seen.state, seen.why) == ("not used", why)
+    assert (seen.state, seen.why, seen.again) == ("not used", why, again)
+    assert state.next.startswith(f"{again}, then curation trust report; or, for a dataset, ")
+
+
+def test_status_says_what_to_do_next_in_a_campaign_without_answers(
+    measured: Campaign,
+) -> None:
+    def following(campaign: Campaign) -> str:
+        return read_status(open_campaign(campaign.root)).next.partition("; or, for a dataset, ")[0]
+
+    assert following(measured) == "curation trust report"
+    made(measured)
+    assert following(measured) == "read 6-trust/report.md"
+    shutil.rmtree(measured.trust / "runs")
+    assert following(measured) == "curation trust text FILE, or another measure (curation trust -h)"
 
 
 @pytest.mark.parametrize("harm", ["cut", "no such groups", "lost list"])

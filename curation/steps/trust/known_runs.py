@@ -35,8 +35,9 @@ class MeasureRun(NamedTuple):
     """A run of a bias measure: how many targets it has, and how many have no result.
 
     ``state`` is "up to date" if its groups and settings are those of now; else it is "not used",
-    and ``why`` says why the trust report leaves it out. Whether the files that it measured have
-    changed is not looked at. A run that cannot be read has no counts.
+    and ``why`` says why the trust report leaves it out. ``again`` is the command that measures it
+    again, if that helps. Whether the files that it measured have changed is not looked at. A run
+    that cannot be read has no counts.
     """
 
     measure: str
@@ -45,6 +46,17 @@ class MeasureRun(NamedTuple):
     undefined: int | None
     state: str
     why: str
+    again: str
+
+
+_COMMANDS = {
+    "text-automated": "text FILE",
+    "text-human": "text --labels FILE",
+    "vectors": "vectors FILE",
+    "contextual": "contextual MODEL FILE",
+    "probe": "probe MODEL FILE",
+}
+"""How each measure is computed; all others are prior measures."""
 
 
 def known_runs(campaign: Campaign) -> KnownRuns:
@@ -75,8 +87,8 @@ def known_runs(campaign: Campaign) -> KnownRuns:
             left_out[run.name] = problems[run.groups]
         elif changed := _changed(run, identities[run.groups]):
             left_out[run.name] = (
-                f"it was measured with other {', '.join(changed)}; measure again with «curation "
-                "trust»"
+                f"it was measured with other {', '.join(changed)}; measure again: «{_again(run)}», "
+                "with the same options as before"
             )
         else:
             current.append(run)
@@ -92,11 +104,22 @@ def measure_runs(campaign: Campaign) -> list[MeasureRun]:
         why = known.left_out.get(run.name, "")
         undefined = sum(bias.undefined is not None for bias in run.biases)
         state = "not used" if why else "up to date"
-        rows[run.name] = MeasureRun(run.measure, run.source, len(run.biases), undefined, state, why)
+        again = _again(run) if why and run.groups in known.groups else ""
+        counts = (len(run.biases), undefined)
+        rows[run.name] = MeasureRun(run.measure, run.source, *counts, state, why, again)
     for name, why in known.left_out.items():
         measure, _, source = name.partition("/")
-        rows.setdefault(name, MeasureRun(measure, source, None, None, "not used", why))
+        rows.setdefault(name, MeasureRun(measure, source, None, None, "not used", why, ""))
     return [rows[name] for name in sorted(rows)]
+
+
+def _again(run: TrustRun) -> str:
+    """The command that measures a run again, without options such as ``--window``."""
+    source = run.source.removeprefix(f"{run.groups}-")
+    command = _COMMANDS.get(run.measure)
+    if command is None:  # a prior measure, whose command adds the part behind + itself
+        command, source = "prior FILE", source.partition("+")[0]
+    return f"curation trust {command} --groups {run.groups} --source {source}"
 
 
 def _changed(run: TrustRun, identity: dict[str, Any]) -> list[str]:

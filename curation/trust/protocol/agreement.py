@@ -145,7 +145,9 @@ def _of_people(
         why = "an automatic measure: it has no annotators, and the same input gives the same result"
         return [row(run, criterion, "annotators", "not_applicable", computed=why)]
     if not found:
-        why = "the run has no passage with several labels"
+        why = "the run has no passage with labels of several annotators"
+        if criterion == "retest":
+            why = "no annotator labelled a passage a second time"
         return [row(run, criterion, "annotators", "not_run", computed=why, change=todo)]
     details = [f"{each.detail} {_said(each.value)}" for each in found if each.check == BY_TARGET]
     rows = []
