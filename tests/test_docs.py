@@ -176,7 +176,7 @@ def test_every_setting_is_documented_with_its_default(name: str, key: str, defau
     table = {cells[0]: cells for cells in rows(section(page("settings.md"), f"## `[{name}]`"))}
     cells = table[f"`{key}`"]
     if default is PydanticUndefined:
-        assert cells[1] == "made by `curation init`"
+        assert cells[1] == ("none" if name == "groups.NAME" else "made by `curation init`")
     else:
         assert cells[1] == f"`{json.dumps(default, ensure_ascii=False)}`"
     assert len(cells) == 4
@@ -289,6 +289,13 @@ def test_variants_are_told_as_they_are() -> None:
 
 
 # --- the README -----------------------------------------------------------------------------
+
+
+def test_the_readme_lists_every_page() -> None:
+    listed = section(README, "## Documentation")
+    for path in (ROOT / "docs").glob("*.md"):
+        assert f"- [docs/{path.name}](docs/{path.name}): " in listed
+
 
 LEFT_OUT = {"__init__.py", "py.typed"}
 

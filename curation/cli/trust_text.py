@@ -56,6 +56,9 @@ def text(
     In texts, a context is three consecutive sentences of a document. It counts for a group if it
     has a word of the target and a word of that group only. With --labels, a passage counts for the
     group that most annotators chose. Intervals are over documents, or over passages.
+
+    If the passages are from the texts, give both the same --source: the trust report then compares
+    them.
     """
     from curation.steps.trust.text import measure_labels, measure_texts
 

@@ -327,6 +327,31 @@ def test_status_says_what_to_do_next_in_a_campaign_without_answers(
     assert following(measured) == "curation trust text FILE, or another measure (curation trust -h)"
 
 
+def test_a_pair_of_runs_that_do_not_exist_is_a_warning(measured: Campaign) -> None:
+    path = measured.root / "campaign.toml"
+    pairs = '[["vectors/two-x", "vectors/two-y"], ["vectors/two-w", "vectors/two-y"]]'
+    text = path.read_text("utf-8").replace("amplification = []", f"amplification = {pairs}")
+    path.write_text(text, "utf-8")
+    reporter = Warned()
+    rows = made(measured, reporter).rows
+    assert [w.partition(" is a run")[0] for w in reporter.warnings] == [
+        "[trust] amplification: neither vectors/two-x nor vectors/two-y"
+    ]
+    assert any("there is no run vectors/two-y" in row.computed for row in rows)
+
+
+def test_rows_that_need_a_campaign_say_so_for_gold_files(
+    forked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = [row(status="not_run", check=c, change="do it") for c in ("pairs", "rule")]
+    monkeypatch.setattr(criteria, "of_dataset", lambda source, **how: missing)
+    gold, out = write_gold(tmp_path / "dev.json", CATS), tmp_path / "out"
+    assert forked("trust", "report", "--gold", gold, "--out", out).code == 0
+    changes = {r.check: r.change for r in step.read_report(out / "report.json").rows}
+    assert changes["pairs"] == "in a campaign («curation import stereoset FILE»), do it"
+    assert changes["rule"] == "do it"
+
+
 @pytest.mark.parametrize("harm", ["cut", "no such groups", "lost list"])
 def test_a_run_that_cannot_be_used_does_not_stop_the_report(measured: Campaign, harm: str) -> None:
     folder = runs.run_folder(measured, "vectors", "two", "w")

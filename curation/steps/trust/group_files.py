@@ -136,7 +136,7 @@ def _references(
     if not path.exists():
         raise CurationError(
             f"{path}: there is no such run",
-            "name a run as run:MEASURE/SOURCE, as in 6-trust/runs/",
+            "name a run as run:MEASURE/GROUPS-SOURCE, as in 6-trust/runs/",
         )
     biases = read_run(path.parent).biases
     if biases and biases[0].groups != tuple(names):

@@ -27,6 +27,9 @@ REPORT, PAGE = "report.json", "report.md"
 _GOLD_SEED = 1  # as in a new campaign
 _ALL = "all"  # the name of rows about all measures, or all sets of rules
 _LONGEST = 200  # characters of a row's name
+_OF_CAMPAIGNS = ("known-directions", "measures", "outcomes", "pairs")
+"""Checks of scores that need what only a campaign has: groups, runs of measures, settings."""
+_IN_A_CAMPAIGN = "in a campaign («curation import stereoset FILE»)"
 
 
 class TrustReport(NamedTuple):
@@ -141,6 +144,8 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
             )
     if any(row.subject == "scores" for row in rows):
         subjects.append(("scores", _ALL))
+    for text in _pairs_without_runs(own.trust, rows):
+        reporter.warn(text)
     evidence = [campaign.relative(attest_file(campaign))]
     rows += attested(answers, subjects, today=_today(), evidence=evidence)
     content, text = _composed(
@@ -160,6 +165,18 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         "runs_left_out": len(known.left_out),
         "open_questions": len(content["open"]),
     }
+
+
+def _pairs_without_runs(settings: TrustSettings, rows: Sequence[Criterion]) -> list[str]:
+    """What is wrong with pairs in ``[trust]`` that no row is about: neither run exists."""
+    known = {row.name for row in rows}
+    return [
+        f"[trust] {name}: neither {after} nor {before} is a run that can be used; name runs as in "
+        "6-trust/runs/ or 5-scores/"
+        for name in ("amplification", "mitigation")
+        for after, before in getattr(settings, name)
+        if not known & {after, before} and not any(f"{after};{before}" in r.check for r in rows)
+    ]
 
 
 def _composed(
@@ -250,6 +267,12 @@ def gold_report(
             reporter=reporter,
             tell=tell,
         )
+    rows = [
+        row.model_copy(update={"change": f"{_IN_A_CAMPAIGN}, {row.change}"})
+        if row.status == "not_run" and row.check in _OF_CAMPAIGNS
+        else row
+        for row in rows
+    ]
     subjects: list[tuple[Subject, str]] = [("dataset", source.split[:_LONGEST])]
     if any(row.subject == "scores" for row in rows):
         subjects.append(("scores", _ALL))

@@ -62,8 +62,12 @@ def convergent_criteria(
         if other.measure == HUMAN and other.stem == run.stem and other.groups == run.groups
     ]
     if not human:
-        why = f"there is no run of {HUMAN} on {run.stem}"
-        return [row(run, "convergent", HUMAN, "not_run", computed=why, change=LABEL)]
+        why, todo = f"there is no run of {HUMAN} on {run.stem}", LABEL
+        if others := [r.name for r in runs if r.measure == HUMAN and r.groups == run.groups]:
+            source = run.stem.removeprefix(f"{run.groups}-")
+            why += f", only {', '.join(others)}"
+            todo += f"; or, if those labels are of them, measure the labels with --source {source}"
+        return [row(run, "convergent", HUMAN, "not_run", computed=why, change=todo)]
     return [each for other in human for each in _against(run, other, settings, seed=seed)]
 
 

@@ -109,6 +109,13 @@ def test_a_model_must_be_above_the_best_rule_without_understanding() -> None:
         own = replace(dataset(TEN, model), artefacts=longest)
         row = found(rows_of(own), "content", "above-artefacts:m:intersentence")
         assert (row.status, row.value) == (status, pytest.approx(base + 4.5 - 50))
+    itself = run("m", "r", [50.0] * 40, [50.0] * 40)  # the rule's own lms: 0 points above it
+    row = found(
+        rows_of(replace(dataset(TEN, itself), artefacts=longest)),
+        "content",
+        "above-artefacts:m:intersentence",
+    )
+    assert (row.status, row.value) == ("fail", 0.0)
     every = dataset(TEN, artefacts=artefacts(TEN, language="xx"))
     assert [rule.artefact.name for rule in judged(every)] == ["LongestLM", "FirstLM"]
 

@@ -134,6 +134,10 @@ def test_windows_are_compared_each_for_itself_and_only_on_the_same_source() -> N
     assert found["text-automated/gender-wiki+window-1 convergent text-human"].status == "pass"
     row = found["text-automated/gender-news convergent text-human"]
     assert (row.status, "label passages" in row.change) == ("not_run", True)
+    assert row.computed.endswith("on gender-news, only text-human/gender-wiki")
+    assert row.change.endswith("measure the labels with --source news")
+    alone = criteria(other)["text-automated/gender-news convergent text-human"]
+    assert "--source" not in alone.change
     variant = found["text-automated/gender-wiki sensitivity window-1"]
     assert (variant.value, variant.status) == (pytest.approx(1.0), "pass")
 

@@ -239,7 +239,7 @@ def _above_artefacts(
     return about.row(
         "content",
         f"above-artefacts:{run.model}:{kind}",
-        status,
+        "fail" if ci is not None and ci[1] <= 0 else status,  # also if it is that rule itself
         statistic="lms less that of the best rule without understanding, in points",
         value=value,
         ci=ci,
