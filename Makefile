@@ -35,6 +35,7 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/pull.py
 	$(IN)/python benchmarks/release.py
 	$(IN)/python benchmarks/scoring.py
+	$(IN)/python benchmarks/trust.py
 	$(IN)/python benchmarks/workbooks.py
 
 schemas: $(VENV)/test.ready

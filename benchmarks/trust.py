@@ -1,12 +1,21 @@
 """Measure the time of measures of bias.
 
-Text: ``curation trust text`` with two workers on a corpus of real English text in 64 ``.gz`` files,
-beside ``zcat | wc -w`` on the same files in the same run. The corpus is made of 106 articles of
-Wikipedia and the paragraphs of WikiText-2, repeated in random order. The targets are the eight
-professions of Table 3 of Bommasani & Liang (2022), then their 288 professions; the groups are their
-lists for gender.
+text: ``curation trust text`` with two workers on a corpus of English text in 64 ``.gz`` files,
+beside ``zcat | wc -w`` on the same files in the same run. The targets are the eight professions of
+Table 3 of Bommasani & Liang (2022), then their 288 professions. The groups are their lists for
+gender.
 
-    python benchmarks/trust.py text [MEGABYTES]
+contextual: sentences per second of a processor of contextual reduction, beside a plain transformers
+loop. The model is a BERT with random weights. The plain loop reads the same sentences in the order
+of the text, in padded batches of 32. Both give the states of the same words, and it is checked that
+they are equal.
+
+The text is that of 106 articles of Wikipedia and the paragraphs of WikiText-2, if they are in
+``../shared/realdata``. Otherwise it is made of words that are drawn with their frequencies.
+
+    python benchmarks/trust.py                        both, with the sizes of the documentation
+    python benchmarks/trust.py text [MEGABYTES]       by default 1000
+    python benchmarks/trust.py contextual [CONTEXTS]  of each word, by default 200
 """
 
 import gzip
@@ -19,28 +28,63 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-REAL = Path(__file__).parents[2] / "shared" / "realdata" / "divdist"
+ROOT = Path(__file__).parents[1]
+REAL = ROOT.parent / "shared" / "realdata" / "divdist"
+SENTENCES = 20_000  # of made-up text
 FILES = 64
 RUNS = 3
 LEAST = 0.3  # of the speed of zcat | wc -w
+WORDS = ("she", "her", "mother", "woman", "he", "his", "father", "man")
+WORDS += ("king", "queen", "captain", "soldier", "singer")
+BATCH = 32
+LONGEST = 350  # characters of a sentence
+WIDTH, LAYERS = 384, 6
+
+
+# --- the texts ----------------------------------------------------------------------------------
+
+
+@cache
+def texts() -> tuple[str, ...]:
+    """The documents of which the corpus is made."""
+    articles, paragraphs = REAL / "enwiki_gensim" / "enwiki_206.jsonl", wikitext()
+    if not (articles.exists() and paragraphs.exists()):
+        return made_up()
+    lines = articles.read_text("utf-8").splitlines()
+    rest = [text for text in paragraphs.read_text("utf-8").splitlines() if text.strip()]
+    return (*(json.loads(line)["text"] for line in lines), *rest)
+
+
+def wikitext() -> Path:
+    """The paragraphs of WikiText-2, a document on each line."""
+    return REAL / "wikitext2" / "valid.txt"
+
+
+def made_up() -> tuple[str, ...]:
+    """Documents of sentences whose words are drawn with their frequencies in English."""
+    import numpy as np
+
+    from curation.words import frequencies
+
+    shares, rng = frequencies("en"), np.random.default_rng(1)
+    chances = np.array(list(shares.values()))
+    lengths = rng.integers(5, 35, SENTENCES)
+    drawn = rng.choice(list(shares), size=int(lengths.sum()), p=chances / chances.sum())
+    parts = np.split(drawn, np.cumsum(lengths)[:-1])
+    lines = [f"{' '.join(part.tolist()).capitalize()}." for part in parts]
+    return tuple(" ".join(lines[at : at + 20]) for at in range(0, len(lines), 20))
 
 
 # --- text ---------------------------------------------------------------------------------------
 
 
-def texts() -> list[str]:
-    """The documents of which the corpus is made."""
-    articles = (REAL / "enwiki_gensim" / "enwiki_206.jsonl").read_text("utf-8").splitlines()
-    paragraphs = (REAL / "wikitext2" / "valid.txt").read_text("utf-8").splitlines()
-    return [json.loads(line)["text"] for line in articles] + [p for p in paragraphs if p.strip()]
-
-
 def write_part(path: Path, size: int, seed: int) -> None:
     """Write about ``size`` bytes of text as one compressed file."""
-    documents, order, written = texts(), random.Random(seed), 0
+    documents, order, written = list(texts()), random.Random(seed), 0
     with gzip.open(path, "wt", 6, encoding="utf-8") as file:
         while written < size:
             order.shuffle(documents)
@@ -81,15 +125,17 @@ def gender(targets: Sequence[str]) -> Any:
 
 def word_list(name: str) -> tuple[str, ...]:
     """A list of words that comes with the project."""
-    lines = (Path(__file__).parents[1] / "data" / "groups" / name).read_text("utf-8").splitlines()
+    lines = (ROOT / "data" / "groups" / name).read_text("utf-8").splitlines()
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def timed(
+    work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
+) -> tuple[float, Any]:
     """Seconds, and the result."""
-    start = time.perf_counter()
+    start = clock()
     result = work()
-    return time.perf_counter() - start, result
+    return clock() - start, result
 
 
 def text(megabytes: int) -> Iterator[str]:
@@ -101,7 +147,8 @@ def text(megabytes: int) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         paths = write_corpus(Path(name), megabytes)
         packed = sum(path.stat().st_size for path in paths) / 1e6
-        yield f"text: {megabytes} MB of text in {FILES} files of {packed:.0f} MB in all\n"
+        kind = "real" if wikitext().exists() else "made-up"
+        yield f"text: {megabytes} MB of {kind} text in {FILES} files of {packed:.0f} MB in all\n"
         yield f"{'what':44}{'seconds':>9}{'MB/s':>8}{'ratio':>8}"
         best: dict[str, float] = {}
         for _ in range(RUNS):  # in turns, so that a busy machine slows all of them
@@ -122,9 +169,97 @@ def text(megabytes: int) -> Iterator[str]:
         yield f"{label:44}{seconds:9.2f}{megabytes / seconds:8.0f}{peer / seconds:8.2f}{slow}"
 
 
+# --- contextual ---------------------------------------------------------------------------------
+
+
+def contextual(most: int) -> Iterator[str]:
+    """The lines of the table of contextual reduction."""
+    from curation.models import tiny
+    from curation.trust.contextual.sampling import sample_contexts
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = folder / "text.txt"
+        source = wikitext().read_text("utf-8") if wikitext().exists() else "\n".join(made_up())
+        path.write_text(source, "utf-8")
+        sample = sample_contexts([path], WORDS, most=most, seed=1, workers=1)
+        contexts = [each for each in sample.contexts if len(each.text) <= LONGEST]
+        contexts.sort(key=lambda each: source.find(each.text))
+        model = tiny.make(
+            folder / "model",
+            source.splitlines(),
+            family="masked",
+            steps=0,
+            width=WIDTH,
+            layers=LAYERS,
+            vocabulary=20_000,
+        )
+        yield from beside_a_plain_loop(model, [each.place for each in contexts])
+
+
+def beside_a_plain_loop(model: Path, places: list[Any]) -> Iterator[str]:
+    """The rates of both ways to read the same states."""
+    import numpy as np
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    from curation.models.loading import load
+    from curation.models.states import StateReader
+
+    sentences = len({place.text for place in places})
+    threads = torch.get_num_threads()
+    yield f"contextual: {sentences} sentences, {len(places)} words, {threads} threads"
+    reader = StateReader(load(str(model), head="none", device="cpu"))
+    tokenizer: Any = AutoTokenizer.from_pretrained(model)
+    network: Any = AutoModel.from_pretrained(model).eval()
+    reader.states(places[:64])  # warm up
+    plainly(tokenizer, network, places[:64])
+    fast = slow = 0.0
+    for _ in range(RUNS):  # in turns, so that other work on the machine slows both
+        seconds, ours = timed(lambda: reader.states(places).vectors, time.process_time)
+        fast += seconds / RUNS
+        seconds, plain = timed(lambda: plainly(tokenizer, network, places), time.process_time)
+        slow += seconds / RUNS
+    gap = float(np.abs(ours - plain).max())
+    assert gap < 1e-4, f"the states differ by {gap}"
+    yield "sentences per second of a processor:"
+    yield f"curation    {sentences / fast:8.1f}"
+    yield f"plain loop  {sentences / slow:8.1f}, batches of {BATCH}"
+    yield f"ratio       {slow / fast:8.2f}; the states differ by at most {gap:.1e}"
+
+
+def plainly(tokenizer: Any, model: Any, places: Sequence[Any]) -> Any:
+    """The states of words, each sentence once, as transformers' documentation shows it."""
+    import numpy as np
+    import torch
+
+    sentences = list(dict.fromkeys(place.text for place in places))
+    own: dict[str, list[int]] = {}
+    for number, place in enumerate(places):
+        own.setdefault(place.text, []).append(number)
+    vectors = np.zeros((len(places), model.config.hidden_size))
+    for start in range(0, len(sentences), BATCH):
+        batch = sentences[start : start + BATCH]
+        encoded = tokenizer(batch, return_tensors="pt", padding=True, return_offsets_mapping=True)
+        spans = encoded.pop("offset_mapping").tolist()
+        with torch.inference_mode():
+            hidden = model(**encoded).last_hidden_state.numpy()
+        for row, text in enumerate(batch):
+            for number in own[text]:
+                means = []
+                for a, b in places[number].spans:
+                    tokens = [n for n, (c, d) in enumerate(spans[row]) if max(a, c) < min(b, d)]
+                    means.append(hidden[row][tokens].mean(axis=0))
+                vectors[number] = np.mean(means, axis=0)
+    return vectors
+
+
 # --- all ----------------------------------------------------------------------------------------
 
-PARTS: dict[str, tuple[Callable[[int], Iterator[str]], int]] = {"text": (text, 1000)}
+PARTS: dict[str, tuple[Callable[[int], Iterator[str]], int]] = {
+    "text": (text, 1000),
+    "contextual": (contextual, 200),
+}
 """What is measured, with its size if none is given."""
 
 

@@ -28,14 +28,16 @@ CLEAR = [job for job, lean in trust.LEAN.items() if abs(lean - 0.5) > 0.15]
 """The jobs with a clear direction."""
 
 
+OUTSIDE = pytest.mark.outside  # a model more to train: seconds
+
+
 class Case(NamedTuple):
-    """A corpus with its files, its groups, and a model that is trained on it."""
+    """A corpus with its files and groups."""
 
     corpus: planted.Planted
     paths: list[Path]
     campaign: Campaign
     groups: Groups
-    model: Path
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +50,23 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Case]:
         corpus = planted.plant({job: trust.shares(job, k) for job in trust.LEAN}, documents=100)
         paths = planted.write(corpus, folder)
         campaign = trust.campaign_with_groups(folder, k=k)
-        model = tiny.make(
-            folder / "tiny", corpus.documents, family="masked", steps=100, width=64, layers=1
-        )
-        return Case(corpus, paths, campaign, read_groups(campaign)[0], model)
+        return Case(corpus, paths, campaign, read_groups(campaign)[0])
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def spec(
+    case: Callable[[int], Case], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[int], StatesSpec]:
+    """A model that is trained on the corpus of k groups."""
+
+    @cache
+    def make(k: int) -> StatesSpec:
+        folder = tmp_path_factory.mktemp("tiny") / "model"
+        texts = case(k).corpus.documents
+        tiny.make(folder, texts, family="masked", steps=100, width=64, layers=1)
+        return StatesSpec(str(folder))
 
     return make
 
@@ -131,15 +146,19 @@ def test_vectors_trained_on_the_corpus(case: Callable[[int], Case], k: int) -> N
             assert each.ci[1][0] * each.ci[1][1] > 0
 
 
-@pytest.mark.parametrize(("k", "least"), [(2, 0.8), (3, 0.5)])
+@pytest.mark.parametrize(("k", "least"), [(2, 0.8), pytest.param(3, 0.5, marks=OUTSIDE)])
 def test_reduction_of_a_model_trained_on_the_corpus(
-    case: Callable[[int], Case], tmp_path: Path, k: int, least: float
+    case: Callable[[int], Case],
+    spec: Callable[[int], StatesSpec],
+    tmp_path: Path,
+    k: int,
+    least: float,
 ) -> None:
     own = case(k)
     settings = TrustSettings(samples=20, negative="shift")  # cosines of states may be negative
     campaign = trust.campaign_with_groups(tmp_path, k=k, trust=settings)
     with tiny.one_thread():
-        [(run, _)] = measure_contextual(campaign, StatesSpec(str(own.model)), own.paths)
+        [(run, _)] = measure_contextual(campaign, spec(k), own.paths)
     found = lakes(run.biases)
     assert agreement(found) >= least
     assert found["weaver"] < 0 < found["sailor"]
@@ -149,11 +168,13 @@ def test_reduction_of_a_model_trained_on_the_corpus(
         assert each.ci[1][0] <= found[each.target] <= each.ci[1][1]
 
 
-@pytest.mark.parametrize("k", [2, 3])
-def test_a_probe_of_a_model_trained_on_the_corpus(case: Callable[[int], Case], k: int) -> None:
+@pytest.mark.parametrize("k", [2, pytest.param(3, marks=OUTSIDE)])
+def test_a_probe_of_a_model_trained_on_the_corpus(
+    case: Callable[[int], Case], spec: Callable[[int], StatesSpec], k: int
+) -> None:
     own = case(k)
     with tiny.one_thread():
-        [(run, _)] = measure_probe(own.campaign, StatesSpec(str(own.model)), own.paths)
+        [(run, _)] = measure_probe(own.campaign, spec(k), own.paths)
     found = lakes(run.biases)
     assert agreement(found) > 0.8
     assert signs_are_right(found, k)
