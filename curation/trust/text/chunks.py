@@ -46,6 +46,7 @@ class Chunks(dict[bytes, int]):
             token for key, number in lexicon.numbers.items() if number in numbers for token in key
         }
         self.tokens: list[tuple[str, ...]] = []  # of chunks with listed words
+        self._runs: dict[tuple[int, ...], list[int]] = {}
         self._classes = _classes(self.language)
         first = [
             (WORDS | (SMALL if self.small(chr(byte)) else 0)) if class_ == _LETTER else 0
@@ -88,6 +89,14 @@ class Chunks(dict[bytes, int]):
         if len(self) > DISTINCT:
             self.clear()
             self.tokens.clear()
+            self._runs.clear()
+
+    def listed(self, run: tuple[int, ...]) -> list[int]:
+        """The listed words in chunks side by side, given as the numbers of their tokens."""
+        if run not in self._runs:
+            tokens = [token for number in run for token in self.tokens[number]]
+            self._runs[run] = [place.number for place in self.lexicon.places(tokens)]
+        return self._runs[run]
 
     def codes(self, text: str) -> Codes:
         """The codes of all chunks of a text, shape (chunks,)."""
@@ -125,7 +134,7 @@ class Chunks(dict[bytes, int]):
             prefixes *= _KINDS
             prefixes += kinds[starts + place]
         found = self._lengths[prefixes] >> np.minimum(ends - starts, 15) & 1
-        return starts[np.flatnonzero(found)]
+        return starts[np.flatnonzero(found > 0)]
 
 
 def _classes(language: str) -> bytes:

@@ -132,13 +132,12 @@ class Scanner:
         lengths[held.document[first]] = np.diff(starts, append=held.sentence[-1] + 1)
         firsts = dict(zip(held.document[first].tolist(), starts.tolist(), strict=True))
         near = self._near(held)
-        hits, known = list[Hit](), dict[tuple[int, ...], list[int]]()
+        hits = list[Hit]()
         for sentence, run in listed_runs(held, near):
             document = held.document.item(run[0])
             key = tuple([held.codes.item(place) >> BITS for place in run])
-            if key not in known:
-                known[key] = self._numbers(key)
-            hits += [Hit(document, sentence - firsts[document], number) for number in known[key]]
+            at = sentence - firsts[document]
+            hits += [Hit(document, at, number) for number in self.chunks.listed(key)]
         return Scan(lengths, hits)
 
     def _near(self, held: "Held") -> NDArray[np.bool_]:
@@ -150,11 +149,6 @@ class Scanner:
             spread[distance:] |= near[:-distance]
             spread[:-distance] |= near[distance:]
         return spread
-
-    def _numbers(self, run: tuple[int, ...]) -> list[int]:
-        """The listed words in chunks side by side, given as the numbers of their tokens."""
-        tokens = [token for number in run for token in self.chunks.tokens[number]]
-        return [place.number for place in self.lexicon.places(tokens)]
 
     # --- languages without spaces between words ---------------------------------------------
 
@@ -207,16 +201,16 @@ def sentences_of(codes: Codes) -> Held:
     Args:
         codes: shape (chunks,), from ``Chunks``.
     """
-    place: Ints = np.flatnonzero(codes & WORDS)
+    place: Ints = np.flatnonzero(codes & WORDS > 0)
     held = codes[place]
-    signs = np.flatnonzero(codes & (END | BLANK_LINE | DOCUMENT))
+    signs = np.flatnonzero(codes & (END | BLANK_LINE | DOCUMENT) > 0)
     following = np.searchsorted(place, signs, "right")
     signs, following = signs[following < len(place)], following[following < len(place)]
     ends = codes[signs] & (BLANK_LINE | DOCUMENT) | ~held[following] & SMALL
     new = np.zeros(len(place), bool)
     new[following[ends > 0]] = True
     sentence: Ints = np.cumsum(new) - new[:1].sum()
-    of_documents = np.searchsorted(place, np.flatnonzero(codes & DOCUMENT))
+    of_documents = np.searchsorted(place, np.flatnonzero(codes & DOCUMENT > 0))
     sizes = np.diff(of_documents, prepend=0, append=len(place))
     return Held(place, held, sentence, np.repeat(np.arange(len(sizes)), sizes))
 
@@ -233,7 +227,7 @@ def listed_runs(
     Yields:
         The number of the sentence, and the positions in ``held``.
     """
-    listed = np.flatnonzero(held.codes & LISTED)
+    listed = np.flatnonzero(held.codes & LISTED > 0)
     if near is not None:
         listed = listed[near[held.sentence[listed]]]
     run: list[int] = []
