@@ -1,7 +1,7 @@
 # demo: install and run the example campaign from end to end.
 # quick: the tests of a minute.  test: all tests but those that need an environment of their own.
-# test-outside: those (Label Studio, Chromium, LibreOffice, lm-eval and minicons, readers of
-# releases, Ray, the wheel).
+# test-outside: those (Label Studio, Chromium, LibreOffice, lm-eval and minicons, wefe, gensim, a
+# sentence encoder, readers of releases, Ray, the wheel).
 PYTHON ?= python3
 VENV ?= .venv
 IN = $(VENV)/bin
@@ -35,6 +35,8 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/pull.py
 	$(IN)/python benchmarks/release.py
 	$(IN)/python benchmarks/scoring.py
+	$(IN)/python benchmarks/trust.py
+	$(IN)/python benchmarks/trust_contextual.py
 	$(IN)/python benchmarks/workbooks.py
 
 schemas: $(VENV)/test.ready

@@ -6,7 +6,7 @@ Wikipedia and the paragraphs of WikiText-2, repeated in random order. The target
 professions of Table 3 of Bommasani & Liang (2022), then their 288 professions; the groups are their
 lists for gender.
 
-    python benchmarks/trust.py text [MEGABYTES]
+    python benchmarks/trust.py [text [MEGABYTES]]
 """
 
 import gzip
@@ -130,6 +130,8 @@ PARTS: dict[str, tuple[Callable[[int], Iterator[str]], int]] = {"text": (text, 1
 
 def main() -> None:
     """Print the tables."""
+    if not REAL.is_dir():
+        sys.exit(f"the real data is not at {REAL}")
     chosen = sys.argv[1:2] or list(PARTS)
     for name in chosen:
         measure, size = PARTS[name]

@@ -1,13 +1,15 @@
 """Sentences per second of a processor of contextual reduction, beside a plain transformers loop.
 
-    python benchmarks/trust_contextual.py TEXT [--most 200] [--width 384] [--layers 6]
+    python benchmarks/trust_contextual.py [TEXT] [--most 200] [--width 384] [--layers 6]
 
-TEXT is a .txt file with a document on each line, such as WikiText. The model is a BERT with random
-weights. The plain loop reads the same sentences in the order of the text, in padded batches of 32.
-Both give the states of the same words; the script checks that they are equal.
+TEXT is a .txt file with a document on each line; by default paragraphs of WikiText-2.
+The model is a BERT with random weights. The plain loop reads the same sentences in the order of the
+text, in padded batches of 32. Both give the states of the same words; the script checks that they
+are equal.
 """
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -23,6 +25,7 @@ from curation.models.loading import load
 from curation.models.states import Place, StateReader
 from curation.trust.contextual.sampling import sample_contexts
 
+WIKITEXT = Path(__file__).parents[2] / "shared" / "realdata" / "divdist" / "wikitext2" / "valid.txt"
 WORDS = ("she", "her", "mother", "woman", "he", "his", "father", "man")
 WORDS += ("king", "queen", "captain", "soldier", "singer")
 BATCH = 32
@@ -32,12 +35,14 @@ ROUNDS = 3
 def main() -> None:
     """Measure both, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("text", type=Path)
+    parser.add_argument("text", type=Path, nargs="?", default=WIKITEXT)
     parser.add_argument("--most", type=int, default=200, help="contexts of each word")
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--longest", type=int, default=350, help="characters of a sentence")
     given = parser.parse_args()
+    if not given.text.is_file():
+        sys.exit(f"no such file: {given.text}; name a text")
     sample = sample_contexts([given.text], WORDS, most=given.most, seed=1, workers=1)
     contexts = [each for each in sample.contexts if len(each.text) <= given.longest]
     text = given.text.read_text("utf-8")
