@@ -162,7 +162,7 @@ def test_a_run_on_labels(place: Place) -> None:
 def test_bad_rows_are_refused_and_kept(place: Place) -> None:
     bad = {
         "unknown_group": "p1,baker,huge,dan,2026-03-01,The baker.",
-        "other_target": "p1,butcher,tall,dan,2026-03-01,The baker.",
+        "unlisted_target": "p1,butcher,tall,dan,2026-03-01,The baker.",
         "missing_field": "p1,baker,tall,,2026-03-01,The baker.",
         "bad_value": "p1,baker,tall,dan,yesterday,The baker.",
         "clashing_id": "p1,baker,tall,dan,2026-03-01,Another text.",

@@ -61,8 +61,6 @@ def test_the_demo_and_run_make_the_same(
     for name in ("manifest.json", *steps["fold"]["outputs"], *steps["check"]["outputs"]):
         (again / "2-rounds" / name).unlink()
     (again / "1-terms" / "targets.jsonl").unlink()
-    for name in ("manifest.json", "report.json", "report.md"):
-        (again / "6-trust" / name).unlink()
     assert ran(forked("run", "--json", "-c", again)) == STEPS
     assert content(again) == content(finished)
 

@@ -44,6 +44,7 @@ def dataset_files(campaign: Campaign) -> list[Path]:
     return [
         campaign.decisions / "cats.jsonl",
         campaign.decisions / "decisions.jsonl",
+        campaign.decisions / "agreement.json",
         campaign.measures / "pitfalls.json",
         *label_files(campaign),
         *run_files(campaign),
@@ -115,7 +116,7 @@ def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
         return {"": tuple(path.name for path in source.gold)}
     files = {
         "": [campaign.decisions / "cats.jsonl"],
-        "agreement": [campaign.decisions / "decisions.jsonl"],
+        "agreement": [campaign.decisions / name for name in ("decisions.jsonl", "agreement.json")],
         "content": [campaign.measures / "pitfalls.json"],
         "retest": label_files(campaign),
     }

@@ -93,7 +93,7 @@ def read_labels(rows: Iterable[tuple[str, Mapping[str, Any]]], groups: Groups) -
 def _label(row: Mapping[str, Any], groups: Groups) -> GroupLabel:
     target = _cell(row, "target")
     if target not in groups.targets:
-        raise _RefusedError("other_target", f"there is no target {target!r}")
+        raise _RefusedError("unlisted_target", f"there is no target {target!r}")
     group = _cell(row, "group", needed=False)
     if group.casefold() in {"", NONE} and group not in groups.words:
         group = ""
