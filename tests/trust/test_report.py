@@ -103,6 +103,8 @@ def test_the_page_says_what_was_computed_and_what_would_change_it() -> None:
     assert "manzini/gender-w2v" in controls
     assert "manzini" not in text.split("## Negative controls")[0]
     assert "| `alpha` | 0.05 |" in text
+    sha = report.ordered(ROWS, settings={})[0].settings
+    assert text.count(sha) == 1  # not in every row
 
 
 def test_the_page_shows_answers_open_questions_and_runs_that_are_not_used() -> None:

@@ -46,7 +46,10 @@ def report(
         if own:
             lines += [f"## {heading}", "", *_subject(own)]
     lines += _controls(controls) + _left_out(left_out) + _attestation(answers)
-    return "\n".join([*lines, *_thresholds(thresholds)]).rstrip("\n") + "\n"
+    lines += _thresholds(thresholds)
+    if shas := sorted({row.settings for row in rows if row.settings}):
+        lines += [f"The sha256 of all settings of the rows begins with {', '.join(shas)}."]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _statuses() -> list[str]:
@@ -96,7 +99,6 @@ def _details(rows: Iterable[Criterion]) -> list[str]:
         parts = [head, f"Computed: {_sentence(row.computed)}"]
         parts += [f"What would change it: {_sentence(row.change)}"] if row.change else []
         parts += [f"Evidence: {', '.join(map(inline, row.evidence))}."] if row.evidence else []
-        parts += [f"Settings: {inline(row.settings)}."] if row.settings else []
         lines += [f"- {' '.join(parts)}"]
     return [*lines, ""] if lines else []
 
