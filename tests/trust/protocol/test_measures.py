@@ -201,6 +201,11 @@ def test_predictive_validity_compares_directions_and_sizes() -> None:
     signed = found["vectors/gender-made predictive signed"]
     assert (signed.value, signed.status, signed.n) == (pytest.approx(1.0), "pass", 40)
     assert found["vectors/gender-made predictive unsigned"].value == pytest.approx(1.0)
+    assert signed.computed.startswith("directions: p of female, and the share of female in the")
+    prior = criteria(prior_run(shares), groups=outcomes(shares))
+    assert prior["caliskan/gender-made predictive signed"].computed.startswith(
+        "directions: the value, and the share of female less that of male"
+    )
     # The wrong direction everywhere: sizes cannot see it.
     wrong = run_of({job: 0.5 - share for job, share in shares.items()})
     found = criteria(wrong, groups=outcomes(shares))

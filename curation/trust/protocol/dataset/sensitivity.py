@@ -240,7 +240,7 @@ def _domains(data: DatasetInput, about: About, settings: TrustSettings, run: Sco
     status = worst([within(ci, settings.margin) for _, _, ci in changes])
     domain, value, ci = max(changes, key=lambda change: abs(change[1]))
     fewest = min(terms, key=lambda name: terms[name])
-    each = ", ".join(f"{name} {change:+.1f}" for name, change, _ in changes)
+    each = ", ".join(f"{name} {round(change, 1) + 0:+.1f}" for name, change, _ in changes)
     return about.row(
         "sensitivity",
         f"domains:{run.model}",
