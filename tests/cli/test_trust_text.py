@@ -106,6 +106,15 @@ def test_json_and_another_window(place: Place) -> None:
     assert run["biases"][0]["n"] == 4
 
 
+def test_texts_with_a_sentence_per_line_are_a_warning(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_text("A giant is a baker.\nA dwarf is a sailor.\n", "utf-8")
+    error = " ".join(place.measure(file).err.split())
+    assert "2 of 2 documents have fewer than 3 sentences and no context" in error
+    assert "--window 1" in error
+    assert "documents have fewer" not in place.measure(place.file).err
+
+
 def test_a_group_that_no_text_mentions_is_a_warning(place: Place) -> None:
     place.write("short.txt", "gnome\n")
     done = place.measure(place.file)

@@ -74,6 +74,7 @@ def measure_groups(
     *,
     identity: Mapping[str, Any],
     reporter: Reporter = QUIET,
+    warned: set[str] | None = None,
 ) -> tuple[TrustRun, bool]:
     """Measure, unless the run is there already, and keep the results.
 
@@ -88,6 +89,8 @@ def measure_groups(
         identity: what identifies the run beside groups and policies: input files with their
             sha256, options, versions of software that matters.
         reporter: where progress and warnings go.
+        warned: why targets of these groups have no result, as other measures' warnings said; the
+            same is not said again.
 
     Returns:
         The run, and whether it was measured now.
@@ -126,10 +129,13 @@ def measure_groups(
     codes = Counter(each.undefined for each in run.biases if each.undefined)
     if codes:
         why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
-        reporter.warn(
-            f"{run.name}: {codes.total()} of {len(run.biases)} targets have no result: {why} "
-            "(docs/trust.md has the codes)"
-        )
+        if warned is None or why not in warned:
+            reporter.warn(
+                f"{run.name}: {codes.total()} of {len(run.biases)} targets have no result: {why} "
+                "(docs/trust.md has the codes)"
+            )
+        if warned is not None:
+            warned.add(why)
     if own.negative == "raw" and own.normalise == "sum":
         _warn_of_raw(run, reporter)
     return run, True

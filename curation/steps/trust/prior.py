@@ -89,6 +89,7 @@ def measure_prior(
     done = []
     for each in groups:
         warned: Reporter | None = reporter  # of missing words, once for all measures
+        undefined: set[str] = set()
         for name in dict.fromkeys(measures) or ([WEAT] if sets else _fitting(each)):
             unit = MEASURES[name].unit if scale == "own" else scale == "unit"
             own = sets if name == WEAT else None
@@ -107,6 +108,7 @@ def measure_prior(
                     *(campaign, each, name, label + suffix, work),
                     identity=identity,
                     reporter=reporter,
+                    warned=undefined,
                 )
             except NoPairsError as error:
                 if measures:

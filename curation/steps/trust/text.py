@@ -87,7 +87,7 @@ def measure_texts(
             groups,
             AUTOMATED,
             source,
-            partial(_count, campaign, groups, files, options, reporter),
+            partial(_count, campaign, groups, files, options, reporter, first=groups is every[0]),
             identity=identity,
             reporter=reporter,
         )
@@ -101,10 +101,18 @@ def _count(
     files: Sequence[Path],
     options: Mapping[str, Any],
     reporter: Reporter,
+    *,
+    first: bool,
 ) -> Measured:
     total = sum(path.stat().st_size for path in files)
     with reporter.tracked(f"reading texts for «{groups.name}»", total, bytes=True) as tell:
         counts = automated.count(files, groups, **options, tell=tell)
+    if first and 2 * sum(counts.short) >= sum(counts.read) > 0:
+        reporter.warn(
+            f"{sum(counts.short):,} of {amount(sum(counts.read), 'document')} have fewer than "
+            f"{amount(options['window'], 'sentence')} and no context; if your lines are single "
+            "sentences, convert the texts to .jsonl with a document per record, or use --window 1"
+        )
     tally = automated.Tally(counts, options["language"])
     biases = tally.biases(
         groups,

@@ -21,6 +21,7 @@ def correlation_row(
     threshold: float,
     settings: TrustSettings,
     computed: str,
+    tests: int = 1,
     evidence: Sequence[str] = (),
 ) -> Criterion:
     """The row of a rank correlation that should reach a threshold.
@@ -34,9 +35,13 @@ def correlation_row(
         threshold: the least correlation that passes.
         settings: alpha and the least power.
         computed: what was correlated.
+        tests: the number of tests that p is corrected for.
         evidence: the runs that were used.
     """
-    power = rank_power(min(threshold, 0.999), found.n, alpha=settings.alpha) if found.n > 3 else 0.0
+    power = None  # at a threshold of 0 there is none
+    if threshold > 0:
+        at = min(threshold, 0.999)
+        power = rank_power(at, found.n, alpha=settings.alpha) if found.n > 3 else 0.0
     status = verdict(
         found.rho,
         threshold=threshold,
@@ -61,15 +66,24 @@ def correlation_row(
         power=power,
         threshold=threshold,
         computed=computed,
-        change=_change(status, found, threshold, settings),
+        change=_change(status, found, p, tests, threshold, settings),
         evidence=evidence,
     )
 
 
-def _change(status: str, found: Correlation, threshold: float, settings: TrustSettings) -> str:
+def _change(
+    status: str,
+    found: Correlation,
+    p: float | None,
+    tests: int,
+    threshold: float,
+    settings: TrustSettings,
+) -> str:
     alpha, power = settings.alpha, settings.power
     if status == "pass":
-        least = max(threshold, critical_rho(found.n, alpha))
+        # A corrected p is a multiple of p, so alpha is divided by the same factor.
+        own = alpha * found.p / p if p and found.p else alpha
+        least = max(threshold, critical_rho(found.n, own))
         return f"a correlation below {least:.2f} on as many targets"
     if status == "fail":
         return "another measure: more targets would only make the interval narrower"
@@ -79,12 +93,13 @@ def _change(status: str, found: Correlation, threshold: float, settings: TrustSe
             f"{needed - found.n} more targets ({needed} in all), with which a correlation of "
             f"{threshold:g} is found with power {power:g}"
         )
-    least_seen = detectable_rho(found.n, alpha=alpha, power=power)
+    least_seen = detectable_rho(found.n, alpha=alpha / tests, power=power)
     if needed is None and least_seen is None:
         return f"more than {found.n} targets: no correlation is found with power {power:g}"
     if needed is None:
         return (
             f"more targets, or a larger threshold: {found.n} targets show a correlation of "
             f"{least_seen:.2f} or more with power {power:g}"
+            + (f", if p is corrected for {tests} tests" if tests > 1 else "")
         )
     return "more targets: the interval must be on one side of the threshold"

@@ -14,6 +14,7 @@ from curation.trust.protocol.rows import CONTROL, row
 from curation.trust.protocol.signs import EITHER, VALID, judge_signs
 from curation.trust.protocol.verdicts import of_control
 from curation.trust_settings import TrustSettings
+from curation.wording import amount
 
 
 def face_criteria(
@@ -104,17 +105,16 @@ def _row(
 def _change(status: str, right: int, n: int, settings: TrustSettings, *, control: bool) -> str:
     if control and status == "fail":
         return "groups and anchors in the right order: they have the expected signs if exchanged"
+    needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
+    more = f"{amount(needed - n, 'more anchor')} with a result (power {settings.power:g})"
+    if control and status == "inconclusive" and n < needed:
+        return more
     if control:
         return "nothing, as long as the anchors of this run have the expected signs"
     least = right_signs(n, alpha=settings.alpha)
     if status == "pass":
-        return _signs(right - (least or n) + 1, "wrong")
-    needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
-    parts = [_signs(least - right, "right")] if least is not None else []
+        return amount(right - (least or n) + 1, "more wrong sign")
+    parts = [amount(least - right, "more right sign")] if least is not None else []
     if n < needed:
-        parts.append(f"{needed - n} more anchors with a result (power {settings.power:g})")
+        parts.append(more)
     return ", or ".join(parts)
-
-
-def _signs(number: int, sort: str) -> str:
-    return f"{number} more {sort} sign{'' if number == 1 else 's'}"

@@ -57,8 +57,8 @@ def face(data: DatasetInput, group: RuleGroup, about: About, settings: TrustSett
             "face",
             "known-directions",
             "needs terms for which it is known what models prefer, and none are given",
-            "list such terms in 6-trust/directions.csv, with the columns target and prefers "
-            "(stereotype or anti-stereotype); at least 8 terms",
+            "in a campaign, list such terms in 6-trust/directions.csv, with the columns target and "
+            "prefers (stereotype or anti-stereotype); at least 8 terms",
         )
         rows.append((row, ()))
     if best is not None:
