@@ -93,7 +93,9 @@ def test_a_run(place: Place) -> None:
     assert "missing_target" in done.out
     errors = " ".join(done.err.split())
     assert "1 word of 3 of the group «tall» left out, without a vector: mountain" in errors
-    assert "2 of 4 targets have no result: negative_soa 1, missing_target 1" in errors
+    assert "no result for 2 of 4 targets: " in errors
+    assert "negative_soa 1 (" in errors
+    assert "missing_target 1 (weaver)" in errors
     about = run_file(place)
     assert about["missing"] == {"tall": ["mountain"]}
     assert about["missing_targets"] == ["weaver"]

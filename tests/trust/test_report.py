@@ -380,6 +380,9 @@ def test_status_shows_the_step_and_the_runs(measured: Campaign, forked: Any) -> 
     state = json.loads(forked("status", "--json", "-c", measured.root).out)
     assert [run["state"] for run in state["trust"]] == ["up to date"]
     assert next(s for s in state["steps"] if s["step"] == "trust")["state"] == "up to date"
+    (measured.trust / "a.txt").unlink()
+    done = forked("status", "-c", measured.root)
+    assert done.out.count("a.txt: no such list of words") == 1
 
 
 def test_a_step_that_does_not_apply_is_not_run(campaign: Campaign) -> None:

@@ -1,6 +1,5 @@
 """Run a measure on a campaign's groups and keep its results: what all ``trust`` commands share."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +14,7 @@ from curation.steps.trust.runs import TrustRun
 from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
 from curation.trust.protocol.stability import Again, stability
+from curation.wording import amount, some
 
 ALGORITHM = 1
 WAIT = 600.0  # seconds for another command to end, so that results are not lost
@@ -126,13 +126,18 @@ def measure_groups(
             about=about,
             refused=found.refused,
         )
-    codes = Counter(each.undefined for each in run.biases if each.undefined)
-    if codes:
-        why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
+    missing: dict[str, list[str]] = {}
+    for each in run.biases:
+        if each.undefined:
+            missing.setdefault(each.undefined, []).append(each.target)
+    if missing:
+        why = "; ".join(
+            f"{code} {len(names)} ({some(names, 5)})" for code, names in missing.items()
+        )
         if warned is None or why not in warned:
             reporter.warn(
-                f"{run.name}: {codes.total()} of {len(run.biases)} targets have no result: {why} "
-                "(docs/trust.md has the codes)"
+                f"{run.name}: no result for {sum(map(len, missing.values()))} of "
+                f"{amount(len(run.biases), 'target')}: {why}. docs/trust.md has the codes"
             )
         if warned is not None:
             warned.add(why)

@@ -18,7 +18,6 @@ from curation.text_tables import listed, read_csv, read_json_lines
 from curation.trust.groups import Groups
 from curation.trust.text import automated, human
 from curation.trust.text.matching import lists
-from curation.wording import amount, some
 
 AUTOMATED, HUMAN = "text-automated", "text-human"
 
@@ -131,11 +130,6 @@ def _count(
                 f"[groups.{groups.name}]: no word of the group «{name}» is in a context of a target"
             )
     missing = [bias.target for bias in biases if not bias.n]
-    if missing:
-        reporter.warn(
-            f"[groups.{groups.name}]: {amount(len(missing), 'target')} of {len(biases)} in no "
-            f"context: {some(missing, 5)}"
-        )
     about = {
         "language": options["language"],
         "window": options["window"],

@@ -330,7 +330,7 @@ def test_a_target_without_contexts_is_missing(
     )
     part = tmp_path / "part.txt"
     part.write_text(text + "\n" + files[1].read_text("utf-8").replace("baker", "farrier"), "utf-8")
-    with pytest.warns(UserWarning, match="1 of 8 targets have no result"):
+    with pytest.warns(UserWarning, match="no result for 1 of 8 targets"):
         run, _ = measure_one(grouped, spec, [part])
     [baker] = [bias for bias in run.biases if bias.target == "baker"]
     assert (baker.undefined, baker.n, baker.p) == ("missing_target", 0, None)

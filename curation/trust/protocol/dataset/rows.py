@@ -98,6 +98,8 @@ def more_terms(value: float, ci: Sequence[float] | None, limit: float, terms: in
 
     >>> more_terms(56.0, (44.0, 68.0), 50.0, 10)  # the half-width must fall from 12 to 6
     'about 30 more terms, if the value stays'
+    >>> more_terms(51.0, (41.0, 61.0), 50.0, 30)
+    'more than 1,000 more terms, if the value stays'
     """
     if ci is None:
         return "CATs of at least 5 terms"
@@ -105,6 +107,8 @@ def more_terms(value: float, ci: Sequence[float] | None, limit: float, terms: in
     if distance < 1e-9 or half / distance > 100:
         return "many more terms: the value is at the limit"
     needed = math.ceil(terms * (half / distance) ** 2 - 1e-9) - terms
+    if needed > 1000:
+        return "more than 1,000 more terms, if the value stays"
     return f"about {amount(max(1, needed), 'more term')}, if the value stays"
 
 
