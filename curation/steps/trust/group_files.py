@@ -58,10 +58,7 @@ def group_files(campaign: Campaign) -> list[Path]:
 
 
 def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
-    words = {
-        group: tuple(word for _, word in _lines(_place(campaign, file)))
-        for group, file in settings.lists.items()
-    }
+    words = {group: _words(_place(campaign, file), group) for group, file in settings.lists.items()}
     names = tuple(words)
     groups = Groups(
         name,
@@ -98,6 +95,16 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         if word and not word.startswith("#") and word.casefold() not in seen:
             seen.add(word.casefold())
             yield number, word
+
+
+def _words(path: Path, group: str) -> tuple[str, ...]:
+    """The words of a group."""
+    words = tuple(word for _, word in _lines(path))
+    if not words:
+        raise CurationError(
+            f"{path}: the group «{group}» has no words", "write them, one word on each line"
+        )
+    return words
 
 
 def _targets(campaign: Campaign, name: str, settings: GroupSettings) -> dict[str, tuple[str, ...]]:
