@@ -240,6 +240,28 @@ def test_debias_refuses(
     assert {path: path.read_bytes() for path in campaign.glob("*.*")} == before
 
 
+def test_debias_replaces_only_its_own_files(campaign: Path, forked: Run) -> None:
+    notes = campaign / "less.npz.json"
+    notes.write_text("my notes", "utf-8")
+    done = debias(campaign, forked)
+    assert done.code == 1
+    assert "less.npz.json, and this command did not write it" in " ".join(done.err.split())
+    assert notes.read_text("utf-8") == "my notes"
+    assert not (campaign / "less.npz").exists()
+
+
+def test_debias_names_the_file_without_the_words(campaign: Path, forked: Run) -> None:
+    words(campaign, "first").write_text("lass\nmaid\n", "utf-8")
+    for done in (
+        debias(campaign, forked),
+        forked("trust", "prior", campaign / "mild.npz", "-c", campaign),
+    ):
+        error = " ".join(done.err.split())
+        assert done.code == 1
+        assert "mild.npz: [groups.gender]: no word of the group" in error
+        assert "has a vector: lass, maid fix:" in error
+
+
 def test_a_word_in_two_sets_is_refused(campaign: Path, forked: Run) -> None:
     (campaign / "sets.txt").write_text("rose beetle\nmoth rose\n", "utf-8")
     done = debias(campaign, forked, "--equalise", campaign / "sets.txt")

@@ -2,13 +2,14 @@
 
 import gzip
 import json
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, protect
 
 Run = Callable[..., Any]
 TABLE = """
@@ -191,6 +192,22 @@ def test_bad_rows_are_refused_and_kept(place: Place) -> None:
     assert [row["code"] for row in refused] == list(bad)
     assert refused[0]["where"] == "labels.csv line 11"
     assert "annotator" not in refused[0]["record"]
+
+
+def test_refused_rows_do_not_say_who_labelled_and_are_private(place: Place) -> None:
+    head = HEAD.strip() + ",email\n"
+    path = place.write(
+        "labels.csv",
+        head + "\n".join(f"{row},ann@example.org" for row in (*ROWS, ROWS[0])) + "\n",
+    )
+    assert place.measure("--labels", path).code == 0
+    refused = place.campaign.trust / "runs" / "text-human" / "size-labels" / "rejected.jsonl"
+    assert "ann" not in refused.read_text("utf-8")
+    assert "The baker" in refused.read_text("utf-8")
+    assert stat.S_IMODE(refused.stat().st_mode) == 0o600
+    refused.chmod(0o644)
+    protect(place.campaign.root)
+    assert stat.S_IMODE(refused.stat().st_mode) == 0o600
 
 
 def test_labels_in_json_lines(place: Place) -> None:

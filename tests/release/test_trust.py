@@ -166,6 +166,24 @@ def test_rows_about_hidden_labels_are_rounded_or_left_out() -> None:
     assert [row.subject for row in _trust(report, enough=False).rows] == ["measure", "dataset"]
 
 
+def test_the_smallest_domain_is_not_published_and_points_have_one_decimal() -> None:
+    domains = {**ROW, "check": "domains:m", "statistic": "largest change of ss, in points"}
+    change = {**ROW, "statistic": "change of ss (signed), in points", "ci": (-0.567, 0.789)}
+    made = _trust(facts_of(domains, change), enough=True)
+    (row,) = made.rows
+    assert (row.value, row.ci, made.left_out) == (0.5, (-0.6, 0.8), 1)
+
+
+def test_other_hidden_labels_give_the_same_rows_of_a_small_test_set() -> None:
+    stated = {**ROW, "subject": "dataset", "criterion": "consequential", "status": "attested"}
+    rows = [{**ROW, "criterion": name} for name in ("face", "content", "agreement", "retest")]
+    measure = {**ROW, "subject": "measure"}
+    other = {"status": "pass", "value": -0.3, "ci": None, "n": 900, "computed": "c-12 is wrong"}
+    before = facts_of(measure, stated, *rows)
+    after = facts_of(measure, stated, *({**row, **other} for row in rows))
+    assert _trust(before, enough=False) == _trust(after, enough=False)
+
+
 def test_the_card_says_how_many_rows_are_left_out() -> None:
     class Given:
         trust = _trust(facts_of(ROW), enough=False)

@@ -10,7 +10,13 @@ from curation.files import CurationError, digest
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import Measured, measure_groups
 from curation.steps.trust.runs import TrustRun, run_folder, source_name
-from curation.steps.trust.vectors import about_words, read_once, warn_of_missing, words_of
+from curation.steps.trust.vectors import (
+    about_words,
+    naming,
+    read_once,
+    warn_of_missing,
+    words_of,
+)
 from curation.trust.groups import Groups
 from curation.trust.prior.caliskan import weat
 from curation.trust.prior.measuring import (
@@ -141,7 +147,8 @@ def _measured(
     warned: Reporter | None,
 ) -> Measured:
     vectors = read()
-    check_measure(name, groups, vectors)
+    with naming(file):
+        check_measure(name, groups, vectors)
     about = about_words(file, vectors, groups)
     if warned:
         warn_of_missing(groups, about["missing"], warned)

@@ -18,6 +18,7 @@ from curation.text_tables import listed, read_csv, read_json_lines
 from curation.trust.groups import Groups
 from curation.trust.text import automated, human
 from curation.trust.text.matching import lists
+from curation.wording import amount
 
 AUTOMATED, HUMAN = "text-automated", "text-human"
 
@@ -236,7 +237,8 @@ def _from_labels(
         first = f": {read.refused[0].where}: {read.refused[0].detail}" if read.refused else ""
         raise CurationError(
             f"{path}: has no label of the targets of [groups.{groups.name}]{first}",
-            "write targets and groups as in the campaign; docs/trust.md, Text, has the columns",
+            "correct the rows: targets and groups as in the campaign, times such as "
+            "2026-01-31T12:00:00Z (docs/trust.md, People's labels)",
         )
     if codes:
         shown = ", ".join(f"{code} {number}" for code, number in codes.most_common())
