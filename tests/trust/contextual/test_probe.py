@@ -274,9 +274,9 @@ def test_labels_of_people_are_those_of_the_majority(
     assert all(each.passage.text[each.start : each.end] == "baker" for each in found.passages)
     assert sorted((each.code, each.where) for each in found.refused) == [
         ("missing_field", str(path)),
-        ("unlisted_target", "labels.csv line 12"),
         ("target_missing", "labels.csv line 13"),
         ("unknown_group", "labels.csv line 15"),
+        ("unlisted_target", "labels.csv line 12"),
     ]
 
 
