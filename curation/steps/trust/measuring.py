@@ -1,5 +1,7 @@
 """Run a measure on a campaign's groups and keep its results: what all ``trust`` commands share."""
 
+import errno
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,6 +100,7 @@ def measure_groups(
     Raises:
         CurationError: the run's folder belongs to groups of another name, or another command has
             the campaign's lock for more than ten minutes after measuring.
+        PermissionError: the campaign may not be written to.
     """
     folder = runs.run_folder(campaign, measure, groups.name, source)
     own = policies(campaign)
@@ -105,6 +108,8 @@ def measure_groups(
     runs.refuse_other_groups(folder, groups.name)
     if runs.is_current(folder, whole):
         return runs.read_run(folder), False
+    if not os.access(campaign.root, os.W_OK):  # measuring may take hours
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(campaign.root))
     found = work()
     evidence = list(found.evidence)
     if found.again is not None:
