@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from curation.campaign import open_campaign
+from curation.steps.trust.known_runs import known_runs
 from curation.steps.trust.report import place, read_report
-from curation.steps.trust.runs import found_runs
 
 
 def test_the_demo_measures_its_tales_and_reports_what_may_be_trusted(example: Path) -> None:
     campaign = open_campaign(example)
-    runs = {run.name: run for run in found_runs(campaign)}
+    runs = {run.name: run for run in known_runs(campaign).runs}
     assert set(runs) == {"text-automated/villages-tales", "text-human/villages-tales"}
     for run in runs.values():
         assert len(run.biases) == 8

@@ -1,20 +1,19 @@
 """The measure ``contextual``: states of words, averaged over their contexts in a corpus."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from curation.bias import Bias
 from curation.campaign import Campaign
 from curation.engine import Engine
-from curation.files import CurationError, digest
+from curation.files import CurationError
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.group_files import read_groups
-from curation.steps.trust.measuring import Measured, measure_groups, policies
-from curation.steps.trust.runs import TrustRun, run_folder, source_name
-from curation.steps.trust.states import delete_parts, read_states
+from curation.steps.trust.measuring import Measured, policies
+from curation.steps.trust.runs import TrustRun
+from curation.steps.trust.states import Corpus, measure_corpus, read_states, refused_counts
 from curation.steps.trust.vectors import words_of
 from curation.trust.contextual.reduction import (
     blocks_of,
@@ -24,7 +23,6 @@ from curation.trust.contextual.reduction import (
     vectors_of,
 )
 from curation.trust.contextual.sampling import sample_contexts
-from curation.trust.contextual.units import Part
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.text.matching import lists
@@ -79,57 +77,24 @@ def measure_contextual(
     """
     every = read_groups(campaign, names)
     language = language or campaign.settings.campaign.language
-    model = model_identity(spec)
-    source = source or default_source(model, paths)
-    identity = {
-        "contextual": ALGORITHM,
-        "model": model,
-        "layer": spec.layer,
-        "batch_tokens": spec.batch_tokens,
-        "files": [digest(path) for path in paths],
-        "most": most,
-        "window": window,
-        "language": language,
-        "field": field,
-    }
-    read: dict[str, Any] = {"language": language, "window": window, "field": field, "most": most}
-    run: dict[str, Any] = {"engine": engine, "workers": workers, "reporter": reporter}
-    found = []
     for groups in every:
         lists(groups, language)  # refuses words that are the same in texts
-        folder = run_folder(campaign, NAME, groups.name, source)
-        work = partial(_measure, campaign, groups, folder, spec, model, paths, read, run)
-        found.append(
-            measure_groups(
-                campaign, groups, NAME, source, work, identity=identity, reporter=reporter
-            )
-        )
-        delete_parts(folder)
-    return found
+    corpus = Corpus(spec, paths, most, window, language, field, engine, workers, reporter)
+    return measure_corpus(
+        campaign,
+        corpus,
+        every,
+        NAME,
+        source,
+        partial(_measure, campaign, corpus),
+        identity={"contextual": ALGORITHM},
+    )
 
 
-def _measure(
-    campaign: Campaign,
-    groups: Groups,
-    folder: Path,
-    spec: "StatesSpec",
-    model: Mapping[str, Any],
-    paths: Sequence[Path],
-    read: Mapping[str, Any],
-    run: Mapping[str, Any],
-) -> Measured:
-    seed, reporter = campaign.settings.campaign.seed, run["reporter"]
+def _measure(campaign: Campaign, corpus: Corpus, groups: Groups, folder: Path) -> Measured:
+    seed, reporter = campaign.settings.campaign.seed, corpus.reporter
     words = words_of([groups])
-    with reporter.tracked("reading the corpus", corpus_size(paths), bytes=True) as advance:
-        sample = sample_contexts(
-            paths,
-            words,
-            seed=seed,
-            **read,
-            engine=run["engine"],
-            workers=run["workers"],
-            tell=advance,
-        )
+    sample = corpus.sample(sample_contexts, words, seed=seed)
     for name, own in groups.words.items():  # before the model reads anything
         if not any(sample.found.get(word) for word in own):
             raise CurationError(
@@ -139,14 +104,8 @@ def _measure(
             )
     contexts = sample.contexts
     blocks = blocks_of(contexts, seed=seed)
-    part = read_states(
-        folder,
-        spec,
-        [context.place for context in contexts],
-        keys_of(contexts, words=words, blocks=blocks),
-        model=model,
-        **run,
-    )
+    places = [context.place for context in contexts]
+    part = read_states(corpus, folder, places, keys_of(contexts, words=words, blocks=blocks))
     sums = sums_of(part, words=len(words))
     vectors = vectors_of(sums, words)
     known = known_words(vectors, groups)
@@ -179,49 +138,3 @@ def _measure(
         return vector_biases(vectors, other, changed)
 
     return Measured(results, about, again, groups=known)
-
-
-def refused_counts(part: Part, one: str, several: str, reporter: Reporter) -> dict[str, int]:
-    """How many contexts have no state, by reason code; the user is warned of them."""
-    counts = Counter[str]()
-    for _, code, number in part.refused:
-        counts[code] += number
-    if counts:
-        reporter.warn(
-            f"{amount(counts.total(), one, several)} no state: "
-            + ", ".join(f"{code} {number}" for code, number in sorted(counts.items()))
-        )
-    return dict(sorted(counts.items()))
-
-
-def model_identity(spec: "StatesSpec") -> dict[str, Any]:
-    """What identifies a model, without loading its weights.
-
-    Raises:
-        CurationError: the model does not exist, or is not a language model.
-    """
-    from curation.models.loading import identity
-
-    return identity(
-        spec.name,
-        device=spec.device,
-        dtype=spec.dtype,
-        revision=spec.revision,
-        trust_remote_code=spec.trust_remote_code,
-    )
-
-
-def default_source(model: Mapping[str, Any], paths: Sequence[Path]) -> str:
-    """The source's name for a model and a corpus: the model's name and the first file's.
-
-    Raises:
-        CurationError: there is no file.
-    """
-    if not paths:
-        raise CurationError("no file to measure", "name at least one file")
-    return f"{source_name(Path(str(model['model']).replace('/', '--')))}-{source_name(paths[0])}"
-
-
-def corpus_size(paths: Sequence[Path]) -> int:
-    """The bytes of the files, for progress; reading them says which are missing."""
-    return sum(path.stat().st_size for path in paths if path.exists())

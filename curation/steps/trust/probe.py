@@ -1,9 +1,9 @@
 """The measure ``probe``: a linear classifier of targets' states, trained on labelled passages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,17 +11,11 @@ from curation.campaign import Campaign
 from curation.engine import Engine
 from curation.files import CurationError, digest
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.trust.contextual import (
-    corpus_size,
-    default_source,
-    model_identity,
-    refused_counts,
-)
 from curation.steps.trust.group_files import read_groups
-from curation.steps.trust.measuring import Measured, measure_groups, policies
+from curation.steps.trust.measuring import Measured, policies
 from curation.steps.trust.probe_labels import read_labelled
-from curation.steps.trust.runs import TrustRun, run_folder
-from curation.steps.trust.states import delete_parts, read_states
+from curation.steps.trust.runs import TrustRun
+from curation.steps.trust.states import Corpus, measure_corpus, read_states, refused_counts
 from curation.trust.contextual.probe import Examples, again, probe, untrainable
 from curation.trust.contextual.sampling import draw
 from curation.trust.contextual.units import Part
@@ -90,70 +84,43 @@ def measure_probe(
         CurationError: a file, the groups or the model cannot be read, or nothing can be learnt.
     """
     every = read_groups(campaign, names)
-    language = language or campaign.settings.campaign.language
-    window = window or campaign.settings.trust.window
-    model = model_identity(spec)
-    source = source or default_source(model, paths)
+    corpus = Corpus(
+        spec,
+        paths,
+        most,
+        window or campaign.settings.trust.window,
+        language or campaign.settings.campaign.language,
+        field,
+        engine,
+        workers,
+        reporter,
+    )
     identity = {
         "probe": ALGORITHM,
-        "model": model,
-        "layer": spec.layer,
-        "batch_tokens": spec.batch_tokens,
-        "files": [digest(path) for path in paths],
         "labels": digest(labels) if labels else "automatic",
-        "most": most,
-        "window": window,
         "per_target": per_target,
-        "language": language,
-        "field": field,
     }
-    read: dict[str, Any] = {"language": language, "window": window, "field": field, "most": most}
-    run: dict[str, Any] = {"engine": engine, "workers": workers, "reporter": reporter}
-    found = []
-    for groups in every:
-        folder = run_folder(campaign, NAME, groups.name, source)
-        work = partial(
-            _measure, campaign, groups, folder, spec, model, paths, labels, per_target, read, run
-        )
-        found.append(
-            measure_groups(
-                campaign, groups, NAME, source, work, identity=identity, reporter=reporter
-            )
-        )
-        delete_parts(folder)
-    return found
+    work = partial(_measure, campaign, corpus, labels, per_target)
+    return measure_corpus(campaign, corpus, every, NAME, source, work, identity=identity)
 
 
 def _measure(
     campaign: Campaign,
-    groups: Groups,
-    folder: Path,
-    spec: "StatesSpec",
-    model: Mapping[str, Any],
-    paths: Sequence[Path],
+    corpus: Corpus,
     labels: Path | None,
     per_target: bool,
-    read: Mapping[str, Any],
-    run: Mapping[str, Any],
+    groups: Groups,
+    folder: Path,
 ) -> Measured:
-    seed, reporter = campaign.settings.campaign.seed, run["reporter"]
+    seed, reporter = campaign.settings.campaign.seed, corpus.reporter
     labelled = None
     if labels:
-        labelled = read_labelled(labels, groups, language=read["language"])
+        labelled = read_labelled(labels, groups, language=corpus.language)
         if labelled.refused:
             reporter.warn(
                 f"{labels}: {amount(len(labelled.refused), 'row')} refused; rejected.jsonl says why"
             )
-    with reporter.tracked("reading the corpus", corpus_size(paths), bytes=True) as advance:
-        sample = passages(
-            paths,
-            groups,
-            seed=seed,
-            **read,
-            engine=run["engine"],
-            workers=run["workers"],
-            tell=advance,
-        )
+    sample = corpus.sample(passages, groups, seed=seed)
     split = _split(sample, seed) if labelled is None else _unseen(labelled.passages, sample)
     if not split.further:
         raise CurationError(
@@ -163,7 +130,7 @@ def _measure(
     if not per_target and (why := untrainable([each.group for each in split.training], groups)):
         raise why[1]  # before the model reads anything
     every = [*split.training, *split.further]
-    examples, numbers, part = _examples(every, groups, folder, spec, model, run)
+    examples, numbers, part = _examples(corpus, every, groups, folder)
     refused = refused_counts(part, "passage has", "passages have", reporter)
     training = np.array(numbers) < len(split.training)
     found = probe(
@@ -233,25 +200,14 @@ def _document(each: LabelledPassage) -> str:
 
 
 def _examples(
-    every: Sequence[LabelledPassage],
-    groups: Groups,
-    folder: Path,
-    spec: "StatesSpec",
-    model: Mapping[str, Any],
-    run: Mapping[str, Any],
+    corpus: Corpus, every: Sequence[LabelledPassage], groups: Groups, folder: Path
 ) -> tuple[Examples, list[int], Part]:
     """Passages with their states, the number of the passage of each, and all that was read."""
     from curation.models.states import Place
 
     order = sorted(range(len(every)), key=lambda number: every[number].passage.text)
-    part = read_states(
-        folder,
-        spec,
-        [Place(every[n].passage.text, ((every[n].start, every[n].end),)) for n in order],
-        [(n, 0) for n in order],
-        model=model,
-        **run,
-    )
+    places = [Place(every[n].passage.text, ((every[n].start, every[n].end),)) for n in order]
+    part = read_states(corpus, folder, places, [(n, 0) for n in order])
     numbers = part.keys[:, 0].tolist()
     targets = {name: number for number, name in enumerate(groups.targets)}
     classes: dict[str | None, int] = {name: number for number, name in enumerate(groups.names)}

@@ -5,7 +5,7 @@ appears whole or not at all: ``run.json`` is written last and has the sha256 of 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -202,16 +202,3 @@ def run_files(campaign: Campaign) -> list[Path]:
     return sorted(campaign.trust.glob(f"runs/*/*/{RUN}")) + sorted(
         campaign.trust.glob(f"runs/*/*/{BIAS}")
     )
-
-
-def found_runs(
-    campaign: Campaign, *, skipped: Callable[[str], None] = lambda _: None
-) -> list[TrustRun]:
-    """Every complete run of a campaign; ``skipped`` receives a message for each that is not."""
-    runs = []
-    for path in sorted(campaign.trust.glob(f"runs/*/*/{RUN}")):
-        try:
-            runs.append(read_run(path.parent))
-        except CurationError as error:
-            skipped(f"{error.what}; {error.fix}")
-    return runs

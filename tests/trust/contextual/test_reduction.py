@@ -1,5 +1,6 @@
 """Reduction: word vectors from contexts, whatever is cut or killed in between."""
 
+import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -196,7 +197,9 @@ def test_parts_of_other_work_are_not_used(
 ) -> None:
     folder = grouped.trust / "runs" / "contextual" / "people-other"
     places = [Place("The baker sang.", ((4, 9),))]
-    reading.read_states(folder, spec, places, [(0, 0)], model={"model": "one"})
+    first = reading.Corpus(spec, files, most=None, window=1, language="en")
+    other = dataclasses.replace(first, spec=dataclasses.replace(spec, layer=0))
+    reading.read_states(first, folder, places, [(0, 0)])
     calls: list[int] = []
     read = units.read_unit
 
@@ -205,9 +208,9 @@ def test_parts_of_other_work_are_not_used(
         return read(unit)
 
     monkeypatch.setattr(reading, "read_unit", counted)
-    reading.read_states(folder, spec, places, [(0, 0)], model={"model": "one"})
+    reading.read_states(first, folder, places, [(0, 0)])
     assert calls == []
-    reading.read_states(folder, spec, places, [(0, 0)], model={"model": "two"})
+    reading.read_states(other, folder, places, [(0, 0)])
     assert calls == [1]
 
 
