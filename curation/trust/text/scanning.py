@@ -35,7 +35,7 @@ from curation.trust.text.sentences import unspaced_ends
 from curation.words import plain
 
 Ints = NDArray[np.int64]
-BATCH = 1 << 16  # characters to scan at once: more would not fit into the processor's cache
+BATCH = 1 << 18  # characters to scan at once: more would not fit into the processor's cache
 ENDING = END | BLANK_LINE
 _BLANK = re.compile(r"\n[^\S\n]*(?=\n)")
 
