@@ -48,7 +48,7 @@ def test_majority() -> None:
     assert found.undecided == 1
     baker = found.biases(confidence=0.95)[0]
     assert (baker.soa, baker.n, baker.p) == ((1, 0), 3, (1, 0))
-    assert baker.ci == (None, None)  # of a single passage
+    assert baker.ci is None  # of a single passage
 
 
 def test_the_first_label_of_an_annotator_counts() -> None:
