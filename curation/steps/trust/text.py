@@ -256,5 +256,7 @@ def _from_labels(
         "later_labels": passages.later,
         "no_majority": passages.undecided,
     }
-    evidence = passages.evidence(policies(campaign), confidence=trust.confidence)
+    evidence = passages.evidence(
+        policies(campaign), confidence=trust.confidence, seed=campaign.settings.campaign.seed
+    )
     return Measured(biases, about, passages.again, evidence, refused=read.refused)

@@ -3,7 +3,6 @@
 import numpy as np
 
 from curation.bias import Criterion, CriterionName, Evidence
-from curation.stats.agreement import Counts, coefficient, contributions, interval
 from curation.trust.protocol.measured import HUMAN, MeasureRun
 from curation.trust.protocol.rows import CONTROL, evidence_row, from_control, own_evidence, row
 from curation.trust.protocol.verdicts import Limits, verdict
@@ -11,52 +10,8 @@ from curation.trust_settings import TrustSettings
 
 SHUFFLED = f"{CONTROL}shuffled-labels"
 BY_TARGET = "annotators_by_target"
-STATISTIC = "Krippendorff's alpha, nominal"
-
-
-def label_agreement(votes: Counts, *, check: str = "annotators") -> Evidence:
-    """Evidence of agreement: alpha over passages with its interval.
-
-    Args:
-        votes: shape (passages, groups + 1), how many annotators chose each group or none.
-        check: the check's name.
-    """
-    units = contributions(votes)
-    value = coefficient("alpha", votes)
-    ci = interval("alpha", units) if value is not None else None
-    kappa = coefficient("fleiss", votes)
-    several = int((votes.sum(axis=1) >= 2).sum())
-    detail = f"{several} passages with labels of two annotators or more"
-    detail += "" if kappa is None else f"; Fleiss' kappa {kappa:.3f} (the paper has 0.79)"
-    return Evidence(
-        criterion="agreement",
-        check=check,
-        statistic=STATISTIC,
-        value=value,
-        ci=None if ci is None else (ci[0], ci[1]),
-        n=several,
-        unit="passages",
-        detail=detail,
-    )
-
-
-def shuffled_agreement(votes: Counts, seed: int) -> Evidence:
-    """The negative control: the same labels, dealt to the passages at random.
-
-    Each passage keeps its number of labels, and each label its frequency. So alpha is about 0.
-
-    Args:
-        votes: as in ``label_agreement``.
-        seed: of the shuffle.
-    """
-    labels = np.repeat(np.arange(votes.shape[1]), votes.sum(axis=0))
-    passages = np.repeat(np.arange(len(votes)), votes.sum(axis=1))
-    dealt = np.zeros_like(votes)
-    np.add.at(dealt, (passages, np.random.default_rng(seed).permutation(labels)), 1)
-    found = label_agreement(dealt, check=SHUFFLED)
-    return found.model_copy(
-        update={"detail": f"the labels were dealt to the passages at random; {found.detail}"}
-    )
+SHUFFLES = 100  # of the labels, for the negative control
+MUST_FAIL = 0.95  # the share of them that must fail
 
 
 def agreement_criteria(run: MeasureRun, settings: TrustSettings) -> list[Criterion]:
@@ -122,7 +77,9 @@ def _row(
     if evidence.check.startswith(CONTROL):
         return from_control(run, evidence, status, threshold=threshold)
     if evidence.value is not None and evidence.ci is None and evidence.p is None:
-        todo = "more passages: there is no interval if nobody disagrees, or in one passage only"
+        todo = (
+            "more passages: there is no interval for one passage, or if all disagreement is in one"
+        )
     elif status == "pass":
         todo = f"a value below {threshold:g}, or an interval that contains 0"
     elif status == "fail":

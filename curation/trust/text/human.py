@@ -5,6 +5,7 @@ Without a majority it counts as no group. An annotator's first label counts. The
 same annotator is not counted: it shows how reliable labels are in a retest.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +17,27 @@ from pydantic import ValidationError
 from curation.bias import Bias, Evidence, GroupLabel
 from curation.records import Rejection
 from curation.stats.agreement import Counts as Votes
-from curation.stats.agreement import by_cat, coefficient, contributions, interval
+from curation.stats.agreement import (
+    alpha,
+    by_cat,
+    coefficient,
+    contributions,
+    interval,
+    shuffled,
+    unanimous_interval,
+)
 from curation.stats.correlations import spearman
 from curation.times import read_time
 from curation.trust.framework import DEFAULT, Floats, Policies, bias, distributions, simultaneous
 from curation.trust.groups import Groups
+from curation.trust.protocol.agreement import MUST_FAIL, SHUFFLED, SHUFFLES
 from curation.trust.text.automated import intervals
 
 ALGORITHM = 1
 COLUMNS = ("passage", "target", "group", "annotator", "submitted_at")
 NONE = "none"
 """What a table has for no group, beside an empty cell."""
+_ROUNDING = 1e-12
 _AGREEMENT = {"alpha": "Krippendorff's alpha", "fleiss": "Fleiss' kappa"}
 
 
@@ -223,15 +234,23 @@ class Passages:
 
     # --- evidence ---------------------------------------------------------------------------
 
-    def evidence(self, policies: Policies, *, confidence: float) -> list[Evidence]:
-        """The agreement of annotators, their retest, and label shares instead of the majority."""
+    def evidence(self, policies: Policies, *, confidence: float, seed: int) -> list[Evidence]:
+        """The agreement of annotators, their retest, and label shares instead of the majority.
+
+        Args:
+            policies: how strengths become a distribution.
+            confidence: of the intervals.
+            seed: of the shuffled labels, the negative control of agreement.
+        """
         places = [passage for passage, _ in self.units]
         found = list(
-            _agreement("agreement", "annotators", self.votes, places, confidence=confidence)
+            agreement("agreement", "annotators", self.votes, places, confidence=confidence)
         )
+        if found and found[0].value is not None:
+            found.append(shuffled_agreement(self.votes, places, confidence=confidence, seed=seed))
         for target in self.groups.targets:
             rows = [place for place, unit in enumerate(self.units) if unit[1] == target]
-            found += _agreement(
+            found += agreement(
                 "agreement",
                 "annotators_by_target",
                 self.votes[rows],
@@ -240,7 +259,7 @@ class Passages:
                 detail=target,
             )
         again = [places[row] for row in self.repeated_units]
-        found += _agreement("retest", "same_annotator", self.repeated, again, confidence=confidence)
+        found += agreement("retest", "same_annotator", self.repeated, again, confidence=confidence)
         return [*found, self._label_shares(policies)]
 
     def _label_shares(self, policies: Policies) -> Evidence:
@@ -295,7 +314,7 @@ def passages(labels: Sequence[GroupLabel], groups: Groups) -> Passages:
     return Passages(groups, units, votes, again, tuple(rows), later, people)
 
 
-def _agreement(
+def agreement(
     criterion: Any,
     check: str,
     votes: Votes,
@@ -308,17 +327,64 @@ def _agreement(
     several = votes.sum(axis=1) >= 2
     if not several.any():
         return
-    number = {name: at for at, name in enumerate(dict.fromkeys(places))}
-    units = by_cat(contributions(votes), [number[name] for name in places])
+    n = len({place for place, paired in zip(places, several, strict=True) if paired})
+    units = _by_passage(votes, places)
     for name, statistic in _AGREEMENT.items():
+        value = coefficient(name, votes)
         ends = interval(name, units, confidence=confidence)
+        if ends is None and value is not None and value > 1 - _ROUNDING:
+            ends = unanimous_interval(votes, units=n, confidence=confidence)
         yield Evidence(
             criterion=criterion,
             check=check,
             statistic=statistic,
-            value=coefficient(name, votes),
+            value=value,
             ci=None if ends is None else (ends[0], ends[1]),
-            n=len({place for place, paired in zip(places, several, strict=True) if paired}),
+            n=n,
             unit="passages",
-            detail=detail,
+            detail=detail
+            or f"{n} passages with two labels or more; no group is one of the answers",
         )
+
+
+def shuffled_agreement(
+    votes: Votes, places: Sequence[str], *, confidence: float, seed: int
+) -> Evidence:
+    """The negative control of agreement: the same labels, given to the passages at random.
+
+    Each passage keeps its number of labels, and each label its frequency. So alpha is about 0. The
+    upper end of the interval is that which 95 of 100 shuffles do not exceed, so it is below a
+    threshold if 95 of 100 shuffles fail.
+
+    Args:
+        votes: shape (rows, k + 1).
+        places: the passage of each row.
+        confidence: of the interval of each shuffle.
+        seed: of the shuffles.
+    """
+    rng = np.random.default_rng(seed)
+    values, lows, highs = list[float](), list[float](), list[float]()
+    for _ in range(SHUFFLES):
+        units = _by_passage(shuffled(votes, rng), places)
+        ends = interval("alpha", units, confidence=confidence) or [-1.0, 1.0]
+        value = float(alpha(units.sum(axis=0, keepdims=True))[0])
+        values.append(0.0 if math.isnan(value) else value)
+        lows.append(ends[0])
+        highs.append(ends[1])
+    place = math.ceil(MUST_FAIL * SHUFFLES) - 1
+    return Evidence(
+        criterion="agreement",
+        check=SHUFFLED,
+        statistic="Krippendorff's alpha (signed), median of the shuffles",
+        value=float(np.median(values)),
+        ci=(sorted(lows, reverse=True)[place], sorted(highs)[place]),
+        n=SHUFFLES,
+        unit="shuffles",
+        detail=f"the labels were given to the passages at random {SHUFFLES} times; the intervals "
+        f"of {MUST_FAIL * SHUFFLES:.0f} of them are within this one at each end",
+    )
+
+
+def _by_passage(votes: Votes, places: Sequence[str]) -> Floats:
+    number = {name: at for at, name in enumerate(dict.fromkeys(places))}
+    return by_cat(contributions(votes), [number[name] for name in places])

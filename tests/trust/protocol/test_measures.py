@@ -6,7 +6,7 @@ import pytest
 from curation.bias import CRITERIA, Bias, Criterion, Evidence, Status
 from curation.stats.tests import sign_test
 from curation.trust.groups import Groups
-from curation.trust.protocol.agreement import SHUFFLED, label_agreement, shuffled_agreement
+from curation.trust.protocol.agreement import SHUFFLED
 from curation.trust.protocol.amplification import TELESCOPE, changes, telescopes
 from curation.trust.protocol.convergent import matrix
 from curation.trust.protocol.face import face_criteria
@@ -15,6 +15,7 @@ from curation.trust.protocol.measures import measure_criteria
 from curation.trust.protocol.mitigation import ONLY_OPTIMISED
 from curation.trust.protocol.predictive import predictions
 from curation.trust.protocol.rows import obey_controls
+from curation.trust.text.human import agreement, shuffled_agreement
 from curation.trust_settings import TrustSettings
 from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, prior_run, run_of
 
@@ -348,46 +349,54 @@ def votes(passages: int, right: float, *, seed: int = 1) -> np.ndarray:
     return np.stack([(answers == label).sum(axis=1) for label in range(3)], axis=1)
 
 
+def labelled(table: np.ndarray, *, control: bool = False) -> MeasureRun:
+    """The human run with the evidence of votes on passages."""
+    places = [f"p{n}" for n in range(len(table))]
+    evidence = list(agreement("agreement", "annotators", table, places, confidence=0.95))
+    if control:
+        evidence.append(shuffled_agreement(table, places, confidence=0.95, seed=7))
+    return HUMAN._replace(evidence=tuple(evidence))
+
+
 def test_agreement_passes_with_its_control() -> None:
-    table = votes(40, 0.93)
-    evidence = [label_agreement(table), shuffled_agreement(table, 7)]
-    found = criteria(HUMAN._replace(evidence=tuple(evidence)))
+    found = criteria(labelled(votes(40, 0.93), control=True))
     row = found["text-human/gender-wiki agreement annotators"]
     assert (row.status, row.n, row.unit, row.threshold) == ("pass", 40, "passages", 0.667)
     assert "Fleiss' kappa" in row.computed
     control = found[f"text-human/gender-wiki agreement {SHUFFLED}"]
-    assert (control.control, control.status) == (True, "pass")
+    assert (control.control, control.status, control.n) == (True, "pass", 100)
     assert abs(control.value or 1) < 0.15
 
 
-def test_shuffled_labels_fail_in_at_least_95_of_100_seeds() -> None:
-    table, failed = votes(40, 0.95), 0
-    for seed in range(100):
-        evidence = shuffled_agreement(table, seed)
-        assert evidence.ci is not None
-        failed += evidence.ci[1] < SETTINGS.agreement
-    assert failed >= 95
-
-
-def test_shuffling_keeps_labels_and_passages() -> None:
-    table = np.array([[5, 0, 0], [0, 3, 0], [0, 0, 2]])
-    found = shuffled_agreement(table, 1)
-    assert (found.n, found.check) == (3, SHUFFLED)
+def test_the_control_of_agreement_needs_95_of_100_shuffles_below_the_threshold() -> None:
+    found = shuffled_agreement(
+        votes(40, 0.95), [f"p{n}" for n in range(40)], confidence=0.95, seed=1
+    )
+    assert found.ci is not None
+    assert found.ci[0] < 0 < found.ci[1] < SETTINGS.agreement
+    few = labelled(votes(4, 0.95), control=True)
+    control = criteria(few)[f"text-human/gender-wiki agreement {SHUFFLED}"]
+    assert control.status == "inconclusive"
 
 
 def test_labels_that_agree_by_chance_fail_and_few_passages_are_inconclusive() -> None:
     name = "text-human/gender-wiki agreement annotators"
-    bad = HUMAN._replace(evidence=(label_agreement(votes(40, 0.3)),))
-    assert criteria(bad)[name].status == "fail"
-    few = criteria(HUMAN._replace(evidence=(label_agreement(votes(6, 0.75, seed=4)),)))[name]
+    assert criteria(labelled(votes(40, 0.3)))[name].status == "fail"
+    few = criteria(labelled(votes(6, 0.75, seed=4)))[name]
     assert few.status == "inconclusive"
     assert "more passages" in few.change
-    whole = HUMAN._replace(evidence=(label_agreement(np.array([[5, 0, 0], [0, 5, 0]] * 5)),))
-    alike_ = criteria(whole)[name]
-    assert (alike_.value, alike_.status) == (1.0, "inconclusive")
-    assert "if nobody disagrees" in alike_.change
-    nobody = HUMAN._replace(evidence=(label_agreement(np.array([[1, 0, 0], [0, 1, 0]])),))
-    assert criteria(nobody)[name].status == "not_applicable"
+    nobody = criteria(labelled(np.array([[1, 0, 0], [0, 1, 0]])))[name]
+    assert nobody.status == "not_run"
+
+
+def test_labels_without_any_disagreement_pass_if_there_are_enough() -> None:
+    name = "text-human/gender-wiki agreement annotators"
+    whole = criteria(labelled(np.array([[5, 0, 0], [0, 5, 0]] * 10)))[name]
+    assert (whole.value, whole.status) == (1.0, "pass")
+    assert whole.ci is not None
+    assert (round(whole.ci[0], 2), whole.ci[1]) == (0.67, 1.0)
+    few = criteria(labelled(np.array([[5, 0, 0], [0, 5, 0]])))[name]
+    assert (few.value, few.status) == (1.0, "inconclusive")
 
 
 def test_only_alpha_has_the_threshold_and_targets_are_named_in_its_row() -> None:

@@ -5,20 +5,27 @@ from numpy.typing import NDArray
 
 from curation.bias import Criterion, Pair, Status
 from curation.records import VALUES
-from curation.stats.agreement import Counts, by_cat, coefficient, contributions, interval
+from curation.stats.agreement import (
+    Counts,
+    by_cat,
+    coefficient,
+    contributions,
+    interval,
+    shuffled,
+    unanimous_interval,
+)
+from curation.trust.protocol.agreement import MUST_FAIL, SHUFFLES
 from curation.trust.protocol.dataset.data import DatasetInput
 from curation.trust.protocol.dataset.rows import About, reaches, span
 from curation.trust_settings import TrustSettings
 
 ALL, HARD = "all-labels", "stereotype-or-anti"
-SEEDS = 100  # shuffles of the negative control
-MUST_FAIL = 0.95  # the share of them that must fail
 _SAYS = {
     ALL: "all associations",
     HARD: "associations with gold stereotype or anti-stereotype",
 }
 _CHANCE = 0.0
-_ROUNDING, _FEW_CATS = 1e-12, 10
+_ROUNDING = 1e-12
 _STRICT = 4  # the tier of CATs on which more annotators agree
 
 
@@ -26,8 +33,6 @@ def alpha_with_interval(
     votes: Counts, cats: NDArray[np.int64], *, confidence: float
 ) -> tuple[float | None, Pair | None]:
     """Krippendorff's alpha of nominal labels, with its interval over CATs.
-
-    If nobody disagrees on ten or more CATs, the interval is 1 alone.
 
     Args:
         votes: shape (associations, classes).
@@ -38,9 +43,10 @@ def alpha_with_interval(
     if value is None:
         return None, None
     units = by_cat(contributions(votes), cats)
-    if value > 1 - _ROUNDING and len(units) >= _FEW_CATS:
-        return value, (value, value)
     ends = interval("alpha", units, confidence=confidence)
+    if ends is None and value > 1 - _ROUNDING:
+        several = len(set(cats[votes.sum(axis=1) >= 2].tolist()))
+        ends = unanimous_interval(votes, units=several, confidence=confidence)
     return value, None if ends is None else (ends[0], ends[1])
 
 
@@ -160,14 +166,14 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
     votes, cats = data.votes[chosen], (np.arange(data.golds.size) // 3)[chosen]
     rng = np.random.default_rng(seed)
     values, verdicts = [], []
-    for _ in range(SEEDS):
+    for _ in range(SHUFFLES):
         mixed = shuffled(votes, rng)
         value, ci = alpha_with_interval(mixed, cats, confidence=settings.confidence)
         values.append(_CHANCE if value is None else value)
         verdicts.append(reaches(value, ci, settings.agreement))
     failed, passed = verdicts.count("fail"), verdicts.count("pass")
-    status: Status = "pass" if failed >= MUST_FAIL * SEEDS else "inconclusive"
-    if passed > (1 - MUST_FAIL) * SEEDS:
+    status: Status = "pass" if failed >= MUST_FAIL * SHUFFLES else "inconclusive"
+    if passed > (1 - MUST_FAIL) * SHUFFLES:
         status = "fail"
     low, high = np.quantile(values, [0.025, 0.975])
     return about.row(
@@ -178,28 +184,14 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
         statistic="Krippendorff's alpha (signed), median of the shuffles",
         value=float(np.median(values)),
         ci=(low, high),
-        n=SEEDS,
+        n=SHUFFLES,
         unit="shuffles",
         threshold=settings.agreement,
-        computed=f"negative control: the labels were given to associations at random {SEEDS} "
+        computed=f"negative control: the labels were given to associations at random {SHUFFLES} "
         f"times; {failed} of them fail agreement, as they must, and {passed} pass. The interval "
         "has 95 % of the shuffles",
         change="more labelled CATs" if status == "inconclusive" else "nothing that you can supply",
     )
-
-
-def shuffled(votes: Counts, rng: np.random.Generator) -> Counts:
-    """The same labels in random order; each association keeps its number of labels.
-
-    Args:
-        votes: shape (associations, classes).
-        rng: of the order.
-    """
-    count, classes = votes.shape
-    labels = np.repeat(np.tile(np.arange(classes), count), votes.ravel())
-    rows = np.repeat(np.arange(count), votes.sum(axis=1))
-    cells = rows * classes + rng.permutation(labels)
-    return np.bincount(cells, minlength=count * classes).reshape(count, classes)
 
 
 def retest(data: DatasetInput, about: About, settings: TrustSettings) -> list[Criterion]:
