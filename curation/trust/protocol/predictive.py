@@ -79,6 +79,7 @@ def _row(
         threshold=settings.predictive,
         settings=settings,
         computed=what + raw,
+        tests=tests,
     )
 
 

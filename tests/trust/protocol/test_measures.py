@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from curation.bias import CRITERIA, Bias, Criterion, Evidence, Status
+from curation.stats.correlations import Correlation
 from curation.stats.tests import sign_test
 from curation.trust.groups import Groups
 from curation.trust.protocol.agreement import SHUFFLED
 from curation.trust.protocol.amplification import TELESCOPE, changes, telescopes
 from curation.trust.protocol.convergent import matrix
+from curation.trust.protocol.correlated import correlation_row
 from curation.trust.protocol.face import face_criteria
 from curation.trust.protocol.measured import MeasureRun, alike, paired
 from curation.trust.protocol.measures import measure_criteria
@@ -228,14 +230,33 @@ def test_without_a_threshold_no_number_of_targets_has_power() -> None:
     run = run_of(dict(zip(MANY, values, strict=True)))
     name = "vectors/gender-made predictive signed"
     row = criteria(run, groups=outcomes(shares))[name]
-    assert (row.status, row.threshold, row.power) == (
-        "inconclusive",
-        0.0,
-        pytest.approx(0.025, abs=0.01),
-    )
-    assert "40 targets show a correlation of 0.44 or more" in row.change
+    assert (row.status, row.threshold, row.power) == ("inconclusive", 0.0, None)
+    assert "40 targets show a correlation of 0.47 or more" in row.change  # at alpha / 2 tests
     strict = criteria(run, groups=outcomes(shares), settings=TrustSettings(predictive=0.6))[name]
     assert (strict.status, (strict.power or 0) > 0.8) == ("fail", True)
+
+
+def test_the_power_of_many_tests_is_that_of_the_strictest() -> None:
+    found = Correlation(0.25, (0.05, 0.43), 0.012, 100, 0.06)
+    one, many = (
+        correlation_row(
+            HUMAN,
+            "predictive",
+            "signed",
+            found,
+            p=p,
+            threshold=0.3,
+            settings=SETTINGS,
+            computed="made up",
+            tests=tests,
+        )
+        for p, tests in ((0.012, 1), (0.24, 20))
+    )
+    assert one.power is not None
+    assert many.power is not None
+    assert many.power < 0.6 < 0.8 < one.power
+    assert many.status == "inconclusive"  # at alpha, the power would seem to be enough
+    assert "more targets" in many.change
 
 
 # --- hypotheses ---------------------------------------------------------------------------------
