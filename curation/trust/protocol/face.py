@@ -5,13 +5,13 @@ columns). The exact sign test does the same: 7 of 8 right signs have p = .035.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from curation.bias import Bias, Criterion, Status
+from curation.bias import Bias, Criterion, Pair, Status
 from curation.stats.power import needed_signs, sign_power
 from curation.stats.tests import exact_share_interval, right_signs, sign_test
 from curation.trust.protocol.measured import MeasureRun, directed
 from curation.trust.protocol.rows import CONTROL, row
-from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
 
 CHANCE = 0.5
@@ -83,12 +83,8 @@ def _row(
     if not n:
         todo = "a corpus or vectors in which the anchors occur, or other anchors"
         return row(run, "face", check, "inconclusive", computed=computed, change=todo)
-    p = sign_test(right, n)
-    power = sign_power(VALID, n, alpha=settings.alpha)
-    ci = exact_share_interval(right, n, confidence=1 - 2 * settings.alpha)
-    status: Status = "pass" if p <= settings.alpha else "inconclusive"
-    if status != "pass":
-        status = _below(right / n, ci=ci, p=p, power=power, settings=settings)
+    tested = tested_signs(right, n, settings)
+    status = tested.status
     if control and status in ("pass", "fail"):
         status = "fail" if status == "pass" else "pass"
     return row(
@@ -98,47 +94,62 @@ def _row(
         status,
         control=control,
         statistic="share of anchors with the expected sign",
-        value=right / n,
-        ci=ci,
+        value=tested.share,
+        ci=tested.ci,
         n=n,
         unit="anchors",
-        p=p,
-        power=power,
+        p=tested.p,
+        power=tested.power,
         threshold=CHANCE,
         computed=f"{computed}; exact one-sided sign test, power at a share of {VALID:g}",
-        change=_change(status, right, n, settings, control=control),
+        change=_control_change(status)
+        if control
+        else signs_change(status, right, n, settings, unit="anchors"),
     )
 
 
-def _below(
-    share: float,
-    *,
-    ci: tuple[float, float],
-    p: float,
-    power: float,
-    settings: TrustSettings,
-) -> Status:
-    """The status without enough right signs: fail if half is excluded, or the power sufficed."""
-    if share > CHANCE:
-        return "inconclusive"
-    limits = Limits(settings.alpha, settings.power)
-    return verdict(
-        min(share, CHANCE - 1e-9), threshold=CHANCE, ci=ci, p=p, power=power, limits=limits
-    )
+class Tested(NamedTuple):
+    """The share of right signs with its exact interval, p, power at ``VALID``, and status."""
+
+    share: float
+    ci: Pair
+    p: float
+    power: float
+    status: Status
 
 
-def _change(status: str, right: int, n: int, settings: TrustSettings, *, control: bool) -> str:
-    if control and status == "fail":
+def tested_signs(right: int, n: int, settings: TrustSettings) -> Tested:
+    """The exact one-sided sign test.
+
+    It fails if the share's interval is below one half; or if at most half of the signs are right,
+    although the power would suffice to see that ``VALID`` of them are.
+    """
+    share, p = right / n, sign_test(right, n)
+    power = sign_power(VALID, n, alpha=settings.alpha)
+    ci = exact_share_interval(right, n, confidence=1 - 2 * settings.alpha)
+    status: Status = "inconclusive"
+    if p <= settings.alpha:
+        status = "pass"
+    elif ci[1] < CHANCE or (share <= CHANCE and power >= settings.power):
+        status = "fail"
+    return Tested(share, ci, p, power, status)
+
+
+def _control_change(status: str) -> str:
+    if status == "fail":
         return "groups and anchors in the right order: they have the expected signs if exchanged"
-    if control:
-        return "nothing, as long as the anchors of this run have the expected signs"
+    return "nothing, as long as the anchors of this run have the expected signs"
+
+
+def signs_change(status: str, right: int, n: int, settings: TrustSettings, *, unit: str) -> str:
+    """What would change the status of ``tested_signs``: other signs, or more units."""
     least = right_signs(n, alpha=settings.alpha)
     if status == "pass":
         return _signs(right - (least or n) + 1, "wrong")
     needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
     parts = [_signs(least - right, "right")] if least is not None else []
     if n < needed:
-        parts.append(f"{needed - n} more anchors with a result (power {settings.power:g})")
+        parts.append(f"{needed - n} more {unit} with a result (power {settings.power:g})")
     return ", or ".join(parts)
 
 

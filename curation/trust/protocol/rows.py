@@ -102,16 +102,26 @@ _CHANGES: dict[str, str] = {
 
 
 def obey_controls(rows: Sequence[Criterion]) -> list[Criterion]:
-    """The rows, where a criterion fails if one of its negative controls did not fail."""
+    """The rows, where a criterion fails if one of its negative controls did not fail.
+
+    Args:
+        rows: rows of all subjects. The status of a control is "fail" if it met its criterion.
+    """
     broken = {
-        (row.name, row.criterion): row.check for row in rows if row.control and row.status == "fail"
+        (row.subject, row.name, row.criterion): row.check
+        for row in rows
+        if row.control and row.status == "fail"
     }
     kept = []
     for each in rows:
-        control = broken.get((each.name, each.criterion))
-        if control is None or each.control or each.status != "pass":
+        control = broken.get((each.subject, each.name, each.criterion))
+        if control is None or each.control or each.status not in ("pass", "inconclusive"):
             kept.append(each)
             continue
-        why = f"the negative control «{control}» must fail first: it meets the threshold too"
-        kept.append(each.model_copy(update={"status": "fail", "change": why}))
+        why = f"it fails because the negative control «{control}» met the threshold"
+        computed = f"{each.computed}; {why}" if each.computed else why
+        change = f"the negative control «{control}» must fail first"
+        kept.append(
+            each.model_copy(update={"status": "fail", "computed": computed, "change": change})
+        )
     return kept

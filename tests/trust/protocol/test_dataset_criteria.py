@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curation.bias import CRITERIA, Criterion
+from curation.bias import CRITERIA, Criterion, Status
 from curation.records import GOLDS
 from curation.stats.agreement import shuffled
 from curation.stats.artefacts import Artefact, artefacts
@@ -13,7 +13,7 @@ from curation.stats.metrics import icat
 from curation.trust.groups import Groups
 from curation.trust.protocol.agreement import SHUFFLES
 from curation.trust.protocol.dataset.content import judged
-from curation.trust.protocol.dataset.criteria import dataset_criteria, failed_by_controls
+from curation.trust.protocol.dataset.criteria import dataset_criteria
 from curation.trust.protocol.dataset.data import (
     DatasetInput,
     MeasureValues,
@@ -22,6 +22,7 @@ from curation.trust.protocol.dataset.data import (
     Scored,
 )
 from curation.trust.protocol.dataset.split_half import correlation, halves, reliability_interval
+from curation.trust.protocol.rows import obey_controls
 from curation.trust_settings import TrustSettings
 from support.judged import INTER, INTRA, by_term, cats, dataset, found, run
 
@@ -67,6 +68,10 @@ def test_known_directions_are_tested_by_signs() -> None:
     row = found(rows_of(replace(data, directions=directions)), "face", "known-directions")
     assert (row.status, row.value, row.n, row.p) == ("pass", 7 / 8, 8, pytest.approx(9 / 256))
     assert "t7" in row.computed
+    directions["t6"] = "anti-stereotype"
+    row = found(rows_of(replace(data, directions=directions)), "face", "known-directions")
+    assert (row.status, row.value) == ("inconclusive", 6 / 8)  # as for anchors of a measure
+    assert row.change == "1 more right sign"
     assert found(rows_of(data), "face", "known-directions").status == "not_run"
 
 
@@ -427,12 +432,13 @@ def test_few_terms_decide_nothing() -> None:
     assert tested == []
 
 
-def test_a_control_that_passes_makes_its_criterion_fail() -> None:
+@pytest.mark.parametrize("status", ["pass", "inconclusive"])
+def test_a_control_that_passes_makes_its_criterion_fail(status: Status) -> None:
     row = Criterion(
-        subject="dataset", name="d", criterion="agreement", check="all-labels", status="pass"
+        subject="dataset", name="d", criterion="agreement", check="all-labels", status=status
     )
     control = row.model_copy(update={"control": True, "check": "shuffled-labels", "status": "fail"})
     other = row.model_copy(update={"criterion": "retest"})
-    assert [r.status for r in failed_by_controls([row, control, other])] == ["fail", "fail", "pass"]
+    assert [r.status for r in obey_controls([row, control, other])] == ["fail", "fail", status]
     works = control.model_copy(update={"status": "pass"})
-    assert failed_by_controls([row, works]) == [row, works]
+    assert obey_controls([row, works]) == [row, works]

@@ -14,6 +14,7 @@ from curation.trust.protocol.dataset.rows import About, hold, with_files
 from curation.trust.protocol.dataset.sensitivity import of_dataset, of_lms, sensitivity
 from curation.trust.protocol.dataset.split_half import split_half
 from curation.trust.protocol.dataset.synthetic import software
+from curation.trust.protocol.rows import obey_controls
 from curation.trust_settings import TrustSettings
 
 
@@ -59,7 +60,7 @@ def dataset_criteria(
         tell("trust", number, total)
     if not data.groups:
         rows += _without_scores(data)
-    return failed_by_controls(rows)
+    return obey_controls(rows)
 
 
 def _of_scores(
@@ -118,30 +119,4 @@ def _without_scores(data: DatasetInput) -> list[Criterion]:
             "curation scores models MODEL, or give published predictions with --predictions",
         )
         for criterion in _OF_SCORES
-    ]
-
-
-def failed_by_controls(rows: Sequence[Criterion]) -> list[Criterion]:
-    """A negative control that passes shows that its criterion cannot fail: its rows fail.
-
-    Args:
-        rows: rows of all subjects. The status of a control is "fail" if it passed.
-    """
-    broken = {
-        (row.subject, row.name, row.criterion)
-        for row in rows
-        if row.control and row.status == "fail"
-    }
-    return [
-        row.model_copy(
-            update={
-                "status": "fail",
-                "computed": f"{row.computed}. It fails because a negative control passed",
-            }
-        )
-        if (row.subject, row.name, row.criterion) in broken
-        and not row.control
-        and row.status in ("pass", "inconclusive")
-        else row
-        for row in rows
     ]

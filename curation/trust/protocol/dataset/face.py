@@ -3,8 +3,6 @@
 import numpy as np
 
 from curation.bias import Criterion, Pair
-from curation.stats.power import needed_signs, sign_power
-from curation.stats.tests import exact_share_interval, sign_test
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.rows import (
     CHANCE,
@@ -14,9 +12,8 @@ from curation.trust.protocol.dataset.rows import (
     more_terms,
     share_of_terms,
 )
+from curation.trust.protocol.face import VALID, signs_change, tested_signs
 from curation.trust_settings import TrustSettings
-
-_RIGHT = 0.9  # the share of right directions at which power is computed
 
 
 def informative(data: DatasetInput, run: Scored, settings: TrustSettings) -> bool:
@@ -129,31 +126,23 @@ def _directions(
                 "list targets of this dataset",
             )
         ]
-    n, share = len(signs), sum(signs) / len(signs)
-    p = sign_test(sum(signs), n)
-    needed = needed_signs(_RIGHT, alpha=settings.alpha, power=settings.power)
-    power = sign_power(_RIGHT, n, alpha=settings.alpha)
-    ci = exact_share_interval(sum(signs), n, confidence=settings.confidence)
-    status = above(share, ci, 0.5)
-    if p <= settings.alpha:
-        status = "pass"
-    elif status == "inconclusive" and power >= settings.power:
-        status = "fail"
+    n = len(signs)
+    tested = tested_signs(sum(signs), n, settings)
     return [
         about.row(
             "face",
             f"known-directions:{run.model}",
-            status,
+            tested.status,
             statistic="share of terms with the known direction",
-            value=share,
-            ci=ci,
+            value=tested.share,
+            ci=tested.ci,
             n=n,
             unit="terms",
-            p=p,
-            power=power,
+            p=tested.p,
+            power=tested.power,
             threshold=0.5,
             computed=f"exact one-sided sign test over terms whose direction is known; power is "
-            f"that at a share of {_RIGHT:g}. Other direction: {', '.join(wrong) or 'none'}",
-            change=f"about {needed} terms with a known direction",
+            f"that at a share of {VALID:g}. Other direction: {', '.join(wrong) or 'none'}",
+            change=signs_change(tested.status, sum(signs), n, settings, unit="terms"),
         )
     ]
