@@ -10,11 +10,12 @@ from typing import NamedTuple
 from curation.bias import Bias, Criterion, Pair, Status
 from curation.stats.power import needed_signs, sign_power
 from curation.stats.tests import exact_share_interval, right_signs, sign_test
-from curation.trust.protocol.measured import MeasureRun, directed
+from curation.trust.protocol.measured import MeasureRun
 from curation.trust.protocol.rows import CONTROL, row
 from curation.trust_settings import TrustSettings
 
 CHANCE = 0.5
+_ZERO = 1e-12  # a smaller gap is rounding
 VALID = 0.9
 """The share of right signs at which power is computed: 9 of 10 anchors, for a valid measure."""
 
@@ -48,8 +49,9 @@ def face_criteria(
 def signs(run: MeasureRun, anchors: Mapping[str, str]) -> dict[str, bool | None]:
     """Whether each anchor is on the side of its group; None if it has no result.
 
-    An anchor is on the side of a group if its p is above p0 for that group. For a prior measure,
-    positive values are on the side of the first group. A value of 0 is on no side.
+    An anchor is on the side of a group if its p is above the equal share, as in Table 3. The
+    reference plays no part: p of nurses may favour women, and yet be below a census. For a prior
+    measure, positive values are on the side of the first group. A value of 0 is on no side.
     """
     known = {bias.target: bias for bias in run.biases}
     return {
@@ -59,12 +61,11 @@ def signs(run: MeasureRun, anchors: Mapping[str, str]) -> dict[str, bool | None]
 
 
 def _right(bias: Bias, group: str) -> bool | None:
-    values = directed(bias)
-    if values is None or group not in bias.groups:
+    if group not in bias.groups or bias.undefined:
         return None
     if bias.value is not None:
         return bias.value > 0 if group == bias.groups[0] else bias.value < 0
-    return values[bias.groups.index(group)] > 0
+    return None if bias.p is None else bias.p[bias.groups.index(group)] - 1 / len(bias.p) > _ZERO
 
 
 def _row(

@@ -110,6 +110,19 @@ def test_exchanged_groups_must_fail_and_break_the_criterion_if_they_do_not() -> 
     assert "exchanged-groups" in rows[0].change
 
 
+def test_face_validity_does_not_depend_on_the_reference() -> None:
+    run = run_of(TABLE_3["word2vec"])
+    census = [
+        bias.model_copy(
+            update={"reference": (0.99, 0.01), "signed": (bias.p[0] - 0.99, bias.p[1] - 0.01)}
+        )
+        for bias in run.biases
+        if bias.p
+    ]
+    result, _ = face_criteria(run._replace(biases=tuple(census)), ANCHORS, SETTINGS)
+    assert (result.status, result.value, result.n) == ("pass", 1.0, 8)
+
+
 # --- convergent ---------------------------------------------------------------------------------
 
 
