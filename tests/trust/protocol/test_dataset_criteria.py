@@ -93,6 +93,32 @@ def test_a_rule_without_understanding_that_beats_chance_fails_content() -> None:
     assert "odd words" in row.change
 
 
+def test_a_mirrored_rule_far_below_chance_fails_at_its_own_limit() -> None:
+    """The unrelated association is the longest, so that ShortestLM would have an lms of 100."""
+    scores = {a.id: float(a.gold == GOLDS[2]) for each in TEN for a in each.associations}
+    data = dataset(TEN, artefacts=[Artefact("LongestLM", "longer is likelier", scores)])
+    row = found(rows_of(data), "content", "artefact-LongestLM:intersentence")
+    assert (row.status, row.value, row.threshold) == ("fail", 0.0, 40)
+    assert "ShortestLM is its mirror image, with 100 less these values" in row.computed
+    assert "or below 40" in row.computed
+
+
+def test_an_ss_surely_within_the_margin_passes_also_if_it_is_not_50() -> None:
+    many = cats(10, 60)
+    scores = {}
+    for place, each in enumerate(many):
+        for a in each.associations:
+            likes = place % 60 < 33  # the stereotype, in 55 % of the CATs of each term
+            meaningful = 1.0 + ((a.gold == GOLDS[0]) == likes)
+            scores[a.id] = 3.0 * (place % 2) if a.gold == GOLDS[2] else meaningful
+    data = dataset(many, artefacts=[Artefact("OddLM", "odd words are likelier", scores)])
+    row = found(rows_of(data, margin=20), "content", "artefact-OddLM:intersentence")
+    assert "ss 55.0 [50." in row.computed
+    assert row.status == "pass"
+    row = found(rows_of(data, margin=5), "content", "artefact-OddLM:intersentence")
+    assert (row.status, row.threshold) == ("fail", 50)
+
+
 def test_equal_lengths_pass_and_rules_that_cannot_be_used_are_not_run() -> None:
     data = dataset(TEN, artefacts=artefacts(TEN, language="xx"))
     rows = rows_of(data, margin=20)
