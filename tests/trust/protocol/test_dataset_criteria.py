@@ -394,6 +394,15 @@ def test_halves_of_a_term_have_its_cats_once() -> None:
     assert correlation(first, second) is None  # of two terms
 
 
+def test_the_interval_over_terms_must_not_reach_farther_than_the_margin() -> None:
+    ss = by_term(10, 4, lambda t, n: 100.0 * ((t + n) % 2))
+    row = found(rows_of(dataset(TEN, run("m", "r", FULL, ss)), margin=20), "sensitivity", "terms:m")
+    assert row.value is not None
+    assert (row.status, row.threshold) == ("pass", 20)
+    assert 0 < row.value < 20
+    assert "ss is 50.0 [" in row.computed
+
+
 def test_split_half_is_corrected_by_spearman_brown() -> None:
     """Terms whose CATs are all alike have the same ss in both halves."""
     ss = by_term(10, 4, lambda t, _: 100.0 * (t % 2))

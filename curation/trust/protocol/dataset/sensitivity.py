@@ -18,6 +18,7 @@ from curation.trust.protocol.dataset.rows import (
     change_over_terms,
     more_terms,
     share_of_terms,
+    span,
     within,
     worst,
 )
@@ -202,15 +203,14 @@ def _terms(data: DatasetInput, about: About, settings: TrustSettings, run: Score
         "sensitivity",
         f"terms:{run.model}",
         "pass" if enough else "inconclusive",
-        statistic="ss, mean over terms",
-        value=value,
-        ci=ci,
+        statistic="reach of the interval of ss over terms, in points",
+        value=half,
         n=terms,
         unit="terms",
         threshold=settings.margin,
         computed=f"how far ss of {run.name} may move with other terms of the same sort: the "
         f"interval over terms must reach no more than {settings.margin:g} points to either side"
-        + ("" if half is None else f"; it reaches {half:.1f}"),
+        + ("" if value is None else f"; ss is {value:.1f} {span(ci)}"),
         change=more,
     )
 
