@@ -315,6 +315,25 @@ def test_amplification_of_table_6() -> None:
     assert found[f"{one} amplification amplification"].status == "not_applicable"
 
 
+def test_a_run_of_few_contexts_does_not_seem_to_amplify_bias() -> None:
+    rng = np.random.default_rng(1)
+
+    def counted(name: str, contexts: int) -> MeasureRun:
+        """No target has a bias; intervals are those of the binomial distribution."""
+        shares = rng.binomial(contexts, 0.5, size=40) / contexts
+        half = 1.96 * (0.25 / contexts) ** 0.5
+        return run_of(dict(zip(MANY, shares - 0.5, strict=True)), name, half=half)
+
+    before, after = counted("text-automated/gender-a", 1000), counted("text-automated/gender-b", 10)
+    pair = ((after.name, before.name),)
+    settings = TrustSettings(amplification=pair)
+    row = criteria(after, before, settings=settings)[f"{after.name} amplification l1"]
+    assert row.value is not None
+    assert row.value > 0.15
+    assert row.status == "inconclusive"
+    assert "Noise makes L1 larger" in row.computed
+
+
 def test_the_distance_from_p_before_is_not_a_growth_of_bias() -> None:
     before = run_of(dict.fromkeys(TARGETS, 0.4), "text-automated/gender-a")
     after = run_of({t: 0.1 + 0.01 * n for n, t in enumerate(TARGETS)}, "probe/gender-b")
