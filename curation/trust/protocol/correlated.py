@@ -44,7 +44,7 @@ def correlation_row(
     if threshold > 0:
         power = rank_power(min(threshold, 0.999), found.n, alpha=alpha) if found.n > 3 else 0.0
     else:
-        computed += "; there is no power at a threshold of 0"
+        computed += "; power is not defined for a threshold of 0"
     status = verdict(
         found.rho,
         threshold=threshold,

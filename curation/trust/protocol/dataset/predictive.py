@@ -92,7 +92,7 @@ def predictive(
             power=power,
             computed=f"{says}; p with Holm's correction over {len(tests)} tests. "
             + r_squared(found)
-            + ("" if at > 0 else ". There is no power at a threshold of 0"),
+            + ("" if at > 0 else ". Power is not defined for a threshold of 0"),
             change=_needed_outcomes(found, settings, status, strictest),
         )
         rows.append((row, (run,)))
