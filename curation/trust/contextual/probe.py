@@ -361,7 +361,7 @@ def _intervals(
         ends = share_interval(
             by_document[has, number],
             total[has],
-            observations=float(total.sum()),
+            observations=int(has.sum()),  # documents: the passages of one are alike
             confidence=confidence,
             extra=float(spread[number]),
         )

@@ -22,6 +22,7 @@ def correlation_row(
     settings: TrustSettings,
     computed: str,
     evidence: Sequence[str] = (),
+    tests: int = 1,
 ) -> Criterion:
     """The row of a rank correlation that should reach a threshold.
 
@@ -35,8 +36,15 @@ def correlation_row(
         settings: alpha and the least power.
         computed: what was correlated.
         evidence: the runs that were used.
+        tests: how many tests p is corrected for. The power is that of the strictest of them, at
+            alpha / tests.
     """
-    power = rank_power(min(threshold, 0.999), found.n, alpha=settings.alpha) if found.n > 3 else 0.0
+    alpha = settings.alpha / max(1, tests)
+    power = None
+    if threshold > 0:
+        power = rank_power(min(threshold, 0.999), found.n, alpha=alpha) if found.n > 3 else 0.0
+    else:
+        computed += "; power is not defined for a threshold of 0"
     status = verdict(
         found.rho,
         threshold=threshold,
@@ -61,15 +69,17 @@ def correlation_row(
         power=power,
         threshold=threshold,
         computed=computed,
-        change=_change(status, found, threshold, settings),
+        change=_change(status, found, threshold, settings, alpha),
         evidence=evidence,
     )
 
 
-def _change(status: str, found: Correlation, threshold: float, settings: TrustSettings) -> str:
-    alpha, power = settings.alpha, settings.power
+def _change(
+    status: str, found: Correlation, threshold: float, settings: TrustSettings, alpha: float
+) -> str:
+    power = settings.power
     if status == "pass":
-        least = max(threshold, critical_rho(found.n, alpha))
+        least = max(threshold, critical_rho(found.n, settings.alpha))
         return f"a correlation below {least:.2f} on as many targets"
     if status == "fail":
         return "another measure: more targets would only make the interval narrower"

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from curation.bias import Pair, Status
-from curation.stats.power import sign_power
-from curation.stats.tests import exact_share_interval, sign_test
+from curation.stats.power import needed_signs, sign_power
+from curation.stats.tests import exact_share_interval, right_signs, sign_test
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
 
@@ -44,3 +44,19 @@ def judge_signs(right: int, n: int, settings: TrustSettings) -> Signs:
         below = min(share, EITHER - 1e-9)
         status = verdict(below, threshold=EITHER, ci=ci, p=p, power=power, limits=limits)
     return Signs(share, ci, p, power, status)
+
+
+def signs_change(status: str, right: int, n: int, settings: TrustSettings, *, unit: str) -> str:
+    """What would change the status of ``judge_signs``: other signs, or more units."""
+    least = right_signs(n, alpha=settings.alpha)
+    if status == "pass":
+        return _signs(right - (least or n) + 1, "wrong")
+    needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
+    parts = [_signs(least - right, "right")] if least is not None else []
+    if n < needed:
+        parts.append(f"{needed - n} more {unit} with a result (power {settings.power:g})")
+    return ", or ".join(parts)
+
+
+def _signs(number: int, sort: str) -> str:
+    return f"{number} more {sort} sign{'' if number == 1 else 's'}"

@@ -18,6 +18,7 @@ from curation.trust.protocol.dataset.rows import (
     change_over_terms,
     more_terms,
     share_of_terms,
+    span,
 )
 from curation.trust.protocol.verdicts import of_control, within, worst
 from curation.trust_settings import TrustSettings
@@ -162,7 +163,8 @@ def _moved(
         threshold=settings.margin,
         computed=f"{metric} of {second.name} less that of {first.name} ({what}) on "
         f"{int(common.sum())} CATs, paired over terms: {np.nanmean(both[0]):.1f} becomes "
-        f"{np.nanmean(both[1]):.1f}",
+        f"{np.nanmean(both[1]):.1f}; the interval of the change must be within "
+        f"± {settings.margin:g} points",
         change=_change(value, ci, settings, terms, status),
     )
 
@@ -200,15 +202,14 @@ def _terms(data: DatasetInput, about: About, settings: TrustSettings, run: Score
         "sensitivity",
         f"terms:{run.model}",
         "pass" if enough else "inconclusive",
-        statistic="ss, mean over terms",
-        value=value,
-        ci=ci,
+        statistic="reach of the interval of ss over terms, in points",
+        value=half,
         n=terms,
         unit="terms",
         threshold=settings.margin,
         computed=f"how far ss of {run.name} may move with other terms of the same sort: the "
         f"interval over terms must reach no more than {settings.margin:g} points to either side"
-        + ("" if half is None else f"; it reaches {half:.1f}"),
+        + ("" if value is None else f"; ss is {value:.1f} {span(ci)}"),
         change=more,
     )
 
@@ -247,7 +248,7 @@ def _domains(data: DatasetInput, about: About, settings: TrustSettings, run: Sco
         unit="terms",
         threshold=settings.margin,
         computed=f"change of ss of {run.name} if a domain is left out: {each}; the interval is "
-        f"that of {domain}, the largest",
+        f"that of {domain}, the largest. All intervals must be within ± {settings.margin:g} points",
         change="CATs of at least two terms in each domain, or more terms"
         if status == "inconclusive"
         else f"other terms in the domain {domain}",
