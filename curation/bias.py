@@ -8,6 +8,7 @@ about whether a measure, a dataset or scores may be trusted.
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field
+from pydantic import model_validator as check_model
 
 from curation.records import Id, Record, Text, Timestamp
 
@@ -84,6 +85,13 @@ class Bias(Record):
     value_ci: Pair | None = None
     n: Annotated[int, Field(ge=0)] = 0
     undefined: str | None = None
+
+    @check_model(mode="after")
+    def _has_a_value_for_each_group(self) -> "Bias":
+        for name in ("soa", "reference", "p", "signed", "ci"):
+            if (given := getattr(self, name)) and len(given) != len(self.groups):
+                raise ValueError(f"{name} has {len(given)} values for {len(self.groups)} groups")
+        return self
 
 
 class Evidence(Record):

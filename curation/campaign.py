@@ -184,6 +184,7 @@ PRIVATE = (
     "2-rounds/people.jsonl",
     "2-rounds/standing.jsonl",
     "2-rounds/pay*.csv",
+    "6-trust/runs/*/*/rejected.jsonl",
     "7-release/gold-*.jsonl",
 )
 """Files that only their owner may read: what people sent, what writers meant, who is excluded, what

@@ -78,5 +78,5 @@ REASONS: dict[str, str] = {
     "target_in_two_domains": "the harness takes a target in two domains as one term",
     # a label of a passage that is refused (trust)
     "unknown_group": "the group is not one of the groups that are measured",
-    "other_target": "the target is not one of the targets that are measured",
+    "unlisted_target": "the target is not one of the targets that are measured",
 }

@@ -120,7 +120,7 @@ def status(campaign: Where = Path(), as_json: Json = False) -> None:
             console.say(f"and {len(again) - SHOWN} more: see the column results")
     if state.trust:
         heads = ["measure", "groups-source", "targets", "no result", "state"]
-        console.table("Measures of bias", heads, [run[:-1] for run in state.trust])
+        console.table("Measures of bias", heads, [run[: len(heads)] for run in state.trust])
         for left in [run for run in state.trust if run.why][:SHOWN]:
             console.say(f"{left.measure}/{left.source} is not used: {left.why}")
     for warning in state.warnings:

@@ -1,5 +1,6 @@
 """``curation trust report``: what is known about whether results may be trusted."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,9 +17,16 @@ from curation.steps.source import gold_source
 from curation.wording import amount
 
 if TYPE_CHECKING:
-    from curation.bias import Criterion
+    from curation.bias import Criterion, Status
     from curation.steps.trust.report import TrustReport
 
+_CONTROLS: "dict[Status, str]" = {
+    "pass": "failed, as they must",
+    "fail": "met the criterion, so that it fails",
+    "inconclusive": "inconclusive",
+    "not_applicable": "not applicable",
+    "not_run": "not run",
+}
 _OUT, _SCORES = Path("trust"), Path("scores")
 
 
@@ -47,6 +55,14 @@ def report(
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Exit with 1 if a criterion fails; for scripts."),
+    ] = False,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Print all rows, not only those that fail or are inconclusive. The files always "
+            "have all.",
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -101,7 +117,7 @@ def report(
             }
         )
     else:
-        _show(found)
+        _show(found, every=every)
     failures = failed(found.rows)
     if strict and failures:
         for row in failures:
@@ -118,21 +134,33 @@ def _refuse_without_gold(given: dict[str, object]) -> None:
             )
 
 
-def _show(found: "TrustReport") -> None:
+def _show(found: "TrustReport", *, every: bool) -> None:
     from curation.steps.trust.attest import NAME
     from curation.steps.trust.report import PAGE
     from curation.trust.protocol.report import NO_VERDICT, SUBJECTS
 
     tested = [row for row in found.rows if not row.control]
+    controls = [row for row in found.rows if row.control]
+    if tested and not every:
+        _counted(tested)
     for subject, title in SUBJECTS.items():
         rows = [row for row in tested if row.subject == subject]
         for name in dict.fromkeys(row.name for row in rows):
-            _table(f"{title}: {name}", [row for row in rows if row.name == name])
-    controls = [row for row in found.rows if row.control]
-    if controls:
-        _table("Negative controls: pass means that it failed, as it must", controls, named=True)
+            own = [row for row in rows if row.name == name]
+            _table(f"{title}: {name}", own if every else _decisive(own))
+    _table(
+        "Negative controls: pass means that it failed, as it must",
+        controls if every else [row for row in controls if row.status == "fail"],
+        named=True,
+    )
     if not tested:
         console.say("There is nothing to test yet: no measure, no dataset and no scores.")
+    elif not every:
+        console.say("--all prints the other rows, too")
+    if controls:
+        ends = Counter(row.status for row in controls)
+        parts = [f"{ends[status]} {text}" for status, text in _CONTROLS.items() if ends[status] > 0]
+        console.say(f"{amount(len(controls), 'negative control')}: {', '.join(parts)}")
     counts = [
         f"{found.counts[status]} {status.replace('_', ' ')}"
         for status in ("pass", "fail", "inconclusive", "attested", "not_run", "not_applicable")
@@ -147,9 +175,30 @@ def _show(found: "TrustReport") -> None:
     console.say(f"{found.path.with_name(PAGE)} says what was computed, and what would change it")
 
 
+def _counted(rows: "Sequence[Criterion]") -> None:
+    from curation.trust.protocol.markdown import shown
+    from curation.trust.protocol.report import STATUSES, by_subject
+
+    console.table(
+        "Rows of each subject, by status",
+        ["subject", "name", *map(shown, STATUSES)],
+        [
+            [subject, name, *(count or None for count in counts.values())]
+            for (subject, name), counts in by_subject(rows).items()
+        ],
+    )
+
+
+def _decisive(rows: "Sequence[Criterion]") -> "list[Criterion]":
+    """The rows that ask for something: those that fail, then those that are inconclusive."""
+    return [row for status in ("fail", "inconclusive") for row in rows if row.status == status]
+
+
 def _table(title: str, rows: "Sequence[Criterion]", *, named: bool = False) -> None:
     from curation.trust.protocol.markdown import interval, number, shown
 
+    if not rows:
+        return
     heads = ["criterion", "check", "status", "statistic", "value", "interval", "n", "p"]
     heads += ["power", "threshold"]
     cells = [

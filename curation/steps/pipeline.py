@@ -201,7 +201,7 @@ STEPS: tuple[Step, ...] = (
         trust.settings,
         trust.inputs,
         trust.trust,
-        needs=("fold", "filter", "split", "pitfalls"),
+        needs=("fold", "filter", "agreement", "split", "pitfalls"),
         applies=trust.applies,
         alone=trust.alone,
     ),

@@ -8,6 +8,7 @@ from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, digest, read_json, read_records
 from curation.records import Cat, StepRun
+from curation.steps.beginning import IMPORTS, before_answers
 from curation.steps.decisions import about_published_golds
 from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
 from curation.steps.release import versions
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from curation.rounds.progress import Progress
     from curation.steps.rounds.round_status import RoundStatus
     from curation.steps.trust.known_runs import MeasureRun
-from curation.steps.term_files import facts_files, read_edits
+from curation.steps.term_files import read_edits
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
 SHOWN = 5  # lines of edits.csv, and runs to score again, that are named
@@ -310,9 +311,9 @@ def _next(
         if progress.state != "closed":
             return f"{progress.round}: {round_status.advice(status, progress)}"
     if not campaign.round_names():
-        usual = _next_before_answers(campaign, steps)
-        first = _next_measure(campaign, steps, measures)
-        return f"{first}; or, for a dataset, {usual}" if first else usual
+        current = {name for name, step in steps.items() if step.state == UP_TO_DATE}
+        kept = steps["select"].counts.get("kept", 0)
+        return before_answers(campaign, measures, current=current, terms_kept=kept)
     if fixes := [step.fix for step in steps.values() if step.fix]:
         return fixes[0]
     fold, decided = steps["fold"], steps["filter"]
@@ -363,40 +364,3 @@ def _next_release(campaign: Campaign, scores: Sequence[ScoreRun], *, report: boo
     if again or not scores:
         return f"{again or 'curation scores models MODEL'}, then {build}"
     return build
-
-
-def _next_measure(
-    campaign: Campaign, steps: Mapping[str, StepStatus], measures: "Sequence[MeasureRun]"
-) -> str:
-    """What to do about measures of bias before there are answers; "" if nobody uses them."""
-    if again := next((run.again for run in measures if run.again), ""):
-        return f"{again}, then curation trust report"
-    if measures:
-        done = steps["trust"].state == UP_TO_DATE
-        return "read 6-trust/report.md" if done else "curation trust report"
-    if campaign.settings.groups:
-        return "curation trust text FILE, or another measure (curation trust -h)"
-    return ""
-
-
-IMPORTS = "curation import answers FILE, or curation import stereoset FILE"
-
-
-def _next_before_answers(campaign: Campaign, steps: Mapping[str, StepStatus]) -> str:
-    domains = campaign.settings.domains.values()
-    wikidata = any(domain.properties for domain in domains)
-    sources = wikidata or any(domain.words for domain in domains)
-    edits = campaign.terms / "edits.csv"
-    if not sources and not edits.exists() and not steps["select"].counts.get("kept"):
-        return (
-            "name properties or words in [domains] of campaign.toml, then run curation status "
-            f"again; or {IMPORTS}"
-        )
-    if wikidata and not all(path.exists() for path in facts_files(campaign)):
-        return f"curation terms query, or curation terms scan FILE; or {IMPORTS}"
-    if steps["select"].state != UP_TO_DATE:
-        return "curation terms select"
-    return (
-        "check 1-terms/candidates.csv and correct it in 1-terms/edits.csv; then "
-        f"curation rounds open KIND; or, with answers from elsewhere, {IMPORTS}"
-    )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from curation.files import CurationError
 
+_LONGEST = 200  # characters of a word, as of any name in records
 _SUM = 1e-5  # by how much the shares of a reference may differ from 1
 
 
@@ -44,9 +45,10 @@ class Groups:
         """Check that these inputs can be measured.
 
         Raises:
-            CurationError: there are fewer than two groups; a group or a target has no word; two
-                groups share a word; a target's word is in a group's list; a reference does not have
-                one share for each group, or the shares do not sum to 1; the same of an outcome.
+            CurationError: there are fewer than two groups; there is no target; a group or a target
+                has no word; a word has more than 200 characters; two groups share a word; a
+                target's word is in a group's list; a reference does not have one share for each
+                group, or the shares do not sum to 1; the same of an outcome.
         """
         where = f"[groups.{self.name}]"
         if len(self.words) < 2:
@@ -56,15 +58,20 @@ class Groups:
             if not words:
                 raise CurationError(f"{where}: the group «{group}» has no words", "add its words")
             for word in words:
+                _check_length(word, where)
                 other = owner.setdefault(word.casefold(), group)
                 if other != group:
                     raise CurationError(
                         f"{where}: «{word}» is in the lists of «{other}» and «{group}»",
                         "a word can belong to one group only: remove it from one of the lists",
                     )
+        if not self.targets:
+            raise CurationError(f"{where}: there are no targets", "list them, one on each line")
         for target, words in self.targets.items():
             if not words:
                 raise CurationError(f"{where}: the target «{target}» has no words", "add a word")
+            for word in (target, *words):
+                _check_length(word, where)
             for word in words:
                 if own := owner.get(word.casefold()):
                     raise CurationError(
@@ -76,6 +83,14 @@ class Groups:
             check_shares(shares, groups=len(self.words), where=f"{where}, reference of «{target}»")
         for target, shares in self.outcomes.items():
             check_shares(shares, groups=len(self.words), where=f"{where}, outcome of «{target}»")
+
+
+def _check_length(word: str, where: str) -> None:
+    if len(word) > _LONGEST:
+        raise CurationError(
+            f"{where}: «{word[:40]}…» has {len(word):,} characters, and {_LONGEST} are the most",
+            "write one word on each line",
+        )
 
 
 def check_shares(shares: tuple[float, ...], *, groups: int, where: str) -> None:

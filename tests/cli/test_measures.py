@@ -312,6 +312,7 @@ def test_a_pitfall_blocks_a_release_until_it_is_accepted_or_left_out(
 ) -> None:
     published(tmp_path / "late.json", sentence="She is BLANK until noon.")
     assert forked("import", "stereoset", tmp_path / "late.json", "-c", finished).code == 0
+    assert forked("trust", "report", "-c", finished).code == 0
     done = forked("release", "build", "-c", finished)
     assert done.code == 1
     assert "pitfalls block the release: blank_left 1;" in done.err

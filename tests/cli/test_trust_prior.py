@@ -77,6 +77,7 @@ def test_every_measure_that_fits_is_a_run(campaign: Path, forked: Run) -> None:
     done = forked("trust", "prior", vectors, "-c", campaign, "--groups", "gender")
     assert done.code == 0, done.err
     assert "positive, if a measure is signed: closer to first" in done.out
+    assert done.err.count("no result for") == 1  # the same targets for all measures
     runs = sorted(path.parent.name for path in campaign.glob("6-trust/runs/*/gender-mild"))
     assert len(runs) == 8
     assert not [name for name in runs if "uncentred" in name]
@@ -237,6 +238,28 @@ def test_debias_refuses(
     assert done.code == 1, done.out
     assert message in done.err
     assert {path: path.read_bytes() for path in campaign.glob("*.*")} == before
+
+
+def test_debias_replaces_only_its_own_files(campaign: Path, forked: Run) -> None:
+    notes = campaign / "less.npz.json"
+    notes.write_text("my notes", "utf-8")
+    done = debias(campaign, forked)
+    assert done.code == 1
+    assert "less.npz.json, and this command did not write it" in " ".join(done.err.split())
+    assert notes.read_text("utf-8") == "my notes"
+    assert not (campaign / "less.npz").exists()
+
+
+def test_debias_names_the_file_without_the_words(campaign: Path, forked: Run) -> None:
+    words(campaign, "first").write_text("lass\nmaid\n", "utf-8")
+    for done in (
+        debias(campaign, forked),
+        forked("trust", "prior", campaign / "mild.npz", "-c", campaign),
+    ):
+        error = " ".join(done.err.split())
+        assert done.code == 1
+        assert "mild.npz: [groups.gender]: no word of the group" in error
+        assert "has a vector: lass, maid fix:" in error
 
 
 def test_a_word_in_two_sets_is_refused(campaign: Path, forked: Run) -> None:

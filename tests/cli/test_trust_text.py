@@ -2,13 +2,14 @@
 
 import gzip
 import json
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, protect
 
 Run = Callable[..., Any]
 TABLE = """
@@ -81,7 +82,11 @@ def test_a_run_on_texts(place: Place) -> None:
     done = place.measure(place.file)
     assert done.code == 0, done.err
     assert "text-automated/size-harbour" in done.out
-    assert "1 target of 3 in no context" in done.err
+    assert (
+        "text-automated/size-harbour: no result for 1 of 3 targets: missing_target 1 (weaver)."
+        in (done.err)
+    )
+    assert done.err.count("weaver") == 1
     about, found = place.results("text-automated/size-harbour")
     assert found["baker"]["soa"] == [2, 2]
     assert found["baker"]["n"] == 4
@@ -104,6 +109,15 @@ def test_json_and_another_window(place: Place) -> None:
     assert run["run"] == "text-automated/size-harbour+window-1"
     assert [bias["soa"] for bias in run["biases"]] == [[1, 0], [1, 0], [0, 0]]
     assert run["biases"][0]["n"] == 4
+
+
+def test_texts_with_a_sentence_per_line_are_a_warning(place: Place, tmp_path: Path) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_text("A giant is a baker.\nA dwarf is a sailor.\n", "utf-8")
+    error = " ".join(place.measure(file).err.split())
+    assert "2 of 2 documents have fewer than 3 sentences and no context" in error
+    assert "--window 1" in error
+    assert "documents have fewer" not in place.measure(place.file).err
 
 
 def test_a_group_that_no_text_mentions_is_a_warning(place: Place) -> None:
@@ -162,7 +176,7 @@ def test_a_run_on_labels(place: Place) -> None:
 def test_bad_rows_are_refused_and_kept(place: Place) -> None:
     bad = {
         "unknown_group": "p1,baker,huge,dan,2026-03-01,The baker.",
-        "other_target": "p1,butcher,tall,dan,2026-03-01,The baker.",
+        "unlisted_target": "p1,butcher,tall,dan,2026-03-01,The baker.",
         "missing_field": "p1,baker,tall,,2026-03-01,The baker.",
         "bad_value": "p1,baker,tall,dan,yesterday,The baker.",
         "clashing_id": "p1,baker,tall,dan,2026-03-01,Another text.",
@@ -178,6 +192,22 @@ def test_bad_rows_are_refused_and_kept(place: Place) -> None:
     assert [row["code"] for row in refused] == list(bad)
     assert refused[0]["where"] == "labels.csv line 11"
     assert "annotator" not in refused[0]["record"]
+
+
+def test_refused_rows_do_not_say_who_labelled_and_are_private(place: Place) -> None:
+    head = HEAD.strip() + ",email\n"
+    path = place.write(
+        "labels.csv",
+        head + "\n".join(f"{row},ann@example.org" for row in (*ROWS, ROWS[0])) + "\n",
+    )
+    assert place.measure("--labels", path).code == 0
+    refused = place.campaign.trust / "runs" / "text-human" / "size-labels" / "rejected.jsonl"
+    assert "ann" not in refused.read_text("utf-8")
+    assert "The baker" in refused.read_text("utf-8")
+    assert stat.S_IMODE(refused.stat().st_mode) == 0o600
+    refused.chmod(0o644)
+    protect(place.campaign.root)
+    assert stat.S_IMODE(refused.stat().st_mode) == 0o600
 
 
 def test_labels_in_json_lines(place: Place) -> None:

@@ -1,6 +1,7 @@
 """``curation trust vectors``: what it writes and shows, and every bad input through the command."""
 
 import gzip
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from curation.campaign import Campaign
+from curation.files import CurationError
 from curation.steps.trust import measuring
+from curation.steps.trust.runs import read_run
 from curation.trust.vectors.writing import write_vectors
 
 Run = Callable[..., Any]
@@ -93,7 +96,9 @@ def test_a_run(place: Place) -> None:
     assert "missing_target" in done.out
     errors = " ".join(done.err.split())
     assert "1 word of 3 of the group «tall» left out, without a vector: mountain" in errors
-    assert "2 of 4 targets have no result: negative_soa 1, missing_target 1" in errors
+    assert "no result for 2 of 4 targets: " in errors
+    assert "negative_soa 1 (" in errors
+    assert "missing_target 1 (weaver)" in errors
     about = run_file(place)
     assert about["missing"] == {"tall": ["mountain"]}
     assert about["missing_targets"] == ["weaver"]
@@ -148,16 +153,48 @@ def test_raw_warns_of_values_that_are_not_divergences(place: Place) -> None:
 
 def test_a_group_that_is_wholly_out_of_vocabulary(place: Place) -> None:
     place.write("short.txt", "gnome\ndroplet\n")
-    error = place.fails("[groups.size]: no word of the group «short» has a vector (gnome, droplet")
+    error = place.fails("[groups.size]: no word of the group «short» has a vector: gnome, droplet")
     assert "use words of the language" in error
     assert str(place.file) in error
+
+
+def test_a_damaged_run_is_not_used_and_is_measured_again(place: Place) -> None:
+    assert place.measure().code == 0
+    folder = place.campaign.trust / "runs" / "vectors" / "size-plane"
+    results, about = (folder / name for name in ("bias.jsonl", "run.json"))
+    content = json.loads(about.read_bytes())
+    assert content["file"] == "plane.vec"  # a path may have the name of a person
+    lines = results.read_text("utf-8").splitlines(keepends=True)
+    whole = results.read_bytes(), about.read_bytes()
+
+    def edited(evidence: Any, *rows: str) -> str:
+        results.write_text("".join(rows), "utf-8")
+        sha256 = hashlib.sha256(results.read_bytes()).hexdigest()
+        changed = {**content, "evidence": evidence, "bias_sha256": sha256}
+        about.write_text(json.dumps(changed), "utf-8")
+        with pytest.raises(CurationError) as error:
+            read_run(folder)
+        assert place.measure().code == 0
+        assert json.loads(about.read_bytes())["bias_sha256"] == content["bias_sha256"]
+        results.write_bytes(whole[0])
+        about.write_bytes(whole[1])
+        return error.value.what
+
+    assert "has other targets than run.json" in edited([], *lines[1:])
+    other = [line.replace('"tall"', '"high"') for line in lines]
+    assert "has other groups than run.json" in edited([], *other)
+    p = json.dumps({**json.loads(lines[0]), "p": [1.0]}) + "\n"
+    assert "p has 1 values for 2 groups" in edited([], p, *lines[1:])
+    assert "field 'evidence': is not a list of records" in edited(3, *lines)
+    (line,) = edited([1], *lines).splitlines()
+    assert "field 'evidence': Input should be an object" in line
 
 
 def test_lists_that_cannot_be_measured(place: Place) -> None:
     place.write("short.txt", "")
     assert "short.txt" in place.fails("is empty")
     place.write("short.txt", "# only a comment\n")
-    place.fails("the group «short» has no words")
+    assert "short.txt: the group «short» has no words" in place.fails("has no words")
     place.write("short.txt", "dwarf\nGiant\n")
     assert "campaign.toml [groups.size]:" in place.fails(
         "«Giant» is in the lists of «tall» and «short»"

@@ -120,8 +120,8 @@ def test_status_says_to_write_the_report_before_the_release(desk: Desk) -> None:
     for name in ("w", "v"):
         desk.say("rounds", "close", name)
     assert desk.run("trust", "report").code == 0
-    steps = ("statistics", "sentiment", "keywords", "pitfalls")
-    for name in steps:
+    assert desk.run("decisions", "agreement").code == 0
+    for name in ("statistics", "sentiment", "keywords", "pitfalls"):
         assert desk.run("measures", name).code == 0
     (desk.root / "6-trust" / "attest.toml").write_text('owner = "Ada Example"\n', "utf-8")
     state = json.loads(desk.run("status", "--json").out)
@@ -164,6 +164,24 @@ def test_rows_about_hidden_labels_are_rounded_or_left_out() -> None:
     assert (public.computed, public.change) == ("", "")
     assert (percent.value, percent.ci, percent.p) == (61.2, (51.2, 71.0), 0.01)
     assert [row.subject for row in _trust(report, enough=False).rows] == ["measure", "dataset"]
+
+
+def test_the_smallest_domain_is_not_published_and_points_have_one_decimal() -> None:
+    domains = {**ROW, "check": "domains:m", "statistic": "largest change of ss, in points"}
+    change = {**ROW, "statistic": "change of ss (signed), in points", "ci": (-0.567, 0.789)}
+    made = _trust(facts_of(domains, change), enough=True)
+    (row,) = made.rows
+    assert (row.value, row.ci, made.left_out) == (0.5, (-0.6, 0.8), 1)
+
+
+def test_other_hidden_labels_give_the_same_rows_of_a_small_test_set() -> None:
+    stated = {**ROW, "subject": "dataset", "criterion": "consequential", "status": "attested"}
+    rows = [{**ROW, "criterion": name} for name in ("face", "content", "agreement", "retest")]
+    measure = {**ROW, "subject": "measure"}
+    other = {"status": "pass", "value": -0.3, "ci": None, "n": 900, "computed": "c-12 is wrong"}
+    before = facts_of(measure, stated, *rows)
+    after = facts_of(measure, stated, *({**row, **other} for row in rows))
+    assert _trust(before, enough=False) == _trust(after, enough=False)
 
 
 def test_the_card_says_how_many_rows_are_left_out() -> None:

@@ -81,7 +81,7 @@ def test_steps_come_in_order_and_after_those_that_they_need() -> None:
         ("split", ["select", "fold", "filter"]),
         ("agreement", ["select", "fold", "filter"]),
         ("keywords", ["select", "fold", "filter", "split"]),
-        ("trust", ["select", "fold", "filter", "split", "pitfalls"]),
+        ("trust", ["select", "fold", "filter", "agreement", "split", "pitfalls"]),
         (
             "release",
             [

@@ -61,8 +61,6 @@ def test_the_demo_and_run_make_the_same(
     for name in ("manifest.json", *steps["fold"]["outputs"], *steps["check"]["outputs"]):
         (again / "2-rounds" / name).unlink()
     (again / "1-terms" / "targets.jsonl").unlink()
-    for name in ("manifest.json", "report.json", "report.md"):
-        (again / "6-trust" / name).unlink()
     assert ran(forked("run", "--json", "-c", again)) == STEPS
     assert content(again) == content(finished)
 
@@ -92,9 +90,9 @@ def test_the_demo_and_run_make_the_same(
         (
             "intervals\nconfidence = 0.95",
             "intervals\nconfidence = 0.9",
-            ["agreement", "trust"],
+            ["agreement"],
         ),
-        ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement", "trust"]),
+        ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement"]),
         ("dev = 0.25", "dev = 0.5", STEPS[5:-1]),
         ("classes = 2", "classes = 3", ["sentiment", "release"]),
         ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),

@@ -119,10 +119,7 @@ def test_bias_measures_give_their_strength(tmp_path: Path) -> None:
         for given in (biases, biases[1:2])
     ]
     (values,) = measure_values(runs)
-    assert values == (
-        "vectors/people-small",
-        {"a": 0.5},
-    )  # a prior measure's value does not judge ss
+    assert values == ("vectors/people-small", {"a": 0.5})  # prior measures judge nothing
 
 
 def test_gold_files_give_votes_second_labels_and_partial_predictions(tmp_path: Path) -> None:
@@ -154,7 +151,9 @@ def test_gold_files_give_votes_second_labels_and_partial_predictions(tmp_path: P
     assert "no times" in again.note
     assert [group.name for group in data.groups] == ["p/predictions"]
     assert int((~np.isnan(data.runs[0].ss)).sum()) == 6
-    assert heard.lines == ["p/predictions has scores of 6 of 20 CATs; its rows are about these"]
+    assert heard.lines == [
+        "6 of 20 CATs have scores of p/predictions; the rows of a run are about the CATs it has"
+    ]
 
 
 def test_runs_without_scores_of_these_cats_are_named(tmp_path: Path) -> None:

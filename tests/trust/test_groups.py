@@ -34,7 +34,11 @@ def test_bad_groups() -> None:
         "«Giant» is in the lists of «tall» and «short»",
         words={"tall": ("giant",), "short": ("Giant",)},
     )
+    refused("there are no targets", targets={})
     refused("the target «baker» has no words", targets={"baker": ()})
+    refused("«xxx", targets={"x" * 201: ("baker",)})
+    refused("has 201 characters, and 200 are the most", targets={"baker": ("b" * 201,)})
+    refused("has 300 characters", words={**LISTS, "short": ("y" * 300,)})
     refused("is in the list of the group «tall»", targets={"giant": ("Giant",)})
     refused("sum to 0.9, not to 1", references={"baker": (0.5, 0.4)})
     refused("one share from 0 to 1 for each of the 2 groups", references={"baker": (1.0,)})

@@ -104,6 +104,8 @@ def test_the_page_says_what_was_computed_and_what_would_change_it() -> None:
     assert "manzini/gender-w2v" in controls
     assert "manzini" not in text.split("## Negative controls")[0]
     assert "| `alpha` | 0.05 |" in text
+    sha = report.ordered(ROWS, settings={})[0].settings
+    assert text.count(sha) == 1  # not in every row
 
 
 def test_the_page_shows_answers_open_questions_and_runs_that_are_not_used() -> None:
@@ -378,6 +380,9 @@ def test_status_shows_the_step_and_the_runs(measured: Campaign, forked: Any) -> 
     state = json.loads(forked("status", "--json", "-c", measured.root).out)
     assert [run["state"] for run in state["trust"]] == ["up to date"]
     assert next(s for s in state["steps"] if s["step"] == "trust")["state"] == "up to date"
+    (measured.trust / "a.txt").unlink()
+    done = forked("status", "-c", measured.root)
+    assert done.out.count("a.txt: no such list of words") == 1
 
 
 def test_a_step_that_does_not_apply_is_not_run(campaign: Campaign) -> None:
@@ -420,7 +425,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("failing")
 def test_gold_files_have_a_report_of_their_own(forked: Any, tmp_path: Path) -> None:
     gold, out = write_gold(tmp_path / "dev.json", CATS), tmp_path / "out"
-    done = forked("trust", "report", "--gold", gold, "--out", out)
+    done = forked("trust", "report", "--gold", gold, "--out", out, "--all")
     assert done.code == 0, done.err
     assert {path.name for path in out.iterdir()} == {"report.json", "report.md", "attest.toml"}
     assert "lms, ss and icat, by set of scoring rules: ll" in done.out
@@ -430,6 +435,20 @@ def test_gold_files_have_a_report_of_their_own(forked: Any, tmp_path: Path) -> N
     said = json.loads(forked("trust", "report", "--gold", gold, "--out", out, "--json").out)
     assert said["counts"]["fail"] == 1
     assert len(said["rows"]) == len(ROWS) + 1 + 5  # five rows for people's answers
+
+
+@pytest.mark.usefixtures("failing")
+def test_the_command_prints_what_fails_or_is_inconclusive(forked: Any, tmp_path: Path) -> None:
+    gold, out = write_gold(tmp_path / "dev.json", CATS), tmp_path / "out"
+    done = forked("trust", "report", "--gold", gold, "--out", out)
+    assert "Rows of each subject, by status" in done.out
+    assert "by set of scoring rules: ll" in done.out  # its row fails
+    assert "The dataset: mild" in done.out  # its row is inconclusive
+    assert "vectors/gender-w2v" in done.out  # in the table of counts only
+    assert "Measures of bias: vectors" not in done.out
+    assert "swapped" in done.out  # a control that did not fail
+    assert "2 negative controls: 1 failed, as they must, 1 met the criterion" in done.out
+    assert "--all prints the other rows, too" in done.out
 
 
 @pytest.mark.usefixtures("failing")

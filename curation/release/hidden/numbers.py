@@ -157,12 +157,17 @@ def _trust(report: TrustFacts, *, enough: bool) -> TrustFacts:
 
 
 def _is_public(row: TrustRow) -> bool:
-    """Whether a row about gold labels is about enough CATs, and not about single ones."""
-    return row.criterion != "content" and row.n >= FEW and row.unit.casefold() in _WHOLE
+    """Whether a row about gold labels is about enough CATs.
+
+    Pitfalls may be of single CATs, and the smallest domain of a few.
+    """
+    few = row.criterion == "content" or row.check.startswith("domains:")
+    return not few and row.n >= FEW and row.unit.casefold() in _WHOLE
 
 
 def _coarse_row(row: TrustRow) -> TrustRow:
-    digits = 2 if abs(row.value or 0) <= 1 else _DECIMALS
+    points = any(word in row.statistic for word in ("points", "mean over terms", "lms"))
+    digits = _DECIMALS if points or abs(row.value or 0) > 1 else 2
     return row.model_copy(
         update={
             "value": None if row.value is None else round(row.value, digits),

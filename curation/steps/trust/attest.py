@@ -17,7 +17,7 @@ from curation.toml_files import comment, line_of, read_toml, toml_key
 from curation.trust.protocol.consequential import QUESTIONS, WHERE, Attestation
 
 NAME = "attest.toml"
-_DOCS = "docs/trust.md describes the file (Attestations)"
+_DOCS = "docs/trust.md describes attest.toml (Attestations)"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _SHORT = ("review_date", "objective")
 _HEAD = """\

@@ -130,6 +130,13 @@ def _measure(
             workers=run["workers"],
             tell=advance,
         )
+    for name, own in groups.words.items():  # before the model reads anything
+        if not any(sample.found.get(word) for word in own):
+            raise CurationError(
+                f"[groups.{groups.name}]: no word of the group «{name}» is in the files: "
+                f"{some(own, 5)}",
+                "name files that mention the group, or correct its list of words",
+            )
     contexts = sample.contexts
     blocks = blocks_of(contexts, seed=seed)
     part = read_states(

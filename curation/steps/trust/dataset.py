@@ -44,6 +44,7 @@ def dataset_files(campaign: Campaign) -> list[Path]:
     return [
         campaign.decisions / "cats.jsonl",
         campaign.decisions / "decisions.jsonl",
+        campaign.decisions / "agreement.json",
         campaign.measures / "pitfalls.json",
         *label_files(campaign),
         *run_files(campaign),
@@ -115,7 +116,7 @@ def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
         return {"": tuple(path.name for path in source.gold)}
     files = {
         "": [campaign.decisions / "cats.jsonl"],
-        "agreement": [campaign.decisions / "decisions.jsonl"],
+        "agreement": [campaign.decisions / name for name in ("decisions.jsonl", "agreement.json")],
         "content": [campaign.measures / "pitfalls.json"],
         "retest": label_files(campaign),
     }
@@ -160,6 +161,7 @@ def _scores(
         runs = [*found_runs(source.scores, skipped=reporter.warn), *runs]
     runs = current_runs(runs, source.cats, reporter=reporter)
     known: list[Run] = []
+    parts: dict[int, list[str]] = {}  # names of runs by how many CATs they have scores of
     for run in runs:
         count = sum(scored(source.cats, run.scores))
         if not count:
@@ -167,10 +169,12 @@ def _scores(
             continue
         known.append(run)
         if count < len(source.cats):
-            reporter.note(
-                f"{run.name} has scores of {count} of {amount(len(source.cats), 'CAT')}; its rows "
-                "are about these"
-            )
+            parts.setdefault(count, []).append(run.name)
+    for count, names in parts.items():
+        reporter.note(
+            f"{count:,} of {amount(len(source.cats), 'CAT')} have scores of {', '.join(names)}; "
+            "the rows of a run are about the CATs it has"
+        )
     if not known:
         return [], []
     judged = board(source.cats, known)

@@ -9,10 +9,10 @@ import numpy as np
 
 from curation import __version__
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, dump_json, read_json, writing
+from curation.files import CurationError, digest, dump_json, printable, read_json, writing
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import policies
-from curation.steps.trust.vectors import read_once, words_of
+from curation.steps.trust.vectors import naming, read_once, words_of
 from curation.trust.debias.methods import (
     Method,
     equalised,
@@ -28,9 +28,9 @@ from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.prior import measuring as prior
 from curation.trust.prior.measuring import Space
-from curation.trust.vectors.cosine import vector_biases
+from curation.trust.vectors.cosine import known_words, vector_biases
 from curation.trust.vectors.reading import Block, Vectors, blocks
-from curation.trust.vectors.writing import write_vectors
+from curation.trust.vectors.writing import check_form, write_vectors
 
 ALGORITHM = 1
 
@@ -100,14 +100,16 @@ def debias(
     sets = equalise if equalise is not None else _sets(groups)
     words = [*words_of([groups]), *(word for each in sets for word in each)]
     before = read_once(file, words, reporter)()
-    space, used = group_subspace(groups, before, most)
+    with naming(file):
+        known_words(before, groups)
+        space, used = group_subspace(groups, before, most)
     own = [word for words in groups.words.values() for word in words]
     kept = in_spelling(before, own) | set(keep)
     about: dict[str, Any] = {
         "curation": __version__,
         "algorithm": ALGORITHM,
         "method": method,
-        "file": file.name,
+        "file": printable(file.name),
         "sha256": digest(file),
         "groups": {name: list(words) for name, words in groups.words.items()},
         "sets": used,
@@ -217,12 +219,20 @@ def _check(
         raise CurationError("--equalise: soft does not equalise words", "leave the option out")
     if out.resolve() == file.resolve():
         raise CurationError(f"--out {out}: is the file that is read", "use another name")
-    if not out.exists():
-        return
     report = _report(out)
-    about = read_json(report) if report.exists() else None
-    if not (isinstance(about, dict) and "method" in about and "algorithm" in about):
-        raise CurationError(
-            f"--out {out}: there is such a file, and this command did not write it",
-            "use another name, or delete the file",
-        )
+    for path in (out, report):
+        if path.exists() and not _is_ours(report):
+            raise CurationError(
+                f"--out {out}: there is a file {path.name}, and this command did not write it",
+                "use another name, or delete the file",
+            )
+    check_form(out)
+
+
+def _is_ours(report: Path) -> bool:
+    """Whether this command wrote the JSON file beside the vectors."""
+    try:
+        about = read_json(report)
+    except CurationError:  # there is none, or it is something else
+        return False
+    return isinstance(about, dict) and "method" in about and "algorithm" in about

@@ -59,7 +59,10 @@ def group_files(campaign: Campaign) -> list[Path]:
 
 
 def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
-    words = {group: _words(_place(campaign, file)) for group, file in settings.lists.items()}
+    words = {
+        group: _words(_place(campaign, file), f"the group «{group}»")
+        for group, file in settings.lists.items()
+    }
     names = tuple(words)
     groups = Groups(
         name,
@@ -86,11 +89,18 @@ def _run_file(campaign: Campaign, reference: str) -> Path:
     return campaign.trust / "runs" / reference.removeprefix(RUN) / "bias.jsonl"
 
 
-def _words(path: Path) -> tuple[str, ...]:
-    """The words of a list; a word that is given twice, in whatever case, counts once."""
+def _words(path: Path, owner: str) -> tuple[str, ...]:
+    """The words of a list; a word that is given twice, in whatever case, counts once.
+
+    Args:
+        path: the list.
+        owner: what it is the list of, for the error if it has no words.
+    """
     words: dict[str, str] = {}
     for _, word in read_lines(path):
         words.setdefault(word.casefold(), word)
+    if not words:
+        raise CurationError(f"{path}: {owner} has no words", "write them, one word on each line")
     return tuple(words.values())
 
 
@@ -102,7 +112,7 @@ def _targets(campaign: Campaign, name: str, settings: GroupSettings) -> dict[str
     if settings.targets:
         path = _place(campaign, settings.targets)
         if path.suffix.lower() != ".csv":
-            return {word: (word,) for word in _words(path)}
+            return {word: (word,) for word in _words(path, "the list of targets")}
         targets: dict[str, tuple[str, ...]] = {}
         for line, row in _rows(path, ("target",)):
             _refuse_twice(path, line, row["target"], targets)

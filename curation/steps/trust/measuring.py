@@ -1,6 +1,7 @@
 """Run a measure on a campaign's groups and keep its results: what all ``trust`` commands share."""
 
-from collections import Counter
+import errno
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from curation.steps.trust.runs import TrustRun
 from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
 from curation.trust.protocol.stability import Again, stability
+from curation.wording import amount, some
 
 ALGORITHM = 1
 WAIT = 600.0  # seconds for another command to end, so that results are not lost
@@ -74,6 +76,7 @@ def measure_groups(
     *,
     identity: Mapping[str, Any],
     reporter: Reporter = QUIET,
+    warned: set[str] | None = None,
 ) -> tuple[TrustRun, bool]:
     """Measure, unless the run is there already, and keep the results.
 
@@ -88,6 +91,8 @@ def measure_groups(
         identity: what identifies the run beside groups and policies: input files with their
             sha256, options, versions of software that matters.
         reporter: where progress and warnings go.
+        warned: why targets of these groups have no result, as other measures' warnings said; the
+            same is not said again.
 
     Returns:
         The run, and whether it was measured now.
@@ -95,6 +100,7 @@ def measure_groups(
     Raises:
         CurationError: the run's folder belongs to groups of another name, or another command has
             the campaign's lock for more than ten minutes after measuring.
+        PermissionError: the campaign may not be written to.
     """
     folder = runs.run_folder(campaign, measure, groups.name, source)
     own = policies(campaign)
@@ -102,6 +108,8 @@ def measure_groups(
     runs.refuse_other_groups(folder, groups.name)
     if runs.is_current(folder, whole):
         return runs.read_run(folder), False
+    if not os.access(campaign.root, os.W_OK):  # measuring may take hours
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(campaign.root))
     found = work()
     evidence = list(found.evidence)
     if found.again is not None:
@@ -124,13 +132,21 @@ def measure_groups(
             about=about,
             refused=found.refused,
         )
-    codes = Counter(each.undefined for each in run.biases if each.undefined)
-    if codes:
-        why = ", ".join(f"{code} {count}" for code, count in codes.most_common())
-        reporter.warn(
-            f"{run.name}: {codes.total()} of {len(run.biases)} targets have no result: {why} "
-            "(docs/trust.md has the codes)"
+    missing: dict[str, list[str]] = {}
+    for each in run.biases:
+        if each.undefined:
+            missing.setdefault(each.undefined, []).append(each.target)
+    if missing:
+        why = "; ".join(
+            f"{code} {len(names)} ({some(names, 5)})" for code, names in missing.items()
         )
+        if warned is None or why not in warned:
+            reporter.warn(
+                f"{run.name}: no result for {sum(map(len, missing.values()))} of "
+                f"{amount(len(run.biases), 'target')}: {why}. docs/trust.md has the codes"
+            )
+        if warned is not None:
+            warned.add(why)
     if own.negative == "raw" and own.normalise == "sum":
         _warn_of_raw(run, reporter)
     return run, True

@@ -10,7 +10,13 @@ from curation.files import CurationError, digest
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import Measured, measure_groups
 from curation.steps.trust.runs import TrustRun, run_folder, source_name
-from curation.steps.trust.vectors import about_words, read_once, warn_of_missing, words_of
+from curation.steps.trust.vectors import (
+    about_words,
+    naming,
+    read_once,
+    warn_of_missing,
+    words_of,
+)
 from curation.trust.groups import Groups
 from curation.trust.prior.caliskan import weat
 from curation.trust.prior.measuring import (
@@ -89,6 +95,7 @@ def measure_prior(
     done = []
     for each in groups:
         warned: Reporter | None = reporter  # of missing words, once for all measures
+        undefined: set[str] = set()
         for name in dict.fromkeys(measures) or ([WEAT] if sets else _fitting(each)):
             unit = MEASURES[name].unit if scale == "own" else scale == "unit"
             own = sets if name == WEAT else None
@@ -107,6 +114,7 @@ def measure_prior(
                     *(campaign, each, name, label + suffix, work),
                     identity=identity,
                     reporter=reporter,
+                    warned=undefined,
                 )
             except NoPairsError as error:
                 if measures:
@@ -139,7 +147,8 @@ def _measured(
     warned: Reporter | None,
 ) -> Measured:
     vectors = read()
-    check_measure(name, groups, vectors)
+    with naming(file):
+        check_measure(name, groups, vectors)
     about = about_words(file, vectors, groups)
     if warned:
         warn_of_missing(groups, about["missing"], warned)

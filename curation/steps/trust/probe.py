@@ -22,7 +22,7 @@ from curation.steps.trust.measuring import Measured, measure_groups, policies
 from curation.steps.trust.probe_labels import read_labelled
 from curation.steps.trust.runs import TrustRun, run_folder
 from curation.steps.trust.states import delete_parts, read_states
-from curation.trust.contextual.probe import Examples, again, probe
+from curation.trust.contextual.probe import Examples, again, probe, untrainable
 from curation.trust.contextual.sampling import draw
 from curation.trust.contextual.units import Part
 from curation.trust.groups import Groups
@@ -160,6 +160,8 @@ def _measure(
             f"[groups.{groups.name}]: the files have no further passage that mentions a target",
             "name files with more text about the targets, of several documents",
         )
+    if not per_target and (why := untrainable([each.group for each in split.training], groups)):
+        raise why[1]  # before the model reads anything
     every = [*split.training, *split.further]
     examples, numbers, part = _examples(every, groups, folder, spec, model, run)
     refused = refused_counts(part, "passage has", "passages have", reporter)

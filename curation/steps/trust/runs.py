@@ -87,15 +87,10 @@ def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Pa
 def is_current(folder: Path, identity: Mapping[str, Any]) -> bool:
     """Whether a folder holds a complete run with this identity."""
     try:
-        about = read_json(folder / RUN)
+        known = read_run(folder).about.get(IDENTITY)
     except CurationError:  # there is none, or it is damaged: the run is made again
         return False
-    known = about.get(IDENTITY) if isinstance(about, dict) else None
-    return (
-        isinstance(known, dict)
-        and not differences(known, identity)
-        and about.get("bias_sha256") == digest(folder / BIAS)
-    )
+    return isinstance(known, dict) and not differences(known, identity)
 
 
 def refuse_other_groups(folder: Path, groups: str) -> None:
@@ -137,7 +132,7 @@ def write_run(
     """
     folder.mkdir(parents=True, exist_ok=True)
     if refused:
-        with writing(folder / REFUSED) as file:
+        with writing(folder / REFUSED, private=True) as file:
             file.writelines(map(dump_line, refused))
     else:
         (folder / REFUSED).unlink(missing_ok=True)
@@ -170,17 +165,36 @@ def read_run(folder: Path) -> TrustRun:
         raise CurationError(f"{path}: does not belong to the {BIAS} beside it", again)
     try:
         evidence = [Evidence.model_validate_json(dump_json(e)) for e in about.get(EVIDENCE, ())]
-    except (ValidationError, TypeError) as error:
-        raise CurationError(f"{path}, field '{EVIDENCE}': not valid: {error}", again) from None
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
+        raise CurationError(f"{path}, field '{EVIDENCE}': {why}", again) from None
+    except TypeError:
+        raise CurationError(
+            f"{path}, field '{EVIDENCE}': is not a list of records", again
+        ) from None
+    biases = tuple(read_records(folder / BIAS, Bias))
+    if differ := _differ(biases, about.get(IDENTITY)):
+        raise CurationError(f"{folder / BIAS}: has other {differ} than {RUN} beside it", again)
     return TrustRun(
         folder.parent.name,
         folder.name,
         str(about.get("groups", "")),
-        tuple(read_records(folder / BIAS, Bias)),
+        biases,
         tuple(evidence),
         about,
         folder,
     )
+
+
+def _differ(biases: Sequence[Bias], identity: Any) -> str:
+    """In what the results differ from the identity of their run; empty if in nothing."""
+    known = identity if isinstance(identity, dict) else {}
+    groups, targets = known.get("groups"), known.get("targets")
+    if groups is not None and any(list(bias.groups) != groups for bias in biases):
+        return "groups"
+    if targets is not None and [bias.target for bias in biases] != list(targets):
+        return "targets"
+    return ""
 
 
 def run_files(campaign: Campaign) -> list[Path]:

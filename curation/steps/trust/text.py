@@ -18,7 +18,7 @@ from curation.text_tables import listed, read_csv, read_json_lines
 from curation.trust.groups import Groups
 from curation.trust.text import automated, human
 from curation.trust.text.matching import lists
-from curation.wording import amount, some
+from curation.wording import amount
 
 AUTOMATED, HUMAN = "text-automated", "text-human"
 
@@ -87,7 +87,7 @@ def measure_texts(
             groups,
             AUTOMATED,
             source,
-            partial(_count, campaign, groups, files, options, reporter),
+            partial(_count, campaign, groups, files, options, reporter, first=groups is every[0]),
             identity=identity,
             reporter=reporter,
         )
@@ -101,10 +101,18 @@ def _count(
     files: Sequence[Path],
     options: Mapping[str, Any],
     reporter: Reporter,
+    *,
+    first: bool,
 ) -> Measured:
     total = sum(path.stat().st_size for path in files)
     with reporter.tracked(f"reading texts for «{groups.name}»", total, bytes=True) as tell:
         counts = automated.count(files, groups, **options, tell=tell)
+    if first and 2 * sum(counts.short) >= sum(counts.read) > 0:
+        reporter.warn(
+            f"{sum(counts.short):,} of {amount(sum(counts.read), 'document')} have fewer than "
+            f"{amount(options['window'], 'sentence')} and no context; if your lines are single "
+            "sentences, convert the texts to .jsonl with a document per record, or use --window 1"
+        )
     tally = automated.Tally(counts, options["language"])
     biases = tally.biases(
         groups,
@@ -123,11 +131,6 @@ def _count(
                 f"[groups.{groups.name}]: no word of the group «{name}» is in a context of a target"
             )
     missing = [bias.target for bias in biases if not bias.n]
-    if missing:
-        reporter.warn(
-            f"[groups.{groups.name}]: {amount(len(missing), 'target')} of {len(biases)} in no "
-            f"context: {some(missing, 5)}"
-        )
     about = {
         "language": options["language"],
         "window": options["window"],
@@ -234,7 +237,8 @@ def _from_labels(
         first = f": {read.refused[0].where}: {read.refused[0].detail}" if read.refused else ""
         raise CurationError(
             f"{path}: has no label of the targets of [groups.{groups.name}]{first}",
-            "write targets and groups as in the campaign; docs/trust.md, Text, has the columns",
+            "correct the rows: targets and groups as in the campaign, times such as "
+            "2026-01-31T12:00:00Z (docs/trust.md, People's labels)",
         )
     if codes:
         shown = ", ".join(f"{code} {number}" for code, number in codes.most_common())

@@ -1,13 +1,14 @@
 """Measure bias in word embeddings; runs ``vectors/GROUPS-SOURCE``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from curation.bias import Bias
 from curation.campaign import Campaign
-from curation.files import CurationError, digest
+from curation.files import CurationError, digest, printable
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.measuring import Measured, measure_groups, policies
@@ -90,6 +91,15 @@ def read_once(path: Path, words: Sequence[str], reporter: Reporter) -> Callable[
     return read
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Errors inside name the file of vectors."""
+    try:
+        yield
+    except CurationError as error:
+        raise type(error)(f"{path}: {error.what}", error.fix) from None
+
+
 def about_words(path: Path, vectors: Vectors, groups: Groups) -> dict[str, Any]:
     """What ``run.json`` says of a file of vectors and the words that were found in it."""
     own = set(words_of([groups]))
@@ -98,7 +108,7 @@ def about_words(path: Path, vectors: Vectors, groups: Groups) -> dict[str, Any]:
         for name, words in groups.words.items()
     }
     return {
-        "file": str(path),
+        "file": printable(path.name),
         "dimensions": vectors.array.shape[1],
         "missing": {name: words for name, words in missing.items() if words},
         "missing_targets": [
@@ -128,10 +138,8 @@ def _from_file(
     reporter: Reporter,
 ) -> Measured:
     vectors = read()
-    try:
+    with naming(path):
         known = known_words(vectors, groups)
-    except CurationError as error:
-        raise CurationError(f"{path}: {error.what}", error.fix) from None
     about = about_words(path, vectors, groups)
     warn_of_missing(groups, about["missing"], reporter)
 

@@ -202,7 +202,7 @@ def probe(
         own, read = training, np.ones(len(further.targets), dtype=bool)
         if number is not None:
             own, read = training.where(training.targets == number), further.targets == number
-        problem = _untrainable(own, groups)
+        problem = untrainable(_names(own, groups), groups)
         if problem and number is None:
             raise problem[1]
         if problem:
@@ -293,20 +293,28 @@ def again(counts: Ints, base: Groups) -> Callable[[Groups, Policies], list[Bias]
     return compute
 
 
-def _untrainable(training: Examples, groups: Groups) -> tuple[str, CurationError] | None:
-    """Why passages cannot train a probe: a reason code and an error; None if they can."""
-    labels = sorted(set(training.labels.tolist()))
-    if len(labels) > 1:
+def _names(training: Examples, groups: Groups) -> list[str | None]:
+    """The label of each passage; None for no group."""
+    names = (*groups.names, None)
+    return [names[label] for label in training.labels]
+
+
+def untrainable(labels: Sequence[str | None], groups: Groups) -> tuple[str, CurationError] | None:
+    """Why passages with these labels cannot train a probe; None if they can.
+
+    Returns:
+        A reason code and an error.
+    """
+    if len(set(labels)) > 1:
         return None
     if not labels:
         return "no_training", CurationError(
             f"[groups.{groups.name}]: there are no labelled passages to train the probe on",
             "label passages of these targets, or use more text",
         )
-    name = (*groups.names, "none")[labels[0]]
     return "one_class", CurationError(
-        f"[groups.{groups.name}]: all {len(training.labels)} training passages have the label "
-        f"«{name}», so there is nothing to learn",
+        f"[groups.{groups.name}]: the only label of the training passages ({len(labels)}) is "
+        f"«{labels[0] or 'none'}», so there is nothing to learn",
         "label more passages, or use more text",
     )
 

@@ -50,7 +50,9 @@ def group_subspace(groups: Groups, vectors: Vectors, dimensions: int) -> tuple[C
     if len(found.axes) < dimensions:
         raise CurationError(
             f"{where}: the words span {len(found.axes)} dimensions, not {dimensions}",
-            "set --dimensions to fewer, or add words to the lists",
+            "set --dimensions to fewer, or add words to the lists"
+            if len(found.axes)
+            else "use groups whose words have different vectors",
         )
     return found, len(sets)
 

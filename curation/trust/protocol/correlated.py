@@ -21,8 +21,8 @@ def correlation_row(
     threshold: float,
     settings: TrustSettings,
     computed: str,
-    evidence: Sequence[str] = (),
     tests: int = 1,
+    evidence: Sequence[str] = (),
 ) -> Criterion:
     """The row of a rank correlation that should reach a threshold.
 
@@ -35,9 +35,9 @@ def correlation_row(
         threshold: the least correlation that passes.
         settings: alpha and the least power.
         computed: what was correlated.
+        tests: the number of tests that p is corrected for. The power is that of the strictest of
+            them, at alpha / tests.
         evidence: the runs that were used.
-        tests: how many tests p is corrected for. The power is that of the strictest of them, at
-            alpha / tests.
     """
     alpha = settings.alpha / max(1, tests)
     power = None
@@ -69,32 +69,40 @@ def correlation_row(
         power=power,
         threshold=threshold,
         computed=computed,
-        change=_change(status, found, threshold, settings, alpha),
+        change=_change(status, found, p, tests, threshold, settings),
         evidence=evidence,
     )
 
 
 def _change(
-    status: str, found: Correlation, threshold: float, settings: TrustSettings, alpha: float
+    status: str,
+    found: Correlation,
+    p: float | None,
+    tests: int,
+    threshold: float,
+    settings: TrustSettings,
 ) -> str:
-    power = settings.power
+    alpha, power = settings.alpha, settings.power
     if status == "pass":
-        least = max(threshold, critical_rho(found.n, settings.alpha))
+        # A corrected p is a multiple of p, so alpha is divided by the same factor.
+        own = alpha * found.p / p if p and found.p else alpha
+        least = max(threshold, critical_rho(found.n, own))
         return f"a correlation below {least:.2f} on as many targets"
     if status == "fail":
         return "another measure: more targets would only make the interval narrower"
-    needed = needed_units(threshold, alpha=alpha, power=power)
+    needed = needed_units(threshold, alpha=alpha / tests, power=power)
     if needed is not None and needed > found.n:
         return (
             f"{needed - found.n} more targets ({needed} in all), with which a correlation of "
             f"{threshold:g} is found with power {power:g}"
         )
-    least_seen = detectable_rho(found.n, alpha=alpha, power=power)
+    least_seen = detectable_rho(found.n, alpha=alpha / tests, power=power)
     if needed is None and least_seen is None:
         return f"more than {found.n} targets: no correlation is found with power {power:g}"
     if needed is None:
         return (
             f"more targets, or a larger threshold: {found.n} targets show a correlation of "
             f"{least_seen:.2f} or more with power {power:g}"
+            + (f", if p is corrected for {tests} tests" if tests > 1 else "")
         )
     return "more targets: the interval must be on one side of the threshold"

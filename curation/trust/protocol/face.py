@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from curation.bias import Bias, Criterion
 from curation.trust.protocol.measured import MeasureRun
 from curation.trust.protocol.rows import CONTROL, row
-from curation.trust.protocol.signs import EITHER, VALID, judge_signs, signs_change
+from curation.trust.protocol.signs import EITHER, VALID, judge_signs, more_signs, signs_change
 from curation.trust.protocol.verdicts import of_control
 from curation.trust_settings import TrustSettings
 
@@ -97,13 +97,15 @@ def _row(
         power=tested.power,
         threshold=EITHER,
         computed=f"{computed}; exact one-sided sign test, power at a share of {VALID:g}",
-        change=_control_change(status)
+        change=_control_change(status, n, settings)
         if control
-        else signs_change(status, right, n, settings, unit="anchors"),
+        else signs_change(status, right, n, settings, unit="anchor"),
     )
 
 
-def _control_change(status: str) -> str:
+def _control_change(status: str, n: int, settings: TrustSettings) -> str:
     if status == "fail":
         return "groups and anchors in the right order: they have the expected signs if exchanged"
+    if status == "inconclusive" and (more := more_signs(n, settings, unit="anchor")):
+        return more
     return "nothing, as long as the anchors of this run have the expected signs"

@@ -6,7 +6,13 @@ from typing import Any
 from curation.bias import Criterion, Pair
 from curation.markdown import inline, paragraphs, table
 from curation.trust.protocol.consequential import QUESTIONS, WHERE, Attestation, open_questions
-from curation.trust.protocol.report import ASPECTS, NO_VERDICT, STATUSES, SUBJECTS
+from curation.trust.protocol.report import (
+    ASPECTS,
+    NO_VERDICT,
+    STATUSES,
+    SUBJECTS,
+    by_subject,
+)
 
 _HEADS = (
     *("criterion", "check", "status", "statistic"),
@@ -40,7 +46,10 @@ def report(
         if own:
             lines += [f"## {heading}", "", *_subject(own)]
     lines += _controls(controls) + _left_out(left_out) + _attestation(answers)
-    return "\n".join([*lines, *_thresholds(thresholds)]).rstrip("\n") + "\n"
+    lines += _thresholds(thresholds)
+    if shas := sorted({row.settings for row in rows if row.settings}):
+        lines += [f"The sha256 of all settings of the rows begins with {', '.join(shas)}."]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _statuses() -> list[str]:
@@ -49,12 +58,10 @@ def _statuses() -> list[str]:
 
 def _summary(rows: Sequence[Criterion]) -> list[str]:
     """How many rows of each subject have each status."""
-    names = list(dict.fromkeys((row.subject, row.name) for row in rows))
-    cells = []
-    for subject, name in names:
-        own = [row.status for row in rows if (row.subject, row.name) == (subject, name)]
-        counts = (str(own.count(status) or "–") for status in STATUSES)
-        cells.append((inline(subject), inline(name), *counts))
+    cells = [
+        (inline(subject), inline(name), *(str(n or "–") for n in counts.values()))
+        for (subject, name), counts in by_subject(rows).items()
+    ]
     heads = ("subject", "name", *(f">{shown(status)}" for status in STATUSES))
     if not cells:
         return ["There is nothing to test yet: no measure, no dataset and no scores.", ""]
@@ -92,7 +99,6 @@ def _details(rows: Iterable[Criterion]) -> list[str]:
         parts = [head, f"Computed: {_sentence(row.computed)}"]
         parts += [f"What would change it: {_sentence(row.change)}"] if row.change else []
         parts += [f"Evidence: {', '.join(map(inline, row.evidence))}."] if row.evidence else []
-        parts += [f"Settings: {inline(row.settings)}."] if row.settings else []
         lines += [f"- {' '.join(parts)}"]
     return [*lines, ""] if lines else []
 

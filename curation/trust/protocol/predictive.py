@@ -63,13 +63,15 @@ def _row(
     tests: int,
     settings: TrustSettings,
 ) -> Criterion:
-    what = (
-        "sizes: L1 of p, and of the shares in the world, from equal shares"
-        if check == "unsigned"
-        else "directions: p, and the share in the world, of one group"
-    )
-    if run.prior:
-        what = what.replace("L1 of p", "the absolute value").replace("p, and", "the value, and")
+    names = run.group_names
+    if check == "unsigned":
+        size = "the absolute value" if run.prior else "L1 of p"
+        what = f"sizes: {size}, and of the shares in the world, from equal shares"
+    elif run.prior:
+        what = f"directions: the value, and the share of {names[0]} less that of {names[1]}"
+    else:
+        group = check.removeprefix("signed-") if len(names) > 2 else names[0]
+        what = f"directions: p of {group}, and the share of {group} in the world"
     raw = "" if found.p is None else f"; p {found.p:.2g} before Holm's correction of {tests} tests"
     return correlation_row(
         run,

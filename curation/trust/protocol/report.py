@@ -88,6 +88,15 @@ def counts(rows: Sequence[Criterion]) -> dict[str, int]:
     }
 
 
+def by_subject(rows: Sequence[Criterion]) -> dict[tuple[Subject, str], dict[Status, int]]:
+    """How many rows have each status, for each subject and name; negative controls do not count."""
+    tally: dict[tuple[Subject, str], Counter[Status]] = {}
+    for row in rows:
+        if not row.control:
+            tally.setdefault((row.subject, row.name), Counter())[row.status] += 1
+    return {key: {status: own[status] for status in STATUSES} for key, own in tally.items()}
+
+
 def failed(rows: Sequence[Criterion]) -> list[Criterion]:
     """The rows with the status «fail» that are not negative controls."""
     return [row for row in rows if row.status == "fail" and not row.control]

@@ -103,7 +103,7 @@ def _change(evidence: Evidence, status: Status, threshold: float) -> str:
             f"{threshold:g}, or the 95 % quantile must be below it"
         )
     if status == "fail":
-        return "other words or policies, and results that are stable under them; more draws cannot"
+        return "lists of words that are more alike, or other policies; more draws cannot change it"
     return f"a rank correlation below {threshold:g} with other words, policies or targets"
 
 

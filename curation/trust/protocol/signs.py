@@ -7,6 +7,7 @@ from curation.stats.power import needed_signs, sign_power
 from curation.stats.tests import exact_share_interval, right_signs, sign_test
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
+from curation.wording import amount
 
 EITHER = 0.5
 """The share of right signs of a measure that knows nothing."""
@@ -50,13 +51,14 @@ def signs_change(status: str, right: int, n: int, settings: TrustSettings, *, un
     """What would change the status of ``judge_signs``: other signs, or more units."""
     least = right_signs(n, alpha=settings.alpha)
     if status == "pass":
-        return _signs(right - (least or n) + 1, "wrong")
+        return amount(right - (least or n) + 1, "more wrong sign")
+    parts = [amount(least - right, "more right sign")] if least is not None else []
+    return ", or ".join(filter(None, [*parts, more_signs(n, settings, unit=unit)]))
+
+
+def more_signs(n: int, settings: TrustSettings, *, unit: str) -> str:
+    """How many more units give the power at ``VALID``; empty if there are enough."""
     needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
-    parts = [_signs(least - right, "right")] if least is not None else []
-    if n < needed:
-        parts.append(f"{needed - n} more {unit} with a result (power {settings.power:g})")
-    return ", or ".join(parts)
-
-
-def _signs(number: int, sort: str) -> str:
-    return f"{number} more {sort} sign{'' if number == 1 else 's'}"
+    if n >= needed:
+        return ""
+    return f"{amount(needed - n, f'more {unit}')} with a result (power {settings.power:g})"

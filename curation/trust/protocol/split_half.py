@@ -20,6 +20,7 @@ from curation.trust.protocol.measured import MeasureRun, alike, paired
 from curation.trust.protocol.rows import evidence_row, own_evidence
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
+from curation.wording import amount
 
 CHECK, STATISTIC = "words", "reliability of the word lists (Spearman-Brown)"
 
@@ -99,11 +100,12 @@ def split_half_criteria(run: MeasureRun, settings: TrustSettings) -> list[Criter
             limits=Limits(settings.alpha, settings.power),
         )
         needed = needed_units(halves, alpha=settings.alpha, power=settings.power)
-        more = max(0, (needed or 0) - evidence.n)
-        change = {
-            "pass": f"a reliability below {threshold:g}",
-            "fail": "longer lists, or lists of words that are more alike",
-        }.get(status, f"{more} more targets (power {settings.power:g}), or longer lists")
+        more = (needed or 0) - evidence.n
+        change = "longer lists, or lists of words that are more alike"
+        if status == "pass":
+            change = f"a reliability below {threshold:g}"
+        elif status == "inconclusive" and more > 0:
+            change = f"{amount(more, 'more target')} (power {settings.power:g}), or longer lists"
         rows.append(
             evidence_row(run, evidence, status, threshold=threshold, power=power, change=change)
         )

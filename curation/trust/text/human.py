@@ -36,6 +36,8 @@ ALGORITHM = 1
 COLUMNS = ("passage", "target", "group", "annotator", "submitted_at")
 NONE = "none"
 """What a table has for no group, beside an empty cell."""
+_KEPT = ("passage", "target", "group", "submitted_at", "text")
+"""What is kept of a refused row; other columns may say who the annotator is."""
 
 
 class _RefusedError(Exception):
@@ -79,7 +81,7 @@ def read_labels(rows: Iterable[tuple[str, Mapping[str, Any]]], groups: Groups) -
             if label in seen:
                 raise _RefusedError("duplicate_label", "an earlier row is the same")
         except _RefusedError as error:
-            record = {key: value for key, value in row.items() if key and key != "annotator"}
+            record = {name: row[name] for name in _KEPT if name in row}
             refused.append(
                 Rejection(code=error.code, detail=error.detail, where=place, record=record)
             )
@@ -93,7 +95,7 @@ def read_labels(rows: Iterable[tuple[str, Mapping[str, Any]]], groups: Groups) -
 def _label(row: Mapping[str, Any], groups: Groups) -> GroupLabel:
     target = _cell(row, "target")
     if target not in groups.targets:
-        raise _RefusedError("other_target", f"there is no target {target!r}")
+        raise _RefusedError("unlisted_target", f"there is no target {target!r}")
     group = _cell(row, "group", needed=False)
     if group.casefold() in {"", NONE} and group not in groups.words:
         group = ""

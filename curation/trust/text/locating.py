@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from curation.trust.text.chunks import Codes
 from curation.trust.text.matching import Place
 from curation.trust.text.scanning import (
     ENDING,
-    Codes,
     Held,
     Scanner,
     listed_runs,
@@ -53,7 +53,7 @@ def _words(scanner: Scanner, text: str) -> Located:
     chunks = [match.span() for match in _CHUNK.finditer(marked)]
     table = scanner.chunks
     table.limit()
-    codes = np.array([table[marked[start:end]] for start, end in chunks], np.int32)
+    codes = np.array([table[marked[start:end].encode()] for start, end in chunks], np.int32)
     held = sentences_of(codes)
     if not len(held.place):
         return Located([], [])

@@ -1,9 +1,9 @@
 """Sentences and listed words of many documents at once.
 
-A text is cut at white space. Each distinct chunk is examined once: whether it has words, which of
-them are listed, whether a sentence may end after it. The rest is arithmetic on arrays of numbers,
-so a text of any density of listed words is read at the same speed. The results are those of
-splitting and comparing everything, because no rule of words looks past white space.
+A text is cut at white space. ``chunks`` says of each chunk whether it has words, which of them are
+listed, and whether a sentence may end after it. The rest is arithmetic on arrays of numbers. The
+results are those of splitting and comparing everything, because no rule of words looks past white
+space.
 
 Languages without spaces between words are searched for strings of characters, document by document.
 """
@@ -17,18 +17,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.trust.text.chunks import (
+    BITS,
+    BLANK_LINE,
+    DOCUMENT,
+    END,
+    LISTED,
+    MARK,
+    SMALL,
+    WANTED,
+    WORDS,
+    Chunks,
+    Codes,
+)
 from curation.trust.text.matching import Lexicon
-from curation.trust.text.sentences import continues_sentence, ends_sentence, unspaced_ends
-from curation.words import WORD, plain
+from curation.trust.text.sentences import unspaced_ends
+from curation.words import plain
 
 Ints = NDArray[np.int64]
-Codes = NDArray[np.int32]
 BATCH = 1 << 16  # characters to scan at once: more would not fit into the processor's cache
-DISTINCT = 1 << 19  # chunks to remember, about 100 bytes each
-_WORD, _SMALL, _END, _BLANK_LINE, _DOCUMENT, _LISTED, _WANTED = 1, 2, 4, 8, 16, 32, 64
-ENDING = _END | _BLANK_LINE
-_BITS = 8
-_MARK = "\0\1\0"  # between documents: no text has NUL characters
+ENDING = END | BLANK_LINE
 _BLANK = re.compile(r"\n[^\S\n]*(?=\n)")
 
 
@@ -80,51 +88,6 @@ def _as_nul(match: re.Match[str]) -> str:
     return "\0" + " " * (len(match[0]) - 1)
 
 
-class Chunks(dict[str, int]):
-    """What is known of each distinct chunk, as bits; listed words have a number above the bits."""
-
-    def __init__(self, lexicon: Lexicon, wanted: Collection[int] | None) -> None:
-        """Prepare a table.
-
-        Args:
-            lexicon: the listed words.
-            wanted: the numbers of the words near which others count; by default all.
-        """
-        super().__init__()
-        self.lexicon, self.language = lexicon, lexicon.language
-        self.ends = ends_sentence(self.language)
-        self.small = continues_sentence(self.language)
-        numbers = range(len(lexicon.names)) if wanted is None else wanted
-        self.wanted = {
-            token for key, number in lexicon.numbers.items() if number in numbers for token in key
-        }
-        self.tokens: list[tuple[str, ...]] = []  # of chunks with listed words
-
-    def __missing__(self, chunk: str) -> int:
-        if chunk == _MARK:
-            return self.setdefault(chunk, _DOCUMENT)
-        text = chunk.rstrip("\0")
-        code = 0 if text == chunk else _BLANK_LINE
-        compared = plain(text, self.language)
-        found = [compared] if compared.isalnum() else WORD.findall(compared)
-        if found:
-            code |= _WORD | (_SMALL if self.small(text) else 0)
-        if self.ends(text):
-            code |= _END
-        if not self.lexicon.tokens.isdisjoint(found):
-            wanted = 0 if self.wanted.isdisjoint(found) else _WANTED
-            code |= _LISTED | wanted | len(self.tokens) << _BITS
-            self.tokens.append(tuple(found))
-        self[chunk] = code
-        return code
-
-    def limit(self) -> None:
-        """Forget everything if there are too many chunks."""
-        if len(self) > DISTINCT:
-            self.clear()
-            self.tokens.clear()
-
-
 @lru_cache(maxsize=1)
 def scanner(
     words: tuple[str, ...], language: str, *, wanted: frozenset[int] | None, window: int
@@ -160,9 +123,7 @@ class Scanner:
 
     def _words(self, documents: Sequence[str]) -> Scan:
         self.chunks.limit()
-        chunks = mark_blank_lines(f" {_MARK} ".join(documents)).split()
-        codes = np.fromiter(map(self.chunks.__getitem__, chunks), np.int32, len(chunks))
-        held = sentences_of(codes)
+        held = sentences_of(self.chunks.codes(mark_blank_lines(f" {MARK} ".join(documents))))
         lengths = np.zeros(len(documents), np.int64)
         if not len(held.sentence):
             return Scan(lengths, [])
@@ -171,30 +132,23 @@ class Scanner:
         lengths[held.document[first]] = np.diff(starts, append=held.sentence[-1] + 1)
         firsts = dict(zip(held.document[first].tolist(), starts.tolist(), strict=True))
         near = self._near(held)
-        hits, known = list[Hit](), dict[tuple[int, ...], list[int]]()
-        documents_of, numbers = held.document.tolist(), (held.codes >> _BITS).tolist()
+        hits = list[Hit]()
         for sentence, run in listed_runs(held, near):
-            document = documents_of[run[0]]
-            key = tuple(numbers[place] for place in run)
-            if key not in known:
-                known[key] = self._numbers(key)
-            hits += [Hit(document, sentence - firsts[document], number) for number in known[key]]
+            document = held.document.item(run[0])
+            key = tuple([held.codes.item(place) >> BITS for place in run])
+            at = sentence - firsts[document]
+            hits += [Hit(document, at, number) for number in self.chunks.listed(key)]
         return Scan(lengths, hits)
 
     def _near(self, held: "Held") -> NDArray[np.bool_]:
         """Which sentences are less than a window away from a wanted word."""
         near = np.zeros(int(held.sentence[-1]) + 1, bool)
-        near[held.sentence[held.codes & _WANTED > 0]] = True
+        near[held.sentence[held.codes & WANTED > 0]] = True
         spread = near.copy()
         for distance in range(1, self.window):
             spread[distance:] |= near[:-distance]
             spread[:-distance] |= near[distance:]
         return spread
-
-    def _numbers(self, run: tuple[int, ...]) -> list[int]:
-        """The listed words in chunks side by side, given as the numbers of their tokens."""
-        tokens = [token for number in run for token in self.chunks.tokens[number]]
-        return [place.number for place in self.lexicon.places(tokens)]
 
     # --- languages without spaces between words ---------------------------------------------
 
@@ -247,14 +201,18 @@ def sentences_of(codes: Codes) -> Held:
     Args:
         codes: shape (chunks,), from ``Chunks``.
     """
-    place: Ints = np.flatnonzero(codes & _WORD)
+    place: Ints = np.flatnonzero(codes & WORDS > 0)
     held = codes[place]
-    document: Ints = np.cumsum(codes & _DOCUMENT > 0, dtype=np.int64)[place]
-    ends = _since(codes & _END, place)
-    blank = _since(codes & (_BLANK_LINE | _DOCUMENT), place)
-    new = blank | (ends & (held & _SMALL == 0))
+    signs = np.flatnonzero(codes & (END | BLANK_LINE | DOCUMENT) > 0)
+    following = np.searchsorted(place, signs, "right")
+    signs, following = signs[following < len(place)], following[following < len(place)]
+    ends = codes[signs] & (BLANK_LINE | DOCUMENT) | ~held[following] & SMALL
+    new = np.zeros(len(place), bool)
+    new[following[ends > 0]] = True
     sentence: Ints = np.cumsum(new) - new[:1].sum()
-    return Held(place, held, sentence, document)
+    of_documents = np.searchsorted(place, np.flatnonzero(codes & DOCUMENT > 0))
+    sizes = np.diff(of_documents, prepend=0, append=len(place))
+    return Held(place, held, sentence, np.repeat(np.arange(len(sizes)), sizes))
 
 
 def listed_runs(
@@ -269,8 +227,9 @@ def listed_runs(
     Yields:
         The number of the sentence, and the positions in ``held``.
     """
-    flags = held.codes & _LISTED > 0
-    listed = np.flatnonzero(flags if near is None else flags & near[held.sentence])
+    listed = np.flatnonzero(held.codes & LISTED > 0)
+    if near is not None:
+        listed = listed[near[held.sentence[listed]]]
     run: list[int] = []
     last = -1
     for place, sentence in zip(listed.tolist(), held.sentence[listed].tolist(), strict=True):
@@ -282,9 +241,3 @@ def listed_runs(
         run, last = [place], sentence
     if run:
         yield last, run
-
-
-def _since(flags: Codes, place: Ints) -> NDArray[np.bool_]:
-    """Whether a flag is set at the previous place, or between it and this one."""
-    seen: Ints = np.cumsum(flags > 0) - (flags > 0)
-    return np.diff(seen[place], prepend=0) > 0

@@ -14,6 +14,7 @@ from curation.files import CurationError
 from curation.trust.framework import Floats, Policies, biases, distributions, simultaneous
 from curation.trust.groups import Groups
 from curation.trust.vectors.reading import Vectors
+from curation.wording import some
 
 _TARGETS = 2_000  # targets whose intervals are computed at once, to limit the memory
 
@@ -57,9 +58,9 @@ def known_words(vectors: Vectors, groups: Groups) -> Groups:
     words = {name: vectors.known(own) for name, own in groups.words.items()}
     for name, known in words.items():
         if not known:
-            shown = ", ".join(groups.words[name][:5])
+            shown = some(groups.words[name], 5)
             raise CurationError(
-                f"[groups.{groups.name}]: no word of the group «{name}» has a vector ({shown} …)",
+                f"[groups.{groups.name}]: no word of the group «{name}» has a vector: {shown}",
                 "use words of the language and the spelling of the vectors, or other vectors",
             )
     return Groups(

@@ -28,11 +28,7 @@ def write_vectors(path: Path, several: Iterable[Block]) -> int:
         CurationError: the form is not known, there are no words, a word cannot be written in this
             form, or an entry is not finite.
     """
-    form = path.suffix.lower()
-    if form not in (".bin", ".vec", ".txt", ".npz"):
-        raise CurationError(
-            f"{path}: cannot tell the form from the name", "end the name in .bin, .vec, .txt, .npz"
-        )
+    form = check_form(path)
     with writing(path) as file:
         count = (
             _arrays(file, path, several) if form == ".npz" else _words(file, path, form, several)
@@ -40,6 +36,20 @@ def write_vectors(path: Path, several: Iterable[Block]) -> int:
         if not count:
             raise CurationError(f"{path}: there are no words to write", "check the vectors")
     return count
+
+
+def check_form(path: Path) -> str:
+    """The form that a file's name says.
+
+    Raises:
+        CurationError: it says none.
+    """
+    form = path.suffix.lower()
+    if form not in (".bin", ".vec", ".txt", ".npz"):
+        raise CurationError(
+            f"{path}: cannot tell the form from the name", "end the name in .bin, .vec, .txt, .npz"
+        )
+    return form
 
 
 def _words(file: Any, path: Path, form: str, several: Iterable[Block]) -> int:

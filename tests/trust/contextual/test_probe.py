@@ -163,7 +163,7 @@ def test_targets_without_passages_or_predictions_are_undefined() -> None:
 
 def test_one_class_only_is_an_error_that_says_which() -> None:
     given = examples(30, seed=1)
-    with pytest.raises(CurationError, match="all 30 training passages have the label «none»"):
+    with pytest.raises(CurationError, match=r"training passages \(30\) is «none»"):
         probe(given._replace(labels=np.full(30, 2)), given, GROUPS, DEFAULT)
     with pytest.raises(CurationError, match="no labelled passages"):
         probe(given.where(given.targets == 9), given, GROUPS, DEFAULT)
@@ -274,9 +274,9 @@ def test_labels_of_people_are_those_of_the_majority(
     assert all(each.passage.text[each.start : each.end] == "baker" for each in found.passages)
     assert sorted((each.code, each.where) for each in found.refused) == [
         ("missing_field", str(path)),
-        ("other_target", "labels.csv line 12"),
         ("target_missing", "labels.csv line 13"),
         ("unknown_group", "labels.csv line 15"),
+        ("unlisted_target", "labels.csv line 12"),
     ]
 
 
@@ -295,6 +295,15 @@ def test_labels_without_texts(tmp_path: Path, people: Callable[[int], Groups]) -
         read_labelled(path, people(2), language="en")
     with pytest.raises(CurationError, match=r"nowhere\.csv: no such file"):
         read_labelled(tmp_path / "nowhere.csv", people(2), language="en")
+
+
+def test_one_label_only_is_refused_before_the_model_reads(
+    grouped: Campaign, spec: StatesSpec, files: list[Path], tmp_path: Path
+) -> None:
+    path = labels(tmp_path / "labels.csv", row(1, "lake"), row(2, "lake"))
+    with pytest.raises(CurationError, match=r"training passages \(2\) is «lake»"):
+        measure_one(grouped, spec, files, labels=path)
+    assert not (grouped.trust / "runs").exists()
 
 
 def test_people_and_corpus(

@@ -331,7 +331,7 @@ def test_a_change_of_ss_is_judged_by_a_fixed_margin(moved: int, status: str) -> 
     plain = run("m", "ll-acl", FULL, [0.0] * 40)
     ss = by_term(10, 4, lambda t, n: 100.0 * (t > (8 if moved == 1 else 0) and n < moved))
     chars = run("m", "ll-code", FULL, ss)
-    row = found(rows_of(dataset(TEN, plain, chars)), "sensitivity", "normalisation:m/ll-acl;m/ll-c")
+    row = found(rows_of(dataset(TEN, plain, chars)), "sensitivity", "normalisation:m:ll-acl;ll-c")
     assert row.status == status
     assert row.threshold == 5.0
     noisy = found(rows_of(dataset(TEN, plain, chars), margin=100), "sensitivity", "normalisation:")
@@ -345,9 +345,9 @@ def test_lms_must_not_depend_on_normalisation_either() -> None:
         for rule, base in (("conditional", 30), ("conditional-chars", 40))
     ]
     rows = rows_of(dataset(TEN, *runs))
-    row = found(rows, "sensitivity", "normalisation-lms:m/conditional;m/conditional-chars")
+    row = found(rows, "sensitivity", "normalisation-lms:m:conditional;conditional-chars")
     assert (row.status, row.value, row.ci) == ("fail", 10.0, (10.0, 10.0))
-    assert found(rows, "sensitivity", "normalisation:m/").status == "inconclusive"
+    assert found(rows, "sensitivity", "normalisation:m:").status == "inconclusive"
 
 
 def test_the_changes_are_told_apart() -> None:
@@ -363,11 +363,22 @@ def test_the_changes_are_told_apart() -> None:
         if row.criterion == "sensitivity" and ";" in row.check and "lms" not in row.check
     }
     assert checks == {
-        "text:lower:m/ll-acl;m/ll-acl+lower",
-        "rule:m/ll-acl;m/ratio",
-        "text:lower:m/ratio;m/ratio+lower",
-        "rule:m/ll-acl+lower;m/ratio+lower",
+        "text:lower:m:ll-acl;ll-acl+lower",
+        "rule:m:ll-acl;ratio",
+        "text:lower:m:ratio;ratio+lower",
+        "rule:m:ll-acl+lower;ratio+lower",
     }
+
+
+def test_the_interval_over_terms_is_measured_against_the_margin() -> None:
+    """Value and threshold of the row are the same thing: points on each side of ss."""
+    row = found(rows_of(dataset(TEN, run("m", "ll-acl", FULL, SLOPE))), "sensitivity", "terms:m")
+    assert row.value is not None
+    assert row.threshold is not None
+    assert row.value > row.threshold
+    assert (row.status, row.ci) == ("inconclusive", None)
+    assert f"it reaches {row.value:.1f}" in row.computed
+    assert row.change.startswith("about ")
 
 
 def test_a_domain_that_is_left_out_moves_ss() -> None:

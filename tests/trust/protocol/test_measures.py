@@ -90,6 +90,44 @@ def test_few_anchors_are_inconclusive_and_those_without_a_result_are_counted() -
     assert (other.status, other.n) == ("inconclusive", 0)
 
 
+def test_what_is_missing_is_counted_in_words() -> None:
+    run = run_of({t: (0.1 if ANCHORS[t] == "female" else -0.1) for t in TARGETS[:4]})
+    wrong = dict.fromkeys(TARGETS[:7], "female") | {TARGETS[7]: "male"}
+    seven = run_of(dict.fromkeys(TARGETS[:6], 0.1) | {TARGETS[6]: -0.1})
+    result = face_criteria(seven, wrong, SETTINGS)[0]
+    assert result.change == "1 more right sign, or 1 more anchor with a result (power 0.8)"
+    control = face_criteria(run, ANCHORS, SETTINGS)[1]
+    assert (control.status, control.change) == (
+        "inconclusive",
+        "4 more anchors with a result (power 0.8)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "change"),
+    [
+        (30, "longer lists, or lists of words that are more alike"),
+        (10, "16 more targets (power 0.8), or longer lists"),
+    ],
+)
+def test_halves_that_do_not_decide_ask_for_targets_only_if_these_are_too_few(
+    n: int, change: str
+) -> None:
+    halves = Evidence(
+        criterion="split_half",
+        check="words",
+        statistic="reliability",
+        value=0.69,
+        ci=(0.49, 0.81),
+        p=0.0001,
+        n=n,
+    )
+    row = criteria(AUTOMATED._replace(evidence=(halves,)))[
+        "text-automated/gender-wiki split_half words"
+    ]
+    assert (row.status, row.change) == ("inconclusive", change)
+
+
 def test_face_validity_of_a_prior_measure_reads_its_sign() -> None:
     signed = dict(zip(TARGETS, TABLE_3["word2vec"], strict=True))
     assert face_criteria(prior_run(signed), ANCHORS, SETTINGS)[0].status == "pass"
@@ -187,6 +225,11 @@ def test_predictive_validity_compares_directions_and_sizes() -> None:
     signed = found["vectors/gender-made predictive signed"]
     assert (signed.value, signed.status, signed.n) == (pytest.approx(1.0), "pass", 40)
     assert found["vectors/gender-made predictive unsigned"].value == pytest.approx(1.0)
+    assert signed.computed.startswith("directions: p of female, and the share of female in the")
+    prior = criteria(prior_run(shares), groups=outcomes(shares))
+    assert prior["caliskan/gender-made predictive signed"].computed.startswith(
+        "directions: the value, and the share of female less that of male"
+    )
     # The wrong direction everywhere: sizes cannot see it.
     wrong = run_of({job: 0.5 - share for job, share in shares.items()})
     found = criteria(wrong, groups=outcomes(shares))
@@ -252,7 +295,8 @@ def test_without_a_threshold_no_number_of_targets_has_power() -> None:
     name = "vectors/gender-made predictive signed"
     row = criteria(run, groups=outcomes(shares))[name]
     assert (row.status, row.threshold, row.power) == ("inconclusive", 0.0, None)
-    assert "40 targets show a correlation of 0.47 or more" in row.change  # at alpha / 2 tests
+    assert "40 targets show a correlation of 0.47 or more" in row.change
+    assert row.change.endswith("if p is corrected for 2 tests")
     strict = criteria(run, groups=outcomes(shares), settings=TrustSettings(predictive=0.6))[name]
     assert (strict.status, (strict.power or 0) > 0.8) == ("fail", True)
 
@@ -278,6 +322,22 @@ def test_the_power_of_many_tests_is_that_of_the_strictest() -> None:
     assert many.power < 0.6 < 0.8 < one.power
     assert many.status == "inconclusive"  # at alpha, the power would seem to be enough
     assert "more targets" in many.change
+
+
+def test_what_would_change_a_pass_is_above_what_holm_asks_for() -> None:
+    """Of 20 tests the one with the smallest p needs alpha / 20, not alpha."""
+    values = np.random.default_rng(1).uniform(-0.5, 0.5, (10, 40)).tolist()
+    runs = [
+        run_of(dict(zip(MANY, each, strict=True)), name=f"vectors/gender-{n}")
+        for n, each in enumerate(values)
+    ]
+    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
+    right = run_of({job: share - 0.5 for job, share in shares.items()}, name="vectors/gender-right")
+    row = criteria(*runs[1:], right, groups=outcomes(shares))[
+        "vectors/gender-right predictive signed"
+    ]
+    assert row.status == "pass"
+    assert float(row.change.split()[3]) > 0.42  # with alpha it is 0.31
 
 
 # --- hypotheses ---------------------------------------------------------------------------------

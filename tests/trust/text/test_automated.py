@@ -19,7 +19,7 @@ from curation.files import CurationError
 from curation.stats.intervals import share_interval
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
-from curation.trust.text import automated, scanning
+from curation.trust.text import automated, chunks, scanning
 from curation.trust.text.automated import Counts, Tally
 from support import contexts as slow
 
@@ -146,7 +146,7 @@ def finely_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LEAST", 100)
     monkeypatch.setattr(reading, "LARGEST", 500)
     monkeypatch.setattr(scanning, "BATCH", 150)
-    monkeypatch.setattr(scanning, "DISTINCT", 5)
+    monkeypatch.setattr(chunks, "DISTINCT", 5)
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])

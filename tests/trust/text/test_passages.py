@@ -15,7 +15,7 @@ from curation.trust.text import scanning
 from curation.trust.text.locating import locate, offsets
 from curation.trust.text.matching import Lexicon
 from curation.trust.text.passages import LabelledPassage, mentions, passages
-from curation.words import plain
+from curation.words import WORD, plain
 
 __all__ = ["finely_cut"]
 WORDS = [word for words in (*GROUPS.words.values(), *GROUPS.targets.values()) for word in words]
@@ -36,7 +36,7 @@ def test_places_are_those_of_the_fast_search(texts: list[str], language: str) ->
             start, end = located.spans[place.sentence]
             assert start <= place.start < place.end <= end
             found = scanner.lexicon.places(
-                scanning.WORD.findall(plain(text[place.start : place.end], language))
+                WORD.findall(plain(text[place.start : place.end], language))
             )
             assert [each.number for each in found] == [place.word]
 

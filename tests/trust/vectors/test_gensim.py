@@ -25,10 +25,7 @@ vectors.save_word2vec_format(target, binary=target.endswith(".bin"))
 @pytest.fixture(scope="module")
 def python() -> Path:
     """The interpreter of an environment with gensim."""
-    try:
-        return environments.python("gensim", ("gensim==4.4.0",), named="CURATION_GENSIM")
-    except environments.NotThereError as error:
-        pytest.skip(str(error))
+    return environments.python("gensim", ("gensim==4.4.0",), named="CURATION_GENSIM")
 
 
 @pytest.mark.parametrize("form", [".bin", ".vec"])

@@ -106,10 +106,8 @@ def _change(
     if value is None or ci is None:
         return "label more CATs with two or more annotators each"
     if verdict(value, threshold=settings.agreement, ci=ci, null=0.0) == "inconclusive":
-        return (
-            f"more labelled CATs: the interval {span(ci, 3)} includes the threshold "
-            f"{settings.agreement:g}, and the estimate does not reach it or may be 0"
-        )
+        limit = "0" if value >= settings.agreement else f"the threshold {settings.agreement:g}"
+        return f"more labelled CATs: the interval {span(ci, 3)} includes {limit}"
     assert data.votes is not None
     chosen = _chosen(data, name, kind)
     if value >= settings.agreement:

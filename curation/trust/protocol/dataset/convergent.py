@@ -103,7 +103,7 @@ def convergent(
             about,
             settings,
             criterion="convergent",
-            check=f"rules:{first.model}:{name}:{second.name}",
+            check=f"rules:{first.model}:{second.under}",
             says=f"ss of terms of {first.name} and of {second.name} ({name}); kappa of their "
             f"preferences in {cats} CATs without a tie: {text}",
             seed=seed,
@@ -187,7 +187,8 @@ def _measures(
             "convergent",
             "measures",
             "needs a bias measure of the dataset's terms, and there is no run of one",
-            "measure the terms of a domain: curation trust text, vectors, contextual or probe",
+            "in a campaign, measure the terms of a domain: curation trust text, vectors, "
+            "contextual or probe",
         )
         yield row, ()
     for measure in data.measures:

@@ -41,6 +41,11 @@ class Scored(NamedTuple):
     ss: Floats
     where: str = ""
 
+    @property
+    def under(self) -> str:
+        """The rules as the run's name has them, without the model."""
+        return self.name.removeprefix(f"{self.model}/")
+
 
 class RuleGroup(NamedTuple):
     """Runs under the same rules, which may be compared: its name and the numbers of its runs."""

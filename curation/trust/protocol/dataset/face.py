@@ -56,8 +56,8 @@ def face(data: DatasetInput, group: RuleGroup, about: About, settings: TrustSett
             "face",
             "known-directions",
             "needs terms for which it is known what models prefer, and none are given",
-            "list such terms in 6-trust/directions.csv, with the columns target and prefers "
-            "(stereotype or anti-stereotype); at least 8 terms",
+            "in a campaign, list such terms in 6-trust/directions.csv, with the columns target and "
+            "prefers (stereotype or anti-stereotype); at least 8 terms",
         )
         rows.append((row, ()))
     if best is not None:
@@ -136,6 +136,6 @@ def _directions(
             threshold=EITHER,
             computed=f"exact one-sided sign test over terms whose direction is known; power is "
             f"that at a share of {VALID:g}. Other direction: {', '.join(wrong) or 'none'}",
-            change=signs_change(found.status, sum(signs), len(signs), settings, unit="terms"),
+            change=signs_change(found.status, sum(signs), len(signs), settings, unit="term"),
         )
     ]

@@ -133,7 +133,8 @@ def amplification(
                     "amplification",
                     "pairs",
                     "needs two runs to compare, and [trust] amplification does not name these",
-                    'name pairs in [trust]: amplification = [["AFTER/RULES", "BEFORE/RULES"]]',
+                    'in campaign.toml, name pairs in [trust]: amplification = [["AFTER/RULES", '
+                    '"BEFORE/RULES"]]',
                 ),
                 (),
             )
@@ -213,7 +214,8 @@ def mitigation(data: DatasetInput, group: RuleGroup, about: About, settings: Tru
                     "pairs",
                     "needs runs before and after bias was reduced, and [trust] mitigation does "
                     "not name these",
-                    'name pairs in [trust]: mitigation = [["AFTER/RULES", "BEFORE/RULES"]]',
+                    'in campaign.toml, name pairs in [trust]: mitigation = [["AFTER/RULES", '
+                    '"BEFORE/RULES"]]',
                 ),
                 (),
             )

@@ -65,8 +65,8 @@ def predictive(
             "predictive",
             "outcomes",
             "needs shares of the groups in the world for the dataset's terms, and there are none",
-            "set outcomes in a [groups.NAME] table to a CSV file with the terms as targets, such "
-            f"as a census; about {needed_units(0.5)} terms for a rho of 0.5",
+            "in campaign.toml, set outcomes in a [groups.NAME] table to a CSV file with the terms "
+            f"as targets, such as a census; about {needed_units(0.5)} terms for a rho of 0.5",
         )
         return [(row, ())]
     corrected = holm([found.p for *_, found in tests])

@@ -10,6 +10,7 @@ from curation.bias import Criterion, CriterionName, Pair, Status, Subject
 from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.metrics import percent_interval
 from curation.trust.protocol.dataset.data import Scored
+from curation.wording import amount
 
 CHANCE = 50.0
 Rows = list[tuple[Criterion, tuple[Scored, ...]]]
@@ -97,6 +98,8 @@ def more_terms(value: float, ci: Sequence[float] | None, limit: float, terms: in
 
     >>> more_terms(56.0, (44.0, 68.0), 50.0, 10)  # the half-width must fall from 12 to 6
     'about 30 more terms, if the value stays'
+    >>> more_terms(51.0, (41.0, 61.0), 50.0, 30)
+    'more than 1,000 more terms, if the value stays'
     """
     if ci is None:
         return "CATs of at least 5 terms"
@@ -104,7 +107,9 @@ def more_terms(value: float, ci: Sequence[float] | None, limit: float, terms: in
     if distance < 1e-9 or half / distance > 100:
         return "many more terms: the value is at the limit"
     needed = math.ceil(terms * (half / distance) ** 2 - 1e-9) - terms
-    return f"about {max(1, needed)} more terms, if the value stays"
+    if needed > 1000:
+        return "more than 1,000 more terms, if the value stays"
+    return f"about {amount(max(1, needed), 'more term')}, if the value stays"
 
 
 def span(ci: Sequence[float] | None, digits: int = 1) -> str:

@@ -22,6 +22,7 @@ from curation.trust.protocol.dataset.rows import (
 )
 from curation.trust.protocol.verdicts import of_control, within, worst
 from curation.trust_settings import TrustSettings
+from curation.wording import amount
 
 NORMALISED = {
     "conditional": ("conditional-chars",),
@@ -153,7 +154,8 @@ def _moved(
     )
     return about.row(
         "sensitivity",
-        f"{sort if metric == 'ss' else f'{sort}-{metric}'}:{first.name};{second.name}",
+        f"{sort if metric == 'ss' else f'{sort}-{metric}'}:{first.model}:"
+        f"{first.under};{second.under}",
         status,
         statistic=f"change of {metric} (signed), in points",
         value=value,
@@ -195,21 +197,21 @@ def _terms(data: DatasetInput, about: About, settings: TrustSettings, run: Score
     more = "CATs of at least 5 terms"
     if half is not None:
         needed = math.ceil(terms * (half / settings.margin) ** 2)
-        more = f"about {max(1, needed - terms)} more terms"
+        more = f"about {amount(max(1, needed - terms), 'more term')}"
         if enough:
             more = f"fewer than about {needed} terms, or terms that differ more"
     return about.row(
         "sensitivity",
         f"terms:{run.model}",
         "pass" if enough else "inconclusive",
-        statistic="reach of the interval of ss over terms, in points",
+        statistic="how far the interval of ss over terms reaches, in points",
         value=half,
         n=terms,
         unit="terms",
         threshold=settings.margin,
         computed=f"how far ss of {run.name} may move with other terms of the same sort: the "
         f"interval over terms must reach no more than {settings.margin:g} points to either side"
-        + ("" if value is None else f"; ss is {value:.1f} {span(ci)}"),
+        + ("" if half is None else f"; ss is {value:.1f} {span(ci)}, so it reaches {half:.1f}"),
         change=more,
     )
 
@@ -218,12 +220,13 @@ def _domains(data: DatasetInput, about: About, settings: TrustSettings, run: Sco
     """The largest change of ss if one domain is left out, with Welch's interval."""
     means = data.means(run.ss)
     has = ~np.isnan(means)
-    changes = []
+    changes, terms = [], {}
     for domain in sorted(set(data.domains[has])):
         inside, outside = (
             means[has & (data.domains == domain)],
             means[has & (data.domains != domain)],
         )
+        terms[domain] = len(inside)
         if len(outside):
             changes.append((domain, *_left_out(inside, outside, confidence=settings.confidence)))
     if len(changes) < 2:
@@ -236,7 +239,8 @@ def _domains(data: DatasetInput, about: About, settings: TrustSettings, run: Sco
         )
     status = worst([within(ci, settings.margin) for _, _, ci in changes])
     domain, value, ci = max(changes, key=lambda change: abs(change[1]))
-    each = ", ".join(f"{name} {change:+.1f}" for name, change, _ in changes)
+    fewest = min(terms, key=lambda name: terms[name])
+    each = ", ".join(f"{name} {round(change, 1) + 0:+.1f}" for name, change, _ in changes)
     return about.row(
         "sensitivity",
         f"domains:{run.model}",
@@ -248,8 +252,9 @@ def _domains(data: DatasetInput, about: About, settings: TrustSettings, run: Sco
         unit="terms",
         threshold=settings.margin,
         computed=f"change of ss of {run.name} if a domain is left out: {each}; the interval is "
-        f"that of {domain}, the largest. All intervals must be within ± {settings.margin:g} points",
-        change="CATs of at least two terms in each domain, or more terms"
+        f"that of {domain}, the largest. All intervals must be within "
+        f"± {settings.margin:g} points",
+        change=f"more terms, above all in {fewest}, which has {terms[fewest]}"
         if status == "inconclusive"
         else f"other terms in the domain {domain}",
     )
