@@ -148,6 +148,47 @@ def interval(measure: str, units: Floats, *, confidence: float = 0.95) -> Interv
     return ends and [min(1.0, max(_LEAST, 1 - end)) for end in reversed(ends)]
 
 
+def unanimous_interval(votes: Counts, *, units: int, confidence: float = 0.95) -> Interval | None:
+    """The interval of a coefficient if nobody disagrees, for which the jackknife has none.
+
+    If no unit of n has a disagreement, the share of units with one is at most
+    1 − ((1 − confidence) / 2)^(1 / n) (Clopper & Pearson 1934). A unit disagrees by 1 at most, so
+    1 − that share / expected disagreement is the least that alpha can be. It is rather too low.
+
+    Args:
+        votes: shape (associations, classes).
+        units: the number of passages or CATs with two votes or more.
+        confidence: of the interval.
+
+    Returns:
+        Lower bound, and 1; None if only one class has votes.
+
+    >>> [round(end, 2) for end in unanimous_interval(np.array([[5, 0], [0, 5]] * 20), units=40)]
+    [0.82, 1.0]
+    """
+    of = votes[votes.sum(axis=1) >= 2].sum(axis=0).astype(float)
+    total = of.sum()
+    if not units or (of > 0).sum() < 2:
+        return None
+    expected = (total**2 - of @ of) / (total * (total - 1))
+    most = 1 - ((1 - confidence) / 2) ** (1 / units)
+    return [max(_LEAST, 1 - most / float(expected)), 1.0]
+
+
+def shuffled(votes: Counts, rng: np.random.Generator) -> Counts:
+    """The same labels in random order; each association keeps its number of labels.
+
+    Args:
+        votes: shape (associations, classes).
+        rng: of the order.
+    """
+    count, classes = votes.shape
+    labels = np.repeat(np.tile(np.arange(classes), count), votes.ravel())
+    rows = np.repeat(np.arange(count), votes.sum(axis=1))
+    cells = rows * classes + rng.permutation(labels)
+    return np.bincount(cells, minlength=count * classes).reshape(count, classes)
+
+
 def _jackknife(
     statistic: Callable[[Floats], Floats], units: Floats, *, confidence: float
 ) -> Interval | None:

@@ -165,6 +165,7 @@ def divergence(p: Floats, reference: Floats, name: str = "l1") -> Floats:
 def _relative_entropy(p: Floats, other: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         total = np.where(p == 0, 0.0, p * np.log(p / other)).sum(axis=-1)
+    total = np.where((p < 0).any(axis=-1) | (other < 0).any(axis=-1), np.nan, total)
     return np.asarray(np.maximum(total, 0.0))  # rounding can give −1e-17
 
 

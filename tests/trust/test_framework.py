@@ -123,6 +123,13 @@ def test_a_divergence_that_is_infinite_is_left_out() -> None:
     assert found.divergences.keys() == {"js"}
 
 
+def test_kl_and_js_of_a_negative_share_are_left_out() -> None:
+    raw = Policies(negative="raw", divergences=("kl", "js", "l2"))
+    found = result([-1, 2], reference=[0, 1], policies=raw)
+    assert found.p == (-1, 2)
+    assert found.divergences.keys() == {"l2"}
+
+
 # --- for all strengths --------------------------------------------------------------------------
 
 

@@ -119,6 +119,7 @@ def measure_groups(
             own,
             draws=campaign.settings.trust.samples,
             seed=campaign.settings.campaign.seed,
+            confidence=campaign.settings.trust.confidence,
         )
     about = {"curation": __version__, **found.about}
     with campaign.lock(wait=WAIT):

@@ -369,7 +369,7 @@ def _intervals(
         ends = share_interval(
             by_document[has, number],
             total[has],
-            observations=float(total.sum()),
+            observations=int(has.sum()),  # documents: the passages of one are alike
             confidence=confidence,
             extra=float(spread[number]),
         )

@@ -173,7 +173,7 @@ def intervals(
         [t_quantile(level, units - 1) if units > 1 else np.nan for units in mentioned]
     ).reshape(-1, 1)
     ends = np.stack([whole - half, whole + half], axis=-1)
-    if policies.negative != "raw":
+    if policies.negative != "raw" or policies.normalise == "softmax":  # p is in the simplex
         ends = ends.clip(0, 1)
     size = len(groups.words)
     p0 = [groups.reference(target) or (np.nan,) * size for target in groups.targets]

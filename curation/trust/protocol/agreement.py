@@ -1,5 +1,6 @@
 """Agreement and retest: do people's labels of passages repeat (section 7)?"""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,7 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.bias import Criterion, CriterionName, Evidence, Pair
-from curation.stats.agreement import Counts, by_cat, coefficient, contributions, interval
+from curation.stats.agreement import (
+    Counts,
+    by_cat,
+    coefficient,
+    contributions,
+    interval,
+    shuffled,
+    unanimous_interval,
+)
 from curation.trust.protocol.measured import HUMAN, MeasureRun
 from curation.trust.protocol.rows import CONTROL, evidence_row, from_control, own_evidence, row
 from curation.trust.protocol.verdicts import Limits, verdict
@@ -17,7 +26,9 @@ from curation.wording import amount
 SHUFFLED = f"{CONTROL}shuffled-labels"
 BY_TARGET = "annotators_by_target"
 STATISTIC = "Krippendorff's alpha, nominal"
-_ROUNDING, _FEW_UNITS = 1e-12, 10
+SHUFFLES = 100  # of the labels, for the negative control
+MUST_FAIL = 0.95  # the share of them that must fail
+_ROUNDING = 1e-12
 Units = Sequence[str] | NDArray[Any]
 """What each row of votes is of, such as its CAT or passage."""
 
@@ -27,7 +38,7 @@ def alpha_with_interval(
 ) -> tuple[float | None, Pair | None]:
     """Krippendorff's alpha of nominal labels, with its interval over units.
 
-    If nobody disagrees on ten or more units with two labels or more, the interval is 1 alone.
+    If nobody disagrees, the interval is that of ``unanimous_interval``.
 
     Args:
         votes: shape (rows, classes), how many annotators chose each class.
@@ -37,12 +48,12 @@ def alpha_with_interval(
     value = coefficient("alpha", votes)
     if value is None:
         return None, None
-    if value > 1 - _ROUNDING and _several(votes, units) >= _FEW_UNITS:
-        return value, (value, value)
     every = contributions(votes)
     if units is not None:
         every = by_cat(every, np.unique(units, return_inverse=True)[1].tolist())
     ends = interval("alpha", every, confidence=confidence)
+    if ends is None and value > 1 - _ROUNDING:
+        ends = unanimous_interval(votes, units=_several(votes, units), confidence=confidence)
     return value, None if ends is None else (ends[0], ends[1])
 
 
@@ -91,31 +102,34 @@ def shuffled_agreement(
 ) -> Evidence:
     """The negative control: the same labels, dealt to the passages at random; alpha is about 0.
 
+    The upper end of the interval is that which 95 of 100 shuffles do not exceed, so it is below a
+    threshold if 95 of 100 shuffles fail.
+
     Args:
         votes: as in ``label_agreement``.
-        seed: of the shuffle.
+        seed: of the shuffles.
         passages: as in ``label_agreement``.
-        confidence: of the interval.
+        confidence: of the interval of each shuffle.
     """
-    dealt = shuffled(votes, np.random.default_rng(seed))
-    found = label_agreement(dealt, passages, check=SHUFFLED, confidence=confidence)
-    return found.model_copy(
-        update={"detail": f"the labels were dealt to the passages at random; {found.detail}"}
+    rng = np.random.default_rng(seed)
+    values, lows, highs = list[float](), list[float](), list[float]()
+    for _ in range(SHUFFLES):
+        value, ci = alpha_with_interval(shuffled(votes, rng), passages, confidence=confidence)
+        values.append(0.0 if value is None else value)
+        lows.append(-1.0 if ci is None else ci[0])
+        highs.append(1.0 if ci is None else ci[1])
+    place = math.ceil(MUST_FAIL * SHUFFLES) - 1
+    return Evidence(
+        criterion="agreement",
+        check=SHUFFLED,
+        statistic=f"{STATISTIC} (signed), median of the shuffles",
+        value=float(np.median(values)),
+        ci=(sorted(lows, reverse=True)[place], sorted(highs)[place]),
+        n=SHUFFLES,
+        unit="shuffles",
+        detail=f"the labels were dealt to the passages at random {SHUFFLES} times; the intervals "
+        f"of {MUST_FAIL * SHUFFLES:.0f} of them are within this one at each end",
     )
-
-
-def shuffled(votes: Counts, rng: np.random.Generator) -> Counts:
-    """The same labels in random order; each row keeps its number of labels.
-
-    Args:
-        votes: shape (rows, classes).
-        rng: of the order.
-    """
-    count, classes = votes.shape
-    labels = np.repeat(np.tile(np.arange(classes), count), votes.ravel())
-    rows = np.repeat(np.arange(count), votes.sum(axis=1))
-    cells = rows * classes + rng.permutation(labels)
-    return np.bincount(cells, minlength=count * classes).reshape(count, classes)
 
 
 def agreement_criteria(run: MeasureRun, settings: TrustSettings) -> list[Criterion]:
@@ -179,8 +193,8 @@ def _row(
     if evidence.check.startswith(CONTROL):
         return from_control(run, evidence, status, threshold=threshold)
     if evidence.value is not None and evidence.ci is None and evidence.p is None:
-        todo = f"labels of {_FEW_UNITS} passages or more: with fewer that all agree there is no "
-        todo += "interval"
+        todo = "more passages: there is no interval for one passage, or if all disagreement is in "
+        todo += "one"
     elif status == "pass":
         todo = f"a value below {threshold:g}, or an interval that contains 0"
     elif status == "fail":

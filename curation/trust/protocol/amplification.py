@@ -2,19 +2,22 @@
 
 Two changes are computed for each pair of runs. The paper's own takes p before the process as the
 reference, so it measures how far the process moves the associations, and where to. It says nothing
-about whether bias grows, so the change of L1 to the reference of the run before is computed too. A
+about whether bias grows, so the change of L1 to the reference of the run before is computed too.
+L1 is never negative, so noise enlarges it: a run of few contexts would seem to amplify bias. A
 pair passes if the question is answered, whatever the answer is.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import permutations
+from statistics import NormalDist
 
 from curation.bias import Bias, Criterion, Status
 from curation.stats.intervals import difference_interval
 from curation.trust.protocol.measured import MeasureRun
 from curation.trust.protocol.pairs import Change, change, differences, find
 from curation.trust.protocol.rows import row
-from curation.trust.protocol.verdicts import decided
+from curation.trust.protocol.verdicts import ANSWERED, decided
 from curation.trust_settings import TrustSettings
 
 TELESCOPE = 0.001  # the rounding of Table 6
@@ -74,9 +77,12 @@ def _pair(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> lis
         f"{target} {each[0]:+.3f}{_mark(ci)}"
         for (target, each), ci in zip(moved.items(), _intervals(after, before, moved), strict=True)
     )
-    grown = change(
-        list(differences(after, before, _l1_to(before)).values()), confidence=settings.confidence
-    )
+    gaps = differences(after, before, _l1_to(before))
+    grown = change(list(gaps.values()), confidence=settings.confidence)
+    noise = [_noise(run, gaps, confidence=settings.confidence) for run in (after, before)]
+    if grown.ci is not None:
+        # L1 is too large by up to its noise. p would be that of the interval without this.
+        grown = grown._replace(ci=(grown.ci[0] - noise[0], grown.ci[1] + noise[1]), p=None)
     names = f"{after.name} after {before.name}"
     return [
         _row(
@@ -94,9 +100,27 @@ def _pair(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> lis
             f"mean change of L1 since {before.name}",
             grown,
             f"{names}; above 0 if bias is larger after; L1 of both runs is to the reference of "
-            f"{before.name}",
+            f"{before.name}. Noise makes L1 larger: on average by up to {noise[0]:.3f} after and "
+            f"{noise[1]:.3f} before, by the intervals of the runs. The interval allows for it",
         ),
     ]
+
+
+def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> float:
+    """By how much noise can enlarge the mean L1 of targets; 0 without intervals.
+
+    An absolute value of a normal error s is s √(2 / π) on average if the true value is 0, and is
+    enlarged by less if it is not. The errors come from the intervals of p − p0.
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    widths = [
+        (pair[1] - pair[0]) / 2
+        for bias in run.biases
+        if bias.target in targets
+        for pair in bias.ci or ()
+        if pair is not None
+    ]
+    return math.sqrt(2 / math.pi) * sum(widths) / z / max(1, len(targets))
 
 
 def _l1_to(run: MeasureRun) -> Callable[[Bias], float | None]:
@@ -161,7 +185,7 @@ def _row(
         unit="targets",
         p=found.p,
         threshold=0.0,
-        computed=computed,
+        computed=f"{computed}; {ANSWERED}",
         change="targets that change in both directions" if status == "pass" else more,
         evidence=(after.name, before.name),
     )
@@ -209,7 +233,9 @@ def _telescoping(pairs: Sequence[Sequence[str]], runs: Mapping[str, MeasureRun])
                 n=len(gaps),
                 unit="targets",
                 threshold=TELESCOPE,
-                computed=f"{first}, {second}, {third}: the signed changes of two steps are added",
+                computed=f"{first}, {second}, {third}: the signed changes of two steps are added. "
+                "This holds by definition if the runs have the same groups: a check of the "
+                "software, not evidence for the measure",
                 change="results that are not p − p0 of the same groups",
                 evidence=(third, second, first),
             )

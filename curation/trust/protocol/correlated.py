@@ -35,13 +35,16 @@ def correlation_row(
         threshold: the least correlation that passes.
         settings: alpha and the least power.
         computed: what was correlated.
-        tests: the number of tests that p is corrected for.
+        tests: the number of tests that p is corrected for. The power is that of the strictest of
+            them, at alpha / tests.
         evidence: the runs that were used.
     """
-    power = None  # at a threshold of 0 there is none
+    alpha = settings.alpha / max(1, tests)
+    power = None
     if threshold > 0:
-        at = min(threshold, 0.999)
-        power = rank_power(at, found.n, alpha=settings.alpha) if found.n > 3 else 0.0
+        power = rank_power(min(threshold, 0.999), found.n, alpha=alpha) if found.n > 3 else 0.0
+    else:
+        computed += "; power is not defined for a threshold of 0"
     status = verdict(
         found.rho,
         threshold=threshold,
@@ -87,7 +90,7 @@ def _change(
         return f"a correlation below {least:.2f} on as many targets"
     if status == "fail":
         return "another measure: more targets would only make the interval narrower"
-    needed = needed_units(threshold, alpha=alpha, power=power)
+    needed = needed_units(threshold, alpha=alpha / tests, power=power)
     if needed is not None and needed > found.n:
         return (
             f"{needed - found.n} more targets ({needed} in all), with which a correlation of "

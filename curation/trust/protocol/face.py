@@ -7,14 +7,13 @@ columns). The exact sign test does the same: 7 of 8 right signs have p = .035.
 from collections.abc import Mapping
 
 from curation.bias import Bias, Criterion
-from curation.stats.power import needed_signs
-from curation.stats.tests import right_signs
-from curation.trust.protocol.measured import MeasureRun, directed
+from curation.trust.protocol.measured import MeasureRun
 from curation.trust.protocol.rows import CONTROL, row
-from curation.trust.protocol.signs import EITHER, VALID, judge_signs
+from curation.trust.protocol.signs import EITHER, VALID, judge_signs, more_signs, signs_change
 from curation.trust.protocol.verdicts import of_control
 from curation.trust_settings import TrustSettings
-from curation.wording import amount
+
+_ZERO = 1e-12  # a smaller gap is rounding
 
 
 def face_criteria(
@@ -46,8 +45,9 @@ def face_criteria(
 def signs(run: MeasureRun, anchors: Mapping[str, str]) -> dict[str, bool | None]:
     """Whether each anchor is on the side of its group; None if it has no result.
 
-    An anchor is on the side of a group if its p is above p0 for that group. For a prior measure,
-    positive values are on the side of the first group. A value of 0 is on no side.
+    An anchor is on the side of a group if its p is above the equal share, as in Table 3. The
+    reference plays no part: p of nurses may favour women, and yet be below a census. For a prior
+    measure, positive values are on the side of the first group. A value of 0 is on no side.
     """
     known = {bias.target: bias for bias in run.biases}
     return {
@@ -57,12 +57,11 @@ def signs(run: MeasureRun, anchors: Mapping[str, str]) -> dict[str, bool | None]
 
 
 def _right(bias: Bias, group: str) -> bool | None:
-    values = directed(bias)
-    if values is None or group not in bias.groups:
+    if group not in bias.groups or bias.undefined:
         return None
     if bias.value is not None:
         return bias.value > 0 if group == bias.groups[0] else bias.value < 0
-    return values[bias.groups.index(group)] > 0
+    return None if bias.p is None else bias.p[bias.groups.index(group)] - 1 / len(bias.p) > _ZERO
 
 
 def _row(
@@ -98,23 +97,15 @@ def _row(
         power=tested.power,
         threshold=EITHER,
         computed=f"{computed}; exact one-sided sign test, power at a share of {VALID:g}",
-        change=_change(status, right, n, settings, control=control),
+        change=_control_change(status, n, settings)
+        if control
+        else signs_change(status, right, n, settings, unit="anchor"),
     )
 
 
-def _change(status: str, right: int, n: int, settings: TrustSettings, *, control: bool) -> str:
-    if control and status == "fail":
+def _control_change(status: str, n: int, settings: TrustSettings) -> str:
+    if status == "fail":
         return "groups and anchors in the right order: they have the expected signs if exchanged"
-    needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
-    more = f"{amount(needed - n, 'more anchor')} with a result (power {settings.power:g})"
-    if control and status == "inconclusive" and n < needed:
+    if status == "inconclusive" and (more := more_signs(n, settings, unit="anchor")):
         return more
-    if control:
-        return "nothing, as long as the anchors of this run have the expected signs"
-    least = right_signs(n, alpha=settings.alpha)
-    if status == "pass":
-        return amount(right - (least or n) + 1, "more wrong sign")
-    parts = [amount(least - right, "more right sign")] if least is not None else []
-    if n < needed:
-        parts.append(more)
-    return ", or ".join(parts)
+    return "nothing, as long as the anchors of this run have the expected signs"

@@ -11,7 +11,7 @@ from curation.bias import Bias, Criterion, Status
 from curation.trust.protocol.measured import MeasureRun, size
 from curation.trust.protocol.pairs import Change, change, differences, find
 from curation.trust.protocol.rows import row
-from curation.trust.protocol.verdicts import decided
+from curation.trust.protocol.verdicts import ANSWERED, decided
 from curation.trust_settings import TrustSettings
 
 ONLY_OPTIMISED = "improves only the optimised metric"
@@ -84,7 +84,7 @@ def _ours(after: MeasureRun, before: MeasureRun, found: Change) -> Criterion:
         "independent",
         status,
         found,
-        f"{after.name} after {before.name}: {answer}",
+        f"{after.name} after {before.name}: {answer}; {ANSWERED}",
         "targets that change in both directions"
         if status == "pass"
         else "more targets: the interval over targets must exclude 0",

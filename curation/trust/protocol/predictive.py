@@ -1,7 +1,8 @@
 """Predictive validity: bias goes with the groups' shares in the world (section 6, Table 5).
 
-Table 5 compares sizes with sizes: L1 from uniform on both sides. That hides the direction, so the
-signed values are compared too. All tests on the same groups are corrected together (Holm).
+The code of Table 5 compares sizes with sizes: L1 from uniform on both sides. That hides the
+direction, so the signed values are compared too. All tests on the same groups are corrected
+together (Holm).
 """
 
 from collections.abc import Mapping, Sequence

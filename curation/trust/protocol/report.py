@@ -15,7 +15,8 @@ from curation.files import dump_json
 ALGORITHM = 1
 
 STATUSES: dict[Status, str] = {
-    "pass": "the result reaches the threshold and is significant, or its whole interval does",
+    "pass": "the result reaches the threshold and is significant, or its whole interval does; a "
+    "change or a distance must stay within the threshold",
     "fail": "the whole interval is beyond the threshold; or the value is below the threshold and "
     "not significant, although the power at the threshold is high enough",
     "inconclusive": "the data do not decide; «What would change it» says what would",

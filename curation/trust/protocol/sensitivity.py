@@ -1,7 +1,7 @@
 """Sensitivity: how far results depend on the words, the normalisation and the divergence (§7).
 
-Table 8 of the paper compares results with those of the defaults by Spearman's rho and R². It has
-one draw of shorter lists. Here lists are drawn many times. Two of its columns say nothing: for two
+Table 8 of the paper compares results with those of the defaults by Spearman's rho and R². Its code
+draws shorter lists once. Here lists are drawn many times. Two of its columns say nothing: for two
 groups L2 is L1 / √2, and the softmax of counts keeps only which count is larger.
 """
 

@@ -34,11 +34,12 @@ def split_half_evidence(
     used: UsedWords,
     draws: int,
     rng: np.random.Generator,
+    confidence: float = 0.95,
 ) -> list[Evidence]:
     """Evidence of reliability, from the measure computed with halves of the lists.
 
-    Of all draws, the one with the median correlation is reported. Its interval and p are over
-    targets.
+    Of all draws, the one with the median correlation is reported; with more than two groups, the
+    group whose halves correlate least. Interval and p are over targets.
     """
     if used.why or used.shortest < 2:
         why = used.why or "a list has fewer than two words that are used"
@@ -53,18 +54,20 @@ def split_half_evidence(
     known = sorted((each for each in found if each[0] is not None), key=lambda each: each[0] or 0)
     if len(known) <= draws // 2:
         return [_evidence(None, None, len(base), "most halves have no result")]
-    value, both = known[len(known) // 2]
+    both = known[len(known) // 2][1]
     columns = [
-        correlate(both.first[:, at].tolist(), both.second[:, at].tolist())
+        correlate(both.first[:, at].tolist(), both.second[:, at].tolist(), confidence=confidence)
         for at in range(both.first.shape[1])
     ]
-    whole = spearman_brown(value or 0.0)
+    least = min(columns, key=lambda found: found.rho or 0.0)
+    whole = spearman_brown(least.rho or 0.0)
     detail = (
         f"{draws} random divisions of each list in two halves; the median rank correlation of the "
-        f"halves is {value:.3f}, which gives {whole:.3f} for whole lists"
+        f"halves is {least.rho:.3f}, which gives {whole:.3f} for whole lists"
     )
-    detail += "; interval and p are those of the first group" if len(columns) > 1 else ""
-    return [_evidence(whole, columns[0], len(both.targets), detail)]
+    if len(columns) > 1:
+        detail += f"; they are those of «{groups.names[columns.index(least)]}», the lowest"
+    return [_evidence(whole, least, len(both.targets), detail)]
 
 
 def _evidence(value: float | None, found: Correlation | None, n: int, detail: str) -> Evidence:

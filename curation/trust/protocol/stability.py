@@ -15,7 +15,13 @@ __all__ = ["Again", "NotPossibleError", "stability"]
 
 
 def stability(
-    again: Again, groups: Groups, policies: Policies, *, draws: int, seed: int
+    again: Again,
+    groups: Groups,
+    policies: Policies,
+    *,
+    draws: int,
+    seed: int,
+    confidence: float = 0.95,
 ) -> list[Evidence]:
     """Evidence of a measure's content validity, sensitivity and split-half reliability.
 
@@ -27,6 +33,7 @@ def stability(
         policies: its policies.
         draws: how often lists are cut to each length, and divided in halves.
         seed: of the draws.
+        confidence: of the interval of split halves.
     """
     base, why = attempt(again, groups, policies)
     if not base:
@@ -40,5 +47,7 @@ def stability(
     return [
         *content_evidence(again, groups, policies, base),
         *sensitivity_evidence(again, groups, policies, base, used=used, draws=draws, rng=rng),
-        *split_half_evidence(again, groups, policies, base, used=used, draws=draws, rng=rng),
+        *split_half_evidence(
+            again, groups, policies, base, used=used, draws=draws, rng=rng, confidence=confidence
+        ),
     ]

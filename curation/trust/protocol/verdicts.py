@@ -69,6 +69,10 @@ def verdict(
     return "fail" if p > limits.alpha and seen else "inconclusive"
 
 
+ANSWERED = "it passes if the question is answered, whatever the answer is"
+"""What a row of ``decided`` says about its status."""
+
+
 def decided(ci: Pair | None, *, null: float = 0.0) -> Status:
     """The status of a question that either answer settles: "pass" if the interval excludes null.
 

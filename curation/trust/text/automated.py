@@ -350,6 +350,9 @@ def intervals(
 ) -> list[Pair | None]:
     """Intervals of p − p0 over documents, because the contexts of a document overlap.
 
+    If all documents have the same share, each counts as one observation: overlapping contexts of
+    a document say the same thing.
+
     Args:
         rows: the contexts of each group in a document, and how many documents have such a row.
         reference: p0.
@@ -360,7 +363,7 @@ def intervals(
     )
     of = won.sum(axis=1)
     ends = [
-        share_interval(won[:, place], of, observations=float(of.sum()), confidence=confidence)
+        share_interval(won[:, place], of, observations=len(of), confidence=confidence)
         for place in range(won.shape[1])
     ]
     return [

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curation.bias import CRITERIA, Criterion
+from curation.bias import CRITERIA, Criterion, Status
 from curation.records import GOLDS
+from curation.stats.agreement import shuffled
 from curation.stats.artefacts import Artefact, artefacts
 from curation.stats.metrics import icat
 from curation.trust.groups import Groups
-from curation.trust.protocol.agreement import shuffled
-from curation.trust.protocol.dataset.agreement import SEEDS
+from curation.trust.protocol.agreement import SHUFFLES
 from curation.trust.protocol.dataset.content import judged
 from curation.trust.protocol.dataset.criteria import dataset_criteria
 from curation.trust.protocol.dataset.data import (
@@ -68,6 +68,10 @@ def test_known_directions_are_tested_by_signs() -> None:
     row = found(rows_of(replace(data, directions=directions)), "face", "known-directions")
     assert (row.status, row.value, row.n, row.p) == ("pass", 7 / 8, 8, pytest.approx(9 / 256))
     assert "t7" in row.computed
+    directions["t6"] = "anti-stereotype"
+    row = found(rows_of(replace(data, directions=directions)), "face", "known-directions")
+    assert (row.status, row.value) == ("inconclusive", 6 / 8)  # as for anchors of a measure
+    assert row.change == "1 more right sign"
     assert found(rows_of(data), "face", "known-directions").status == "not_run"
 
 
@@ -87,6 +91,32 @@ def test_a_rule_without_understanding_that_beats_chance_fails_content() -> None:
     assert row.threshold == 60
     assert "ss 75.0" in row.computed
     assert "odd words" in row.change
+
+
+def test_a_mirrored_rule_far_below_chance_fails_at_its_own_limit() -> None:
+    """The unrelated association is the longest, so that ShortestLM would have an lms of 100."""
+    scores = {a.id: float(a.gold == GOLDS[2]) for each in TEN for a in each.associations}
+    data = dataset(TEN, artefacts=[Artefact("LongestLM", "longer is likelier", scores)])
+    row = found(rows_of(data), "content", "artefact-LongestLM:intersentence")
+    assert (row.status, row.value, row.threshold) == ("fail", 0.0, 40)
+    assert "ShortestLM is its mirror image, with 100 less these values" in row.computed
+    assert "or below 40" in row.computed
+
+
+def test_an_ss_surely_within_the_margin_passes_also_if_it_is_not_50() -> None:
+    many = cats(10, 60)
+    scores = {}
+    for place, each in enumerate(many):
+        for a in each.associations:
+            likes = place % 60 < 33  # the stereotype, in 55 % of the CATs of each term
+            meaningful = 1.0 + ((a.gold == GOLDS[0]) == likes)
+            scores[a.id] = 3.0 * (place % 2) if a.gold == GOLDS[2] else meaningful
+    data = dataset(many, artefacts=[Artefact("OddLM", "odd words are likelier", scores)])
+    row = found(rows_of(data, margin=20), "content", "artefact-OddLM:intersentence")
+    assert "ss 55.0 [50." in row.computed
+    assert row.status == "pass"
+    row = found(rows_of(data, margin=5), "content", "artefact-OddLM:intersentence")
+    assert (row.status, row.threshold) == ("fail", 50)
 
 
 def test_equal_lengths_pass_and_rules_that_cannot_be_used_are_not_run() -> None:
@@ -262,7 +292,9 @@ def test_alpha_of_each_set_is_a_row_that_names_the_set() -> None:
 def test_agreement_passes_if_nobody_disagrees_and_is_not_run_without_labels() -> None:
     data = dataset(TEN, votes=votes((5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)))
     row = found(rows_of(data), "agreement", "all-labels")
-    assert (row.status, row.value, row.ci) == ("pass", 1.0, (1.0, 1.0))
+    assert (row.status, row.value) == ("pass", 1.0)
+    assert row.ci is not None
+    assert 0.8 < row.ci[0] < row.ci[1] == 1
     assert found(rows_of(dataset(TEN)), "agreement", "all-labels").status == "not_run"
 
 
@@ -273,7 +305,7 @@ def test_shuffled_labels_must_fail_agreement(seed: int) -> None:
         dataset_criteria(data, TrustSettings(samples=20), seed=seed), "agreement", "shuffled"
     )
     assert row.control
-    assert (row.status, row.n) == ("pass", SEEDS)
+    assert (row.status, row.n) == ("pass", SHUFFLES)
     assert row.value == pytest.approx(0, abs=0.05)
     mixed = shuffled(data.votes, np.random.default_rng(seed))  # type: ignore[arg-type]
     assert mixed.sum(axis=0).tolist() == [200, 200, 200, 0]
@@ -380,6 +412,15 @@ def test_halves_of_a_term_have_its_cats_once() -> None:
     assert correlation(first, second) is None  # of two terms
 
 
+def test_the_interval_over_terms_must_not_reach_farther_than_the_margin() -> None:
+    ss = by_term(10, 4, lambda t, n: 100.0 * ((t + n) % 2))
+    row = found(rows_of(dataset(TEN, run("m", "r", FULL, ss)), margin=20), "sensitivity", "terms:m")
+    assert row.value is not None
+    assert (row.status, row.threshold) == ("pass", 20)
+    assert 0 < row.value < 20
+    assert "ss is 50.0 [" in row.computed
+
+
 def test_split_half_is_corrected_by_spearman_brown() -> None:
     """Terms whose CATs are all alike have the same ss in both halves."""
     ss = by_term(10, 4, lambda t, _: 100.0 * (t % 2))
@@ -444,12 +485,17 @@ def test_few_terms_decide_nothing() -> None:
     assert tested == []
 
 
-def test_a_control_that_passes_makes_its_criterion_fail() -> None:
+@pytest.mark.parametrize("status", ["pass", "inconclusive"])
+def test_a_control_that_passes_makes_its_criterion_fail(status: Status) -> None:
     row = Criterion(
-        subject="dataset", name="d", criterion="agreement", check="all-labels", status="pass"
+        subject="dataset", name="d", criterion="agreement", check="all-labels", status=status
     )
     control = row.model_copy(update={"control": True, "check": "shuffled-labels", "status": "fail"})
     other = row.model_copy(update={"criterion": "retest"})
-    assert [r.status for r in obey_controls([row, control, other])] == ["fail", "fail", "pass"]
+    assert [r.status for r in obey_controls([row, control, other])] == [
+        "fail" if status == "pass" else status,
+        "fail",
+        status,
+    ]
     works = control.model_copy(update={"status": "pass"})
     assert obey_controls([row, works]) == [row, works]

@@ -180,6 +180,26 @@ def test_halves_of_the_lists_give_a_reliability(vectors: dict[str, np.ndarray]) 
     assert statuses(cosine_measure(noise))["split_half words"] != "pass"
 
 
+def test_of_several_groups_the_one_with_the_least_alike_halves_counts() -> None:
+    words = {
+        "one": ("she", "woman", "her", "girl"),
+        "two": ("he", "man", "him", "boy"),
+        "three": ("oak", "elm", "ash", "fir"),
+    }
+    rng = np.random.default_rng(1)
+    counts = {
+        target: dict.fromkeys(words["one"], 9 + 3 * place)
+        | dict.fromkeys(words["two"], 60 - 3 * place)
+        | {word: int(rng.integers(1, 6)) for word in words["three"]}
+        for place, target in enumerate(TARGETS)
+    }
+    half = evidence(count_measure(counts), replace(GENDER, words=words))["split_half words"]
+    assert "«three», the lowest" in half.detail
+    assert half.value is not None
+    assert half.ci is not None
+    assert half.ci[0] <= half.value <= half.ci[1]
+
+
 def test_a_measure_of_labels_has_no_lists_to_cut() -> None:
     counts = {t: {"female": p + 1, "male": 9 - p} for p, t in enumerate(TARGETS)}
 

@@ -252,6 +252,29 @@ def test_results(counts: Counts) -> None:
     assert (miller.undefined, miller.n, miller.p) == ("missing_target", 0, None)
 
 
+def test_contexts_of_a_document_are_one_observation_if_all_documents_are_alike() -> None:
+    long, short = (
+        automated.intervals([((size, 0), 20)], (0.5, 0.5), confidence=0.95) for size in (9, 1)
+    )
+    assert long == short
+
+
+def test_intervals_cover_a_rare_group() -> None:
+    # Each document is about one group, for 95 % of them the first; documents differ in length.
+    rng = np.random.default_rng(1)
+    covered = 0
+    for _ in range(300):
+        first, sizes = rng.random(30) < 0.95, 3 * rng.geometric(0.4, 30)
+        rows = Counter(
+            (int(n) * own, int(n) * (1 - own))
+            for n, own in zip(sizes, first.astype(int), strict=True)
+        )
+        ends = automated.intervals(sorted(rows.items()), (0.0, 1.0), confidence=0.95)[0]
+        assert ends is not None
+        covered += ends[0] <= 0.95 <= ends[1]
+    assert covered >= 0.93 * 300
+
+
 def test_other_groups_are_computed_from_the_counts(counts: Counts, tmp_path: Path) -> None:
     tally = Tally(counts, "en")
     less = Groups("size", {"short": ("dwarf",), "tall": ("giant", "tower")}, GROUPS.targets)

@@ -5,16 +5,14 @@ from numpy.typing import NDArray
 
 from curation.bias import Criterion, Pair, Status
 from curation.records import VALUES
-from curation.stats.agreement import coefficient
-from curation.trust.protocol.agreement import alpha_with_interval, shuffled
+from curation.stats.agreement import coefficient, shuffled
+from curation.trust.protocol.agreement import MUST_FAIL, SHUFFLES, alpha_with_interval
 from curation.trust.protocol.dataset.data import DatasetInput
 from curation.trust.protocol.dataset.rows import About, span
 from curation.trust.protocol.verdicts import verdict
 from curation.trust_settings import TrustSettings
 
 ALL, HARD = "all-labels", "stereotype-or-anti"
-SEEDS = 100  # shuffles of the negative control
-MUST_FAIL = 0.95  # the share of them that must fail
 _SAYS = {
     ALL: "all associations",
     HARD: "associations with gold stereotype or anti-stereotype",
@@ -137,14 +135,14 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
     votes, cats = data.votes[chosen], (np.arange(data.golds.size) // 3)[chosen]
     rng = np.random.default_rng(seed)
     values, verdicts = [], []
-    for _ in range(SEEDS):
+    for _ in range(SHUFFLES):
         mixed = shuffled(votes, rng)
         value, ci = alpha_with_interval(mixed, cats, confidence=settings.confidence)
         values.append(_CHANCE if value is None else value)
         verdicts.append(verdict(value, threshold=settings.agreement, ci=ci, null=0.0))
     failed, passed = verdicts.count("fail"), verdicts.count("pass")
-    status: Status = "pass" if failed >= MUST_FAIL * SEEDS else "inconclusive"
-    if passed > (1 - MUST_FAIL) * SEEDS:
+    status: Status = "pass" if failed >= MUST_FAIL * SHUFFLES else "inconclusive"
+    if passed > (1 - MUST_FAIL) * SHUFFLES:
         status = "fail"
     low, high = np.quantile(values, [0.025, 0.975])
     return about.row(
@@ -155,10 +153,10 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
         statistic="Krippendorff's alpha (signed), median of the shuffles",
         value=float(np.median(values)),
         ci=(low, high),
-        n=SEEDS,
+        n=SHUFFLES,
         unit="shuffles",
         threshold=settings.agreement,
-        computed=f"negative control: the labels were given to associations at random {SEEDS} "
+        computed=f"negative control: the labels were given to associations at random {SHUFFLES} "
         f"times; {failed} of them fail agreement, as they must, and {passed} pass. The interval "
         "has 95 % of the shuffles",
         change="more labelled CATs" if status == "inconclusive" else "nothing that you can supply",

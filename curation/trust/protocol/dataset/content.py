@@ -112,8 +112,10 @@ def _artefact(data: DatasetInput, rule: _Rule, about: About, settings: TrustSett
     """Whether a rule without understanding reaches an lms or ss clearly beyond chance.
 
     As in ``scores.baselines.beyond_chance``: an lms whose interval is above 60, or an ss whose
-    interval does not contain 50. If a mirrored rule exists, an lms below 40 is as bad.
-    It passes if lms is surely not beyond 60 and ss is surely within the margin of 50.
+    interval does not contain 50. If a mirrored rule exists, an lms below 40 is as bad, because the
+    mirrored rule then has one above 60. It passes if lms is surely not beyond 60 and ss is surely
+    within the margin of 50, also if it is surely not exactly 50: a distance that is too small to
+    matter does not fail because there are many CATs.
     """
     figures: dict[str, tuple[float | None, Pair | None, Status]] = {}
     mirror = next((name for name, of in MIRRORED.items() if of == rule.artefact.name), "")
@@ -132,7 +134,8 @@ def _artefact(data: DatasetInput, rule: _Rule, about: About, settings: TrustSett
         for name, each in figures.items()
         if each[0] is not None
     ]
-    also = f"; {mirror} is its mirror image" if mirror else ""
+    also = f"; {mirror} is its mirror image, with 100 less these values" if mirror else ""
+    limit = CLEAR_LMS if not mirror or (value or 0) >= CHANCE else 100 - CLEAR_LMS
     return about.row(
         "content",
         f"artefact-{rule.artefact.name}:{rule.kind}",
@@ -142,12 +145,11 @@ def _artefact(data: DatasetInput, rule: _Rule, about: About, settings: TrustSett
         ci=ci,
         n=terms,
         unit="terms",
-        threshold=CLEAR_LMS if figure == "lms" else CHANCE,
+        threshold=limit if figure == "lms" else CHANCE,
         computed=f"{rule.artefact.name} ({rule.artefact.says}{also}) on {rule.cats} {rule.kind} "
         f"CATs: {', '.join(texts)}. It fails if lms is surely above {CLEAR_LMS:g}"
-        + (" or below 40" if mirror else "")
-        + f", or if ss is surely not 50; it passes if ss is surely within {settings.margin:g} "
-        "points of 50",
+        + (f" or below {100 - CLEAR_LMS:g}" if mirror else "")
+        + f", or if ss is surely not 50 and not surely within {settings.margin:g} points of it",
         change=_artefact_change(rule, figure, value, ci, status, settings, terms),
     )
 
@@ -161,9 +163,9 @@ def _beyond(name: str, ci: Pair | None, margin: float, *, mirrored: bool) -> Sta
         if low > CLEAR_LMS or high < least:
             return "fail"
         return "pass" if least <= low and high <= CLEAR_LMS else "inconclusive"
-    if low > CHANCE or high < CHANCE:
-        return "fail"
-    return "pass" if CHANCE - margin <= low and high <= CHANCE + margin else "inconclusive"
+    if CHANCE - margin <= low and high <= CHANCE + margin:
+        return "pass"
+    return "fail" if low > CHANCE or high < CHANCE else "inconclusive"
 
 
 def _artefact_change(

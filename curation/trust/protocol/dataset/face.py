@@ -3,10 +3,9 @@
 import numpy as np
 
 from curation.bias import Criterion, Pair
-from curation.stats.power import needed_signs
 from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.rows import CHANCE, About, Rows, more_terms, share_of_terms
-from curation.trust.protocol.signs import EITHER, VALID, judge_signs
+from curation.trust.protocol.signs import EITHER, VALID, judge_signs, signs_change
 from curation.trust.protocol.verdicts import of_control, verdict
 from curation.trust_settings import TrustSettings
 
@@ -122,7 +121,6 @@ def _directions(
             )
         ]
     found = judge_signs(sum(signs), len(signs), settings)
-    needed = needed_signs(VALID, alpha=settings.alpha, power=settings.power)
     return [
         about.row(
             "face",
@@ -138,6 +136,6 @@ def _directions(
             threshold=EITHER,
             computed=f"exact one-sided sign test over terms whose direction is known; power is "
             f"that at a share of {VALID:g}. Other direction: {', '.join(wrong) or 'none'}",
-            change=f"about {needed} terms with a known direction",
+            change=signs_change(found.status, sum(signs), len(signs), settings, unit="term"),
         )
     ]

@@ -72,8 +72,9 @@ def predictive(
     corrected = holm([found.p for *_, found in tests])
     rows = short
     for (check, says, run, found), p in zip(tests, corrected, strict=True):
-        at = max(settings.predictive, 0.0)
-        power = rank_power(at, found.n, alpha=settings.alpha) if at > 0 else None
+        at = settings.predictive
+        strictest = settings.alpha / len(tests)  # of Holm's steps
+        power = rank_power(min(at, 0.999), found.n, alpha=strictest) if at > 0 else None
         status: Status = verdict(
             found.rho,
             threshold=settings.predictive,
@@ -91,17 +92,20 @@ def predictive(
             power=power,
             computed=f"{says}; p with Holm's correction over {len(tests)} tests. "
             + r_squared(found)
-            + ("" if at > 0 else ". There is no power at a threshold of 0"),
-            change=_needed_outcomes(found, settings, status),
+            + ("" if at > 0 else ". Power is not defined for a threshold of 0"),
+            change=_needed_outcomes(found, settings, status, strictest),
         )
         rows.append((row, (run,)))
     return rows
 
 
-def _needed_outcomes(found: Correlation, settings: TrustSettings, status: Status) -> str:
+def _needed_outcomes(
+    found: Correlation, settings: TrustSettings, status: Status, alpha: float
+) -> str:
     if status == "pass":
         return "a rho that does not differ from 0 on other terms"
-    needed = needed_units(0.5, alpha=settings.alpha, power=settings.power)
+    rho = settings.predictive or 0.5
+    needed = needed_units(rho, alpha=alpha, power=settings.power)
     if needed and needed > found.n:
-        return f"about {needed - found.n} more terms with outcomes, to find a rho of 0.5"
+        return f"about {needed - found.n} more terms with outcomes, to find a rho of {rho:g}"
     return "more CATs per term, or other outcomes"

@@ -165,7 +165,8 @@ def _moved(
         threshold=settings.margin,
         computed=f"{metric} of {second.name} less that of {first.name} ({what}) on "
         f"{int(common.sum())} CATs, paired over terms: {np.nanmean(both[0]):.1f} becomes "
-        f"{np.nanmean(both[1]):.1f}",
+        f"{np.nanmean(both[1]):.1f}; the interval of the change must be within "
+        f"± {settings.margin:g} points",
         change=_change(value, ci, settings, terms, status),
     )
 
@@ -251,7 +252,8 @@ def _domains(data: DatasetInput, about: About, settings: TrustSettings, run: Sco
         unit="terms",
         threshold=settings.margin,
         computed=f"change of ss of {run.name} if a domain is left out: {each}; the interval is "
-        f"that of {domain}, the largest",
+        f"that of {domain}, the largest. All intervals must be within "
+        f"± {settings.margin:g} points",
         change=f"more terms, above all in {fewest}, which has {terms[fewest]}"
         if status == "inconclusive"
         else f"other terms in the domain {domain}",
