@@ -309,19 +309,6 @@ def test_a_run_of_other_words_is_left_out_and_status_says_so(measured: Campaign)
     assert (seen.state, seen.why) == ("not used", why)
 
 
-def test_a_pair_of_runs_with_an_unknown_name_is_said(measured: Campaign) -> None:
-    path = measured.root / "campaign.toml"
-    pairs = '[["vectors/tow-w", "vectors/two-w"]]'
-    text = path.read_text("utf-8").replace("mitigation = []", f"mitigation = {pairs}")
-    path.write_text(text.replace("amplification = []", 'amplification = [["x/y", "x/z"]]'), "utf-8")
-    reporter = Warned()
-    found = made(measured, reporter)
-    name = "the pair x/y, x/z in [trust] amplification"
-    assert found.left_out == {name: "there is no run x/y"}
-    assert reporter.warnings == [f"{name} is not in the trust report: there is no run x/y"]
-    assert any("there is no run vectors/tow-w" in row.computed for row in found.rows)
-
-
 @pytest.mark.parametrize("harm", ["cut", "no such groups", "lost list"])
 def test_a_run_that_cannot_be_used_does_not_stop_the_report(measured: Campaign, harm: str) -> None:
     folder = runs.run_folder(measured, "vectors", "two", "w")

@@ -141,10 +141,6 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
             )
     if any(row.subject == "scores" for row in rows):
         subjects.append(("scores", _ALL))
-    unknown = _unknown_pairs(rows, own.trust)
-    for name, why in unknown.items():
-        reporter.warn(f"{name} is not in the trust report: {why}")
-    left_out |= unknown
     evidence = [campaign.relative(attest_file(campaign))]
     rows += attested(answers, subjects, today=_today(), evidence=evidence)
     content, text = _composed(
@@ -164,19 +160,6 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         "runs_left_out": len(known.left_out),
         "open_questions": len(content["open"]),
     }
-
-
-def _unknown_pairs(rows: Sequence[Criterion], settings: TrustSettings) -> dict[str, str]:
-    """Pairs in ``[trust]`` that no row is about, since no run has such a name."""
-    found = {}
-    pairs = {"amplification": settings.amplification, "mitigation": settings.mitigation}
-    for key, named in pairs.items():
-        own = [row for row in rows if row.criterion == key]
-        text = "\n".join(" ".join((r.name, r.check, r.computed, *r.evidence)) for r in own)
-        for after, before in named:
-            if after not in text:
-                found[f"the pair {after}, {before} in [trust] {key}"] = f"there is no run {after}"
-    return found
 
 
 def _composed(
