@@ -311,7 +311,7 @@ def _next(
             return f"{progress.round}: {round_status.advice(status, progress)}"
     if not campaign.round_names():
         usual = _next_before_answers(campaign, steps)
-        first = _next_measure(campaign, steps, measures)
+        first = _next_measure(campaign, steps["trust"], measures)
         return f"{first}; or, for a dataset, {usual}" if first else usual
     if fixes := [step.fix for step in steps.values() if step.fix]:
         return fixes[0]
@@ -365,18 +365,15 @@ def _next_release(campaign: Campaign, scores: Sequence[ScoreRun], *, report: boo
     return build
 
 
-def _next_measure(
-    campaign: Campaign, steps: Mapping[str, StepStatus], measures: "Sequence[MeasureRun]"
-) -> str:
+def _next_measure(campaign: Campaign, report: StepStatus, runs: "Sequence[MeasureRun]") -> str:
     """What to do about measures of bias before there are answers; "" if nobody uses them."""
-    if again := next((run.again for run in measures if run.again), ""):
-        return f"{again}, then curation trust report"
-    if measures:
-        done = steps["trust"].state == UP_TO_DATE
-        return "read 6-trust/report.md" if done else "curation trust report"
-    if campaign.settings.groups:
-        return "curation trust text FILE, or another measure (curation trust -h)"
-    return ""
+    command = "curation trust report"
+    if again := next((run.again for run in runs if run.again), ""):
+        return f"{again}, then {command}"
+    if runs:
+        return "read 6-trust/report.md" if report.state == UP_TO_DATE else command
+    measure = "curation trust text FILE, or another measure (curation trust -h)"
+    return measure if campaign.settings.groups else ""
 
 
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"
