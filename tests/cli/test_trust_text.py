@@ -217,12 +217,13 @@ def test_labels_in_json_lines(place: Place) -> None:
         {**rows[0], "annotator": 7},
         {**rows[0], "annotator": ["x"]},
         {**rows[5], "group": None},
+        {**rows[0], "annotator": 8, "text": json.loads("[" * 300 + "]" * 300)},
     ]
     path = place.write("labels.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     done = place.measure("--labels", path)
     assert done.code == 0, done.err
     about, _ = place.results("text-human/size-labels")
-    assert about["refused"] == {"bad_value": 1, "duplicate_label": 1}
+    assert about["refused"] == {"bad_value": 2, "duplicate_label": 1}
     assert about["labels"] == 10
 
 

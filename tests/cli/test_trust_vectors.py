@@ -180,9 +180,9 @@ def test_a_damaged_run_is_not_used_and_is_measured_again(place: Place) -> None:
         about.write_bytes(whole[1])
         return error.value.what
 
-    assert "has other targets than run.json" in edited([], *lines[1:])
+    assert "bias.jsonl, field 'target': is not as in run.json" in edited([], *lines[1:])
     other = [line.replace('"tall"', '"high"') for line in lines]
-    assert "has other groups than run.json" in edited([], *other)
+    assert "bias.jsonl, field 'groups': is not as in run.json" in edited([], *other)
     p = json.dumps({**json.loads(lines[0]), "p": [1.0]}) + "\n"
     assert "p has 1 values for 2 groups" in edited([], p, *lines[1:])
     assert "field 'evidence': is not a list of records" in edited(3, *lines)

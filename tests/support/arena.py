@@ -13,8 +13,10 @@ import pyarrow
 import pyarrow.parquet
 from openpyxl import Workbook
 
+from curation.bias import Bias, Evidence
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
+from curation.steps.trust.runs import write_run
 from curation.stereoset import read_cats
 from curation.trust.vectors.writing import write_vectors
 from support import catsets, desk, readers, scored
@@ -198,6 +200,7 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
     (root / "articles.txt").write_text(articles * 3, "utf-8")
     _lines(root / "articles.jsonl", [{"text": articles}, {"text": articles.upper()}])
     _vectors(root)
+    _trust(root)
     _models(made, root)
     _packed(root, articles)
     _catsets(root / "catsets")
@@ -230,6 +233,38 @@ def _vectors(root: Path) -> None:
     for form in (".bin", ".vec"):
         content = (root / f"vectors{form}").read_bytes()
         (root / f"vectors{form}.gz").write_bytes(gzip.compress(content, mtime=0))
+
+
+def _trust(root: Path) -> None:
+    """Labels of passages, and a run of a measure."""
+    names = ("passage", "target", "group", "annotator", "submitted_at", "text")
+    rows = [
+        (
+            f"p{n // 2}",
+            "baker",
+            ("hill", "lake", "none")[n % 3],
+            f"w{n % 2}",
+            "2026-03-14",
+            "Bread.",
+        )
+        for n in range(8)
+    ]
+    labels = [dict(zip(names, row, strict=True)) for row in rows]
+    desk.write_csv(root / "group-labels.csv", labels)
+    _lines(root / "group-labels.jsonl", labels)
+    biases = [
+        Bias(target="baker", groups=("hill", "lake"), soa=(3, 1), p=(0.75, 0.25), l1=0.5, n=4),
+        Bias(target="tram driver", groups=("hill", "lake"), undefined="no_evidence"),
+    ]
+    identity = {"groups": ["hill", "lake"], "targets": {b.target: [b.target] for b in biases}}
+    evidence = [Evidence(criterion="content", check="swap", statistic="share", value=1.0)]
+    run: dict[str, Any] = {
+        "groups": "people",
+        "identity": identity,
+        "evidence": evidence,
+        "about": {"n": 8},
+    }
+    write_run(root / "runs" / "vectors" / "people-small", biases=biases, **run)
 
 
 def _models(made: Desk, root: Path) -> None:

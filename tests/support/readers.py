@@ -1,5 +1,6 @@
 """Readers of single files and of replies, for the fuzz test: each is called below the arena."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from curation.files import read_json, read_records
+from curation.files import digest, dump_json, dump_line, read_json, read_records, writing
 from curation.measures.counting import read_counts
 from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
@@ -31,11 +32,15 @@ from curation.rounds.tables.workbooks import round_workbook
 from curation.steps.classifying import read_cache
 from curation.steps.trust.attest import read_answers
 from curation.steps.trust.report import read_report
+from curation.steps.trust.runs import read_run
+from curation.steps.trust.text import label_rows
 from curation.stereoset import read_cats, read_entries, read_settings
 from curation.table_words import key, round_words
 from curation.terms.facts import FactRequest
 from curation.terms.query import query
 from curation.terms.wikidata import Service
+from curation.trust.groups import Groups
+from curation.trust.text.human import passages, read_labels
 from curation.trust.vectors.reading import read_vectors
 from support import commands
 
@@ -53,6 +58,27 @@ def _predictions(path: Path) -> object:
 
 def _corpus(path: Path) -> object:
     return read_corpus([path])
+
+
+def _group_labels(path: Path) -> object:
+    """Labels of passages as ``curation trust text --labels`` reads them."""
+    groups = Groups("people", {"hill": ("hill",), "lake": ("lake",)}, {"baker": ("baker",)})
+    read = read_labels(list(label_rows(path)), groups)
+    found = passages(read.labels, groups)
+    return [*found.biases(confidence=0.95), *map(dump_line, read.refused)]
+
+
+def _trust_run(path: Path) -> object:
+    return read_run(path.parent)
+
+
+def _biases(path: Path) -> object:
+    """Results whose run.json has their sha256, as after an edit by hand."""
+    run = path.with_name("run.json")
+    about = {**json.loads(run.read_bytes()), "bias_sha256": digest(path)}
+    with writing(run) as file:
+        file.write(dump_json(about))
+    return read_run(path.parent)
 
 
 def _texts(path: Path) -> object:
@@ -217,6 +243,10 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "text.toml": _texts,
     "statement.toml": statement_file.read,
     **dict.fromkeys(VECTORS, read_vectors),
+    "group-labels.csv": _group_labels,
+    "group-labels.jsonl": _group_labels,
+    "runs/*/*/run.json": _trust_run,
+    "runs/*/*/bias.jsonl": _biases,
     "attest.toml": read_answers,
     "report.json": read_report,
     "counts.tsv.gz": read_counts,

@@ -162,7 +162,9 @@ def read_run(folder: Path) -> TrustRun:
     path, again = folder / RUN, "delete this folder and measure again"
     about = read_json(path)
     if not isinstance(about, dict) or about.get("bias_sha256") != digest(folder / BIAS):
-        raise CurationError(f"{path}: does not belong to the {BIAS} beside it", again)
+        raise CurationError(
+            f"{path}, field 'bias_sha256': does not belong to the {BIAS} beside it", again
+        )
     try:
         evidence = [Evidence.model_validate_json(dump_json(e)) for e in about.get(EVIDENCE, ())]
     except ValidationError as error:
@@ -174,7 +176,7 @@ def read_run(folder: Path) -> TrustRun:
         ) from None
     biases = tuple(read_records(folder / BIAS, Bias))
     if differ := _differ(biases, about.get(IDENTITY)):
-        raise CurationError(f"{folder / BIAS}: has other {differ} than {RUN} beside it", again)
+        raise CurationError(f"{folder / BIAS}, field '{differ}': is not as in {RUN}", again)
     return TrustRun(
         folder.parent.name,
         folder.name,
@@ -193,7 +195,7 @@ def _differ(biases: Sequence[Bias], identity: Any) -> str:
     if groups is not None and any(list(bias.groups) != groups for bias in biases):
         return "groups"
     if targets is not None and [bias.target for bias in biases] != list(targets):
-        return "targets"
+        return "target"
     return ""
 
 

@@ -81,7 +81,8 @@ def read_labels(rows: Iterable[tuple[str, Mapping[str, Any]]], groups: Groups) -
             if label in seen:
                 raise _RefusedError("duplicate_label", "an earlier row is the same")
         except _RefusedError as error:
-            record = {name: row[name] for name in _KEPT if name in row}
+            cells = {name: row[name] for name in _KEPT if name in row}
+            record = {name: c for name, c in cells.items() if not isinstance(c, (list, dict))}
             refused.append(
                 Rejection(code=error.code, detail=error.detail, where=place, record=record)
             )
