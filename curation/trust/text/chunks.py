@@ -152,7 +152,7 @@ def _classes(language: str) -> bytes:
 
 
 def _kinds() -> bytes:
-    """For each byte the kind of character in prefixes; 0 if it is no ASCII letter or digit."""
+    """For each byte the kind of character in prefixes; 0 if it is not an ASCII letter or digit."""
     kinds = bytearray(256)
     for byte in range(128):
         character = chr(byte).lower()
