@@ -27,7 +27,7 @@ FIXTURES = {
 """A fixture, and the mark of tests that use it, directly or through another fixture."""
 OUTSIDE = ("server", "browser", "office", "peers", "consumers", "ray", "environment")
 """What needs an environment or a service of its own, and minutes to make it."""
-MODELS = ("torch", "transformers", "tokenizers", "curation.models.tiny")
+MODELS = ("torch", "transformers", "tokenizers", "curation.models.states", "curation.models.tiny")
 """What a test file that makes or runs models imports."""
 MADE = ("tokenizer_config.json", "model.safetensors")
 """Files that every model has: whoever opens one makes or runs a model."""
