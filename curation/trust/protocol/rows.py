@@ -101,7 +101,10 @@ _CHANGES: dict[str, str] = {
 
 
 def obey_controls(rows: Sequence[Criterion]) -> list[Criterion]:
-    """A negative control that passes shows that its criterion cannot fail: rows that pass it fail.
+    """The rows, where a criterion fails if one of its negative controls passed.
+
+    A criterion that its control passes cannot tell good from bad, so a row of it that passed or was
+    inconclusive fails.
 
     Args:
         rows: rows of all subjects. The status of a control is "fail" if it passed.
@@ -114,7 +117,7 @@ def obey_controls(rows: Sequence[Criterion]) -> list[Criterion]:
     kept = []
     for row in rows:
         control = broken.get((row.subject, row.name, row.criterion))
-        if control is not None and row.status == "pass" and not row.control:
+        if control and not row.control and row.status in ("pass", "inconclusive"):
             computed = f"{row.computed}. It fails because the negative control «{control}» passed"
             change = f"the negative control «{control}» must fail first"
             row = row.model_copy(update={"status": "fail", "computed": computed, "change": change})
