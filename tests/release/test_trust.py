@@ -120,7 +120,6 @@ def test_status_says_to_write_the_report_before_the_release(desk: Desk) -> None:
     for name in ("w", "v"):
         desk.say("rounds", "close", name)
     assert desk.run("trust", "report").code == 0
-    assert desk.run("decisions", "agreement").code == 0
     for name in ("statistics", "sentiment", "keywords", "pitfalls"):
         assert desk.run("measures", name).code == 0
     (desk.root / "6-trust" / "attest.toml").write_text('owner = "Ada Example"\n', "utf-8")

@@ -90,9 +90,9 @@ def test_the_demo_and_run_make_the_same(
         (
             "intervals\nconfidence = 0.95",
             "intervals\nconfidence = 0.9",
-            ["agreement"],
+            ["agreement", "trust"],
         ),
-        ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement"]),
+        ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement", "trust"]),
         ("dev = 0.25", "dev = 0.5", STEPS[5:-1]),
         ("classes = 2", "classes = 3", ["sentiment", "release"]),
         ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
