@@ -330,6 +330,7 @@ def test_a_pitfall_blocks_a_release_until_it_is_accepted_or_left_out(
     path = finished / "campaign.toml"
     text = re.sub(r"leave_out = \[(.*)\]", r'leave_out = [\1, "late-1"]', path.read_text("utf-8"))
     path.write_text(text.replace('version = "0.2.0"', 'version = "0.3.0"'), "utf-8")
+    assert forked("trust", "report", "-c", finished).code == 0
     assert forked("release", "build", "-c", finished).code == 0
     decisions = (finished / "3-decisions" / "decisions.jsonl").read_text("utf-8").splitlines()
     (found,) = [row for row in map(json.loads, decisions) if row["item"] == "late-1"]
