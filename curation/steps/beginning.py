@@ -7,14 +7,14 @@ from curation.campaign import Campaign
 from curation.steps.term_files import facts_files
 
 if TYPE_CHECKING:
-    from curation.steps.trust.known_runs import MeasureRun
+    from curation.steps.trust.known_runs import RunState
 
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"
 
 
 def before_answers(
     campaign: Campaign,
-    measures: "Sequence[MeasureRun]",
+    measures: "Sequence[RunState]",
     *,
     current: Collection[str],
     terms_kept: int,
@@ -32,7 +32,7 @@ def before_answers(
     return f"{first}; or, for a dataset, {usual}" if first else usual
 
 
-def _for_measures(campaign: Campaign, measures: "Sequence[MeasureRun]", *, reported: bool) -> str:
+def _for_measures(campaign: Campaign, measures: "Sequence[RunState]", *, reported: bool) -> str:
     """What to do about measures of bias; "" if nobody uses them."""
     if again := next((run.again for run in measures if run.again), ""):
         return f"{again}, then curation trust report"

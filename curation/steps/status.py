@@ -25,7 +25,7 @@ from curation.wording import amount
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
     from curation.steps.rounds.round_status import RoundStatus
-    from curation.steps.trust.known_runs import MeasureRun
+    from curation.steps.trust.known_runs import RunState
 from curation.steps.term_files import read_edits
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
@@ -96,7 +96,7 @@ class Status(NamedTuple):
     rounds: list[RoundCounts]
     work: "list[Progress]"
     scores: list[ScoreRun]
-    trust: "list[MeasureRun]"
+    trust: "list[RunState]"
     warnings: list[str]
     next: str
 
@@ -124,7 +124,7 @@ def read_status(campaign: Campaign) -> Status:
     )
 
 
-def _measure_runs(campaign: Campaign) -> "list[MeasureRun]":
+def _measure_runs(campaign: Campaign) -> "list[RunState]":
     """The runs of bias measures."""
     if not run_files(campaign):
         return []
@@ -305,7 +305,7 @@ def _next(
     steps: Mapping[str, StepStatus],
     work: "Sequence[tuple[RoundStatus, Progress]]",
     scores: Sequence[ScoreRun],
-    measures: "Sequence[MeasureRun]",
+    measures: "Sequence[RunState]",
 ) -> str:
     for status, progress in work:
         if progress.state != "closed":

@@ -31,7 +31,7 @@ class KnownRuns(NamedTuple):
     left_out: dict[str, str]
 
 
-class MeasureRun(NamedTuple):
+class RunState(NamedTuple):
     """A run of a bias measure: how many targets it has, and how many have no result.
 
     ``state`` is "up to date" if its groups and settings are those of now; else it is "not used",
@@ -96,7 +96,7 @@ def known_runs(campaign: Campaign) -> KnownRuns:
     return KnownRuns(current, groups, problems, old, dict(sorted(left_out.items())))
 
 
-def measure_runs(campaign: Campaign) -> list[MeasureRun]:
+def measure_runs(campaign: Campaign) -> list[RunState]:
     """The campaign's runs, for ``curation status``."""
     known = known_runs(campaign)
     rows = {}
@@ -106,10 +106,10 @@ def measure_runs(campaign: Campaign) -> list[MeasureRun]:
         state = "not used" if why else "up to date"
         again = _again(run) if why and run.groups in known.groups else ""
         counts = (len(run.biases), undefined)
-        rows[run.name] = MeasureRun(run.measure, run.source, *counts, state, why, again)
+        rows[run.name] = RunState(run.measure, run.source, *counts, state, why, again)
     for name, why in known.left_out.items():
         measure, _, source = name.partition("/")
-        rows.setdefault(name, MeasureRun(measure, source, None, None, "not used", why, ""))
+        rows.setdefault(name, RunState(measure, source, None, None, "not used", why, ""))
     return [rows[name] for name in sorted(rows)]
 
 
