@@ -54,8 +54,9 @@ def debias(
 ) -> None:
     """Write a copy of word vectors with less bias, and show how measures of bias change.
 
-    All vectors get length 1. A file FILE.json beside the new one says how it was made. To compare
-    them in the trust report, measure both files, and name the two runs in mitigation of [trust].
+    All vectors get length 1. A file OUT.json beside the new one says how it was made. Both files
+    are measured, too, as by «curation trust vectors» and «curation trust prior»: the runs are in
+    6-trust/runs/. To compare them in the trust report, name them in mitigation of [trust].
     """
     from curation.steps.trust.debias import debias as run
     from curation.steps.trust.group_files import read_groups
@@ -76,7 +77,9 @@ def debias(
         reporter=console,
     )
     if as_json:
-        console.say_json({"file": str(made.path), "report": str(made.report), **made.about})
+        files = {"file": str(made.path), "report": str(made.report)}
+        runs = [[run.name for run in pair] for pair in made.runs]
+        console.say_json({**files, "runs": runs, **made.about})
         return
     console.table(
         f"{chosen.name}: means before and after, on vectors of length 1",
@@ -87,7 +90,8 @@ def debias(
         ],
     )
     console.say(f"{amount(made.about['words'], 'word')} in {made.path}; see {made.report}")
-    console.say(f"next: curation trust vectors {made.path}")
+    pairs = ", ".join(f'["{after.name}", "{before.name}"]' for after, before in made.runs)
+    console.say(f"next: write mitigation = [{pairs}] into [trust], then curation trust report")
 
 
 def _shown(value: float | None) -> str | None:

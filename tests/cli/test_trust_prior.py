@@ -195,6 +195,27 @@ def test_debias_writes_vectors_and_what_was_done(campaign: Path, forked: Run, me
     assert json.loads((campaign / "less.npz.json").read_text()) == about
 
 
+def test_the_report_compares_the_runs_that_debias_made(campaign: Path, forked: Run) -> None:
+    done = debias(campaign, forked)
+    assert done.code == 0, done.err
+    pairs = [
+        ["vectors/gender-less", "vectors/gender-mild"],
+        ["bolukbasi-pairs/gender-less", "bolukbasi-pairs/gender-mild"],
+    ]
+    setting = f"mitigation = {json.dumps(pairs)}"
+    assert f"write {setting} into [trust]" in " ".join(done.out.split())
+    path = campaign / "campaign.toml"
+    text = path.read_text("utf-8")
+    assert "[trust]" in text
+    path.write_text(text.replace("[trust]", f"[trust]\n{setting}"), "utf-8")
+    assert forked("trust", "report", "-c", campaign).code == 0
+    rows = json.loads((campaign / "6-trust" / "report.json").read_text())["rows"]
+    compared = {row["check"] for row in rows if row["criterion"] == "mitigation"}
+    assert {"optimised", "independent"} <= compared
+    own = {row["name"] for row in rows if row["check"] == "optimised"}
+    assert own == {"bolukbasi-pairs/gender-less"}
+
+
 def test_words_that_are_kept_and_equalised(campaign: Path, forked: Run) -> None:
     (campaign / "keep.txt").write_text("bride\n", "utf-8")
     (campaign / "sets.txt").write_text("# pairs\nrose, beetle\nlass lad\n", "utf-8")

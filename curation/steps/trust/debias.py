@@ -12,7 +12,9 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest, dump_json, printable, read_json, writing
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import policies
-from curation.steps.trust.vectors import naming, read_once, words_of
+from curation.steps.trust.prior import measure_prior
+from curation.steps.trust.runs import TrustRun, source_name
+from curation.steps.trust.vectors import measure_vectors, naming, read_once, words_of
 from curation.trust.debias.methods import (
     Method,
     equalised,
@@ -57,12 +59,14 @@ class Debiased:
         report: the JSON file beside them.
         about: its content.
         changes: the measures before and after.
+        runs: pairs of runs, after and before: of our measure, then of the one that is targeted.
     """
 
     path: Path
     report: Path
     about: dict[str, Any]
     changes: tuple[Change, ...]
+    runs: tuple[tuple[TrustRun, TrustRun], ...]
 
 
 def debias(
@@ -79,6 +83,9 @@ def debias(
     reporter: Reporter = QUIET,
 ) -> Debiased:
     """Write debiased vectors, and a JSON file beside them that says how they were made.
+
+    Both files are then measured by ours and by the measure that the method targets, for the trust
+    report.
 
     Args:
         campaign: the campaign; its settings say how the bias is measured.
@@ -144,7 +151,33 @@ def debias(
     changes = compare(groups, before, after, policies(campaign), method=method)
     about |= {"sha256_written": digest(out), "changes": [each._asdict() for each in changes]}
     _write(report, about)
-    return Debiased(out, report, about, changes)
+    runs = _measured(campaign, groups, file, out, method, reporter)
+    return Debiased(out, report, about, changes, runs)
+
+
+def _measured(
+    campaign: Campaign, groups: Groups, file: Path, out: Path, method: Method, reporter: Reporter
+) -> tuple[tuple[TrustRun, TrustRun], ...]:
+    """The runs of both files: after and before, by ours and by the targeted measure."""
+    before, after = source_name(file), source_name(out)
+    after = f"{before}+{method}" if after == before else after
+    targeted = [_targeted(groups, method)]
+    found = []
+    for path, source in ((out, after), (file, before)):
+        ours = measure_vectors(
+            campaign, path, names=[groups.name], source=source, reporter=reporter
+        )
+        theirs = measure_prior(
+            campaign, [groups], path, measures=targeted, source=source, reporter=reporter
+        )
+        found.append([run for run, _ in (*ours, *theirs)])
+    return tuple(zip(*found, strict=True))
+
+
+def _targeted(groups: Groups, method: Method) -> str:
+    """The prior measure that a method aims to reduce."""
+    two = len(groups.words) == 2
+    return "bolukbasi-pairs" if two and method != "multiclass" else "manzini"
 
 
 def compare(
@@ -154,16 +187,14 @@ def compare(
 
     All are computed from scratch on vectors of length 1, so that only the debiasing differs.
     """
-    two = len(groups.words) == 2
-    direct = two and method != "multiclass"
-    names = ["bolukbasi-pairs", "manzini"] if two else ["manzini"]
+    names = ["bolukbasi-pairs", "manzini"] if len(groups.words) == 2 else ["manzini"]
     changes = []
     for name in names:
         pair = [
             [each.value for each in prior.biases(name, groups, Space(vectors, unit=True))]
             for vectors in (before, after)
         ]
-        targeted = (name == "bolukbasi-pairs") == direct
+        targeted = name == _targeted(groups, method)
         label = "direct bias (bolukbasi-pairs)" if name != "manzini" else name
         changes.append(_change(label, targeted, pair, absolute=name != "manzini"))
     ours = [
