@@ -50,6 +50,7 @@ def test_versions_of_the_example_go_up_one_after_the_other(
     text = toml.read_text("utf-8").replace('version = "0.1.0"', 'version = "0.2.0"')
     text = text.replace("leave_out = [", 'leave_out = ["item-001", ')
     toml.write_text(text.replace('keep = ""', 'keep = "0.1.0"'), "utf-8")
+    assert forked("trust", "report", "-c", root).code == 0
     done = forked("release", "build", "-c", root)
     assert done.code == 0, done.err
     second = files(root / "7-release" / "0.2.0")
