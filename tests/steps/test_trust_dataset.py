@@ -74,7 +74,7 @@ def test_alpha_is_that_of_the_report_of_agreement(finished: Path) -> None:
     data = dataset_input(campaign_source(campaign))
     start = time.perf_counter()
     rows = dataset_criteria(data, campaign.settings.trust, seed=1)
-    assert time.perf_counter() - start < 3  # 0.1 s on a quiet machine
+    assert time.perf_counter() - start < 30  # 0.1 s on a quiet machine: it does not hang
     names = {"all": "all-labels", "stereo/anti": "stereotype-or-anti"}
     report = read_json(campaign.decisions / "agreement.json")
     expected = {
