@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from curation.steps.trust.runs import TrustRun
 
 
+COUNTS = {"text-automated", "text-human", "probe"}
+"""Measures whose strengths are counts; those of no group, or of several, are not in p."""
+
+
 def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None:
     """Print runs of a measure: a table for each, or all as JSON.
 
@@ -34,17 +38,17 @@ def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None
         return
     for run, measured in runs:
         names = run.biases[0].groups if run.biases else ()
-        heads = ["target", "n", *(f"p {name}" for name in names)]
-        heads += [f"{name} − p0" for name in names[:1]]
-        console.table(
-            f"{run.name}", [*heads, "L1", "interval", "undefined"], [_row(b) for b in run.biases]
-        )
+        counts = run.measure in COUNTS
+        heads = ["target", "n", *["in p"] * counts, *(f"p {name}" for name in names)]
+        heads += [*(f"{name} − p0" for name in names[:1]), "L1", "interval", "undefined"]
+        console.table(run.name, heads, [_row(each, counts=counts) for each in run.biases])
         console.say(
             f"{'run' if measured else 'measured before, and nothing changed'}: {run.folder}"
         )
 
 
-def _row(bias: "Bias") -> list[Any]:
+def _row(bias: "Bias", *, counts: bool) -> list[Any]:
     p = bias.p or (None,) * len(bias.groups)
     signed = None if bias.signed is None else bias.signed[0]
-    return [bias.target, bias.n, *p, signed, bias.l1, bias.l1_ci, bias.undefined]
+    used = [round(sum(each or 0 for each in bias.soa))] * counts
+    return [bias.target, bias.n, *used, *p, signed, bias.l1, bias.l1_ci, bias.undefined]
