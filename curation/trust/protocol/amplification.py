@@ -15,7 +15,14 @@ from statistics import NormalDist
 from curation.bias import Bias, Criterion, Status
 from curation.stats.intervals import difference_interval
 from curation.trust.protocol.measured import MeasureRun
-from curation.trust.protocol.pairs import Change, change, differences, find
+from curation.trust.protocol.pairs import (
+    Change,
+    change,
+    change_row,
+    differences,
+    find,
+    not_run_pair,
+)
 from curation.trust.protocol.rows import row
 from curation.trust.protocol.verdicts import ANSWERED, decided
 from curation.trust_settings import TrustSettings
@@ -31,7 +38,7 @@ def amplification_criteria(runs: Sequence[MeasureRun], settings: TrustSettings) 
         after, before, wrong = find(pair, known)
         if wrong:
             named = after or before
-            rows += [_not_run(named, pair, wrong)] if named else []
+            rows += [not_run_pair(named, "amplification", pair, wrong)] if named else []
         elif after and before and (after.prior or before.prior):
             why = "a prior measure has no distribution to compare; use one of ours"
             rows.append(row(after, "amplification", "pair", "not_applicable", computed=why))
@@ -173,33 +180,16 @@ def _row(
 ) -> Criterion:
     status = decided(found.ci)
     more = "more targets, or longer texts: the interval over targets must exclude 0"
-    return row(
+    return change_row(
         after,
+        before,
         "amplification",
         check,
         status,
+        found,
         statistic=statistic,
-        value=found.mean,
-        ci=found.ci,
-        n=found.n,
-        unit="targets",
-        p=found.p,
-        threshold=0.0,
         computed=f"{computed}; {ANSWERED}",
-        change="targets that change in both directions" if status == "pass" else more,
-        evidence=(after.name, before.name),
-    )
-
-
-def _not_run(run: MeasureRun, pair: Sequence[str], wrong: str) -> Criterion:
-    return row(
-        run,
-        "amplification",
-        "pair",
-        "not_run",
-        computed=wrong,
-        change=f"measure it, or correct the pair {', '.join(pair)} in [trust] amplification",
-        evidence=tuple(pair),
+        what_next="targets that change in both directions" if status == "pass" else more,
     )
 
 

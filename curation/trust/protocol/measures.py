@@ -59,19 +59,12 @@ def measure_criteria(
     return obey_controls(rows)
 
 
-_TODO: dict[CriterionName, tuple[str, str]] = {
-    "content": (
-        "the run has no evidence: the measure was not computed again with changed inputs",
-        "measure again with this version of curation",
-    ),
-    "sensitivity": (
-        "the run has no evidence: the measure was not computed again with changed inputs",
-        "measure again with this version of curation",
-    ),
-    "split_half": (
-        "the run has no evidence: the measure was not computed again with changed inputs",
-        "measure again with this version of curation",
-    ),
+_NO_EVIDENCE = (
+    "the run has no evidence: the measure was not computed again with changed inputs",
+    "measure again with this version of curation",
+)
+_IF_MISSING: dict[CriterionName, tuple[str, str]] = {
+    **dict.fromkeys(("content", "sensitivity", "split_half"), _NO_EVIDENCE),
     "amplification": (
         "the run is not in a pair of runs",
         "name this run and one of what it was made from in [trust] amplification",
@@ -82,6 +75,7 @@ _TODO: dict[CriterionName, tuple[str, str]] = {
         "mitigation",
     ),
 }
+"""Why a run has no row of a criterion, and what would give it one."""
 
 
 def _missing(runs: Sequence[MeasureRun], rows: Sequence[Criterion]) -> list[Criterion]:
@@ -90,13 +84,13 @@ def _missing(runs: Sequence[MeasureRun], rows: Sequence[Criterion]) -> list[Crit
     before = {(name, row.criterion) for row in rows for name in row.evidence}
     found = []
     for run in runs:
-        for name, (why, todo) in _TODO.items():
+        for name, (why, change) in _IF_MISSING.items():
             if (run.name, name) in known:
                 continue
             if (run.name, name) in before:
-                why, todo = "the run is what another run is compared with", ""
+                why, change = "the run is what another run is compared with", ""
             elif name == "amplification" and run.prior:
-                why, todo = "a prior measure has no distribution to compare", ""
-            status: Status = "not_run" if todo else "not_applicable"
-            found.append(row(run, name, name, status, computed=why, change=todo))
+                why, change = "a prior measure has no distribution to compare", ""
+            status: Status = "not_run" if change else "not_applicable"
+            found.append(row(run, name, name, status, computed=why, change=change))
     return found

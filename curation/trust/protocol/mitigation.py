@@ -9,8 +9,14 @@ from collections.abc import Sequence
 
 from curation.bias import Bias, Criterion, Status
 from curation.trust.protocol.measured import MeasureRun, size
-from curation.trust.protocol.pairs import Change, change, differences, find
-from curation.trust.protocol.rows import row
+from curation.trust.protocol.pairs import (
+    Change,
+    change,
+    change_row,
+    differences,
+    find,
+    not_run_pair,
+)
 from curation.trust.protocol.verdicts import ANSWERED, decided
 from curation.trust_settings import TrustSettings
 
@@ -30,7 +36,7 @@ def mitigation_criteria(runs: Sequence[MeasureRun], settings: TrustSettings) -> 
         after, before, wrong = find(pair, known)
         if wrong:
             named = after or before
-            rows += [_not_run(named, pair, wrong)] if named else []
+            rows += [not_run_pair(named, "mitigation", pair, wrong)] if named else []
         elif after and before:
             rows += _pair(after, before, runs, settings)
     return list({(r.name, r.check, r.evidence): r for r in rows}.values())
@@ -131,31 +137,14 @@ def _row(
     computed: str,
     todo: str,
 ) -> Criterion:
-    return row(
+    return change_row(
         after,
+        before,
         "mitigation",
         check,
         status,
+        found,
         statistic="mean change of the size of bias",
-        value=found.mean,
-        ci=found.ci,
-        n=found.n,
-        unit="targets",
-        p=found.p,
-        threshold=0.0,
         computed=computed,
-        change=todo,
-        evidence=(after.name, before.name),
-    )
-
-
-def _not_run(run: MeasureRun, pair: Sequence[str], wrong: str) -> Criterion:
-    return row(
-        run,
-        "mitigation",
-        "pair",
-        "not_run",
-        computed=wrong,
-        change=f"measure it, or correct the pair {', '.join(pair)} in [trust] mitigation",
-        evidence=tuple(pair),
+        what_next=todo,
     )

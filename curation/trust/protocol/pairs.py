@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.bias import Bias, Pair
+from curation.bias import Bias, Criterion, CriterionName, Pair, Status
 from curation.stats.intervals import mean_interval
 from curation.stats.tests import t_test
 from curation.trust.framework import Floats
 from curation.trust.protocol.measured import MeasureRun
+from curation.trust.protocol.rows import row
 
 
 class Change(NamedTuple):
@@ -63,3 +64,49 @@ def find(
     if after and before and after.group_names != before.group_names:
         return after, before, f"{pair[0]} and {pair[1]} do not have the same groups"
     return after, before, ""
+
+
+def change_row(
+    after: MeasureRun,
+    before: MeasureRun,
+    criterion: CriterionName,
+    check: str,
+    status: Status,
+    found: Change,
+    *,
+    statistic: str,
+    computed: str,
+    what_next: str,
+) -> Criterion:
+    """The row of a change between two runs, which is compared with no change."""
+    return row(
+        after,
+        criterion,
+        check,
+        status,
+        statistic=statistic,
+        value=found.mean,
+        ci=found.ci,
+        n=found.n,
+        unit="targets",
+        p=found.p,
+        threshold=0.0,
+        computed=computed,
+        change=what_next,
+        evidence=(after.name, before.name),
+    )
+
+
+def not_run_pair(
+    run: MeasureRun, criterion: CriterionName, pair: Sequence[str], wrong: str
+) -> Criterion:
+    """The row of a pair that cannot be compared; ``wrong`` says why."""
+    return row(
+        run,
+        criterion,
+        "pair",
+        "not_run",
+        computed=wrong,
+        change=f"measure it, or correct the pair {', '.join(pair)} in [trust] {criterion}",
+        evidence=tuple(pair),
+    )
