@@ -39,7 +39,7 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/workbooks.py
 
 schemas: $(VENV)/test.ready
-	$(IN)/python -c "from curation import bias, files, records, schemas; [files.shipped('schemas', schemas.schema_name(r)).write_bytes(schemas.schema(r)) for r in records.ON_DISK + bias.ON_DISK]"
+	$(IN)/python -c "from curation import bias, choices, files, records, schemas; [files.shipped('schemas', schemas.schema_name(r)).write_bytes(schemas.schema(r)) for r in records.ON_DISK + bias.ON_DISK + choices.ON_DISK]"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -69,6 +69,13 @@ REASONS: dict[str, str] = {
     "too_long": "the text to score does not fit into the model's window",
     "nothing_to_score": "there is no token to score: the text is empty, or too short for the rule",
     "not_finite": "the model gave a score that is not a finite number",
+    # a question to a chat model without an answer (scores)
+    "answer_refused": "the model, or its server, refused to answer",
+    "answer_undecided": "the model answered and chose neither of the two, or both",
+    "answer_off_format": "the answer does not name one of the two letters",
+    "answer_empty": "the answer has no text",
+    "answer_cut": "the answer ended at the token limit before it named a letter",
+    "answer_too_long": "the question does not fit into the model's window",
     # a CAT that another harness misreads (release export)
     "filler_cut": "the harness reads the first word of a filler that has several",
     "filler_punctuation": "the harness drops the punctuation inside a filler",

@@ -284,6 +284,23 @@ class MeasureSettings(Section):
     keywords: Annotated[Count, Field(ge=1, description="keywords listed per group")] = 100
 
 
+class ScoreSettings(Section):
+    """The marks of chat models in tables."""
+
+    no_answer: Annotated[
+        float,
+        Field(ge=0, le=1, description="share of questions without an answer that marks a model"),
+    ] = 0.05
+    one_letter: Annotated[
+        float,
+        Field(
+            gt=0.5,
+            le=1,
+            description="share of one letter from which a chat model has no score; 1: if always",
+        ),
+    ] = 0.95
+
+
 class ReleaseSettings(Section):
     """The published release."""
 
@@ -319,6 +336,7 @@ class Settings(Section):
     agreement: AgreementSettings = AgreementSettings()
     split: SplitSettings = SplitSettings()
     measures: MeasureSettings = MeasureSettings()
+    scores: ScoreSettings = ScoreSettings()
     groups: Annotated[dict[Name, GroupSettings], Field(max_length=100)] = Field(
         default_factory=dict
     )

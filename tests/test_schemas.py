@@ -1,4 +1,4 @@
-"""``schemas/`` is what ``records.py`` and ``bias.py`` say, and what the records on disk are."""
+"""``schemas/`` is what the modules of records say, and what the records on disk are."""
 
 import json
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from curation import bias, records
+from curation import bias, choices, records
 from curation.files import shipped
 from curation.records import Record
 from curation.schemas import schema, schema_name
 
-ON_DISK = records.ON_DISK + bias.ON_DISK
+ON_DISK = records.ON_DISK + bias.ON_DISK + choices.ON_DISK
 
 
 @pytest.mark.parametrize("record", ON_DISK, ids=lambda r: r.__name__)

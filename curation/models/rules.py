@@ -1,6 +1,7 @@
 """The scoring contract: what each rule sums, on what condition, over which tokens.
 
-A rule gives each association of a CAT one number; higher means likelier. This holds for all rules:
+A rule gives each association of a CAT one number; higher means likelier. This holds for all rules
+but ``choice``:
 
 * **Text.** An association is scored as the sentence that was published. Rules for the attribute
   term alone (``attribute-…``) read the context with the attribute filled in, as StereoSet's code
@@ -87,6 +88,9 @@ sentence. The end token is not summed.
 ``nsp`` is log p(the association follows the context) under a next-sentence head: BERT's own, or one
 that ``curation scores train-nsp`` trained. An untrained head is an error.
 
+``choice`` is for chat models and gives no scores of associations: the model is asked which of two
+is more natural, for the three pairs of a CAT, each in both orders (``docs/chat.md``).
+
 Models behind an endpoint are autoregressive. ``ll-bos``, ``ll-acl``, ``ll-code`` and ``ratio`` need
 the text of the BOS token (``--bos``).
 
@@ -101,7 +105,7 @@ from typing import Any, Literal, NamedTuple
 from curation.files import CurationError
 from curation.records import KINDS, Kind
 
-Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint"]
+Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint", "chat"]
 _FORMER_FAMILIES: dict[str, Family] = {"permuted": "xlnet"}
 INTRA: tuple[Kind, ...] = ("intrasentence",)
 INTER: tuple[Kind, ...] = ("intersentence",)
@@ -220,6 +224,7 @@ RULES: dict[str, Rule] = {
     "nsp": Rule(
         ("causal", "masked", "xlnet"), INTER, "log p that the association follows the context"
     ),
+    "choice": Rule(("chat",), BOTH, "which of two associations the model names, in both orders"),
 }
 
 REVISED: dict[str, tuple[int, str]] = {
@@ -274,6 +279,7 @@ PROFILES: dict[str, Profile] = {
         "causal": _profile("ll-code", "nsp"),
         "masked": _profile("attribute-code-literal", "nsp"),
     },
+    "choice": {"chat": _profile("choice", "choice")},
     "default": {
         "causal": _profile("ll-bos", "conditional"),
         "endpoint": _profile("ll-arxiv", "conditional"),
@@ -289,6 +295,7 @@ SOURCES: dict[str, str] = {
     "acl-pll": "ACL 2021 §6.1 and §6.2, pseudo-likelihood (Table 5)",
     "arxiv": "arXiv 2020 §7; BERT's own next-sentence head, trained heads for other models",
     "code": "StereoSet's released code; next-sentence heads as in arxiv",
+    "choice": "no paper; asks chat models which association is more natural: no likelihoods",
     "default": "no paper; works for every model without a trained head",
 }
 """The source that each profile follows."""
@@ -327,7 +334,8 @@ def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[
     Args:
         family: the family of the model.
         rule: the name of a rule; it is used for the kinds that it is for.
-        profile: the name of a profile; without rule and profile, ``default``.
+        profile: the name of a profile; without rule and profile, ``default``, and ``choice`` for
+            chat models.
 
     Raises:
         CurationError: the rule or profile does not exist or is not for this family (the error lists
@@ -347,7 +355,7 @@ def rules_for(family: Family, *, rule: str | None, profile: str | None) -> dict[
                 f"the rule «{rule}» is not for {family} models", f"use one of: {fit}"
             )
         return dict.fromkeys(RULES[rule].kinds, rule)
-    name = profile or "default"
+    name = profile or ("choice" if family == "chat" else "default")
     if name not in PROFILES:
         raise CurationError(f"there is no profile «{name}»", f"use one of: {', '.join(PROFILES)}")
     if family not in PROFILES[name]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from curation import __version__
 from curation.files import CurationError, read_json
+from curation.models.chat.spec import ChatSpec
 from curation.models.rules import Family, Scored, ScoringRequest
 
 Score = Callable[[str, Sequence[ScoringRequest]], list[Scored]]
@@ -27,6 +28,7 @@ class ModelSpec:
         nsp: the folder of a trained next-sentence head, if it is not the model itself.
         url: the address of a completions endpoint.
         bos: BOS token text of the endpoint.
+        chat: how a chat model is asked; None for a model of another family.
     """
 
     name: str
@@ -41,6 +43,7 @@ class ModelSpec:
     nsp: str = ""
     url: str = ""
     bos: str = ""
+    chat: ChatSpec | None = None
 
 
 class Scorer:

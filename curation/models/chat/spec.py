@@ -1,0 +1,25 @@
+"""How a chat model is asked."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ChatSpec:
+    """How a chat model is asked: all that does not depend on the model.
+
+    Attributes:
+        prompts: the file of prompts.
+        all_prompts: ask with every prompt of the file, not only the first of each kind.
+        samples: how often each question is asked.
+        temperature: of sampling; only for endpoints.
+        max_tokens: the largest number of tokens of an answer; only for endpoints.
+        concurrency: requests under way at the same time; only for endpoints.
+    """
+
+    prompts: Path
+    all_prompts: bool = False
+    samples: int = 1
+    temperature: float = 0.0
+    max_tokens: int = 64
+    concurrency: int = 8
