@@ -192,7 +192,7 @@ def claim(
     for each in lines:
         cut_half_line(each)
     changed = _changed(folder, identity)
-    if not path.exists() and any([count_whole_lines(each) for each in lines]):
+    if not path.exists() and any(count_whole_lines(each) for each in lines):
         notice(f"{lines[0]}: there is no {RUN} to identify these {content}; they are moved away")
         set_aside_run(folder)
     if changed:
