@@ -89,7 +89,7 @@ def models(
         str,
         typer.Option(
             help="A profile, which sets the rule for each family and kind: acl-ll, acl-pll, arxiv, "
-            "code, default."
+            "choice, code, default."
         ),
     ] = "",
     variant: Annotated[
@@ -292,6 +292,8 @@ def _score(
     """Score one model and print how many scores it has; None if it failed."""
     from curation.steps.scores.models import score_model
 
+    if spec.chat:  # --engine and --workers are for the other models of the command
+        settings = {**settings, "engine": "local", "workers": 1}
     try:
         scored = score_model(spec, source, shown=shown, reporter=console, **settings)
     except CurationError as error:

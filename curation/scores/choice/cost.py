@@ -120,8 +120,8 @@ def usage(replies: Iterable[Reply], texts: Mapping[str, str]) -> Usage:
         used = reply.body.get("usage")
         if text is None or not isinstance(used, dict):
             continue
-        read, written = used.get("prompt_tokens"), used.get("completion_tokens")
-        if not (_is_count(read) and read and _is_count(written)):
+        read, written = (_count(used.get(f"{name}_tokens")) for name in ("prompt", "completion"))
+        if not read or written is None:
             continue
         count += 1
         tokens_in, tokens_out = tokens_in + read, tokens_out + written
@@ -129,8 +129,9 @@ def usage(replies: Iterable[Reply], texts: Mapping[str, str]) -> Usage:
     return Usage(count, tokens_in, tokens_out, estimated)
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
+def _count(value: Any) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
+    return value if is_count else None
 
 
 def plan(

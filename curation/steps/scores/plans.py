@@ -46,7 +46,7 @@ def plan_model(model: ModelSpec, source: Source, *, variant: str = "") -> Plan:
         answered = read_replies(path, questions, prompts).answered
         to_ask = open_questions(questions, answered, max_tokens=limit)
         texts = {question.digest: question.text for question in questions}
-        used = usage(each_record(path, Reply), texts)
+        used = usage(each_record(path, Reply, whole_lines=True), texts)
     return plan(
         work.identity["model"],
         cats=len(cats),
