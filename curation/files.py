@@ -199,8 +199,12 @@ def read_records(path: Path, record: type[R]) -> list[R]:
     Raises:
         CurationError: a line is not a valid record; the message names file, line and field.
     """
+    return list(each_record(path, record))
+
+
+def each_record(path: Path, record: type[R]) -> Iterator[R]:
+    """As ``read_records``, but one after the other, with at most ``CHUNK`` in memory."""
     adapter = TypeAdapter(list[record])  # type: ignore[valid-type]
-    all_records: list[R] = []
     for first, lines in _lines(path):
         try:
             records = adapter.validate_json(b"[" + b",".join(lines) + b"]")
@@ -208,8 +212,7 @@ def read_records(path: Path, record: type[R]) -> list[R]:
             records = []
         if len(records) != len(lines) or not _one_a_line(lines):
             _raise_first_bad(path, first, lines, record)
-        all_records += records
-    return all_records
+        yield from records
 
 
 def _one_a_line(lines: list[bytes]) -> bool:

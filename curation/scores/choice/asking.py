@@ -82,22 +82,12 @@ def chat_questions(
             first, second = (by_gold[gold] for gold in ENDS[pair])
             for swapped, (one, other) in enumerate(((first, second), (second, first))):
                 text = prompt.fill(context=one.context, first=one.sentence, second=other.sentence)
-                texts.append((pair, bool(swapped), text, text_digest(text)))
+                texts.append(
+                    (pair, bool(swapped), text, hashlib.sha256(text.encode()).hexdigest()[:16])
+                )
         asked += [
             ChatQuestion(Place(cat.id, pair, swapped, prompt.name, sample), text, digest)
             for sample in range(samples)
             for pair, swapped, text, digest in texts
         ]
     return asked
-
-
-def text_digest(text: str) -> str:
-    """The digest of a text that is sent."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def cat_digest(cat: Cat, *, variant: str = "") -> str:
-    """A digest of the CAT's texts and gold labels: of all that its comparisons are about."""
-    digests = {each.association: each.digest for each in questions(cat, variant=variant)}
-    rows = sorted(f"{each.gold}\0{digests[each.id]}" for each in cat.associations)
-    return text_digest("\0".join(rows))
