@@ -43,7 +43,8 @@ def compare(
     for cat in cats:
         digest = ""
         for pair in PAIRS:
-            both = [o for o in orders.get((cat.id, pair), {}).values() if len(o) == 2]
+            of_pair = orders.get((cat.id, pair), {})
+            both = [of_pair[key] for key in sorted(of_pair) if len(of_pair[key]) == 2]
             if not both:
                 continue
             digest = digest or cat_digest(cat, variant=variant)
