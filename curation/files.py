@@ -202,10 +202,15 @@ def read_records(path: Path, record: type[R]) -> list[R]:
     return list(each_record(path, record))
 
 
-def each_record(path: Path, record: type[R]) -> Iterator[R]:
-    """As ``read_records``, but one after the other, with at most ``CHUNK`` in memory."""
+def each_record(path: Path, record: type[R], *, whole_lines: bool = False) -> Iterator[R]:
+    """As ``read_records``, but one after the other, with at most ``CHUNK`` in memory.
+
+    ``whole_lines`` leaves out a last line without an end, which a killed command may leave.
+    """
     adapter = TypeAdapter(list[record])  # type: ignore[valid-type]
     for first, lines in _lines(path):
+        if whole_lines and not lines[-1].endswith(b"\n"):
+            del lines[-1]
         try:
             records = adapter.validate_json(b"[" + b",".join(lines) + b"]")
         except ValidationError:

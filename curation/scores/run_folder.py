@@ -228,6 +228,21 @@ def _same_run_set_aside(folder: Path, identity: Mapping[str, Any]) -> Path | Non
     return next((each for each in folders if not _changed(each, identity)), None)
 
 
+def continued_folder(folder: Path, identity: Mapping[str, Any]) -> Path | None:
+    """The folder whose scores or replies a run with this identity would continue; None without one.
+
+    Args:
+        folder: the run's folder.
+        identity: what ``run.json`` must contain.
+
+    Raises:
+        CurationError: ``run.json`` is damaged.
+    """
+    if (folder / RUN).exists() and not _changed(folder, identity):
+        return folder
+    return _same_run_set_aside(folder, identity)
+
+
 def _is_current(rejection: Rejection, digests: Mapping[str, str]) -> bool:
     name, digest = (str(rejection.record.get(key, "")) for key in ("association", "asked"))
     return bool(name and digest) and digests.get(name, digest) == digest

@@ -16,7 +16,9 @@ _TINY = 1e-9
 
 
 def exchange_test(
-    shares: Floats, inside: Sequence[bool], strata: Sequence[str] | None = None
+    shares: Floats,
+    inside: Sequence[bool] | NDArray[np.bool_],
+    strata: Sequence[str] | NDArray[np.str_] | None = None,
 ) -> float | None:
     """Two-sided p of the hypothesis that units of a group are like the other units.
 

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from curation.choices import PAIRS
 from curation.models.chat.reading import NO_ANSWER
 from curation.records import Cat
 from curation.scores.choice.asking import Asked
-from curation.stats.intervals import Floats, Interval, share_interval
+from curation.stats.intervals import Floats, share_interval
 
 OF_CAT = ["kind", "domain", "term"]
 ORDERS = ["cat", "pair", "prompt", "sample"]  # what the two orders of a question have in common
@@ -70,22 +71,29 @@ def share(counts: pd.DataFrame, column: str, *, of: str = "questions") -> dict[s
         ``{"n", "share", "ci"}``. The share is None if there is nothing to count, and the interval
         with fewer than two units.
     """
-    n, total = int(counts[column].sum()), int(counts[of].sum())
-    return {"n": n, "share": n / total if total else None, "ci": _interval(counts, column, of)}
+    terms = pd.factorize(counts["term"], sort=True)[0]
+    return share_of(np.asarray(counts[column], float), np.asarray(counts[of], float), terms)
 
 
-def _interval(counts: pd.DataFrame, column: str, of: str) -> Interval | None:
-    own = counts[counts[of] > 0]
-    if own["term"].nunique() > 1:
-        sums = own.groupby("term", sort=True)[[column, of]].sum()
-    else:
-        sums = own[[column, of]]
-    won, out_of = (_floats(sums[name]) for name in (column, of))
-    return share_interval(won, out_of, observations=len(own))
+def share_of(n: Floats, of: Floats, terms: NDArray[np.intp]) -> dict[str, Any]:
+    """As ``share``.
 
-
-def _floats(column: "pd.Series[Any]") -> Floats:
-    return np.asarray(column, dtype=float)
+    Args:
+        n: shape (CATs,), what is counted.
+        of: shape (CATs,), out of what.
+        terms: shape (CATs,), each CAT's term as a number from 0 on.
+    """
+    there = of > 0
+    n, of, terms = n[there], of[there], terms[there]
+    cats, count = len(n), int(n.sum())
+    if cats and (terms != terms[0]).any():
+        sums = np.bincount(terms, of)
+        n, of = np.bincount(terms, n)[sums > 0], sums[sums > 0]
+    return {
+        "n": count,
+        "share": count / int(of.sum()) if cats else None,
+        "ci": share_interval(n, of, observations=cats),
+    }
 
 
 def answers_cell(counts: pd.DataFrame) -> dict[str, Any]:

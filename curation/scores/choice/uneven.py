@@ -1,13 +1,15 @@
 """Differences in refusals between groups: each domain and each term compared with the rest."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from curation.scores.choice.counts import NONE, REFUSED, share
+from curation.scores.choice.counts import NONE, REFUSED, share_of
 from curation.stats.exchange import exchange_test
-from curation.stats.intervals import difference_interval
+from curation.stats.intervals import Floats, difference_interval
 from curation.stats.tests import holm
 
 ALPHA = 0.05
@@ -31,53 +33,61 @@ def group_differences(counts: pd.DataFrame) -> list[dict[str, Any]]:
         few units to show any difference. Nothing if there is no second group, or no question
         without an answer.
     """
-    if not counts[NONE].any():
+    columns = {name: np.asarray(counts[name], float) for name in (REFUSED, NONE, "questions")}
+    if not columns[NONE].any():
         return []
-    same = bool((counts[REFUSED] == counts[NONE]).all())
-    outcomes = [
-        name for name in (REFUSED, NONE) if counts[name].any() and not (same and name == NONE)
-    ]
+    same = bool((columns[REFUSED] == columns[NONE]).all())
+    outcomes = [REFUSED] if same else [name for name in (REFUSED, NONE) if columns[name].any()]
+    groups = {of: np.asarray(counts[of], str) for of in ("domain", "term", "kind")}
     rows = [
-        _difference(counts, of, str(group), outcome)
+        _difference(columns[outcome], columns["questions"], groups, of, group)
+        | {"outcome": outcome}
         for outcome in outcomes
         for of in ("domain", "term")
-        for group in sorted(counts[of].unique())
-        if counts[of].nunique() > 1
+        for group in np.unique(groups[of])
+        if (groups[of] != groups[of][0]).any()
     ]
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = p
     return rows + [row | {"outcome": NONE} for row in rows if same]
 
 
-def _difference(counts: pd.DataFrame, of: str, group: str, outcome: str) -> dict[str, Any]:
-    inside = counts[of] == group
-    own, rest = (share(counts[part], outcome) for part in (inside, ~inside))
+def _difference(
+    n: Floats, of: Floats, groups: Mapping[str, NDArray[np.str_]], column: str, group: str
+) -> dict[str, Any]:
+    """A row of ``group_differences`` without ``outcome`` and ``p_holm``.
+
+    Args:
+        n: shape (CATs,), how many questions have the outcome.
+        of: shape (CATs,), how many questions there are.
+        groups: the ``domain``, ``term`` and ``kind`` of each CAT.
+        column: "domain" or "term".
+        group: the domain or term.
+    """
+    inside = groups[column] == group
+    names, terms = np.unique(groups["term"], return_inverse=True)
+    own, rest = (share_of(n[part], of[part], terms[part]) for part in (inside, ~inside))
     ends = None
     if own["ci"] and rest["ci"]:
         ends = list(difference_interval(own["share"], rest["share"], own["ci"], rest["ci"]))
+    if column == "term":
+        p = exchange_test(n / of, inside, groups["kind"])
+    else:
+        shares = np.bincount(terms, n) / np.bincount(terms, of)
+        p = exchange_test(shares, np.isin(names, groups["term"][inside]))
     return {
-        "of": of,
-        "group": group,
-        "outcome": outcome,
+        "of": column,
+        "group": str(group),
         "cats": int(inside.sum()),
-        "terms": int(counts["term"][inside].nunique()),
+        "terms": len(np.unique(terms[inside])),
         "share": own["share"],
         "ci": own["ci"],
         "rest": rest["share"],
         "rest_ci": rest["ci"],
         "difference": own["share"] - rest["share"],
         "ci_difference": ends,
-        "p": _p(counts, of, group, outcome),
+        "p": p,
     }
-
-
-def _p(counts: pd.DataFrame, of: str, group: str, outcome: str) -> float | None:
-    units = counts
-    if of == "domain":
-        units = counts.groupby(["domain", "term"], as_index=False)[[outcome, "questions"]].sum()
-    shares = np.asarray(units[outcome] / units["questions"], dtype=float)
-    strata = units["kind"].tolist() if of == "term" else None
-    return exchange_test(shares, (units[of] == group).tolist(), strata)
 
 
 def uneven_groups(differences: list[dict[str, Any]]) -> list[str]:
