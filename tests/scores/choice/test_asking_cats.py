@@ -14,7 +14,7 @@ from curation.models.chat.reading import Reading
 from curation.records import Cat
 from curation.scores.choice import replies, running
 from curation.scores.choice.asking import chat_questions
-from curation.scores.choice.report import Limits
+from curation.scores.choice.report import Limits, choice_report
 from curation.scores.choice.running import AskedCats, ask_cats
 from curation.scores.running import Job, job, results_by_split
 from support.talkers import (
@@ -35,8 +35,22 @@ DERIVED = ("comparisons.jsonl", "rejected.jsonl", "choice.json", "results.json")
 
 
 @pytest.fixture(autouse=True)
-def reader(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies are read simply, and the report has counts only."""
+
+    def report(cats: Any, asked: Any, *, tokens: Any, **_: Any) -> dict[str, Any]:
+        readings = [each.reading for each in asked]
+        answered = sum(reading.first is not None for reading in readings)
+        counts = {"questions": len(readings), "answered": answered, "tokens": tokens}
+        return {"answers": counts, "no_score": ""}
+
     monkeypatch.setattr(replies, "read_answer", plain_reading)
+    monkeypatch.setattr(running, "choice_report", report)
+
+
+@pytest.fixture
+def whole_report(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "choice_report", choice_report)
 
 
 @pytest.fixture
@@ -88,7 +102,7 @@ def run_json(root: Path) -> dict[str, Any]:
     return content
 
 
-def test_a_whole_run(ask: Ask, talker: Talker, tmp_path: Path) -> None:
+def test_a_whole_run(whole_report: None, ask: Ask, talker: Talker, tmp_path: Path) -> None:
     done = ask()
     assert done.counts == {"asked": 30, "before": 0, "no_answer": 0}
     cell = done.report["splits"]["test"]["overall"]
@@ -97,11 +111,16 @@ def test_a_whole_run(ask: Ask, talker: Talker, tmp_path: Path) -> None:
     assert done.report["of"]["cats"] == 5
     about = run_json(tmp_path)
     assert about["model"] == "talker"
-    assert (about["family"], about["url"], about["temperature"]) == ("chat", "https://chat.example/v1", 0)
+    assert (about["family"], about["url"], about["temperature"]) == (
+        "chat",
+        "https://chat.example/v1",
+        0,
+    )
     assert about["prompts"] == read_prompts(ENGLISH).sha256
     assert about["opened"] == {"served": "talker", "replies": 30}
     assert about["answers"]["questions"] == about["answers"]["answered"] == 30
     assert about["answers"]["first"] == 15
+    assert (about["answers"]["prompts"], about["answers"]["samples"]) == (["natural"], 1)
     assert about["answers"]["tokens"] == {"prompt": 1200, "completion": 60, "replies": 30}
     assert len(lines(tmp_path)) == 30
     assert len(lines(tmp_path, "comparisons.jsonl")) == 15
@@ -242,8 +261,6 @@ def test_more_samples_and_prompts_ask_only_new_questions(
     assert ask(samples=2).counts["asked"] == 30
     assert ask(samples=2, all_prompts=True).counts == {"asked": 120, "before": 60, "no_answer": 0}
     assert {line["replicates"] for line in lines(tmp_path, "comparisons.jsonl")} == {6}
-    assert run_json(tmp_path)["answers"]["prompts"] == ["natural", "likely", "expect"]
-    assert run_json(tmp_path)["answers"]["samples"] == 2
     assert notices == []
     assert ask().counts == {"asked": 0, "before": 30, "no_answer": 0}
     assert {line["replicates"] for line in lines(tmp_path, "comparisons.jsonl")} == {1}
@@ -301,7 +318,13 @@ def test_variants_have_a_folder_of_their_own(ask: Ask, talker: Talker, tmp_path:
     ids=["A", "B", "refuses", "empty"],
 )
 def test_a_model_that_says_nothing_has_no_score_and_is_no_error(
-    ask: Ask, talker: Talker, tmp_path: Path, choose: Choose, no_score: str, none: int
+    whole_report: None,
+    ask: Ask,
+    talker: Talker,
+    tmp_path: Path,
+    choose: Choose,
+    no_score: str,
+    none: int,
 ) -> None:
     talker.choose = choose
     done = ask()
