@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from curation.blank import BLANK, END, attribute, fill_all
 from curation.models.rules import ScoringRequest
-from curation.records import Cat
+from curation.records import GOLDS, Cat
 
 
 class Question(NamedTuple):
@@ -58,3 +58,19 @@ def questions(cat: Cat, *, variant: str = "") -> list[Question]:
         digest = hashlib.sha256("\0".join([ask.kind, context, sentence]).encode()).hexdigest()[:16]
         asked.append(Question(association.id, ask, digest))
     return asked
+
+
+def cat_digest(cat: Cat, *, variant: str = "") -> str:
+    """A digest of the texts of a CAT's associations, in the order of ``GOLDS``.
+
+    It changes if a text changes, and if the gold labels of two associations are exchanged: then the
+    comparisons of the CAT are of other pairs.
+
+    Args:
+        cat: the CAT.
+        variant: one of ``VARIANTS``; "" for the texts as published.
+    """
+    by_id = {question.association: question.digest for question in questions(cat, variant=variant)}
+    by_gold = {association.gold: by_id[association.id] for association in cat.associations}
+    joined = "\0".join(by_gold[gold] for gold in GOLDS)
+    return hashlib.sha256(joined.encode()).hexdigest()[:16]
