@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from curation.choices import PAIRS, Comparison
-from curation.files import dump_line
+from curation.files import dump_json, dump_line
 from curation.models.rules import PROFILES
 from curation.records import GOLDS, Cat, Rejection
 from curation.scores.asking import cat_digest
+from curation.scores.boards import comparisons
+from curation.scores.older import scored_cats
+from curation.scores.outcomes import read_outcomes
+from curation.scores.runs import Run
+from curation.stats.metrics import results
 
 Ended = float | tuple[float, float] | None
 """How a comparison ended: 1 won, 0 lost, 0.5 split; or the shares (won, split); None: no answer."""
@@ -26,7 +31,7 @@ def choice_run(
     answers: dict[str, Any] | None = None,
     **about: Any,
 ) -> Path:
-    """Write a run of a chat model: ``run.json``, ``comparisons.jsonl``, ``rejected.jsonl``.
+    """Write a run of a chat model: all of its files but ``replies.jsonl`` and ``choice.json``.
 
     Args:
         root: the folder of all models' scores.
@@ -48,7 +53,7 @@ def choice_run(
     for cat in cats:
         for pair, ended in zip(PAIRS, preferences(cat), strict=True):
             if ended is None:
-                refused.append(_rejection(model, cat, pair))
+                refused.append(_rejection(model, cat, pair, variant))
                 continue
             won, split = ended if isinstance(ended, tuple) else (float(ended == 1), 0.0)
             split = 1.0 if ended == 0.5 else split
@@ -88,10 +93,21 @@ def choice_run(
         **about,
     }
     (folder / "run.json").write_text(json.dumps(says), "utf-8")
+    run = Run(model, "choice", variant, {}, comparisons=read_outcomes(folder / "comparisons.jsonl"))
+    splits, left_out = {}, {}
+    for split in dict.fromkeys(cat.split for cat in cats):
+        part = [cat for cat in cats if cat.split == split]
+        table = comparisons(part, run)
+        left_out[split] = len(part) - len(table)
+        if len(table):
+            own = results(table, model=f"{model}, {rule}")
+            splits[split] = {**own, "left_out": left_out[split]}
+    report = {"run": says, "ties": "half", "splits": splits, "left_out": left_out}
+    (folder / "results.json").write_bytes(dump_json(report | {"of": scored_cats(cats)}))
     return folder
 
 
-def _rejection(model: str, cat: Cat, pair: str) -> Rejection:
+def _rejection(model: str, cat: Cat, pair: str, variant: str) -> Rejection:
     record = {
         "cat": cat.id,
         "pair": pair,
@@ -99,6 +115,7 @@ def _rejection(model: str, cat: Cat, pair: str) -> Rejection:
         "prompt": "natural",
         "sample": 0,
         "asked": "of the text that was sent",
+        "texts": cat_digest(cat, variant=variant),
         "rule": "choice",
         "target": cat.target,
         "domain": cat.domain,
