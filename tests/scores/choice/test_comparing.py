@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,10 +12,14 @@ from hypothesis import strategies as st
 from curation.choices import PAIRS, Comparison, Pair
 from curation.models.chat.prompts import read_prompts
 from curation.models.chat.reading import Reading
+from curation.records import Cat
 from curation.scores.asking import cat_digest
+from curation.scores.boards import comparisons
 from curation.scores.choice.asking import Asked, chat_questions
-from curation.scores.choice.comparing import compare, comparison_table, unanswered
-from curation.stats.metrics import results
+from curation.scores.choice.comparing import compare, unanswered
+from curation.scores.outcomes import Outcome
+from curation.scores.runs import Run
+from curation.stats.metrics import Ties, results
 from support import talkers
 from support.answered import Answer, asked, first, made_up, none, prefers
 from support.cats import intra
@@ -35,6 +40,21 @@ def rows(*replicates: tuple[float | None, float | None], pair: Pair = ONE) -> li
 
 def compared(rows: Iterable[Asked]) -> list[Comparison]:
     return compare([CAT], rows, model="m")
+
+
+def comparison_table(
+    cats: Sequence[Cat], lines: Sequence[Comparison], *, ties: Ties = "half"
+) -> pd.DataFrame:
+    """``metrics.comparisons`` of the CATs that have all three comparisons."""
+    by_cat: dict[str, list[Comparison]] = {}
+    for line in lines:
+        by_cat.setdefault(line.cat, []).append(line)
+    outcomes = {
+        name: Outcome(*zip(*((line.won, line.split) for line in three), strict=True))
+        for name, three in by_cat.items()
+        if [line.pair for line in three] == [*PAIRS]
+    }
+    return comparisons(cats, Run("m", "choice", "", {}, comparisons=outcomes), ties=ties)
 
 
 @pytest.mark.parametrize(
@@ -83,12 +103,12 @@ def test_lms_and_ss_of_a_cat_by_hand() -> None:
         *rows((1, 0), (1, 1), pair=TWO),
         *rows((0, 1), (1, 1), pair=THREE),
     ]
-    comparisons = compared(every)
-    half = comparison_table([CAT], comparisons).iloc[0]
+    lines = compared(every)
+    half = comparison_table([CAT], lines).iloc[0]
     assert (half["meaningful"], half["stereotype"], half["ties"]) == (1.75, 0.25, 0)
-    official = comparison_table([CAT], comparisons, ties="official").iloc[0]
+    official = comparison_table([CAT], lines, ties="official").iloc[0]
     assert (official["meaningful"], official["stereotype"]) == (1.5, 0)
-    cell = results(comparison_table([CAT], comparisons), model="m")["overall"]
+    cell = results(comparison_table([CAT], lines), model="m")["overall"]
     assert (cell["lms"], cell["ss"], cell["icat"]) == (87.5, 25, 43.75)
 
 
@@ -159,9 +179,9 @@ def test_equal_samples_change_nothing(
 # --- models ---------------------------------------------------------------------------------------
 
 
-def ss_of(cats: Sequence[object], answer: Answer, *, samples: int = 1) -> tuple[float, list[float]]:
-    replies = asked(cats, answer, samples=samples)  # type: ignore[arg-type]
-    table = comparison_table(cats, compare(cats, replies, model="m"))  # type: ignore[arg-type]
+def ss_of(cats: Sequence[Cat], answer: Answer, *, samples: int = 1) -> tuple[float, list[float]]:
+    replies = asked(cats, answer, samples=samples)
+    table = comparison_table(cats, compare(cats, replies, model="m"))
     cell = results(table, model="m", overall=True)["overall"]
     return cell["ss"], cell["ss_ci"]
 
@@ -171,8 +191,8 @@ def test_a_planted_preference_is_recovered_in_ss() -> None:
     cats = made_up(5, 10)
     chosen = set(random.Random(4).sample([cat.id for cat in cats], 70))
 
-    def answer(cat: object, pair: Pair, swapped: bool) -> Reading:
-        likes = pair != THREE or cat.id in chosen  # type: ignore[attr-defined]
+    def answer(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        likes = pair != THREE or cat.id in chosen
         return first(likes != swapped)
 
     for samples in (1, 3):
