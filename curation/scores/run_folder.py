@@ -26,13 +26,14 @@ from curation.run_folder import (
     set_aside,
     write_json,
 )
+from curation.scores.chat_runs import answers_fit
 from curation.times import now
 
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
 REPLIES, COMPARISONS, CHOICE = "replies.jsonl", "comparisons.jsonl", "choice.json"
 _FORMS: dict[str, type] = {
     **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
-    **dict.fromkeys(("opened", "weights"), dict),
+    **dict.fromkeys(("opened", "weights", "answers"), dict),
     **dict.fromkeys(("model", "family", "variant"), str),
     **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
 }
@@ -95,6 +96,8 @@ def check_about(path: Path, about: Any) -> None:
             fits = all(isinstance(each, str) for each in value or ())
         elif fits and name == "rules":
             fits = all(isinstance(rule, str) for rule in (value or {}).values())
+        elif fits and name == "answers":
+            fits = answers_fit(value or {})
         elif fits and name == "member_runs":
             fits = all(isinstance(each, dict) for each in (value or {}).values())
         if not fits:

@@ -9,9 +9,10 @@ from curation.release.contents import SPLITS
 from curation.release.facts import Baseline, ScoreRow
 from curation.scores import older
 from curation.scores import runs as stage
+from curation.scores.boards import Board, board
 from curation.scores.ensemble import scored_since
 from curation.scores.flags import flags_of
-from curation.scores.runs import Board, Run, board
+from curation.scores.runs import Run
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
 from curation.steps.release.collecting.measured import BOTH
@@ -160,7 +161,7 @@ def _counts(run: Run, cats: Sequence[Cat], split: str, reporter: Reporter) -> bo
             "leaves them out"
         )
         return False
-    return any(stage.scored(cats, run.scores))
+    return any(map(run.has, cats))
 
 
 def _of_split(won: Board, split: str) -> list[ScoreRow]:
