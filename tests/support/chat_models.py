@@ -1,4 +1,4 @@
-"""Tiny models that are asked by a chat template: one is trained to answer as planted.
+"""Tiny models that are asked by a chat template: with random weights, or trained to answer.
 
 The planted model knows three sorts of words: ``LIKED``, ``MIDDLING`` and ``ODD``. Asked in the form
 of ``data/prompts/en.toml`` which of two sentences is more natural, it names the one with the
@@ -21,6 +21,7 @@ from curation.models.chat.prompts import Prompt, Prompts, read_prompts
 from curation.models.tiny import one_thread
 from curation.records import KINDS, Cat, Kind
 from support.cats import cat
+from support.models import MAKERS
 
 _HF: Any = importlib.import_module("transformers")
 _HF.utils.logging.disable_progress_bar()
@@ -40,6 +41,19 @@ CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
+BOS_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}[INST] {{ message.content | trim }} [/INST]"
+    "{% endfor %}"
+)
+THINKING = CHATML.replace(
+    "{% endif %}",
+    "{% if enable_thinking is defined and not enable_thinking %}<think>\n\n</think>\n\n"
+    "{% endif %}{% endif %}",
+)
+ALWAYS_THINKING = CHATML.replace("assistant\n", "assistant\n<think>\n")
+DATED = "Today is {{ strftime_now('%d %B %Y') }}.\n" + CHATML
+TEMPLATES = {"gpt2": CHATML, "llama": BOS_TEMPLATE, "qwen2": THINKING, "mistral": CHATML}
+"""Chat templates for models of ``support.models``: Llama's tokenizer adds BOS by itself, too."""
 END, START, STOP = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 STEPS, SHORT_STEPS, BATCH = 160, 50, 32
 
@@ -75,6 +89,11 @@ def planted_cats(
     return cats
 
 
+def rank(sentence: str) -> int:
+    """The sort of the word in a sentence: 0 for ``LIKED``, 1 for ``MIDDLING``, 2 for ``ODD``."""
+    return next(n for n, words in enumerate(SORTS) if any(word in sentence for word in words))
+
+
 def _case(draws: np.random.Generator) -> tuple[str, int]:
     """A target and the number of a sentence for training, which never sees one of three."""
     which = int(draws.integers(len(TARGETS)))
@@ -84,6 +103,15 @@ def _case(draws: np.random.Generator) -> tuple[str, int]:
 def _cat(kind: Kind, target: str, form: int, words: Sequence[str], name: str) -> Cat:
     context, sentences = _texts(kind, target, form, words)
     return cat(context, *sentences, name=name, kind=kind, target=target)
+
+
+def with_template(folder: Path, name: str, template: str = "") -> Path:
+    """A model of ``support.models.MAKERS`` with random weights, and a chat template."""
+    MAKERS[name](folder)
+    tokenizer = _HF.AutoTokenizer.from_pretrained(folder)
+    tokenizer.chat_template = template or TEMPLATES[name]
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 def planted_chat_model(folder: Path, *, seed: int = 1) -> Path:
@@ -101,8 +129,8 @@ def planted_chat_model(folder: Path, *, seed: int = 1) -> Path:
     return _save(folder, model, tokenizer)
 
 
-def constant_chat_model(folder: Path, says: str) -> Path:
-    """A model that begins every answer with the same token: a letter, or ``SORRY``."""
+def constant_chat_model(folder: Path, says: str, *, gain: float = 2) -> Path:
+    """A model that begins every answer with the same token: a letter, ``SORRY``, ``<think>``."""
     tokenizer = _tokenizer(read_prompts(ENGLISH))
     model = _llama(tokenizer, 0)
     with torch.no_grad():
@@ -110,7 +138,7 @@ def constant_chat_model(folder: Path, says: str) -> Path:
             if weights.dim() > 1:
                 weights.zero_()
         model.get_input_embeddings().weight[:, 0] = 1  # the only number that is not 0
-        model.lm_head.weight[_token(tokenizer, says), 0] = 2
+        model.lm_head.weight[_token(tokenizer, says), 0] = gain
     return _save(folder, model, tokenizer)
 
 
@@ -263,14 +291,24 @@ def _padded(tokenizer: Any, texts: Sequence[str]) -> tuple[Any, Any]:
 def _tokenizer(prompts: Prompts) -> Any:
     """A byte-level BPE in which every word of the texts is a token."""
     texts = [each.text for kind in KINDS for each in prompts.by_kind[kind]]
-    words = [*LIKED, *MIDDLING, *ODD, *TARGETS, *SHY, SORRY, *prompts.letters, "user", "assistant"]
+    words = [
+        *LIKED,
+        *MIDDLING,
+        *ODD,
+        *TARGETS,
+        *SHY,
+        SORRY,
+        *prompts.letters,
+        "user",
+        "assistant",
+    ]
     texts += [*CONTEXTS, *FIRSTS, *SECONDS, " ".join(words), *words] * 3
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=2000,
-        special_tokens=[END, START, STOP],
+        special_tokens=[END, START, STOP, "<think>"],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
