@@ -167,7 +167,9 @@ def test_questions_without_an_answer_are_counted(score: Curate, chat: Chat) -> N
     ran = score("chat:m", *ENDPOINT)
     # of each CAT, anti-stereotype with unrelated has no answer in either order
     assert "18 questions asked, 6 without an answer" in ran.out
-    assert "no score" in ran.err
+    assert ran.err.startswith("warning: m: ")
+    assert "6 of 18 questions have no answer" in ran.err
+    assert "Answers of chat models" in ran.out
     assert ran.code == 0
 
 
