@@ -203,10 +203,7 @@ def read_records(path: Path, record: type[R]) -> list[R]:
 
 
 def each_record(path: Path, record: type[R], *, whole_lines: bool = False) -> Iterator[R]:
-    """As ``read_records``, but one after the other, with at most ``CHUNK`` in memory.
-
-    ``whole_lines`` leaves out a last line without an end, which a killed command may leave.
-    """
+    """As ``read_records``, one by one; ``whole_lines`` leaves out a half line at the end."""
     validate = TypeAdapter(record).validate_json
     for first, lines in _lines(path):
         if whole_lines and not lines[-1].endswith(b"\n"):
