@@ -73,9 +73,8 @@ def read_bytes(path: Path) -> bytes:
     except IsADirectoryError:
         raise CurationError(f"{path}: is a folder, not a file", "name a file in it") from None
     except PermissionError:
-        raise CurationError(
-            f"{path}: may not be read", "give yourself permission to read it"
-        ) from None
+        fix = "give yourself permission to read it"
+        raise CurationError(f"{path}: may not be read", fix) from None
 
 
 def read_text(path: Path) -> str:
@@ -178,14 +177,10 @@ def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> Cur
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         if first["type"] == "json_invalid":
-            return CurationError(
-                f"{where}: not a JSON record",
-                "the line may be cut off; restore the file, or make it again",
-            )
-        return CurationError(
-            f"{where}, field {field!r}: {first['msg']}",
-            f"see schemas/{schema_name(record)} for the fields of a {record.__name__}",
-        )
+            fix = "the line may be cut off; restore the file, or make it again"
+            return CurationError(f"{where}: not a JSON record", fix)
+        fix = f"see schemas/{schema_name(record)} for the fields of a {record.__name__}"
+        return CurationError(f"{where}, field {field!r}: {first['msg']}", fix)
     return None
 
 

@@ -22,7 +22,7 @@ from curation.cli.chat_options import (
     Samples,
     Temperature,
 )
-from curation.cli.chat_tables import show_plans, show_used
+from curation.cli.chat_plans import show_plans, show_used
 from curation.cli.model_options import (
     BatchTokens,
     Device,
@@ -44,6 +44,7 @@ from curation.wording import amount
 
 if TYPE_CHECKING:
     from curation.models.scoring import ModelSpec
+    from curation.scores.choice.cost import Prices
     from curation.steps.scores.models import ScoredModel
     from curation.steps.source import Source
 
@@ -241,14 +242,23 @@ def models(
         for split, result in splits.items():
             if split == "test" or len(splits) == 1:
                 show_results(result, run=scored.report["run"], tier=tier)
-        if spec.chat:
-            show_used(scored.report["run"], chat.prices)
+        if scored.choice:
+            _show_answers(scored, chat.prices)
     if failed:
         raise CurationError(
             f"{len(failed)} of {amount(len(specs), 'model')} could not be scored completely: "
             f"{', '.join(failed)}",
             "fix the errors above and run the command again; scores that exist are kept",
         )
+
+
+def _show_answers(scored: "ScoredModel", prices: "Prices | None") -> None:
+    """Show what a chat model answered, and the tokens that it took."""
+    from curation.cli.choice_tables import show_report
+
+    folder, model = scored.job.folder, scored.job.identity["model"]
+    show_report(scored.choice or {}, run=f"{folder.parent.name}/{folder.name}", model=model)
+    show_used(scored.report["run"], prices)
 
 
 def _with_prompts(
