@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 from curation import __version__
 from curation.files import CurationError, read_json
@@ -158,6 +158,27 @@ def open_scorer(spec: ModelSpec) -> Scorer:
     return Scorer(spec)
 
 
+class Chat(Protocol):
+    """A chat model that is open."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def about(self) -> dict[str, Any]:
+        """What ``run.json`` says about the model."""
+
+    def ask(
+        self, texts: Sequence[str], answered: Callable[[int, int, dict[str, Any]], None]
+    ) -> None:
+        """Ask questions; ``answered`` gets the index, the status and the body of each reply."""
+
+
+def open_chat(spec: ModelSpec, *, notice: Callable[[str], None] = lambda _: None) -> Chat:
+    """Open a chat model."""
+    raise NotImplementedError
+
+
 def identify(spec: ModelSpec) -> dict[str, Any]:
     """The fields that identify the scores of a model run in this way, without loading its weights.
 
@@ -169,6 +190,8 @@ def identify(spec: ModelSpec) -> dict[str, Any]:
         from curation.models.endpoint.connection import host
 
         name = spec.label or spec.name
+        if spec.chat:
+            return {"model": name, "family": "chat", "url": host(spec.url)}
         place = {"url": host(spec.url), "bos": spec.bos, "versions": {"curation": __version__}}
         return {"model": name, "family": "endpoint", **place}
     from curation.models.loading import identity
