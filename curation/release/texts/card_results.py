@@ -245,7 +245,11 @@ def scores(facts: Facts) -> list[str]:
     """lms, ss and icat of models."""
     if not facts.scores:
         return [HIDDEN_SCORES if facts.hidden else "No model was scored for this release.", ""]
-    flags = {flag: None for row in facts.scores for flag in row.flags}
+    flags = dict.fromkeys(
+        (row.model, row.rules.replace("_", ", "), flag)
+        for row in facts.scores
+        for flag in row.flags
+    )
     return [
         "lms is how often a model prefers a meaningful association to the unrelated one, ss how "
         "often it prefers the stereotype to the anti-stereotype. Both are means over target terms, "
@@ -254,7 +258,10 @@ def scores(facts: Facts) -> list[str]:
         "",
         *table(_SCORES, [_scores(row, row.model) for row in facts.scores]),
         *_few(facts.scores),
-        *(f"- {inline(flag)}" for flag in flags),
+        *(
+            f"- {inline(f'{model}, {rules}' if rules else model)}: {inline(flag)}"
+            for model, rules, flag in flags
+        ),
         *([""] if flags else []),
     ]
 
