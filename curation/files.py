@@ -73,9 +73,8 @@ def read_bytes(path: Path) -> bytes:
     except IsADirectoryError:
         raise CurationError(f"{path}: is a folder, not a file", "name a file in it") from None
     except PermissionError:
-        raise CurationError(
-            f"{path}: may not be read", "give yourself permission to read it"
-        ) from None
+        fix = "give yourself permission to read it"
+        raise CurationError(f"{path}: may not be read", fix) from None
 
 
 def read_text(path: Path) -> str:
@@ -178,14 +177,10 @@ def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> Cur
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         if first["type"] == "json_invalid":
-            return CurationError(
-                f"{where}: not a JSON record",
-                "the line may be cut off; restore the file, or make it again",
-            )
-        return CurationError(
-            f"{where}, field {field!r}: {first['msg']}",
-            f"see schemas/{schema_name(record)} for the fields of a {record.__name__}",
-        )
+            fix = "the line may be cut off; restore the file, or make it again"
+            return CurationError(f"{where}: not a JSON record", fix)
+        fix = f"see schemas/{schema_name(record)} for the fields of a {record.__name__}"
+        return CurationError(f"{where}, field {field!r}: {first['msg']}", fix)
     return None
 
 
@@ -202,10 +197,15 @@ def read_records(path: Path, record: type[R]) -> list[R]:
     return list(each_record(path, record))
 
 
-def each_record(path: Path, record: type[R]) -> Iterator[R]:
-    """As ``read_records``, but one after the other, with at most ``CHUNK`` in memory."""
+def each_record(path: Path, record: type[R], *, whole_lines: bool = False) -> Iterator[R]:
+    """As ``read_records``, but one after the other, with at most ``CHUNK`` in memory.
+
+    ``whole_lines`` leaves out a last line without an end, which a killed command may leave.
+    """
     adapter = TypeAdapter(list[record])  # type: ignore[valid-type]
     for first, lines in _lines(path):
+        if whole_lines and not lines[-1].endswith(b"\n"):
+            del lines[-1]
         try:
             records = adapter.validate_json(b"[" + b",".join(lines) + b"]")
         except ValidationError:

@@ -26,13 +26,14 @@ from curation.run_folder import (
     set_aside,
     write_json,
 )
+from curation.scores.chat_runs import answers_fit
 from curation.times import now
 
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
 REPLIES, COMPARISONS, CHOICE = "replies.jsonl", "comparisons.jsonl", "choice.json"
 _FORMS: dict[str, type] = {
     **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
-    **dict.fromkeys(("opened", "weights"), dict),
+    **dict.fromkeys(("opened", "weights", "answers"), dict),
     **dict.fromkeys(("model", "family", "variant"), str),
     **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
 }
@@ -95,6 +96,8 @@ def check_about(path: Path, about: Any) -> None:
             fits = all(isinstance(each, str) for each in value or ())
         elif fits and name == "rules":
             fits = all(isinstance(rule, str) for rule in (value or {}).values())
+        elif fits and name == "answers":
+            fits = answers_fit(value or {})
         elif fits and name == "member_runs":
             fits = all(isinstance(each, dict) for each in (value or {}).values())
         if not fits:
@@ -226,6 +229,21 @@ def _same_run_set_aside(folder: Path, identity: Mapping[str, Any]) -> Path | Non
     """The latest folder in ``superseded/`` that holds the run with this identity."""
     folders = [path.parent for path in sorted(folder.glob(f"{SUPERSEDED}/*/{RUN}"), reverse=True)]
     return next((each for each in folders if not _changed(each, identity)), None)
+
+
+def continued_folder(folder: Path, identity: Mapping[str, Any]) -> Path | None:
+    """The folder whose scores or replies a run with this identity would continue; None without one.
+
+    Args:
+        folder: the run's folder.
+        identity: what ``run.json`` must contain.
+
+    Raises:
+        CurationError: ``run.json`` is damaged.
+    """
+    if (folder / RUN).exists() and not _changed(folder, identity):
+        return folder
+    return _same_run_set_aside(folder, identity)
 
 
 def _is_current(rejection: Rejection, digests: Mapping[str, str]) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from curation.choices import Comparison
 from curation.engine import Engine, each_shard
 from curation.files import CurationError, dump_line
 from curation.models.chat.prompts import read_prompts
@@ -28,8 +27,9 @@ from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.run_folder import append_lines, write_json
 from curation.scores.asking import VARIANTS, Question, questions
-from curation.scores.choice.comparing import comparison_table
+from curation.scores.boards import comparisons
 from curation.scores.older import scored_cats
+from curation.scores.outcomes import read_outcomes
 from curation.scores.run_folder import (
     COMPARISONS,
     REJECTED,
@@ -42,7 +42,8 @@ from curation.scores.run_folder import (
     rename_old,
     resume,
 )
-from curation.stats.metrics import Ties, comparisons, results
+from curation.scores.runs import Run
+from curation.stats.metrics import Ties, results
 
 ALGORITHM = 1  # raised if the scores of all rules change; for a single rule see ``rules.REVISED``
 SHARD = 128  # CATs; a killed run loses at most this many, and progress is reported per shard
@@ -326,20 +327,19 @@ def results_by_split(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, 
         chat model, without all three comparisons. A split with no other CAT is not in ``splits``.
     """
     scores = {s.association: s.value for s in read(job.folder / SCORES, Score)}
-    chosen = read(job.folder / COMPARISONS, Comparison)
-    run = read_run(job.folder)
-    own = ", own next-sentence head" if run.get("own_head") else ""
+    about, name = read_run(job.folder), job.identity["model"]
+    outcomes = read_outcomes(job.folder / COMPARISONS)
+    run = Run(name, rules_name(job.rules), job.variant, scores, about, comparisons=outcomes)
+    own = ", own next-sentence head" if about.get("own_head") else ""
     splits, left_out = {}, {}
     for split in dict.fromkeys(cat.split for cat in cats):
         part = [cat for cat in cats if cat.split == split and cat.kind in job.rules]
-        whole = [cat for cat in part if all(a.id in scores for a in cat.associations)]
-        table = comparisons(whole, scores, ties=ties)
-        if job.spec.chat:
-            table = comparison_table(part, chosen, ties=ties)
+        whole = [cat for cat in part if run.has(cat)]
         if part:
-            left_out[split] = len(part) - len(table)
-        if not len(table):
+            left_out[split] = len(part) - len(whole)
+        if not whole:
             continue
-        name = f"{job.identity['model']}, {job.folder.name}{own}"
-        splits[split] = {**results(table, model=name), "left_out": left_out[split]}
-    return {"run": run, "ties": ties, "splits": splits, "left_out": left_out}
+        table = comparisons(whole, run, ties=ties)
+        title = f"{name}, {job.folder.name}{own}"
+        splits[split] = {**results(table, model=title), "left_out": left_out[split]}
+    return {"run": about, "ties": ties, "splits": splits, "left_out": left_out}

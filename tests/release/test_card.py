@@ -457,7 +457,7 @@ def test_rules_of_both_kinds_are_separated_by_a_comma() -> None:
 
 def test_what_is_wrong_with_scores_names_the_model() -> None:
     row = facts().scores[0].model_copy(update={"rules": "a_b", "flags": ("it refused",)})
-    named = f"- {inline(row.model)}, a, b: it refused"
+    named = f"- {inline(row.model)} (a, b): it refused"
     assert next(texts(facts(scores=(row, row)))).count(named) == 1
 
 

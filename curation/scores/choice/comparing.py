@@ -3,13 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-import pandas as pd
-
 from curation.choices import PAIRS, Comparison, Pair
 from curation.records import Cat, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.choice.asking import Asked, ChatQuestion
-from curation.stats.metrics import Ties
 
 RULE = "choice"
 Replicate = tuple[str, int]  # prompt and sample
@@ -43,7 +40,8 @@ def compare(
     for cat in cats:
         digest = ""
         for pair in PAIRS:
-            both = [o for o in orders.get((cat.id, pair), {}).values() if len(o) == 2]
+            of_pair = orders.get((cat.id, pair), {})
+            both = [of_pair[key] for key in sorted(of_pair) if len(of_pair[key]) == 2]
             if not both:
                 continue
             digest = digest or cat_digest(cat, variant=variant)
@@ -113,33 +111,3 @@ def unanswered(
             Rejection(code=reading.code, detail=reading.detail, where=model, record=record)
         )
     return rejections
-
-
-def comparison_table(
-    cats: Sequence[Cat], comparisons: Sequence[Comparison], *, ties: Ties = "half"
-) -> pd.DataFrame:
-    """``metrics.comparisons`` of the CATs that have all three comparisons.
-
-    A comparison is worth the share of its replicates that were won, and half of the share that was
-    split; with ties ``official``, a split counts as lost. It is a tie if all replicates were split.
-
-    Args:
-        cats: the CATs.
-        comparisons: from ``compare``.
-        ties: as in ``metrics.comparisons``.
-    """
-    half = 0.5 if ties == "half" else 0.0
-    by_cat: dict[str, dict[Pair, Comparison]] = {}
-    for each in comparisons:
-        by_cat.setdefault(each.cat, {})[each.pair] = each
-    rows = []
-    for cat in cats:
-        of_cat = by_cat.get(cat.id, {})
-        if len(of_cat) < len(PAIRS):
-            continue
-        one, other, stereotype = (of_cat[pair].won + half * of_cat[pair].split for pair in PAIRS)
-        tied = sum(each.split == 1 for each in of_cat.values())
-        term = f"{cat.domain}/{cat.target}"
-        rows.append((cat.kind, cat.domain, term, one + other, stereotype, tied))
-    columns = ["kind", "domain", "term", "meaningful", "stereotype", "ties"]
-    return pd.DataFrame(rows, columns=columns)

@@ -61,7 +61,7 @@ def read_replies(path: Path, questions: Collection[ChatQuestion], prompts: Promp
     digests = {question.place: question.digest for question in questions}
     cats = {question.place.cat for question in questions}
     replies = Replies({}, set(), {"prompt": 0, "completion": 0, "replies": 0})
-    for reply in each_record(path, Reply) if path.exists() else ():
+    for reply in each_record(path, Reply, whole_lines=True) if path.exists() else ():
         _count_tokens(reply.body, replies.tokens)
         place = Place(reply.cat, reply.pair, reply.swapped, reply.prompt, reply.sample)
         digest = digests.get(place)

@@ -19,7 +19,7 @@ from curation.run_folder import write_json, write_lines
 from curation.scores.choice.asking import Asked, ChatQuestion, chat_questions
 from curation.scores.choice.comparing import compare, unanswered
 from curation.scores.choice.replies import Replies, appending, open_questions, read_replies
-from curation.scores.choice.report import Limits, choice_report, one_letter
+from curation.scores.choice.report import Limits, choice_report
 from curation.scores.older import scored_cats
 from curation.scores.run_folder import (
     CHOICE,
@@ -190,7 +190,7 @@ class _Work:
         tokens = replies.tokens if replies.tokens["replies"] else None
         choice = choice_report(cats, asked, limits=self._limits, tokens=tokens, ties=self._ties)
         named: dict[str, Any] = {"model": job.identity["model"], "variant": job.variant}
-        says_nothing = one_letter(choice["answers"])
+        says_nothing = choice["no_score"] == "one_letter"
         write_lines(folder / COMPARISONS, [] if says_nothing else compare(cats, asked, **named))
         write_lines(folder / REJECTED, unanswered(cats, self.questions, asked, **named))
         write_json(folder / CHOICE, choice)

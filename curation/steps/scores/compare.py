@@ -9,11 +9,13 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_json
 from curation.records import Cat
 from curation.scores import compare as stage
+from curation.scores.boards import Board, board
+from curation.scores.chat_runs import asked_differently
 from curation.scores.choice.comparing import RULE as CHOICE_RULE
 from curation.scores.ensemble import scored_since
 from curation.scores.groups import groups, profiles_in
 from curation.scores.mechanisms import mechanisms
-from curation.scores.runs import Board, Run, board
+from curation.scores.runs import Run
 from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties, of_one_kind
@@ -221,6 +223,13 @@ def _warn(
                 f"{report['title']}: these runs have CATs of one kind only, and are in no table of "
                 f"both kinds: {', '.join(report['one_kind_only'])}; to compare all runs on one "
                 "kind, give --kind"
+            )
+        by_choice = {run.name: run.about for run in runs if run.by_choice}
+        asked = {name: by_choice[name] for name in report["models"] if name in by_choice}
+        if differences := asked_differently(asked):
+            reporter.warn(
+                f"{report['title']}: these models were not asked in the same way, so their values "
+                f"may differ for that reason, too: {'; '.join(differences)}"
             )
     lacking = [f"{run.name} {count}" for n, run in shown if (count := run_board.lacking(n)[1])]
     if lacking:

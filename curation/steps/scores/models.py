@@ -1,12 +1,13 @@
 """Score a model on the CATs of a source, into a folder of its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from curation.engine import Engine
 from curation.files import CurationError, refuse_links
 from curation.models.scoring import ModelSpec
 from curation.records import Cat
+from curation.scores.chat_runs import why_no_outcome
 from curation.scores.choice.report import Limits
 from curation.scores.choice.running import ask_cats
 from curation.scores.running import Job, conclude, job, results_by_split, score_cats
@@ -139,7 +140,7 @@ def score_model(
                 f"{work.folder / 'rejected.jsonl'}"
             )
     if choice and choice["no_score"]:
-        reporter.warn(_no_score(work, choice))
+        reporter.warn(f"{work.identity['model']}: {why_no_outcome(report['run'])}")
     if shown is not None and len(shown) < len(source.cats):
         report = results_by_split(work, shown, ties=ties)
     return ScoredModel(work, counts, report, choice)
@@ -153,22 +154,3 @@ def _check_one_process(job: Job, engine: Engine, workers: int | None) -> None:
             "leave out --engine and --workers; --concurrency sets how many requests are under way "
             "at the same time",
         )
-
-
-def _no_score(job: Job, choice: Mapping[str, Any]) -> str:
-    """Why a chat model has no score, in words."""
-    answers = choice["answers"]
-    name, answered = job.identity["model"], answers["answered"]
-    if choice["no_score"] == "one_letter":
-        first = 100 * answers["first"] / answered
-        which, share = ("first", first) if first >= 50 else ("second", 100 - first)
-        return (
-            f"{name}: no score, because {share:.0f} % of its answers name the association that is "
-            f"shown {which} (one_letter in [scores])"
-        )
-    none = answers["questions"] - answered
-    return (
-        f"{name}: no score, because no CAT has answers to all of its comparisons; "
-        f"{none} of {amount(answers['questions'], 'question')} have no answer; see "
-        f"{job.folder / 'rejected.jsonl'}"
-    )
