@@ -63,7 +63,8 @@ def sensitivity(
     for run in (data.runs[number] for number in group.runs):
         rows.append((_terms(data, about, settings, run), (run,)))
         rows.append((_domains(data, about, settings, run), (run,)))
-    before = earlier(data, group)
+    by_choice = group.by_choice(data.runs)
+    before = _earlier(data, group, by_choice=by_choice)
     if before:
         row = about.row(
             "sensitivity",
@@ -74,7 +75,16 @@ def sensitivity(
         )
         rows.append((row, ()))
     for sort, (needs, how) in _NEEDED.items():
-        if sort not in there and not before:
+        if by_choice and not before and sort in _NOT_OF_CHOICE:
+            row = about.row(
+                "sensitivity",
+                sort,
+                "not_applicable",
+                computed=_NOT_OF_CHOICE[sort],
+                change="nothing",
+            )
+            rows.append((row, ()))
+        elif sort not in there and not before:
             row = about.not_run("sensitivity", sort, f"needs {needs}, and there are none", how)
             rows.append((row, ()))
     return rows
@@ -110,8 +120,27 @@ _NEEDED = {
 }
 
 
+_NOT_OF_CHOICE = {
+    "normalisation": "the rule choice asks the model, and has no scores of associations that could "
+    "be divided by their length",
+    "rule": "choice is the only rule for chat models; the rows of convergent validity have the "
+    "correlation with likelihood rules, if a model has both",
+}
+
+
+def _earlier(data: DatasetInput, group: RuleGroup, *, by_choice: bool) -> list[str]:
+    """``earlier``, of the groups that were asked in words, or of the others."""
+    same = {each.name for each in data.groups if each.by_choice(data.runs) == by_choice}
+    return [name for name in earlier(data, group) if name in same]
+
+
 def _sort(first: Scored, second: Scored) -> str | None:
-    """What differs between two runs of a model; None if it is more than one thing."""
+    """What differs between two runs of a model; None if it is more than one thing.
+
+    It is also None if one of them was asked in words: a stated choice is not a likelihood.
+    """
+    if first.by_choice != second.by_choice:
+        return None
     if first.variant != second.variant:
         same = first.rules == second.rules and not first.variant
         return f"text:{second.variant}" if same else None
