@@ -17,7 +17,7 @@ CHOICES = ("stated", "preferred", "bare")
 
 
 def _word(pattern: str) -> str:
-    return rf"(?<!{WORD}){pattern}(?!{WORD})"
+    return rf"(?<!{WORD})(?:{pattern})(?!{WORD})"
 
 
 _ANY = rf"(?:{NAMED}|{PAIR})"
@@ -61,7 +61,6 @@ _PREDICATE = re.compile(
     rf"|{words.GOOD}(?!{WORD})|[a-z]{{3,}}s |[가-힣ぁ-ん]|比|更|不如|没有)"
 )
 _REMARK = re.compile(r"\s?(?:it is|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)")
-_COPY = re.compile(r"\s?(?:$|[a-z])")
 _WOULD = re.compile(_word("would|could|might|may|if|can|possible"))
 
 
@@ -140,14 +139,12 @@ def _fold_pairs(marked: Marked) -> str:
             position = match.start()
         else:
             position = match.start() + 1
-    return re.sub(rf"({NAMED}) ({NAMED})(?= |$)", _adjacent(marked), text)
+    return re.sub(rf"{NAMED}(?: {NAMED})+(?= |$)", lambda run: _fold_run(marked, run[0]), text)
 
 
-def _adjacent(marked: Marked):  # type: ignore[no-untyped-def]
-    def fold(match: re.Match[str]) -> str:
-        return match[1] if _letter(marked, match[1]) == _letter(marked, match[2]) else PAIR
-
-    return fold
+def _fold_run(marked: Marked, run: str) -> str:
+    """One character for letters that follow each other: "B B B", "A B A B"."""
+    return run[0] if len({_letter(marked, each) for each in run[::2]}) == 1 else PAIR
 
 
 def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]:
@@ -214,8 +211,7 @@ def _rank(clause: _Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]:
             bare = not before and clause.opens and re.match(r"\s?(?:and|because|as|since|for|but)\b", after)
             return ("bare" if rank == "named" and bare else rank), other
     if not _ENDED.match(after):
-        label = not before and clause.opens and _COPY.match(after)
-        return ("label" if label else "named"), False
+        return "named", False
     if before:
         if _CHOOSER.search(before):
             negative = _BAD.search(before) or _LESS.search(before)

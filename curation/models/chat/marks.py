@@ -18,7 +18,7 @@ NAMED = "[\ue000-\uf8fe]"
 MANY = 6000  # letters that are read
 WORD = r"[^\W\d_\u0e00-\u0e7f\u1100-\u11ff\u2e80-\ud7ff\uf900-\uffef]"  # of scripts with spaces
 SPECIAL = re.compile(
-    r"<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|<</?SYS>>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]"
+    r"<\|start_header_id\|>\w{0,20}<\|end_header_id\|>|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|<</?SYS>>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]"
     r"|<(?:eos|bos|pad|unk|sep|cls|eot|end|mask|end_of_turn|start_of_turn|end_of_utterance"
     r"|end_of_text|begin_of_text|eod|unused\d+|extra_id_\d+|0x[0-9A-F]{2}|/?assistant|/?user)>"
     r"|\[(?:EOS|BOS|PAD|UNK|SEP|CLS|EOT|/?s)\]|\[control_\d+\]",
@@ -178,7 +178,7 @@ _AFTER = re.compile(rf"{words.AFTER}(?!{WORD})", re.IGNORECASE)
 _LABEL_BEFORE = re.compile(rf"(?<!{WORD}){words.LABELS}[ ,:.\"'—-]*$", re.IGNORECASE)
 _CHOOSE_BEFORE = re.compile(
     rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}|{words.SO}|{words.ANSWERS}|{words.BEFORE}"
-    rf"|{words.THAN}|{words.NOT}|{words.FILL}|{words.IF}|{words.CONTRAST}|{words.AND}|\w+ly)) ?$",
+    rf"|{words.THAN}|{words.NOT}|{words.FILL}|{words.IF}|{words.CONTRAST}|{words.AND}|\w+ly))\s*$",
     re.IGNORECASE,
 )
 _LABELS = re.compile(
@@ -214,6 +214,8 @@ def _name(clean: str, where: list[int], letters: tuple[str, str], cut: bool) -> 
         if not _is_letter(clean, found, letter, strict, cut and len(whole) > 2):
             continue
         pieces += [clean[last : found.start()].lower(), chr(ord(TOKEN) + len(mentions))]
+        if not clean[: found.start()].strip("- (\n") and _begins_sentence(clean, found.end()):
+            pieces.append(":")
         last = found.end()
         mentions.append(Mention(index[letter.upper()], where[found.start()]))
     pieces.append(clean[last:].lower())
@@ -221,6 +223,15 @@ def _name(clean: str, where: list[int], letters: tuple[str, str], cut: bool) -> 
     text = re.sub(r"[^\S\n]+", " ", text)
     text = re.sub(r" ?\n[ \n]*", "\n", text)
     return Marked(_LABELS.sub("", text).strip(), mentions)
+
+
+def _begins_sentence(clean: str, at: int) -> bool:
+    """Whether a sentence of its own follows a letter: "B The baker ...", "**B** be"."""
+    after = clean[at : at + 40]
+    if re.match(r" [A-ZÀ-Þ]\w+", after):
+        return True
+    word = after.lstrip(" ")
+    return bool(re.match(r"  +\w", after)) and not (_FOLLOWS.match(word) or _AFTER.match(word))
 
 
 def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut: bool) -> bool:
@@ -232,8 +243,8 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
     previous = re.search(rf"{WORD}+'?{WORD}*\s*$", line)
     if word == "" and not after.strip() and cut and letter.islower():
         return False
-    if word and after.startswith("'"):
-        word = ""
+    if re.match(r"'|  |\n", after) or re.fullmatch(r"[AB][.,;!?)]*", word):
+        word = ""  # markup after the letter, or the other letter: it is not an article
     label = bool(_LABEL_BEFORE.search(line))
     if letter.islower():
         closed = not word or bool(_FOLLOWS.match(word)) and label or (label and _AFTER.match(word))

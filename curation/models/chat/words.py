@@ -22,7 +22,7 @@ LABELS = _any(
     r"opção|resposta|sentença|oração|opzione|risposta|lettera|scelta|l'opzione|la frase",
     r"optie|zin|antwoord|keuze|letter|вариант\w*|предложени\w+|ответ\w*|букв\w+|фраз\w+",
     r"opcj[aeęi]\w*|zdani[ea]\w*|odpowied[źz]\w*|wariant|alternativ|mening|svar|seçenek|cümle",
-    r"选项|選項|句子|答案|选择|選擇|句|文|選択肢|オプション|答え|문장|선택지|옵션|보기|답",
+    r"选项|選項|句子|答案|句|文|選択肢|オプション|答え|문장|선택지|옵션|보기|답",
     r"الخيار|الجملة|الإجابة|विकल्प|वाक्य|উত্তর",
 )
 # What "is" the letter: "the answer is A", "my pick would be A".
@@ -80,7 +80,7 @@ SO = _any(
 MORE = _any(
     r"more (?!or less|context|information|info|than one|on this|about|time|detail)\w+|better|best|likelier|likeliest|most \w+|slightly more so",
     r"safer|clearer|smoother|simpler|easier|closer|stronger|commoner|commonest|plainer|truer|nicer|neater|cleaner",
-    r"safest|clearest|closest|strongest|simplest|smoothest|prefer(?:red|able)|superior|ahead|wins?",
+    r"safest|clearest|closest|strongest|simplest|smoothest|prefer(?:red|able)|superior|ahead|wins?|beats?|outperforms?|outshines?|trumps?|surpasses|exceeds",
     r"(?:the|my|your|our) (?:\w+ ){0,3}?(?:answer|choice|pick|winner|one|selection|vote|preference|guess|bet|favou?rite|option|way to go|letter|sentence|continuation)",
     r"mine\b|correct|right|gets my vote|has the edge|it is|it'll be|is it|edges? (?:it )?out|what i",
     r"plus|mieux|meilleure?|préférable|la bonne|besser|am besten|eher|\w{4,}er als|häufiger|üblicher|natürlicher|wahrscheinlicher|passender",
@@ -113,7 +113,7 @@ AND = _any(
     r"and|or|nor|and/or|und|oder|noch|et|ou|ni|y|o|u|e|oder|und|of|en|и|или|ни|i|lub|ani|och|eller|ve|veya|和|或|或者|还是|與|与|跟|と|か|와|과|또는|이나|vs\.?|versus|with|against|plus|و|أو|और|या|& |/|&|\||=+|≈|~|\+",
 )
 CONTRAST = _any(
-    r"but|yet|however|so|therefore|thus|hence|while|whereas|although|though|because|since|still|nevertheless|nonetheless|then|and so|which (?:leaves|means|makes)|that (?:leaves|means)|leaving|that said",
+    r"but|yet|however|(?<!more )(?<!less )(?<!just )so|therefore|thus|hence|while|whereas|although|though|because|since|still|nevertheless|nonetheless|then|and so|which (?:leaves|means|makes)|that (?:leaves|means)|leaving|that said",
     r"mais|donc|car|alors que|tandis que|aber|also|denn|während|jedoch|pero|sino|mas|porém|porque|ma|perché|quindi|maar|но|поэтому|потому|ale|więc|但|但是|所以|因为|しかし|が、|하지만|그러나",
 )
 IF = _any(
