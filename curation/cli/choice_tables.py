@@ -105,6 +105,8 @@ def _show_groups(rows: Sequence[Row]) -> None:
 
     table, more = [], 0
     for row in rows:
+        if row["none"]["answer_refused"]["n"] == row["questions"]:
+            continue  # all groups alike
         more += max(0, len(row["differ"]) - _MANY)
         for group in [*row["domains"], *row["differ"][:_MANY]]:
             p = group["p_holm"]

@@ -15,7 +15,6 @@ from curation.scores.asking import VARIANTS, cat_digest, questions
 from curation.scores.chat_runs import why_no_outcome
 from curation.scores.outcomes import Outcome, read_outcomes
 from curation.scores.run_folder import COMPARISONS, REJECTED, RUN, SCORES, check_about, read
-from curation.wording import amount
 
 PREDICTIONS = "predictions"  # the rule of a predictions file for which none is declared
 
@@ -152,8 +151,8 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
         skipped(message)
     if not runs and left_out:
         raise CurationError(
-            f"{root}: {amount(len(left_out), 'run')}, and none has results",
-            "the warnings say why; score a model",
+            f"{root}: no run in this folder has results",
+            "the warnings say why; score a model, or ask it again",
         )
     if not runs:
         raise CurationError(

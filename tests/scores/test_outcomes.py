@@ -176,7 +176,7 @@ def test_a_model_without_a_comparison_is_left_out_with_the_reason(
     assert found_runs(tmp_path, skipped=messages.append) == []
     assert len(messages) == 1
     assert message in messages[0]
-    with pytest.raises(CurationError, match="1 run, and none has results"):
+    with pytest.raises(CurationError, match="no run in this folder has results"):
         read_runs(tmp_path)
 
 

@@ -6,7 +6,7 @@ from curation.choices import PAIRS, Pair
 from curation.models.chat.reading import NoAnswer, Reading
 from curation.records import Cat, Kind
 from curation.scores.choice.asking import Asked
-from tests.support import boards
+from support import boards
 
 REFUSED = Reading(None, "", code="answer_refused", detail="I'm sorry")
 Answer = Callable[[Cat, Pair, bool], Reading]

@@ -88,7 +88,8 @@ def share_of(n: Floats, of: Floats, terms: NDArray[np.intp]) -> dict[str, Any]:
     cats, count = len(n), int(n.sum())
     if cats and (terms != terms[0]).any():
         sums = np.bincount(terms, of)
-        n, of = np.bincount(terms, n)[sums > 0], sums[sums > 0]
+        n = np.asarray(np.bincount(terms, n)[sums > 0], float)
+        of = np.asarray(sums[sums > 0], float)
     return {
         "n": count,
         "share": count / int(of.sum()) if cats else None,

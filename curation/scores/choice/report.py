@@ -107,7 +107,7 @@ def _no_score(answers: Mapping[str, Any], pairs: pd.DataFrame) -> str:
 
 
 def one_letter(answers: Mapping[str, Any]) -> bool:
-    """Whether so many answers name the same letter that comparisons say nothing.
+    """Whether nearly all answers name the same letter, so that comparisons say nothing.
 
     Args:
         answers: the ``answers`` of ``choice_report``.

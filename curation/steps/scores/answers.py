@@ -1,13 +1,14 @@
 """What the chat models of a folder answered, whether they have a score or not."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, read_json
-from curation.scores.choice.summary import PARTS, answers_row
-
-CHOICE = "choice.json"
+from curation.scores.choice.summary import answers_row
+from curation.scores.run_folder import CHOICE
+from curation.scores.runs import found_runs
+from curation.steps.reporter import QUIET, Reporter
 
 
 def read_answers(scores: Path) -> list[dict[str, Any]]:
@@ -32,12 +33,30 @@ def _row(path: Path) -> dict[str, Any]:
     known = run.get("model") if isinstance(run, Mapping) else None
     model = str(known or folder.parent.name.replace("--", "/"))
     try:
-        if not set(PARTS) <= set(report):
-            raise KeyError
         return answers_row(report, run=f"{model}/{folder.name}", model=model)
-    except (KeyError, TypeError, AttributeError, ValueError):
+    except ValueError:
         raise CurationError(
             f"{path}: is not a report of a chat model's answers",
             "run «curation scores models» for this model again: it writes the file again, and asks "
             "nothing twice",
         ) from None
+
+
+def all_without_score(
+    scores: Path, answers: Sequence[Mapping[str, Any]], *, reporter: Reporter = QUIET
+) -> bool:
+    """Whether a folder has answers of chat models, and no run that has a score.
+
+    Args:
+        scores: the folder.
+        answers: of ``read_answers``.
+        reporter: receives a warning for each other run, if there is no score.
+    """
+    if not any(row["no_score"] for row in answers):
+        return False
+    left_out: list[str] = []
+    if not all(row["no_score"] for row in answers) or found_runs(scores, skipped=left_out.append):
+        return False
+    for message in left_out:
+        reporter.warn(message)
+    return True

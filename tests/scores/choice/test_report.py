@@ -10,7 +10,7 @@ from curation.records import Cat
 from curation.scores.choice.report import Limits, choice_report, tokens_of
 from curation.scores.flags import answer_flags
 from curation.stats.intervals import share_interval
-from tests.support.answered import REFUSED, asked, first, made_up, none, prefers
+from support.answered import REFUSED, asked, first, made_up, none, prefers
 
 LIMITS = Limits(no_answer=0.05, one_letter=0.95)
 CATS = made_up(5, 4)  # 10 terms in two domains, 40 CATs, 240 questions

@@ -10,7 +10,7 @@ from curation.scores.choice.counts import by_cat, questions_table
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.choice.uneven import group_differences, uneven_groups
 from curation.scores.flags import answer_flags
-from tests.support.answered import REFUSED, Answer, asked, first, made_up, none, prefers
+from support.answered import REFUSED, Answer, asked, first, made_up, none, prefers
 
 LIMITS = Limits(no_answer=0.05, one_letter=0.95)
 DOMAINS = ("race", "gender", "religion", "profession")

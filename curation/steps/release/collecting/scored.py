@@ -11,7 +11,7 @@ from curation.scores import older
 from curation.scores import runs as stage
 from curation.scores.boards import Board, board
 from curation.scores.ensemble import scored_since
-from curation.scores.flags import flags_of
+from curation.scores.flags import FLAGS, flags_of
 from curation.scores.runs import Run
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
@@ -92,6 +92,7 @@ def _row(
     rules: str = "",
     flags: Sequence[str] = (),
 ) -> ScoreRow:
+    """A row of facts; ``flags`` are codes, of which the row has the meaning."""
     ends = {name: cell[name] and (cell[name][0], cell[name][1]) for name in _CI}
     return ScoreRow(
         model=model,
@@ -104,7 +105,7 @@ def _row(
         ss=cell["ss"],
         icat=cell["icat"],
         few=cell["few_terms"],
-        flags=tuple(flags),
+        flags=tuple(FLAGS[flag] for flag in flags),
         **ends,
     )
 

@@ -64,7 +64,7 @@ def sensitivity(
         rows.append((_terms(data, about, settings, run), (run,)))
         rows.append((_domains(data, about, settings, run), (run,)))
     by_choice = group.by_choice(data.runs)
-    before = [] if by_choice else _earlier(data, group)
+    before = _earlier(data, group, by_choice=by_choice)
     if before:
         row = about.row(
             "sensitivity",
@@ -75,7 +75,7 @@ def sensitivity(
         )
         rows.append((row, ()))
     for sort, (needs, how) in _NEEDED.items():
-        if by_choice and sort in _NOT_OF_CHOICE:
+        if by_choice and not before and sort in _NOT_OF_CHOICE:
             row = about.row(
                 "sensitivity",
                 sort,
@@ -128,10 +128,10 @@ _NOT_OF_CHOICE = {
 }
 
 
-def _earlier(data: DatasetInput, group: RuleGroup) -> list[str]:
-    """``earlier``, without the models that were asked in words."""
-    by_choice = {each.name for each in data.groups if each.by_choice(data.runs)}
-    return [name for name in earlier(data, group) if name not in by_choice]
+def _earlier(data: DatasetInput, group: RuleGroup, *, by_choice: bool) -> list[str]:
+    """``earlier``, of the groups that were asked in words, or of the others."""
+    same = {each.name for each in data.groups if each.by_choice(data.runs) == by_choice}
+    return [name for name in earlier(data, group) if name in same]
 
 
 def _sort(first: Scored, second: Scored) -> str | None:
