@@ -275,7 +275,7 @@ def test_other_prompts_are_another_run_and_come_back(
     other = tmp_path / "other.toml"
     other.write_text(ENGLISH.read_text("utf-8").replace("more natural?", "more usual?"), "utf-8")
     assert ask(prompts=other).counts["asked"] == 30
-    assert "another prompts; the earlier replies are now in" in notices[0]
+    assert "another file of prompts; the earlier replies are now in" in notices[0]
     (aside,) = folder(tmp_path).glob("superseded/*")
     assert {path.name for path in aside.iterdir()} == {*DERIVED, "run.json", "replies.jsonl"}
     assert len((aside / "replies.jsonl").read_bytes().splitlines()) == 30

@@ -107,7 +107,8 @@ def test_replies_of_other_prompts_and_samples_are_named(path: Path) -> None:
 def test_tokens_are_added_up(path: Path) -> None:
     add(path, "A", "A")
     with appending(path, max_tokens=64) as log:
-        for usage in (None, [], {}, {"prompt_tokens": "9", "completion_tokens": 1}):
+        wrong = ({"prompt_tokens": n, "completion_tokens": 1} for n in ("9", -1, True, 1 << 70))
+        for usage in (None, [], {}, *wrong):
             log.add(QUESTIONS[0], 200, {"usage": usage})
     tokens = read_replies(path, QUESTIONS, PROMPTS).tokens
     assert tokens == {"prompt": 80, "completion": 4, "replies": 2}
