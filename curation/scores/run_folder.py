@@ -76,6 +76,11 @@ def read_run(folder: Path) -> dict[str, Any]:
     return run
 
 
+def has_runs(root: Path) -> bool:
+    """Whether a folder has scores or comparisons of a model."""
+    return any(path for name in (SCORES, COMPARISONS) for path in root.glob(f"*/*/{name}"))
+
+
 def check_about(path: Path, about: Any) -> None:
     """Check the form of a run's description, as far as it is read.
 

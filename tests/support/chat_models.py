@@ -55,7 +55,7 @@ DATED = "Today is {{ strftime_now('%d %B %Y') }}.\n" + CHATML
 TEMPLATES = {"gpt2": CHATML, "llama": BOS_TEMPLATE, "qwen2": THINKING, "mistral": CHATML}
 """Chat templates for models of ``support.models``: Llama's tokenizer adds BOS by itself, too."""
 END, START, STOP = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
-STEPS, SHORT_STEPS, BATCH = 160, 50, 32
+STEPS, SHORT_STEPS, BATCH = 220, 100, 32
 
 
 def planted_cats(
@@ -114,10 +114,10 @@ def with_template(folder: Path, name: str, template: str = "") -> Path:
     return folder
 
 
-def planted_chat_model(folder: Path, *, seed: int = 1) -> Path:
+def planted_chat_model(folder: Path, *, seed: int = 0) -> Path:
     """Train the planted model, and save it with its tokenizer and chat template.
 
-    It takes about five seconds of a processor. Tests use the fixture ``planted_model`` instead.
+    It takes about seven seconds of a processor. Tests use the fixture ``planted_model`` instead.
     """
     prompts = read_prompts(ENGLISH)
     tokenizer = _tokenizer(prompts)
@@ -213,9 +213,10 @@ def _train(model: Any, tokenizer: Any, prompts: Prompts, draws: np.random.Genera
         states = _states(model, tokenizer, [text for text, _ in asked])
         answered = torch.tensor([answers[answer] for _, answer in asked])
         loss = cross_entropy(model.lm_head(states), answered)
-        ids, last = _padded(tokenizer, [END + _sentence(draws) for _ in range(BATCH)])
-        labels = ids.masked_fill(torch.arange(ids.shape[1]) > last[:, None], -100)[:, 1:]
-        loss = loss + cross_entropy(model(ids).logits[:, :-1].transpose(1, 2), labels)
+        if step % 2:
+            ids, last = _padded(tokenizer, [END + _sentence(draws) for _ in range(BATCH)])
+            labels = ids.masked_fill(torch.arange(ids.shape[1]) > last[:, None], -100)[:, 1:]
+            loss = loss + cross_entropy(model(ids).logits[:, :-1].transpose(1, 2), labels)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -291,7 +291,8 @@ def test_the_planted_model_answers_as_planted(planted_model: Path, kind: Kind) -
     readings = [
         read_letters(body) for body in bodies(LocalChat(spec(planted_model), prompts), asked)
     ]
-    assert [reading.letter for reading in readings] == expected
+    right = [reading.letter == letter for reading, letter in zip(readings, expected, strict=True)]
+    assert sum(right) > 0.99 * len(right)
 
 
 @pytest.mark.parametrize("kind", KINDS)
