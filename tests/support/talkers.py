@@ -107,12 +107,12 @@ class Talker:
             answered(index, 200, self.body(self.choose(first, second)))
 
 
-def spec(**chat: Any) -> ModelSpec:
+def spec(*, name: str = "talker", url: str = "https://chat.example/v1", **chat: Any) -> ModelSpec:
     """A chat model behind an endpoint."""
     return ModelSpec(
-        "talker",
+        name,
         family="chat",
-        url="https://chat.example/v1",
+        url=url,
         chat=ChatSpec(**{"prompts": ENGLISH, **chat}),
     )
 
