@@ -11,18 +11,12 @@ from curation.choices import Reply
 from curation.files import CurationError, read_records
 from curation.models.chat.prompts import read_prompts
 from curation.run_folder import cut_half_line
-from curation.scores.choice import replies
 from curation.scores.choice.asking import ChatQuestion, chat_questions
 from curation.scores.choice.replies import appending, open_questions, read_replies
-from support.talkers import ENGLISH, made_up, plain_reading, reply
+from support.talkers import ENGLISH, made_up, reply
 
 PROMPTS = read_prompts(ENGLISH)
 QUESTIONS = [question for cat in made_up(2) for question in chat_questions(cat, PROMPTS)]
-
-
-@pytest.fixture(autouse=True)
-def reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "read_answer", plain_reading)
 
 
 @pytest.fixture
