@@ -198,21 +198,16 @@ def read_records(path: Path, record: type[R]) -> list[R]:
 
 
 def each_record(path: Path, record: type[R], *, whole_lines: bool = False) -> Iterator[R]:
-    """As ``read_records``, but one after the other, with at most ``CHUNK`` in memory.
-
-    ``whole_lines`` leaves out a last line without an end, which a killed command may leave.
-    """
-    adapter = TypeAdapter(list[record])  # type: ignore[valid-type]
+    """As ``read_records``, one by one; ``whole_lines`` leaves out a half line at the end."""
+    validate = TypeAdapter(record).validate_json
     for first, lines in _lines(path):
         if whole_lines and not lines[-1].endswith(b"\n"):
             del lines[-1]
-        try:
-            records = adapter.validate_json(b"[" + b",".join(lines) + b"]")
-        except ValidationError:
-            records = []
-        if len(records) != len(lines) or not _one_a_line(lines):
-            _raise_first_bad(path, first, lines, record)
-        yield from records
+        for number, line in enumerate(lines, first):
+            try:
+                yield validate(line)
+            except ValidationError:
+                _raise_first_bad(path, number, [line], record)
 
 
 def _one_a_line(lines: list[bytes]) -> bool:

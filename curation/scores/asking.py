@@ -44,19 +44,27 @@ def questions(cat: Cat, *, variant: str = "") -> list[Question]:
         cat: the CAT.
         variant: one of ``VARIANTS``; "" for the texts as published.
     """
+    asked = []
+    for question in texts(cat, variant=variant):
+        ask = question.ask
+        if cat.kind == "intrasentence":
+            start, end = attribute(ask.context, ask.sentence)
+            filled, places = fill_all(ask.context, ask.sentence[start:end])
+            ask = ask._replace(
+                start=start, end=end, filled=filled, at=places[0], also=tuple(places[1:])
+            )
+        asked.append(question._replace(ask=ask))
+    return asked
+
+
+def texts(cat: Cat, *, variant: str = "") -> list[Question]:
+    """As ``questions``, but without the places of the attribute."""
     alter = VARIANTS[variant][0] if variant else str
     asked = []
     for association in cat.associations:
         context, sentence = alter(cat.context), alter(association.sentence)
-        ask = ScoringRequest(cat.kind, context, sentence)
-        if cat.kind == "intrasentence":
-            start, end = attribute(context, sentence)
-            filled, places = fill_all(context, sentence[start:end])
-            ask = ask._replace(
-                start=start, end=end, filled=filled, at=places[0], also=tuple(places[1:])
-            )
-        digest = hashlib.sha256("\0".join([ask.kind, context, sentence]).encode()).hexdigest()[:16]
-        asked.append(Question(association.id, ask, digest))
+        digest = hashlib.sha256("\0".join([cat.kind, context, sentence]).encode()).hexdigest()[:16]
+        asked.append(Question(association.id, ScoringRequest(cat.kind, context, sentence), digest))
     return asked
 
 
@@ -70,7 +78,7 @@ def cat_digest(cat: Cat, *, variant: str = "") -> str:
         cat: the CAT.
         variant: one of ``VARIANTS``; "" for the texts as published.
     """
-    by_id = {question.association: question.digest for question in questions(cat, variant=variant)}
+    by_id = {question.association: question.digest for question in texts(cat, variant=variant)}
     by_gold = {association.gold: by_id[association.id] for association in cat.associations}
     joined = "\0".join(by_gold[gold] for gold in GOLDS)
     return hashlib.sha256(joined.encode()).hexdigest()[:16]

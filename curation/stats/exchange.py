@@ -11,7 +11,7 @@ from curation.stats.intervals import Floats
 
 LEVELS = 36  # shares are rounded to this many steps; 6, 12, 18 and 36 questions fit exactly
 _MOST_WORK = 2e8  # additions; with more, the sum is near enough to normal
-_SHOWS = 0.05  # a test that cannot give a smaller p is no test
+_SHOWS = 0.05  # a test that cannot give a smaller p is left out
 _TINY = 1e-9
 
 

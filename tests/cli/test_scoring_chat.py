@@ -12,7 +12,7 @@ from curation.files import dump_json, shipped
 from curation.models.chat.prompts import Prompts
 from curation.models.chat.reading import Reading
 from curation.models.scoring import ModelSpec
-from support.chats import chatting
+from support.chats import Quirks, chatting
 from support.commands import Ran
 
 ENDPOINT = ("--endpoint", "http://127.0.0.1:9/v1")  # nothing listens there
@@ -167,7 +167,9 @@ def test_questions_without_an_answer_are_counted(score: Curate, chat: Chat) -> N
     ran = score("chat:m", *ENDPOINT)
     # of each CAT, anti-stereotype with unrelated has no answer in either order
     assert "18 questions asked, 6 without an answer" in ran.out
-    assert "no score" in ran.err
+    assert ran.err.startswith("warning: m: ")
+    assert "6 of 18 questions have no answer" in ran.err
+    assert "Answers of chat models" in ran.out
     assert ran.code == 0
 
 
@@ -243,6 +245,32 @@ def test_a_language_without_prompts_is_an_error(forked: Curate, language: str) -
 
 def test_a_language_must_be_one(forked: Curate) -> None:
     assert "is not a language code" in forked("scores", "prompts", "--language", "../en").err
+
+
+def test_english_prompts_for_other_texts_give_a_warning(
+    score: Curate, chat: Chat, gold: Path, tmp_path: Path
+) -> None:
+    items = json.loads(json.dumps(ITEMS * 20))
+    for number, item in enumerate(items):
+        item["id"] = f"c{number}"
+        item["context"] = f"El panadero de la calle {number} trabaja por las noches y es BLANK."
+        for each in item["sentences"]:
+            each["sentence"] = item["context"].replace("BLANK", each["sentence"].split()[-1][:-1])
+            each["id"] = f"{number}-{each['id']}"
+    content = {"version": "1", "data": {"intrasentence": items}}
+    gold.write_bytes(dump_json(content))
+    ran = score("chat:m", *ENDPOINT, "--dry-run")
+    own = tmp_path / "scores" / "prompts.toml"
+    assert ran.code == 0
+    assert "warning: the prompts are English, and the texts of the CATs are not" in ran.err
+    assert str(own) in ran.err
+    gold.write_bytes(dump_json({**content, "curation": {"language": "es"}}))
+    ran = score("chat:m", *ENDPOINT, "--dry-run")
+    assert ran.code == 1
+    assert (
+        "no prompts in the language «es»\nfix:   copy the English ones with «curation " in ran.err
+    )
+    assert not chat.asked
 
 
 # --- plans --------------------------------------------------------------------------------------
@@ -410,3 +438,52 @@ def test_chat_models_and_others_in_one_command(score: Curate, chat: Chat, tmp_pa
     assert "m (chat): 18 questions asked" in ran.out
     assert "1 of 2 models could not be scored completely: plain" in ran.err
     assert chat.specs[0].bos == ""
+
+
+SERVERS = {
+    "no key": (
+        Quirks(key="sesame"),
+        "chatty",
+        "does not accept the key (none is set): answered 401",
+        "set the environment variable CURATION_ENDPOINT_KEY to the right key",
+    ),
+    "model": (
+        Quirks(),
+        "other",
+        "answered 404: The model `other` does not exist.",
+        "name a model that it has: chatty",
+    ),
+    "no chat": (
+        Quirks(chat=False),
+        "chatty",
+        "the server lists models, but it has no /chat/completions: answered 404",
+        "use a server with a chat endpoint; or leave out chat: before the name",
+    ),
+}
+
+
+@pytest.mark.parametrize(("quirks", "model", "what", "fix"), SERVERS.values(), ids=SERVERS)
+def test_what_a_server_refuses(
+    score: Curate, tmp_path: Path, quirks: Quirks, model: str, what: str, fix: str
+) -> None:
+    with chatting(quirks=quirks) as server:
+        ran = score(f"chat:{model}", "--endpoint", server.url)
+        assert ran.code == 1
+        first = f"error: {server.url}: {what}"
+        assert ran.err.startswith(first), ran.err
+        assert f"\nfix:   {fix}" in ran.err
+        assert server.requests == 1, "it is not asked again and again"
+    folder = tmp_path / "scores" / model / "choice"
+    assert (folder / "replies.jsonl").read_bytes() == b""
+
+
+def test_the_key_is_sent_and_kept_nowhere(
+    score: Curate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURATION_ENDPOINT_KEY", "sesame-0123456789")
+    with chatting(quirks=Quirks(key="another")) as server:
+        ran = score("chat:chatty", "--endpoint", server.url)
+        assert server.headers[0]["authorization"] == "Bearer sesame-0123456789"
+    assert ran.code == 1
+    assert "sesame" not in ran.out + ran.err
+    assert not any(b"sesame" in content for content in files(tmp_path).values())

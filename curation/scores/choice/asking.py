@@ -7,7 +7,7 @@ from curation.choices import PAIRS, Pair
 from curation.models.chat.prompts import Prompt, Prompts
 from curation.models.chat.reading import Reading
 from curation.records import Cat, Gold, Kind
-from curation.scores.asking import questions
+from curation.scores.asking import texts
 
 ENDS: dict[Pair, tuple[Gold, Gold]] = {
     "stereotype/unrelated": ("stereotype", "unrelated"),
@@ -71,23 +71,25 @@ def chat_questions(
         prompts: the prompts.
         all_prompts: ask with every prompt of the CAT's kind, not only with the first.
         samples: how often each question is asked.
-        variant: how the texts are altered first, as in ``scores.asking.questions``.
+        variant: how the texts are altered first, as in ``scores.asking.texts``.
     """
-    asks = {question.association: question.ask for question in questions(cat, variant=variant)}
+    asks = {question.association: question.ask for question in texts(cat, variant=variant)}
     by_gold = {each.gold: asks[each.id] for each in cat.associations}
     asked = []
     for prompt in prompts_in_use(prompts, cat.kind, all_prompts=all_prompts):
-        texts = []
+        filled = []
         for pair in PAIRS:
             first, second = (by_gold[gold] for gold in ENDS[pair])
             for swapped, (one, other) in enumerate(((first, second), (second, first))):
                 text = prompt.fill(context=one.context, first=one.sentence, second=other.sentence)
-                texts.append(
-                    (pair, bool(swapped), text, hashlib.sha256(text.encode()).hexdigest()[:16])
-                )
+                filled.append((pair, bool(swapped), text, _digest(text)))
         asked += [
             ChatQuestion(Place(cat.id, pair, swapped, prompt.name, sample), text, digest)
             for sample in range(samples)
-            for pair, swapped, text, digest in texts
+            for pair, swapped, text, digest in filled
         ]
     return asked
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

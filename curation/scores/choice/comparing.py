@@ -79,7 +79,7 @@ def unanswered(
     model: str,
     variant: str = "",
 ) -> list[Rejection]:
-    """The questions whose reply is no answer, with the reason, in the order of the questions.
+    """The questions without an answer although a reply came, in order, with the reason.
 
     Args:
         cats: the CATs.

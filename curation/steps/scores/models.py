@@ -24,11 +24,11 @@ class ScoredModel(NamedTuple):
 
     Attributes:
         job: the model, its rules and its folder.
-        counts: associations ``scored`` now, scored ``before``, and ``refused``. Of a chat model:
+        counts: associations ``scored`` now, scored ``before``, and ``refused``; for a chat model,
             questions ``asked`` now, asked ``before``, and those with ``no_answer``.
         report: ``{"run", "ties", "splits": {split: results}, "left_out": {split: CATs}}``; results
             are those of ``metrics.results``. If all CATs are shown, ``of`` says which they are.
-        choice: of a chat model, the content of ``choice.json``; otherwise None.
+        choice: for a chat model, the content of ``choice.json``; otherwise None.
     """
 
     job: Job
@@ -94,8 +94,8 @@ def score_model(
         reporter: receives progress, notes and warnings.
 
     Raises:
-        CurationError: the model cannot be scored, or no CAT has all of its scores. A chat model
-            without any comparison is no error: ``report`` then has no splits.
+        CurationError: the model cannot be scored, or no CAT has all of its scores. If a chat
+            model has no comparison, there is no error, and ``report`` has no splits.
     """
     if source.campaign:
         refuse_links(source.scores, below=source.campaign.root)
