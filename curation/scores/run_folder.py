@@ -45,6 +45,7 @@ _FREE = {
     "answers",
 }  # fields that do not identify the run
 _REVISIONS = "revisions"
+_WORDS = {"prompts": "file of prompts"}  # fields of ``run.json``, as messages name them
 
 
 @contextmanager
@@ -226,7 +227,7 @@ def _reason(changed: Sequence[str], before: Mapping[str, Any], identity: Mapping
     old, new = (dict(run.get(_REVISIONS) or {}) for run in (before, identity))
     used = set(dict(before.get("rules") or {}).values())
     revised = [REVISED[rule][1] for rule in new if rule in used and old.get(rule) != new[rule]]
-    plain = [name for name in changed if name != _REVISIONS or not revised]
+    plain = [_WORDS.get(n, n) for n in changed if n != _REVISIONS or not revised]
     return "; ".join([*([f"another {' and '.join(plain)}"] if plain else []), *revised])
 
 

@@ -58,7 +58,7 @@ def gist(content: Any) -> str:
     """
     if isinstance(content, list) and len(content) == 1:
         content = content[0]
-    for name in ("error", "message", "detail"):
+    for name in ("error", "message", "detail", "list"):
         if isinstance(content, dict):
             content = content.get(name) or content
     line = " ".join(str(content).split())

@@ -224,9 +224,14 @@ def _warn(
                 f"both kinds: {', '.join(report['one_kind_only'])}; to compare all runs on one "
                 "kind, give --kind"
             )
-        by_choice = {run.name: run.about for run in runs if run.by_choice}
-        asked = {name: by_choice[name] for name in report["models"] if name in by_choice}
-        if differences := asked_differently(asked):
+        asked = [run for run in runs if run.by_choice and run.name in report["models"]]
+        read_from = {
+            run.name: "probabilities"
+            if any(o.probable for o in run.comparisons.values())
+            else "text"
+            for run in asked
+        }
+        if differences := asked_differently({run.name: run.about for run in asked}, read_from):
             reporter.warn(
                 f"{report['title']}: these models were not asked in the same way, so their values "
                 f"may differ for that reason, too: {'; '.join(differences)}"
