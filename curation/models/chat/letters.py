@@ -65,7 +65,7 @@ def read_letters(body: Mapping[str, Any]) -> Reading:
     Args:
         body: ``letters``, the natural log-probability of each letter; ``top``, the likeliest token
             as text, and ``top_log``, its log-probability. Or ``too_long``, the number of tokens of
-            the question, and ``window``. Or ``not_finite``.
+            the question, and ``window``.
     """
     if "too_long" in body:
         detail = f"{body['too_long']} tokens, the window is {body.get('window')}"

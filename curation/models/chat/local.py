@@ -78,7 +78,8 @@ class LocalChat:
             answered: receives the number of a text, 0, and its reply: ``letters``, the natural
                 log-probability of each letter; ``top``, the likeliest token as text, and
                 ``top_log``, its log-probability. For a question that does not fit into the
-                window: ``too_long``, its number of tokens, and ``window``.
+                window: ``too_long``, its number of tokens, and ``window``. If log-probabilities are
+                not finite, ``letters`` is None.
 
         Raises:
             CurationError: the chat template cannot be used, or there is not enough memory for one
@@ -115,7 +116,7 @@ class LocalChat:
     def _body(self, values: Any) -> dict[str, Any]:
         """The reply, from the log-probabilities of all letters, and of the likeliest token."""
         if not np.isfinite(values[-1]):
-            return {"not_finite": True}
+            return {"letters": None}
         size = len(self._letters[0])
         letters = [np.logaddexp.reduce(part) for part in (values[:size], values[size:-2])]
         (top,) = token_texts(self._tokenizer, [int(values[-2])])

@@ -62,8 +62,6 @@ def read_answer(status: int, body: Mapping[str, Any], prompts: Prompts) -> Readi
         prompts: the letters, and words of the language.
     """
     if status == 0 and isinstance(body, Mapping) and ("letters" in body or "too_long" in body):
-        if "too_long" in body:
-            return _none("answer_too_long", "the question is too long for the model", "")
         from curation.models.chat.letters import read_letters
 
         return read_letters(body)
