@@ -240,7 +240,7 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
     following = re.match(rf" *({WORD}[^\s]*)?", after[:60])
     word = (following and following[1]) or ""
     line = before.rsplit("\n", 1)[-1]
-    previous = re.search(rf"{WORD}+'?{WORD}*\s*$", line)
+    previous = re.search(rf"{WORD}+'?{WORD}+\s*$", line)  # another letter may come before it
     if word == "" and not after.strip() and cut and letter.islower():
         return False
     if re.match(r"'|  |\n", after) or re.fullmatch(r"[AB][.,;!?)]*", word):
