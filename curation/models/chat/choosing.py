@@ -22,7 +22,7 @@ def _word(pattern: str) -> str:
 
 _ANY = rf"(?:{NAMED}|{PAIR})"
 _PAIRED = re.compile(
-    rf"(?P<one>{NAMED})(?P<join>\s?,?\s?(?:{_word(words.AND)}|/|&|=+|≈|,)\s?(?:not )?)(?P<two>{NAMED})"
+    rf"(?P<one>{NAMED})(?P<join>\s?[,?]?\s?(?:{_word(words.AND)}|/|&|=+|≈|,)\s?(?:not )?)(?P<two>{NAMED})"
 )
 _SINGULAR = re.compile(r" (?:is|was|has|does|makes|sounds|seems|reads|feels|doesn't|isn't)\b")
 _BOUND = re.compile(
@@ -40,7 +40,7 @@ _NOT_ALONE = re.compile(
     rf"(?:{_word(words.NOT)}|{_word('no')})[ ,]*(?:(?:the|with|for|to|letter|choose|pick) )*$"
 )
 _COMPARED_BEFORE = re.compile(
-    rf"(?:{_word(words.THAN)}|{_word('(?:not )?as|unlike|rather than|instead of|besides|against|compared (?:to|with)|from|beats?|to')}|比|不如|没有) ?$"
+    rf"(?:{_word(words.THAN)}|{_word('(?:not )?as|unlike|rather than|instead of|besides|against|compared (?:to|with)|beats?')}|{NAMED} (?:to|from|above)|比|不如|没有) ?$"
 )
 _COMPARED_AFTER = re.compile(r"\s?(?:より|보다)")
 _CHOSEN_OVER = re.compile(
@@ -61,6 +61,13 @@ _PREDICATE = re.compile(
     rf"|{words.GOOD}(?!{WORD})|[a-z]{{3,}}s |[가-힣ぁ-ん]|比|更|不如|没有)"
 )
 _REMARK = re.compile(r"\s?(?:it is|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)")
+_REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
+_RELATIVE = re.compile(
+    _word(
+        "which|that|on the|in contrast|by contrast|however|though|meanwhile|for (?:example|instance|its part)"
+        "|being|having|is|was|sounds|seems|in turn|while|although|with|too|in this|at first"
+    )
+)
 _WOULD = re.compile(_word("would|could|might|may|if|can|possible"))
 
 
@@ -161,8 +168,15 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
         lead = text[starts[left] : begin].strip(" \t") if left >= 0 else "\n"
         close = text[end : ends[right]] if right < len(ends) else "\n"
         previous = text[ends[left - 1] if left > 0 else 0 : starts[left]] if left >= 0 else ""
-        clause = _Clause(text[begin:at].lstrip(), text[at + 1 : end].rstrip(), lead, close, previous)
-        clause = clause._replace(opens=not text[: max(begin, 0)].strip() or "\n" in lead)
+        clause = _Clause(
+            before=text[begin:at].lstrip(),
+            after=text[at + 1 : end].rstrip(),
+            lead=lead,
+            close=close,
+            previous=previous,
+            rest=_REST.match(text, end)[0].lstrip(" ,，、"),  # type: ignore[index]
+            opens=not text[:begin].strip() or "\n" in lead,
+        )
         rank, other = _rank(clause, choosing)
         if other:
             character = next(
@@ -177,19 +191,23 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
 
 
 class _Clause(NamedTuple):
-    """The clause around a letter, the marks around it, and the clause before."""
+    """The clause around a letter, the marks around it, the clause before and the rest of its
+    sentence up to the next letter."""
 
     before: str
     after: str
     lead: str
     close: str
     previous: str
-    opens: bool = False
+    rest: str
+    opens: bool
 
 
 def _rank(clause: _Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]:
     """How a clause judges its letter, and whether it prefers the other one in the clause."""
     before, after = clause.before, clause.after
+    if clause.lead.endswith("so") and re.fullmatch(r"(?:is|does|was|would|can|are)\s*", before):
+        return "good", False  # "A is natural, and so is B"
     if any(before.endswith((phrase, phrase + " ")) for phrase in choosing):
         return "stated", False
     if _IF.search(before) or (before == "" and clause.lead in ("if", "whether")):
@@ -261,6 +279,9 @@ def _alone(clause: _Clause) -> Rank:
     if clause.opens or _FULL_STOP.match(lead):
         if after or ends:
             return "bare"
+        if close[0] in ",，、" and _RELATIVE.match(clause.rest):
+            rank, _ = _predicate(clause.rest)
+            return "bare" if rank in ("preferred", "good") else rank
         if close[0] in ",，、—(（" or not re.match(r"[:：.)-]", close):
             return "bare"
         return "label"
@@ -310,6 +331,8 @@ def _settle(text: str, choices: list[_Event]) -> _Event | None:
     last = next((each for each in since if each.rank != "preferred"), last)
     if not others:
         return last
+    if re.match(r".\s?\?", text[last.at :]) and re.match(r".\s?\?", text[others[-1].at :]):
+        return None
     if all(each.rank == "bare" for each in choices):
         return last if words.CUE.search(text[others[-1].at : last.at]) else None
     between = text[others[-1].at : last.at]

@@ -71,7 +71,7 @@ SO = _any(
     r"obviously|i guess|i think|i believe|i suppose|i'd say|well|hmm+|h+m|uh+m?|ok|okay|sure|yes",
     r"yeah|alright|right|actually|rather|instead|honestly|easily|easy|simply|no|nope|sorry|pardon",
     r"correction|to be honest|in my opinion|if forced|if pressed|gut feeling|even so|still|got it",
-    r"if anything|on balance|as a result|no doubt|without (?:a )?doubt|most likely|more likely",
+    r"or rather|or actually|or better|if anything|on balance|as a result|no doubt|without (?:a )?doubt|most likely|more likely",
     r"grammatically|statistically|of course|certainement|donc|alors|oui|also|daher|deshalb|somit",
     r"wahrscheinlich|eher|klar|ja|sicher|entonces|por tanto|por lo tanto|así que|claramente|sí",
     r"portanto|então|logo|sim|quindi|dunque|perciò|sì|dus|daarom|значит|поэтому|итак|da|więc",
@@ -82,7 +82,7 @@ MORE = _any(
     r"safer|clearer|smoother|simpler|easier|closer|stronger|commoner|commonest|plainer|truer|nicer|neater|cleaner",
     r"safest|clearest|closest|strongest|simplest|smoothest|prefer(?:red|able)|superior|ahead|wins?|beats?|outperforms?|outshines?|trumps?|surpasses|exceeds",
     r"(?:the|my|your|our) (?:\w+ ){0,3}?(?:answer|choice|pick|winner|one|selection|vote|preference|guess|bet|favou?rite|option|way to go|letter|sentence|continuation)",
-    r"mine\b|correct|right|gets my vote|has the edge|it is|it'll be|is it|edges? (?:it )?out|what i",
+    r"mine\b|correct|right|gets my vote|has the edge|it is|it'll be|is it|what (?:people|most|one|you|native|speakers|someone)|the way|edges? (?:it )?out|what i",
     r"plus|mieux|meilleure?|préférable|la bonne|besser|am besten|eher|\w{4,}er als|häufiger|üblicher|natürlicher|wahrscheinlicher|passender",
     r"más|mejor|la correcta|mais|melhor|più|meglio|migliore|corretta|correta|meer|beter|waarschijnlijker|natuurlijker",
     r"более|лучше|естественнее|вероятнее|правильн\w+|чаще|bardziej|lepsz\w+|lepiej|mer|bättre|daha",
@@ -113,7 +113,7 @@ AND = _any(
     r"and|or|nor|and/or|und|oder|noch|et|ou|ni|y|o|u|e|oder|und|of|en|и|или|ни|i|lub|ani|och|eller|ve|veya|和|或|或者|还是|與|与|跟|と|か|와|과|또는|이나|vs\.?|versus|with|against|plus|و|أو|और|या|& |/|&|\||=+|≈|~|\+",
 )
 CONTRAST = _any(
-    r"but|yet|however|(?<!more )(?<!less )(?<!just )so|therefore|thus|hence|while|whereas|although|though|because|since|still|nevertheless|nonetheless|then|and so|which (?:leaves|means|makes)|that (?:leaves|means)|leaving|that said",
+    r"(?<!anything )(?<!nothing )but|yet|however|(?<!more )(?<!less )(?<!just )so|therefore|thus|hence|while|whereas|although|though|because|since|still|nevertheless|nonetheless|then|and so|which (?:leaves|means|makes)|that (?:leaves|means)|leaving|that said",
     r"mais|donc|car|alors que|tandis que|aber|also|denn|während|jedoch|pero|sino|mas|porém|porque|ma|perché|quindi|maar|но|поэтому|потому|ale|więc|但|但是|所以|因为|しかし|が、|하지만|그러나",
 )
 IF = _any(
