@@ -62,11 +62,12 @@ class Mention(NamedTuple):
 class Marked(NamedTuple):
     """An answer in lower case, with one character from ``TOKEN`` on for each letter it names.
 
-    ``start`` is False if ``text`` has something before its first letter.
+    "Option A" becomes the letter alone; ``labelled`` says that this was so at the beginning.
     """
 
     text: str
     mentions: list[Mention]
+    labelled: bool
 
 
 def answer_end(text: str) -> tuple[int, int]:
@@ -230,7 +231,9 @@ def _name(clean: str, where: list[int], letters: tuple[str, str], cut: bool) -> 
     text = "".join(pieces)
     text = re.sub(r"[^\S\n]+", " ", text)
     text = re.sub(r" ?\n[ \n]*", "\n", text)
-    return Marked(_LABELS.sub("", _ORDINAL.sub(r"\1", text)).strip(), mentions)
+    text = text.strip()
+    labelled = bool(_LABELS.match(text)) and not re.match("answer", text)
+    return Marked(_LABELS.sub("", _ORDINAL.sub(r"\1", text)).strip(), mentions, labelled)
 
 
 def _begins_sentence(clean: str, at: int) -> bool:
