@@ -49,13 +49,13 @@ CHOOSE = _any(
     r"leav(?:es|ing)(?: us| me)?(?: with)?|left with|leads? (?:me |us )?to|points? (?:me |us )?to(?:wards?)?|means?|meant",
     r"make it|call it|mark|suppose|incline(?:d)? (?:to|towards?)|drawn to|going|reply|respond with",
     r"switch(?:ing)? to|change (?:it|my answer|that|my choice) to|correct (?:that|it|myself) to|read|suggests?",
-    r"back|name|nominate|like|support(?:s)?|lands? on|come down on|plump for|side with|vouch for",
+    r"down for|back|name|nominate|like|support(?:s)?|lands? on|come down on|plump for|side with|vouch for",
     r"je choisi(?:s|rais)|choisi(?:s|rais|r|rai)|préfère|préférerais|prends|prendrais|dirais|opte pour|opterais pour|pencher(?:ais)? pour",
     r"wähle|wählen|nehme|nehmen|w[üu]rde|entscheide mich f[üu]r|bevorzuge|f[üu]r|sage|tippe auf|denke",
     r"elijo|elegir[íi]a|escojo|escogería|prefiero|preferir[íi]a|dir[íi]a|opto por|me quedo con|selecciono|optaría por",
     r"escolho|escolheria|prefiro|diria|fico com|opto por|seleciono|optaria por",
     r"scelgo|sceglierei|preferisco|direi|opterei per|opto per",
-    r"kies|kiezen|neem|zou|ga voor|выбираю|выберу|выбрал(?:а)? бы|предпочту|предпочитаю|wybieram|wybrał(?:a)?bym|väljer|seçerim|seçiyorum",
+    r"kies|kiezen|neem|zou|ga voor|выбираю|выберу|(?:бы )?выбрал\w*(?: бы)?|предпочту|предпочитаю|wybieram|wybrał(?:a)?bym|väljer|seçerim|seçiyorum",
     r"选择?|選擇?|我选|会选|選ぶなら|배|고르자면|أختار|اختار",
 )
 # Between a chooser and its letter.
@@ -71,7 +71,7 @@ SO = _any(
     r"obviously|i guess|i think|i believe|i suppose|i'd say|well|hmm+|h+m|uh+m?|ok|okay|sure|yes",
     r"yeah|alright|right|actually|rather|instead|honestly|easily|easy|simply|no|nope|sorry|pardon",
     r"correction|to be honest|in my opinion|if forced|if pressed|gut feeling|even so|still|got it",
-    r"if anything|on balance|as a result|no doubt|without (?:a )?doubt|most likely|more likely",
+    r"or rather|or actually|or better|hands down|if anything|on balance|as a result|no doubt|without (?:a )?doubt|most likely|more likely",
     r"grammatically|statistically|of course|certainement|donc|alors|oui|also|daher|deshalb|somit",
     r"wahrscheinlich|eher|klar|ja|sicher|entonces|por tanto|por lo tanto|así que|claramente|sí",
     r"portanto|então|logo|sim|quindi|dunque|perciò|sì|dus|daarom|значит|поэтому|итак|da|więc",
@@ -80,9 +80,9 @@ SO = _any(
 MORE = _any(
     r"more (?!or less|context|information|info|than one|on this|about|time|detail)\w+|better|best|likelier|likeliest|most \w+|slightly more so",
     r"safer|clearer|smoother|simpler|easier|closer|stronger|commoner|commonest|plainer|truer|nicer|neater|cleaner",
-    r"safest|clearest|closest|strongest|simplest|smoothest|prefer(?:red|able)|superior|ahead|wins?|beats?|outperforms?|outshines?|trumps?|surpasses|exceeds",
+    r"safest|clearest|closest|strongest|simplest|smoothest|prefer(?:red|able)|superior|ahead|wins?|takes (?:it|the \w+)|beats?|outperforms?|outshines?|trumps?|surpasses|exceeds",
     r"(?:the|my|your|our) (?:\w+ ){0,3}?(?:answer|choice|pick|winner|one|selection|vote|preference|guess|bet|favou?rite|option|way to go|letter|sentence|continuation)",
-    r"mine\b|correct|right|gets my vote|has the edge|it is|it'll be|is it|edges? (?:it )?out|what i",
+    r"mine\b|correct|right|gets my vote|has the edge|it is|it'll be|is it|what (?:people|most|one|you|native|speakers|someone)|the way|edges? (?:it )?out|what i",
     r"plus|mieux|meilleure?|préférable|la bonne|besser|am besten|eher|\w{4,}er als|häufiger|üblicher|natürlicher|wahrscheinlicher|passender",
     r"más|mejor|la correcta|mais|melhor|più|meglio|migliore|corretta|correta|meer|beter|waarschijnlijker|natuurlijker",
     r"более|лучше|естественнее|вероятнее|правильн\w+|чаще|bardziej|lepsz\w+|lepiej|mer|bättre|daha",
@@ -95,7 +95,7 @@ LESS = _any(
 )
 GOOD = _any(
     r"natural(?:ly)?|makes? (?:more |perfect |good |complete )?sense|fits?|fine|good|well|plausible|normal(?:ly)?|common(?:ly)?|usual(?:ly)?",
-    r"everyday|idiomatic|ordinary|likely|works?|follows?|flows?|correctly|sensible|coherent|logical(?:ly)?|reasonable|probable|expected|smooth(?:ly)?|typical|suits?|matches|grammatical|familiar|realistic|does\b|is\b(?=\s*$)|great|perfect(?:ly)?",
+    r"everyday|idiomatic|ordinary|likely|works?|follows?|flows?|correctly|sensible|coherent|logical(?:ly)?|reasonable|probable|expected|smooth(?:ly)?|typical|suits?|matches|grammatical|familiar|realistic|fluent(?:ly)?|clear|okay|ok|valid|proper|meaningful|acceptable|credible|conventional|standard|graceful|readable|harmonious|does\b|is\b(?=\s*$)|great|perfect(?:ly)?",
     r"naturel(?:le)?|logique|correcte?|sens|natürlich|sinnvoll|sinn|passt|üblich|logisch|lógic[ao]|tiene sentido|faz sentido|ha senso|naturale|natuurlijk",
     r"естественн\w+|логичн\w+|自然|合理|通顺|자연스럽|자연",
 )
@@ -108,13 +108,13 @@ NOT = _any(
     r"ne|n'|pas|ni|jamais|refuse|nicht|kein\w*|weder|ni|nunca|non|né|não|nem|niet|geen|не|нет|ни|nie|inte|değil",
     r"不|没|ない|ません|않|아니|لا|ليس|नहीं",
 )
-THAN = _any(r"than|over|als|que|di|dan|чем|than is|niż|än|那|比|보다|より|rather than|compared")
+THAN = _any(r"than|over|als|que|di|dan|чем|niż|än|比|rather than|compared")
 AND = _any(
     r"and|or|nor|and/or|und|oder|noch|et|ou|ni|y|o|u|e|oder|und|of|en|и|или|ни|i|lub|ani|och|eller|ve|veya|和|或|或者|还是|與|与|跟|と|か|와|과|또는|이나|vs\.?|versus|with|against|plus|و|أو|और|या|& |/|&|\||=+|≈|~|\+",
 )
 CONTRAST = _any(
-    r"but|yet|however|(?<!more )(?<!less )(?<!just )so|therefore|thus|hence|while|whereas|although|though|because|since|still|nevertheless|nonetheless|then|and so|which (?:leaves|means|makes)|that (?:leaves|means)|leaving|that said",
-    r"mais|donc|car|alors que|tandis que|aber|also|denn|während|jedoch|pero|sino|mas|porém|porque|ma|perché|quindi|maar|но|поэтому|потому|ale|więc|但|但是|所以|因为|しかし|が、|하지만|그러나",
+    r"(?<!anything )(?<!nothing )but|yet|however|(?<!more )(?<!less )(?<!just )so|therefore|thus|hence|while|whereas|although|though|because|since|still|nevertheless|nonetheless|then|and so|which (?:leaves|means|makes)|that (?:leaves|means)|leaving|that said",
+    r"donc|car|alors que|tandis que|aber|also|denn|während|jedoch|pero|sino|mas|porém|porque|ma|perché|quindi|maar|но|поэтому|потому|ale|więc|但|但是|所以|因为|しかし|が、|하지만|그러나",
 )
 IF = _any(
     r"if|whether|unless|which of|why|suppose|which|how|wenn|falls|ob|si|se|als|если|whether it is",
