@@ -54,13 +54,17 @@ def arguments(model: str, about: Mapping[str, Any]) -> list[str]:
     Args:
         model: the model's name.
         about: the content of its ``run.json``. It does not have the folder of a model, so the
-            arguments have FOLDER.
+            arguments have FOLDER. It has the name that an endpoint knows, once it was asked.
 
     >>> arguments("m", {"temperature": 0.0, "answers": {"samples": 3}})
     ['chat:m', '--samples', '3']
     """
     local = str(about.get("revision") or "").startswith("sha256:")
-    words = [f"{model}=chat:FOLDER" if local else f"chat:{model}"]
+    opened = about.get("opened") or {}
+    name = str((opened.get("model") if about.get("url") else "") or model)
+    if local:
+        name = "FOLDER"
+    words = [f"chat:{name}" if name == model else f"{model}=chat:{name}"]
     answers = about.get("answers") or {}
     words += ["--all-prompts"] if len(answers.get("prompts") or ()) > 1 else []
     for option, value, default in (
