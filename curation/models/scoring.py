@@ -188,7 +188,11 @@ def open_chat(spec: ModelSpec, *, notice: Callable[[str], None]) -> Iterator[Cha
     from curation.models.chat.local import LocalChat
     from curation.models.chat.prompts import read_prompts
 
-    yield LocalChat(spec, read_prompts(spec.chat.prompts), notice=notice)
+    prompts = read_prompts(spec.chat.prompts)
+    loaded = load_model(spec)
+    yield LocalChat(
+        loaded, prompts, batch_tokens=spec.batch_tokens, plain=spec.plain, notice=notice
+    )
 
 
 @lru_cache(maxsize=1)

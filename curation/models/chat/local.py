@@ -16,8 +16,8 @@ from curation.models.chat.prompts import Prompts
 from curation.models.chat.spec import Answered
 from curation.models.families import check_causal
 from curation.models.forward import ITS_LOG, LIKELIEST, Runner
+from curation.models.loading import Loaded
 from curation.models.packing import Text
-from curation.models.scoring import ModelSpec, load_model
 
 PART = 256  # texts whose replies come together; a killed run loses at most this many
 _GPU_PART = 2048
@@ -41,25 +41,32 @@ class LocalChat:
     """
 
     def __init__(
-        self, spec: ModelSpec, prompts: Prompts, *, notice: Callable[[str], None] = lambda _: None
+        self,
+        loaded: Loaded,
+        prompts: Prompts,
+        *,
+        batch_tokens: int | None = None,
+        plain: bool = False,
+        notice: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Load the model, and find the tokens of the letters.
+        """Find the tokens of the letters.
 
         Args:
-            spec: the model.
+            loaded: the model.
             prompts: the letters.
+            batch_tokens: tokens in a batch; None for a size that suits the device.
+            plain: use no packed rows.
             notice: receives the notices as they come.
 
         Raises:
-            CurationError: the model cannot be loaded, is not a causal model, or has no chat
-                template that can be used; or a letter is not a token.
+            CurationError: the model is not a causal model or has no chat template that can be used,
+                or a letter is not a token.
         """
-        loaded = load_model(spec)
-        check_causal(loaded.family, spec.name)
+        check_causal(loaded.family, loaded.name)
         self._tokenizer, self._name = loaded.tokenizer, loaded.name
         self._template = _template(self._tokenizer, self._name)
         self._letters = letter_tokens(self._tokenizer, prompts, name=self._name)
-        self._runner = Runner(loaded, batch_tokens=spec.batch_tokens, plain=spec.plain)
+        self._runner = Runner(loaded, batch_tokens=batch_tokens, plain=plain)
         self._part = PART if loaded.device.type == "cpu" else _GPU_PART
         self._notice, self._shown = notice, 0
         texts = [token_texts(self._tokenizer, tokens) for tokens in self._letters]
@@ -134,7 +141,7 @@ class LocalChat:
 
     def _advise(self, why: str) -> None:
         self.notices.append(
-            f"{self._name}: {why}, so it names no letter at once; such a model can be asked behind "
+            f"{self._name}: {why}, so it does not begin with a letter; ask such a model behind "
             "an endpoint, which waits for its final answer (docs/chat.md)"
         )
 

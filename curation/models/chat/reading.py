@@ -1,10 +1,12 @@
 """What an answer of a chat model says: a letter, or why it does not name one."""
 
+import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
+from curation.files import printable
 from curation.models.chat.bodies import Body, is_filtered, is_too_long, read_body
 from curation.models.chat.choosing import find_choice
 from curation.models.chat.containers import marked_parts, read_fields
@@ -23,6 +25,8 @@ NoAnswer = Literal[
     "answer_too_long",
 ]
 NO_ANSWER: tuple[NoAnswer, ...] = get_args(NoAnswer)
+LEAST_SHARE = 0.5
+"""A model on this machine answers if both letters together have at least this probability."""
 SHOWN = 80  # characters of an answer in a detail
 
 
@@ -62,8 +66,6 @@ def read_answer(status: int, body: Mapping[str, Any], prompts: Prompts) -> Readi
         prompts: the letters, and words of the language.
     """
     if status == 0 and isinstance(body, Mapping) and ("letters" in body or "too_long" in body):
-        from curation.models.chat.letters import read_letters
-
         return read_letters(body)
     parts = read_body(status, body)
     if parts.error:
@@ -182,3 +184,42 @@ def _fragments(prompts: Prompts) -> tuple[str, ...]:
     texts = (each.text for several in prompts.by_kind.values() for each in several)
     lines = (part.strip() for text in texts for part in re.split(r"\n|\{\w+\}", text))
     return tuple(dict.fromkeys(line for line in lines if len(line) >= 20))
+
+
+def read_letters(body: Mapping[str, Any]) -> Reading:
+    """What the reply of a local model says (``local.LocalChat``).
+
+    Args:
+        body: ``letters``, the natural log-probability of each letter; ``top``, the likeliest token
+            as text, and ``top_log``, its log-probability. Or ``too_long``, the number of tokens of
+            the question, and ``window``.
+    """
+    if "too_long" in body:
+        detail = f"{body['too_long']} tokens, the window is {body.get('window')}"
+        return Reading(None, "", sure=False, code="answer_too_long", detail=detail)
+    try:
+        first, second = (float(value) for value in body["letters"])
+    except (KeyError, TypeError, ValueError):
+        first = second = math.nan
+    if not (first < math.inf and second < math.inf):
+        detail = "the letters have no finite log-probabilities; a larger --dtype may help"
+        return Reading(None, "", sure=False, code="answer_off_format", detail=detail)
+    share = math.exp(min(first, 0)) + math.exp(min(second, 0))
+    if share < LEAST_SHARE:
+        detail = f"both letters together have {share:.1%} of the probability{_likeliest(body)}"
+        return Reading(None, "", sure=False, code="answer_off_format", detail=detail)
+    return Reading(
+        1 / (1 + math.exp(min(second - first, 700))),
+        "first" if first >= second else "second",
+        sure=False,
+    )
+
+
+def _likeliest(body: Mapping[str, Any]) -> str:
+    """The likeliest token and its share, for a sentence."""
+    try:
+        share = math.exp(min(float(body["top_log"]), 0))
+        text = printable(str(body["top"]))
+    except (KeyError, TypeError, ValueError):
+        return ""
+    return f"; the likeliest token is «{text}» with {share:.1%}"

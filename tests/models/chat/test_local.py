@@ -12,12 +12,13 @@ import pytest
 from curation.files import CurationError
 from curation.models import forward
 from curation.models.chat import local
-from curation.models.chat.letters import letter_tokens, read_letters, token_texts
+from curation.models.chat.letters import letter_tokens, token_texts
 from curation.models.chat.local import LocalChat
 from curation.models.chat.prompts import Prompts, read_prompts
+from curation.models.chat.reading import read_letters
 from curation.models.chat.spec import ChatSpec
 from curation.models.loading import open_tokenizer
-from curation.models.scoring import ModelSpec, identify, open_chat
+from curation.models.scoring import ModelSpec, identify, load_model, open_chat
 from curation.records import KINDS, Kind
 from support import chat_models, choice_reference
 from support.chat_models import ENGLISH, TEMPLATES, with_template
@@ -40,6 +41,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def spec(folder: Path, **how: Any) -> ModelSpec:
     return ModelSpec(str(folder), chat=ChatSpec(ENGLISH), **how)
+
+
+def local_chat(spec: ModelSpec, prompts: Prompts, **how: Any) -> LocalChat:
+    loaded = load_model(spec)
+    return LocalChat(loaded, prompts, batch_tokens=spec.batch_tokens, plain=spec.plain, **how)
 
 
 def bodies(chat: LocalChat, texts: list[str]) -> list[Body]:
@@ -65,17 +71,17 @@ def expect(body: Body, letters: choice_reference.Letters, tolerance: float = 1e-
 def test_letters_equal_a_slow_reference(model: Callable[[str], Path], name: str) -> None:
     folder = model(name)
     slow = [choice_reference.letters(folder, text) for text in TEXTS]
-    chat = LocalChat(spec(folder), PROMPTS)
+    chat = local_chat(spec(folder), PROMPTS)
     for body, letters in zip(bodies(chat, TEXTS), slow, strict=True):
         expect(body, letters)
     for how in ({"batch_tokens": 1}, {"plain": True}, {"plain": True, "batch_tokens": 1}):
-        other = LocalChat(spec(folder, **how), PROMPTS)
+        other = local_chat(spec(folder, **how), PROMPTS)
         for body, letters in zip(bodies(other, TEXTS[::-1]), slow[::-1], strict=True):
             expect(body, letters)
 
 
 def test_16_bits(model: Callable[[str], Path]) -> None:
-    chat = LocalChat(spec(model("llama"), dtype="bfloat16"), PROMPTS)
+    chat = local_chat(spec(model("llama"), dtype="bfloat16"), PROMPTS)
     for body, text in zip(bodies(chat, TEXTS), TEXTS, strict=True):
         slow = choice_reference.letters(model("llama"), text, dtype="bfloat16")
         assert body["letters"] == pytest.approx([slow.first, slow.second], abs=0.3)
@@ -84,9 +90,9 @@ def test_16_bits(model: Callable[[str], Path]) -> None:
 def test_batches_are_halved_without_memory(
     model: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = bodies(LocalChat(spec(model("gpt2")), PROMPTS), TEXTS)
+    usual = bodies(local_chat(spec(model("gpt2")), PROMPTS), TEXTS)
     shown: list[str] = []
-    chat = LocalChat(spec(model("gpt2"), batch_tokens=4096), PROMPTS, notice=shown.append)
+    chat = local_chat(spec(model("gpt2"), batch_tokens=4096), PROMPTS, notice=shown.append)
     run = forward.Runner._batch
 
     def small(self: Any, rows: Any, *args: Any, **how: Any) -> None:
@@ -105,7 +111,7 @@ def test_replies_come_part_by_part(
 ) -> None:
     monkeypatch.setattr(local, "PART", 2)
     order: list[int] = []
-    chat = LocalChat(spec(model("gpt2")), PROMPTS)
+    chat = local_chat(spec(model("gpt2")), PROMPTS)
 
     def answered(n: int, _status: int, _body: Body) -> None:
         order.append(n)
@@ -119,7 +125,7 @@ def test_replies_come_part_by_part(
 
 
 def test_the_beginning_of_text_is_there_once(model: Callable[[str], Path]) -> None:
-    chat = LocalChat(spec(model("llama")), PROMPTS)
+    chat = local_chat(spec(model("llama")), PROMPTS)
     assert chat._render("A?").startswith("<s>[INST]")
     tokenizer = open_tokenizer(str(model("llama")))
     assert tokenizer("A?")["input_ids"][0] == tokenizer.bos_token_id  # it adds one by itself
@@ -127,17 +133,17 @@ def test_the_beginning_of_text_is_there_once(model: Callable[[str], Path]) -> No
 
 def test_the_date_is_always_the_same(tmp_path: Path) -> None:
     folder = with_template(tmp_path / "dated", "gpt2", chat_models.DATED)
-    chat = LocalChat(spec(folder), PROMPTS)
+    chat = local_chat(spec(folder), PROMPTS)
     assert chat._render("A?").startswith("Today is 01 January 2025.\n<|im_start|>user\nA?")
 
 
 def test_thinking_is_turned_off_or_named(model: Callable[[str], Path], tmp_path: Path) -> None:
-    quiet = LocalChat(spec(model("qwen2")), PROMPTS)
+    quiet = local_chat(spec(model("qwen2")), PROMPTS)
     assert quiet._render("A?").endswith("<think>\n\n</think>\n\n")
     assert not quiet.notices
     shown: list[str] = []
     folder = with_template(tmp_path / "thinker", "gpt2", chat_models.ALWAYS_THINKING)
-    LocalChat(spec(folder), PROMPTS, notice=shown.append)
+    local_chat(spec(folder), PROMPTS, notice=shown.append)
     assert len(shown) == 1
     assert "begins every answer with thinking" in shown[0]
     assert "endpoint" in shown[0]
@@ -146,7 +152,7 @@ def test_thinking_is_turned_off_or_named(model: Callable[[str], Path], tmp_path:
 def test_a_model_that_begins_with_thinking_is_named(tmp_path: Path) -> None:
     folder = chat_models.constant_chat_model(tmp_path / "thinker", "<think>")
     shown: list[str] = []
-    chat = LocalChat(spec(folder), PROMPTS, notice=shown.append)
+    chat = local_chat(spec(folder), PROMPTS, notice=shown.append)
     reading = read_letters(bodies(chat, ["A?", "B?"])[1])
     assert reading.code == "answer_off_format"
     assert "«<think>» with 100.0%" in reading.detail
@@ -155,7 +161,7 @@ def test_a_model_that_begins_with_thinking_is_named(tmp_path: Path) -> None:
 
 
 def test_a_question_that_does_not_fit(model: Callable[[str], Path]) -> None:
-    chat = LocalChat(spec(model("gpt2")), PROMPTS)
+    chat = local_chat(spec(model("gpt2")), PROMPTS)
     short, long = bodies(chat, ["A or B?", "A or B? " * 40])
     assert "letters" in short
     assert long["window"] == WINDOW < long["too_long"]
@@ -171,7 +177,7 @@ def test_all_tokens_of_a_letter_are_found(model: Callable[[str], Path]) -> None:
     ]
     assert {"A", "a"} <= texts[0]
     assert {"B", "b"} <= texts[1]
-    about = LocalChat(spec(model("llama")), PROMPTS).about()
+    about = local_chat(spec(model("llama")), PROMPTS).about()
     assert set(about["letters"]["B"]) == texts[1]
     assert about["family"] == "causal"
     assert about["dtype"] == "float32"
@@ -214,7 +220,7 @@ def test_the_probability_of_the_first_letter() -> None:
 
 def test_weights_that_are_not_finite(tmp_path: Path) -> None:
     folder = chat_models.constant_chat_model(tmp_path / "broken", "A", gain=math.nan)
-    reading = read_letters(bodies(LocalChat(spec(folder, plain=True), PROMPTS), ["A?"])[0])
+    reading = read_letters(bodies(local_chat(spec(folder, plain=True), PROMPTS), ["A?"])[0])
     assert reading.code == "answer_off_format"
     assert "--dtype" in reading.detail
 
@@ -239,7 +245,7 @@ def test_models_that_cannot_be_asked(
     else:
         MAKERS[name](tmp_path / name)
     with pytest.raises(CurationError) as raised:
-        LocalChat(spec(tmp_path / name), PROMPTS)
+        local_chat(spec(tmp_path / name), PROMPTS)
     assert error in raised.value.what
     assert name in raised.value.what
     assert fix in raised.value.fix
@@ -253,7 +259,7 @@ def test_a_masked_model_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
 def test_a_letter_that_is_no_token(model: Callable[[str], Path]) -> None:
     prompts = Prompts(("A", "Ж"), (), (), {}, "", "prompts.toml")
     with pytest.raises(CurationError) as raised:
-        LocalChat(spec(model("gpt2")), prompts)
+        local_chat(spec(model("gpt2")), prompts)
     assert "«Ж»" in raised.value.what
     assert raised.value.fix == "choose other letters in prompts.toml"
 
@@ -289,7 +295,7 @@ def test_the_planted_model_answers_as_planted(planted_model: Path, kind: Kind) -
                 asked.append(prompt.fill(context=each.context, **texts))
                 expected.append("first" if liked[one] < liked[other] else "second")
     readings = [
-        read_letters(body) for body in bodies(LocalChat(spec(planted_model), prompts), asked)
+        read_letters(body) for body in bodies(local_chat(spec(planted_model), prompts), asked)
     ]
     right = [reading.letter == letter for reading, letter in zip(readings, expected, strict=True)]
     assert sum(right) > 0.99 * len(right)
@@ -315,7 +321,7 @@ def test_models_that_answer_always_alike_or_at_random(tmp_path: Path) -> None:
     }  # fmt: skip
     never = chat_models.constant_chat_model(tmp_path / "never", chat_models.SORRY)
     assert choice_reference.values(never, cats[0], prompts) == [None] * 3
-    random = LocalChat(spec(chat_models.random_chat_model(tmp_path / "random")), prompts)
+    random = local_chat(spec(chat_models.random_chat_model(tmp_path / "random")), prompts)
     texts = [
         prompt.fill(context="", first=cat.associations[one].sentence, second=other.sentence)
         for cat in cats
