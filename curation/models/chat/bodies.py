@@ -31,7 +31,7 @@ TOO_LONG = re.compile(
     r"|exceed\w* .{0,60}(tokens|context|length|limit|maximum|size|window)"
     r"|reduce (the|your) (length|message|prompt|input|number)|shorten (the|your)|n_ctx"
     r"|(less|fewer|at most|more|no more) than .{0,20}tokens|does not fit|tokens? exceed"
-    r"|tokens\W.{0,40}must be (<|less)|range of input length|超长|超过.{0,10}(长度|限制)",
+    r"|number of (input |prompt )?tokens .{0,60}limit|tokens\W.{0,40}must be (<|less)|range of input length|超长|超过.{0,10}(长度|限制)",
     re.IGNORECASE,
 )
 

@@ -38,6 +38,9 @@ _GOOD = re.compile(_word(words.GOOD))
 _BAD = re.compile(_word(words.BAD))
 _LESS_BAD = re.compile(_word(rf"(?:less|least|moins|weniger|menos|meno) (?:\w+ )?{words.BAD}"))
 _ASKS = re.compile(r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b")
+_SOME = re.compile(r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third)\b(?! most)")
+_MAYBE = re.compile(r"\b(?:maybe|perhaps|might|could|possibly|sometimes)\b")
+_TOO = re.compile(r".,? (?:too|as well|also)\b")
 _CHOSEN_AFTER = re.compile(r"\s?(?:を|을|를)\s?(?:選|选|お?推|선택|고르|고른|택)")
 _NOT_ALONE = re.compile(
     rf"(?:{_word(words.NOT)}|{_word('no')})[ ,]*(?:(?:the|with|for|to|letter|choose|pick) )*$"
@@ -58,13 +61,13 @@ _CHOOSER = re.compile(
     rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}))(?: {words.FILL}(?!{WORD}))*[ ']*$|(?:选|選|是|は|为)\s?$"
 )
 _CONNECTED = re.compile(rf"(?:(?:{words.SO}|{words.FILL})(?!{WORD})[ ,]*)*$")
-_TITLE = re.compile(rf"(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$")
+_TITLE = re.compile(rf"(?=.*{_word(words.ANSWERS)})(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$")
 _ENDED = re.compile(rf"\s?(?:$|{words.AFTER}(?!{WORD})|[^\w\s']|(?!{WORD})\w|'s\b)")
 _PREDICATE = re.compile(
-    rf"\s?(?:{words.VERBS}(?!{WORD})|'s |{words.MORE}|{words.LESS}|{words.BAD}(?!{WORD})"
+    rf"\s?(?:{words.FINITE}(?!{WORD})|'s |{words.MORE}(?!{WORD})|{words.LESS}(?!{WORD})|{words.BAD}(?!{WORD})"
     rf"|{words.GOOD}(?!{WORD})|[a-z]{{3,}}s |[가-힣ぁ-ん]|比|更|不如|没有)"
 )
-_REMARK = re.compile(r"\s?(?:it is|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)")
+_REMARK = re.compile(r"\s?(?:it (?:is|shall|will|would)|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)")
 _JOINED = re.compile(r" ?(?:and|or|und|oder|et|ou|y|o|e|&|/)\W*$")
 _REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
 _RELATIVE = re.compile(
@@ -185,6 +188,8 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
             opens=not text[:begin].strip() or "\n" in lead,
         )
         rank, other = _rank(clause, choosing)
+        if rank == "preferred" and lead in ("while", "whereas", "although", "though", "despite"):
+            rank = "good"
         if other:
             character = next(
                 each for each in clause.after if each != found[0] and "\ue000" <= each < PAIR
@@ -218,6 +223,8 @@ def _rank(clause: _Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]:
     if any(before.endswith((phrase, phrase + " ")) for phrase in choosing):
         return "stated", False
     if _IF.search(before) or (before == "" and clause.lead in ("if", "whether")):
+        return "named", False
+    if _SOME.search(before):
         return "named", False
     if clause.close.startswith(("?", "？")) and _ASKS.search(before):
         return "named", False
@@ -355,6 +362,10 @@ def _settle(text: str, choices: list[_Event]) -> _Event | None:
     if all(each.rank == "bare" for each in choices):
         return last if words.CUE.search(text[others[-1].at : last.at]) else None
     between = text[others[-1].at : last.at]
+    if _TOO.match(text, last.at):
+        return None
+    if _MAYBE.search(text[max(last.at - 15, 0) : last.at]) and _MAYBE.search(text[: others[-1].at]):
+        return None
     if last.rank == "stated" or words.CUE.search(between):
         return last
     if last.rank == "bare" and "\n" in between:
@@ -363,4 +374,4 @@ def _settle(text: str, choices: list[_Event]) -> _Event | None:
     if first.rank in ("bare", "stated") and first.letter != last.letter:
         clause = text[last.at : last.at + 120]
         return first if last.rank == "preferred" and _WOULD.search(clause) else None
-    return last
+    return None
