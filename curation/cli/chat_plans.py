@@ -32,16 +32,19 @@ def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None"
     title = f"Plan: {prompts}, {amount(how.samples, 'sample')}"
     console.table(title, columns + (["cost"] if prices else []), rows)
     for plan in plans:
-        if plan.measured:
+        if plan.measured and plan.requests:
             replies = amount(plan.measured, "earlier reply", "earlier replies")
             console.say(f"{plan.model}: tokens are estimated from {replies} of this run.")
-    if not all(plan.measured for plan in plans):
+    by_rule = [plan for plan in plans if plan.requests and not plan.measured]
+    if by_rule:
         from curation.scores.choice.cost import BYTES, MESSAGE
 
         console.say(
             f"Tokens in are estimated: one for {BYTES} bytes of text, and {MESSAGE} for each "
-            "request. Tokens out are at least 1 and at most --max-tokens for each request."
+            "request."
         )
+    if any(least < most for least, most in (plan.tokens_out for plan in by_rule)):
+        console.say("Tokens out are at least 1 and at most --max-tokens for each request.")
     console.say("Nothing was sent.")
 
 
