@@ -2,8 +2,9 @@
 
 ``data/prompts/`` has a file for each language that is included. A file has the two ``letters`` that
 a model may answer, words that mark a refusal (``refusals``) or that no side is chosen
-(``undecided``), and for each kind of CAT one or more prompts with a name and a text. A text has the
-placeholders ``{first}`` and ``{second}``, and ``{context}`` for intersentence CATs.
+(``undecided``), optionally words that come right before a chosen letter (``choosing``), and for
+each kind of CAT one or more prompts with a name and a text. A text has the placeholders ``{first}``
+and ``{second}``, and ``{context}`` for intersentence CATs.
 """
 
 import difflib
@@ -29,7 +30,7 @@ PLACEHOLDERS: dict[Kind, tuple[str, ...]] = {
 """The placeholders that a prompt of each kind has."""
 LONGEST_LETTER, LONGEST_NAME, LONGEST_TEXT, LONGEST_PHRASE = 8, 100, 4000, 200  # characters
 MOST_PROMPTS, MOST_PHRASES = 50, 1000
-_LISTS = ("refusals", "undecided")
+_LISTS = ("refusals", "undecided", "choosing")
 _BRACES = re.compile(r"\{+\s*\w*\s*\}+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -58,6 +59,7 @@ class Prompts:
         letters: the two answers, for the association that is shown first and second.
         refusals: words and phrases that mark a refusal.
         undecided: words and phrases that say that no side is chosen.
+        choosing: words and phrases that come right before a chosen letter.
         by_kind: the prompts of each kind of CAT, in order.
         sha256: of the letters, names and texts. Comments, spelling of the TOML and the words of
             refusals do not change it.
@@ -70,6 +72,7 @@ class Prompts:
     by_kind: Mapping[Kind, tuple[Prompt, ...]]
     sha256: str
     where: str
+    choosing: tuple[str, ...] = ()
 
 
 def prompts_for(language: str) -> Path | None:
@@ -98,11 +101,12 @@ def read_prompts(path: Path) -> Prompts:
             fix = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
             reader.fail(key, "there is no such key", f"{fix}; {DOCS}")
     letters = reader.letters(table.get("letters"))
-    refusals, undecided = (reader.phrases(key, table.get(key)) for key in _LISTS)
+    lists = {"choosing": [], **table}  # this one may be missing
+    refusals, undecided, choosing = (reader.phrases(key, lists.get(key)) for key in _LISTS)
     by_kind = {kind: reader.prompts(kind, table.get(kind), letters) for kind in KINDS}
     sent = json.dumps([letters, by_kind], sort_keys=True)
     sha256 = hashlib.sha256(sent.encode()).hexdigest()
-    return Prompts(letters, refusals, undecided, by_kind, sha256, str(path))
+    return Prompts(letters, refusals, undecided, by_kind, sha256, str(path), choosing)
 
 
 class _Reader:

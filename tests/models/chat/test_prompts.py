@@ -124,7 +124,11 @@ def test_the_digest_is_of_what_is_sent(path: Path) -> None:
     for content in same:
         path.write_bytes(content.encode())
         assert read_prompts(path).sha256 == before.sha256
+        assert read_prompts(path).choosing == ()
     assert read_prompts(path).refusals == ("I cannot",)
+    path.write_text('choosing = ["I choose"]\n' + GOOD, "utf-8")
+    assert read_prompts(path).choosing == ("I choose",)
+    assert read_prompts(path).sha256 == before.sha256
     path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
     assert read_prompts(path) == before
     others = (
@@ -183,6 +187,11 @@ WRONG = {
     "key": ("undecided", "undecide", "line 3, undecide: there is no such key"),
     "no refusals": ('refusals = ["I cannot"]\n', "", "refusals: is missing"),
     "phrase": ('["I cannot"]', '"I cannot"', "line 2, refusals: is not a list of texts"),
+    "choosing": (
+        "undecided = []",
+        "undecided = []\nchoosing = 3",
+        "line 4, choosing: is not a list",
+    ),
     "phrase type": ('["I cannot"]', '["I cannot", 1]', "line 2, refusals: is not a list of texts"),
     "empty phrase": ("I cannot", " ", "line 2, refusals: « » does not have 1 to 200 characters"),
     "many phrases": ("undecided = []", f"undecided = {['x'] * 1001}", "has over 1000 phrases"),
