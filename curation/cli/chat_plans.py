@@ -52,7 +52,7 @@ def show_used(run: Mapping[str, Any], prices: "Prices | None") -> None:
         run: the content of ``run.json``.
         prices: prices of tokens, to show the cost.
     """
-    tokens = run.get("answers", {}).get("tokens", {})
+    tokens = run.get("answers", {}).get("tokens") or {}  # none of a model on this machine
     sent, received = (int(tokens.get(name) or 0) for name in ("prompt", "completion"))
     if not sent:
         return

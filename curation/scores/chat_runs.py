@@ -51,8 +51,8 @@ def arguments(model: str, about: Mapping[str, Any]) -> list[str]:
 
     Args:
         model: the model's name.
-        about: the content of its ``run.json``. It does not have the folder of a model, so FOLDER
-            stands for it.
+        about: the content of its ``run.json``. It does not have the folder of a model, so the
+            arguments have FOLDER.
 
     >>> arguments("m", {"temperature": 0.0, "answers": {"samples": 3}})
     ['chat:m', '--samples', '3']

@@ -126,11 +126,6 @@ def folder_name(model: str) -> str:
     return model.replace("/", "--")
 
 
-def has_runs(root: Path) -> bool:
-    """Whether a folder has scores or comparisons of a model."""
-    return any(path for name in (SCORES, COMPARISONS) for path in root.glob(f"*/*/{name}"))
-
-
 def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 

@@ -247,6 +247,32 @@ def test_a_language_must_be_one(forked: Curate) -> None:
     assert "is not a language code" in forked("scores", "prompts", "--language", "../en").err
 
 
+def test_english_prompts_for_other_texts_give_a_warning(
+    score: Curate, chat: Chat, gold: Path, tmp_path: Path
+) -> None:
+    items = json.loads(json.dumps(ITEMS * 20))
+    for number, item in enumerate(items):
+        item["id"] = f"c{number}"
+        item["context"] = f"El panadero de la calle {number} trabaja por las noches y es BLANK."
+        for each in item["sentences"]:
+            each["sentence"] = item["context"].replace("BLANK", each["sentence"].split()[-1][:-1])
+            each["id"] = f"{number}-{each['id']}"
+    content = {"version": "1", "data": {"intrasentence": items}}
+    gold.write_bytes(dump_json(content))
+    ran = score("chat:m", *ENDPOINT, "--dry-run")
+    own = tmp_path / "scores" / "prompts.toml"
+    assert ran.code == 0
+    assert "warning: the prompts are English, and the texts of the CATs are not" in ran.err
+    assert str(own) in ran.err
+    gold.write_bytes(dump_json({**content, "curation": {"language": "es"}}))
+    ran = score("chat:m", *ENDPOINT, "--dry-run")
+    assert ran.code == 1
+    assert (
+        "no prompts in the language «es»\nfix:   copy the English ones with «curation " in ran.err
+    )
+    assert not chat.asked
+
+
 # --- plans --------------------------------------------------------------------------------------
 
 

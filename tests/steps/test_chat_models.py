@@ -9,13 +9,13 @@ from curation.campaign import Campaign, open_campaign
 from curation.choices import Reply
 from curation.files import CurationError, dump_line, read_records
 from curation.run_folder import write_lines
-from curation.scores.choice import replies, running
+from curation.scores.choice import running
 from curation.steps.read import run_files
 from curation.steps.reporter import Quiet
 from curation.steps.scores.models import score_model
 from curation.steps.source import Source
 from curation.steps.status import UNFINISHED, UP_TO_DATE, ScoreRun, score_runs
-from support.talkers import STEREOTYPES, Talker, made_up, plain_reading, says, spec
+from support.talkers import STEREOTYPES, Talker, made_up, says, spec
 
 CATS = made_up(3)
 
@@ -33,7 +33,6 @@ class Heard(Quiet):
 @pytest.fixture(autouse=True)
 def talker(monkeypatch: pytest.MonkeyPatch) -> Talker:
     made = Talker(STEREOTYPES)
-    monkeypatch.setattr(replies, "read_answer", plain_reading)
     monkeypatch.setattr(running, "open_chat", made.open)
     return made
 

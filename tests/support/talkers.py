@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from curation.models.chat.prompts import Prompts
-from curation.models.chat.reading import Reading
 from curation.models.chat.spec import ChatSpec
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Kind
@@ -115,17 +113,3 @@ def spec(*, name: str = "talker", url: str = "https://chat.example/v1", **chat: 
         url=url,
         chat=ChatSpec(**{"prompts": ENGLISH, **chat}),
     )
-
-
-def plain_reading(status: int, body: Mapping[str, Any], prompts: Prompts) -> Reading:
-    """Reads replies that are one letter and nothing else; ``status`` is not looked at."""
-    choices = body.get("choices")
-    if not isinstance(choices, list) or not choices:
-        return Reading(None, "", code="answer_empty", detail="no choices")
-    text = choices[0]["message"]["content"]
-    if text in prompts.letters:
-        return Reading(float(text == prompts.letters[0]), "first" if text == "A" else "second")
-    if choices[0]["finish_reason"] == "length":
-        return Reading(None, "", code="answer_cut", detail=text)
-    code: Any = "answer_refused" if text.startswith(prompts.refusals) else "answer_off_format"
-    return Reading(None, "", code=code, detail=text[:80])

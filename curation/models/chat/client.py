@@ -28,6 +28,7 @@ from curation.models.endpoint.gate import RefusedError
 
 IN_A_ROW = 20  # as many replies, all refused or all cut, end the command
 TRIED = 3  # as many questions that are refused in every form end the command
+MOST = 50  # names in ``about``: some servers give each reply another fingerprint
 SLOWEST = 10  # tokens per second; a slower server needs a longer timeout than it gets
 FORM = "check --temperature and --max-tokens, and look at the reason that the server gives"
 
@@ -55,10 +56,17 @@ FORMS = tuple(Form(*fields) for fields in product(_LIMITS, (True, False), (20, 5
 
 
 class _Answer(NamedTuple):
-    """What came back for a question; ``problem`` says why the server refused it unexpectedly."""
+    """What came back for a question.
+
+    Attributes:
+        status, body: of the response.
+        accepted: whether the server took the request.
+        problem: why it did not, if neither its content filter nor the question's length is why.
+    """
 
     status: int
     body: dict[str, Any]
+    accepted: bool = False
     problem: str = ""
 
 
@@ -126,8 +134,8 @@ class ChatEndpoint:
             "url": self.url,
             "model": self.model,
             "served": {name: served[name] for name in fields if served.get(name) is not None},
-            "named": sorted(self._named),
-            "system_fingerprint": sorted(self._fingerprints),
+            "named": sorted(self._named)[:MOST],
+            "system_fingerprint": sorted(self._fingerprints)[:MOST],
             "form": self._form._asdict() if self._form else None,
         }
 
@@ -173,7 +181,7 @@ class ChatEndpoint:
                 self._server.gate.pause(self._wait)
                 answer = self._ask(text, form, first=True)
             if not answer.problem:
-                if answer.status == 200:
+                if answer.accepted:
                     self._set_form(form)
                 return answer
             if error := self._hopeless(answer.problem):
@@ -224,11 +232,11 @@ class ChatEndpoint:
             own = FILTERED.search(codes) or (
                 TOO_LONG.search(reason) and not (first and LARGE_MAX_TOKENS.search(reason))
             )
-            return _Answer(refused.status, refused.body, "" if own else reason)
+            return _Answer(refused.status, refused.body, problem="" if own else reason)
         for names, name in ((self._fingerprints, "system_fingerprint"), (self._named, "model")):
             if isinstance(body.get(name), str):
                 names.add(body[name])
-        return _Answer(200, body)
+        return _Answer(200, body, accepted=True)
 
     # --- many questions -------------------------------------------------------------------------
 
@@ -280,7 +288,7 @@ class ChatEndpoint:
             return
         self._hand_over_refused(answered)
         answered(index, answer.status, answer.body)
-        if answer.status != 200 or self._cut is None:
+        if not answer.accepted or self._cut is None:
             return
         self._cut = self._cut + 1 if _is_cut(answer.body) else None
         if self._cut == IN_A_ROW:

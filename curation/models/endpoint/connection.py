@@ -332,7 +332,9 @@ def host(url: str) -> str:
 def _address(url: str) -> SplitResult:
     try:
         parts = urlsplit(url.strip())
-        fits = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        labels = (parts.hostname or "").removesuffix(".").split(".")
+        fits = parts.scheme in {"http", "https"} and parts.port != 0
+        fits = fits and all(0 < len(label) < 64 for label in labels)
     except ValueError:  # the port is not a number
         fits = False
     if not fits:

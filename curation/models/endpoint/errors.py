@@ -21,8 +21,8 @@ WRONG_MODEL = re.compile(
     re.IGNORECASE,
 )
 NO_CHAT = re.compile(
-    r"not a chat model|(not|n't) (support|work with) (the )?chat|chat.?completions?\b.{0,40}"
-    r"\b(not|n't|cannot) (support|work|available|be used|implemented)",
+    r"not a chat model|(not|n't) (support|work with) (the )?chat|chat.?completions?\b"
+    r"( api| endpoint| operation)?( is| does)? (not|cannot) (supported|available|work|be used)",
     re.IGNORECASE,
 )
 IS_CHAT = re.compile(r"is a chat model|chat/completions", re.IGNORECASE)
@@ -58,7 +58,7 @@ def gist(content: Any) -> str:
     """
     if isinstance(content, list) and len(content) == 1:
         content = content[0]
-    for name in ("error", "message", "detail"):
+    for name in ("error", "message", "detail", "list"):
         if isinstance(content, dict):
             content = content.get(name) or content
     line = " ".join(str(content).split())

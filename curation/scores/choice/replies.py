@@ -19,6 +19,7 @@ from curation.run_folder import write_whole
 from curation.scores.choice.asking import ChatQuestion, Place
 from curation.times import now
 
+_LARGEST = 10**12  # a larger number of tokens in one reply is a fault of the server
 SYNC = 1.0  # seconds: after a power failure, the replies of about this time may be missing
 
 
@@ -77,11 +78,10 @@ def _count_tokens(body: Mapping[str, Any], counts: dict[str, int]) -> None:
     usage = body.get("usage")
     if not isinstance(usage, dict):
         return
-    prompt, completion = (usage.get(f"{name}_tokens") for name in ("prompt", "completion"))
-    if isinstance(prompt, int) and isinstance(completion, int) and min(prompt, completion) >= 0:
-        counts["prompt"] += prompt
-        counts["completion"] += completion
-        counts["replies"] += 1
+    used: list[Any] = [usage.get(f"{name}_tokens") for name in ("prompt", "completion")]
+    if all(type(number) is int and 0 <= number < _LARGEST for number in used):
+        for name, number in zip(counts, (*used, 1), strict=True):
+            counts[name] += number
 
 
 def open_questions(

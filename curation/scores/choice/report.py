@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from curation.choices import PAIRS, Reply
+from curation.choices import PAIRS
 from curation.records import Cat
 from curation.scores.choice.asking import Asked
 from curation.scores.choice.counts import (
@@ -51,7 +51,7 @@ def choice_report(
         cats: the CATs that were asked about.
         asked: the questions that have a reply, and what the replies say.
         limits: when a model is marked, and when it has no score.
-        tokens: of ``tokens_of``.
+        tokens: of ``replies.read_replies``; None if no reply states them.
         ties: as in ``metrics.comparisons``; only for ``prompts`` and ``samples``.
 
     Returns:
@@ -113,23 +113,3 @@ def one_letter(answers: Mapping[str, Any]) -> bool:
         answers: the ``answers`` of ``choice_report``.
     """
     return "one_letter" in answer_flags(answers)
-
-
-def tokens_of(replies: Iterable[Reply]) -> dict[str, int] | None:
-    """The tokens that the server counted, as replies state them.
-
-    Returns:
-        ``{"prompt", "completion", "replies"}``: sums over the replies that state both numbers, and
-        how many these are. None if no reply does.
-    """
-    used = {"prompt": 0, "completion": 0, "replies": 0}
-    for reply in replies:
-        usage = reply.body.get("usage")
-        if not isinstance(usage, Mapping):
-            continue
-        sent, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if type(sent) is int and type(written) is int and min(sent, written) >= 0:
-            used["prompt"] += sent
-            used["completion"] += written
-            used["replies"] += 1
-    return used if used["replies"] else None

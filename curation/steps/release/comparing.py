@@ -14,7 +14,8 @@ from curation.release.versions.reading import read_version
 from curation.scores.boards import by_preferences, by_scores
 from curation.scores.older import missing_cats
 from curation.scores.outcomes import by_ids, outcomes_of
-from curation.scores.runs import Run, has_runs
+from curation.scores.run_folder import has_runs
+from curation.scores.runs import Run
 from curation.scores.runs import current as current_runs
 from curation.steps.release import versions
 from curation.steps.reporter import QUIET, Reporter

@@ -276,6 +276,16 @@ def test_a_filter_with_status_403_is_not_a_wrong_key() -> None:
         assert ask(endpoint, TEXTS[:2])[0] == (403, {"error": {"message": flagged}})
 
 
+def test_an_error_that_comes_as_success_does_not_set_the_form() -> None:
+    flagged = {"error": {"code": 403, "message": "your input was flagged"}}
+    with opened(Quirks(tops=0)) as (endpoint, server):
+        server.faults = [Fault(200, json.dumps(flagged))]
+        replies = ask(endpoint)
+        assert replies[0] == (200, flagged)
+        assert endpoint.about()["form"] == FORMS[2]._asdict()
+        assert len(server.bodies) == 59
+
+
 def test_a_question_that_is_too_long_is_a_reply() -> None:
     texts = [*TEXTS[:5], TEXTS[5] * 30, *TEXTS[6:8]]
     for order in (texts, texts[::-1][2:]):  # also as the first one
@@ -515,6 +525,15 @@ def test_nobody_there() -> None:
     ):
         ask(endpoint)
     assert "check that the server runs" in error.value.fix
+
+
+@pytest.mark.parametrize("name", ["a" * 70 + ".example", "a..example", "[::1", "ä\u2028b"])
+def test_hosts_that_cannot_exist(name: str) -> None:
+    with (
+        pytest.raises(CurationError, match=r"is not an address|no connection"),
+        ChatEndpoint(f"http://{name}/v1", MODEL, spec=SPEC, pause=lambda _: None) as endpoint,
+    ):
+        ask(endpoint, TEXTS[:1])
 
 
 def test_a_long_answer_gets_more_time() -> None:

@@ -33,6 +33,8 @@ TEXTS: list[tuple[str, re.Pattern[str] | None]] = [
     ("Extra inputs are not permitted", None),
     ("you are not allowed to request logprobs from this model", None),
     ("logprobs is not available for this model", None),
+    ("the chat completions endpoint does not support logprobs", None),
+    ("logprobs is not supported for chat completions", None),
     ("Requested sample logprobs of 20, which is greater than max allowed: 5", None),
     # filters
     ("Your request was rejected as a result of our safety system.", FILTERED),

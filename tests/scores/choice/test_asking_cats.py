@@ -1,7 +1,9 @@
 """Runs of chat models: what is asked, what is kept, and what is computed from it."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,6 @@ from support.talkers import (
     Choose,
     Talker,
     made_up,
-    plain_reading,
     reply,
     says,
     spec,
@@ -36,7 +37,7 @@ DERIVED = ("comparisons.jsonl", "rejected.jsonl", "choice.json", "results.json")
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replies are read simply, and the report has counts only."""
+    """The report has counts only."""
 
     def report(cats: Any, asked: Any, *, tokens: Any, **_: Any) -> dict[str, Any]:
         readings = [each.reading for each in asked]
@@ -44,7 +45,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         counts = {"questions": len(readings), "answered": answered, "tokens": tokens}
         return {"answers": counts, "no_score": ""}
 
-    monkeypatch.setattr(replies, "read_answer", plain_reading)
     monkeypatch.setattr(running, "choice_report", report)
 
 
@@ -156,18 +156,15 @@ def test_with_nothing_left_the_model_is_not_even_opened(
 def test_a_better_parser_needs_no_second_request(
     ask: Ask, talker: Talker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    choose = talker.choose
-    talker.choose = lambda first, second: f"({choose(first, second)})"
-    before = ask()
+    def worse(*_: Any) -> Reading:
+        return Reading(None, "", code="answer_off_format", detail="?")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(replies, "read_answer", worse)
+        before = ask()
     assert before.counts["no_answer"] == 30
     assert before.report["splits"] == {}
     assert {line["code"] for line in lines(tmp_path, "rejected.jsonl")} == {"answer_off_format"}
-
-    def better(status: int, body: Any, prompts: Any) -> Reading:
-        text = body["choices"][0]["message"]["content"].strip("()")
-        return plain_reading(status, reply(text), prompts)
-
-    monkeypatch.setattr(replies, "read_answer", better)
     after = ask()
     assert after.report["splits"]["test"]["overall"]["ss"] == 100
     assert lines(tmp_path, "rejected.jsonl") == []
@@ -275,7 +272,7 @@ def test_other_prompts_are_another_run_and_come_back(
     other = tmp_path / "other.toml"
     other.write_text(ENGLISH.read_text("utf-8").replace("more natural?", "more usual?"), "utf-8")
     assert ask(prompts=other).counts["asked"] == 30
-    assert "another prompts; the earlier replies are now in" in notices[0]
+    assert "another file of prompts; the earlier replies are now in" in notices[0]
     (aside,) = folder(tmp_path).glob("superseded/*")
     assert {path.name for path in aside.iterdir()} == {*DERIVED, "run.json", "replies.jsonl"}
     assert len((aside / "replies.jsonl").read_bytes().splitlines()) == 30
@@ -393,3 +390,42 @@ def test_a_question_is_sent_in_the_order_of_the_cats(ask: Ask, talker: Talker) -
     prompts = read_prompts(ENGLISH)
     expected = [q.text for cat in CATS[:2] for q in chat_questions(cat, prompts)]
     assert sorted(talker.asked) == sorted(expected)
+
+
+class DiedError(BaseException):
+    """Stands for a kill."""
+
+
+@pytest.mark.parametrize("moves", range(1, 8))
+@pytest.mark.parametrize("back", [False, True], ids=["away", "back"])
+def test_replies_are_not_lost_if_a_command_dies_while_it_moves_a_run(
+    ask: Ask,
+    talker: Talker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    moves: int,
+    back: bool,
+) -> None:
+    ask(CATS[:1])
+    if back:
+        ask(CATS[:1], temperature=1.0)
+    left, changes = moves, {"replace": os.replace, "unlink": Path.unlink}
+
+    def dying(name: str) -> Callable[..., Any]:
+        def change(*args: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if not left:
+                raise DiedError
+            return changes[name](*args, **options)
+
+        return change
+
+    with monkeypatch.context() as patch, suppress(DiedError):
+        patch.setattr(os, "replace", dying("replace"))
+        patch.setattr(Path, "unlink", dying("unlink"))
+        ask(CATS[:1], temperature=0.0 if back else 1.0)
+    ask(CATS[:1], temperature=1.0)
+    ask(CATS[:1])
+    ask(CATS[:1], temperature=1.0)
+    assert len(talker.asked) == 12

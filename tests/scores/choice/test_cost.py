@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from curation.choices import Reply
+from curation.cli.chat_plans import show_used
 from curation.files import CurationError
 from curation.scores.choice.cost import Plan, Prices, Usage, estimate, plan, price, usage
 
@@ -87,3 +88,9 @@ def test_prices_must_be_numbers(text: str, what: str) -> None:
 
 def test_prices() -> None:
     assert [price(text) for text in ("0", "2", " 0.15 ", "1e-2")] == [0.0, 2.0, 0.15, 0.01]
+
+
+def test_a_model_on_this_machine_takes_no_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    show_used({"answers": {"tokens": None}}, None)
+    show_used({}, Prices(1, 1))
+    assert capsys.readouterr() == ("", "")

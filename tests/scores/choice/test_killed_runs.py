@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from curation.scores.choice import replies, running
+from curation.scores.choice import running
 from curation.scores.choice.report import Limits
 from curation.scores.choice.running import ask_cats
 from curation.scores.running import job
 from support.strike import strike
-from support.talkers import STEREOTYPES, Talker, made_up, plain_reading, spec
+from support.talkers import STEREOTYPES, Talker, made_up, spec
 
 CATS = made_up(2)
 QUESTIONS = 12
@@ -23,7 +23,6 @@ SHARES = (0.15, 0.4, 0.6, 0.8, 1.0)  # of the touches of the disk
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "read_answer", plain_reading)
     monkeypatch.setattr(
         running,
         "choice_report",

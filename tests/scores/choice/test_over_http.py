@@ -6,25 +6,17 @@ import time
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
-from curation.scores.choice import replies
 from curation.scores.choice.report import Limits
 from curation.scores.choice.running import AskedCats, ask_cats
 from curation.scores.running import job
 from support.chat_answers import prefers
 from support.chats import MODEL, Quirks, chatting
-from support.talkers import made_up, plain_reading, spec
+from support.talkers import made_up, spec
 
 CATS = made_up(8)
 QUESTIONS = 48
 LIKES = prefers("kind", "early", "patient", "grumpy", "late", "hasty")
 CONCURRENCY = 4
-
-
-@pytest.fixture(autouse=True)
-def reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "read_answer", plain_reading)
 
 
 def ask(root: Path, url: str) -> AskedCats:

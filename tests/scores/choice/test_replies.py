@@ -11,18 +11,12 @@ from curation.choices import Reply
 from curation.files import CurationError, read_records
 from curation.models.chat.prompts import read_prompts
 from curation.run_folder import cut_half_line
-from curation.scores.choice import replies
 from curation.scores.choice.asking import ChatQuestion, chat_questions
 from curation.scores.choice.replies import appending, open_questions, read_replies
-from support.talkers import ENGLISH, made_up, plain_reading, reply
+from support.talkers import ENGLISH, made_up, reply
 
 PROMPTS = read_prompts(ENGLISH)
 QUESTIONS = [question for cat in made_up(2) for question in chat_questions(cat, PROMPTS)]
-
-
-@pytest.fixture(autouse=True)
-def reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "read_answer", plain_reading)
 
 
 @pytest.fixture
@@ -107,7 +101,8 @@ def test_replies_of_other_prompts_and_samples_are_named(path: Path) -> None:
 def test_tokens_are_added_up(path: Path) -> None:
     add(path, "A", "A")
     with appending(path, max_tokens=64) as log:
-        for usage in (None, [], {}, {"prompt_tokens": "9", "completion_tokens": 1}):
+        wrong = ({"prompt_tokens": n, "completion_tokens": 1} for n in ("9", -1, True, 1 << 70))
+        for usage in (None, [], {}, *wrong):
             log.add(QUESTIONS[0], 200, {"usage": usage})
     tokens = read_replies(path, QUESTIONS, PROMPTS).tokens
     assert tokens == {"prompt": 80, "completion": 4, "replies": 2}

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from curation.choices import PAIRS, Pair, Reply
+from curation.choices import PAIRS, Pair
 from curation.files import dump_json
 from curation.models.chat.reading import Reading
 from curation.records import Cat
-from curation.scores.choice.report import Limits, choice_report, tokens_of
+from curation.scores.choice.report import Limits, choice_report
 from curation.scores.flags import answer_flags
 from curation.stats.intervals import share_interval
 from support.answered import REFUSED, asked, first, made_up, none, prefers
@@ -197,17 +197,3 @@ def test_letters_from_probabilities() -> None:
     assert report["no_score"] == "one_letter"
     assert report["prompts"]["rows"][0]["overall"]["ss"] == 100.0
     assert report["position"]["split"]["share"] == 1.0
-
-
-def test_tokens_that_replies_state() -> None:
-    def reply(body: dict[str, object]) -> Reply:
-        return Reply(
-            cat="c", pair=PAIRS[0], swapped=False, prompt="p", sample=0, asked="", status=200,
-            at="2026-01-01T00:00:00.000Z", body=body,
-        )  # fmt: skip
-
-    usage = {"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42}
-    bad = [{}, {"usage": None}, {"usage": {"prompt_tokens": "40", "completion_tokens": 2}}]
-    replies = [reply({"usage": usage}), *map(reply, bad), reply({"usage": usage})]
-    assert tokens_of(replies) == {"prompt": 80, "completion": 4, "replies": 2}
-    assert tokens_of(map(reply, bad)) is None

@@ -11,8 +11,9 @@ from curation.trust.protocol.dataset.face import face, informative
 from curation.trust.protocol.dataset.hypothesis import amplification, mitigation
 from curation.trust.protocol.dataset.predictive import predictive
 from curation.trust.protocol.dataset.rows import About, hold, with_files
-from curation.trust.protocol.dataset.sensitivity import of_dataset, of_lms, sensitivity
+from curation.trust.protocol.dataset.sensitivity import of_lms, sensitivity
 from curation.trust.protocol.dataset.split_half import split_half
+from curation.trust.protocol.dataset.surface import of_dataset
 from curation.trust.protocol.dataset.synthetic import software
 from curation.trust.protocol.rows import obey_controls
 from curation.trust_settings import TrustSettings
