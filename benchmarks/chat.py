@@ -235,7 +235,7 @@ def killed(gold: Path, folder: Path, cats: int, under_way: int = 8) -> None:
         f"{sum(counts.values()):,} requests for {total:,} questions: {twice} asked twice, with "
         f"{under_way} under way; a third command asked 0"
     )
-    assert twice <= under_way
+    assert twice <= 2 * under_way  # under way, or just arrived
 
 
 def lines(path: Path) -> int:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from curation.wording import amount
+from curation.wording import amount, some
+
+_SHOWN = 5  # names of runs in a message
 
 
 def answers_fit(answers: Mapping[str, Any]) -> bool:
@@ -52,13 +54,17 @@ def arguments(model: str, about: Mapping[str, Any]) -> list[str]:
     Args:
         model: the model's name.
         about: the content of its ``run.json``. It does not have the folder of a model, so the
-            arguments have FOLDER.
+            arguments have FOLDER. It has the name that an endpoint knows, once it was asked.
 
     >>> arguments("m", {"temperature": 0.0, "answers": {"samples": 3}})
     ['chat:m', '--samples', '3']
     """
     local = str(about.get("revision") or "").startswith("sha256:")
-    words = [f"{model}=chat:FOLDER" if local else f"chat:{model}"]
+    opened = about.get("opened") or {}
+    name = str((opened.get("model") if about.get("url") else "") or model)
+    if local:
+        name = "FOLDER"
+    words = [f"chat:{name}" if name == model else f"{model}=chat:{name}"]
     answers = about.get("answers") or {}
     words += ["--all-prompts"] if len(answers.get("prompts") or ()) > 1 else []
     for option, value, default in (
@@ -70,24 +76,32 @@ def arguments(model: str, about: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def asked_differently(runs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def asked_differently(
+    runs: Mapping[str, Mapping[str, Any]], read_from: Mapping[str, str] | None = None
+) -> list[str]:
     """In what runs of chat models were not asked in the same way, in words.
 
     Args:
         runs: the content of ``run.json``, by the name of the run.
+        read_from: what the answers were read from, by the name of the run.
 
     Returns:
-        A text for each difference in the file of prompts, the number of prompts, the samples and
-        the temperature. A run that does not say counts as the same.
+        A text for each difference in what the answers were read from, the file of prompts, the
+        number of prompts, the samples and the temperature. A run that does not say counts as the
+        same.
 
     >>> asked_differently({"a": {"answers": {"samples": 1}}, "b": {"answers": {"samples": 4}}})
-    ['samples: a 1, b 4']
+    ['samples: 1 (a), 4 (b)']
     """
     differences = []
-    for name, values in _ways(runs).items():
-        known = {run: value for run, value in values.items() if value is not None}
-        if len(set(known.values())) > 1:
-            differences.append(f"{name}: " + ", ".join(f"{r} {v}" for r, v in known.items()))
+    for name, values in {"answers read from": read_from or {}, **_ways(runs)}.items():
+        by_value: dict[Any, list[str]] = {}
+        for run, value in values.items():
+            if value is not None:
+                by_value.setdefault(value, []).append(run)
+        if len(by_value) > 1:
+            texts = (f"{value} ({some(names, _SHOWN)})" for value, names in by_value.items())
+            differences.append(f"{name}: {', '.join(texts)}")
     return differences
 
 

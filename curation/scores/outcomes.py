@@ -22,12 +22,14 @@ class Outcome(NamedTuple):
     """How the three comparisons of a CAT ended, in the order of ``choices.PAIRS``.
 
     ``won`` and ``split`` are shares of replicates, as in ``choices.Comparison``. ``asked`` is the
-    digest of the CAT's texts (``asking.cat_digest``).
+    digest of the CAT's texts (``asking.cat_digest``). ``probable`` says whether the model gave
+    probabilities of the letters.
     """
 
     won: Three
     split: Three
     asked: str = ""
+    probable: bool = False
 
 
 def read_outcomes(path: Path) -> dict[str, Outcome]:
@@ -60,6 +62,7 @@ def read_outcomes(path: Path) -> dict[str, Outcome]:
                 (meaningful.won, other.won, stereotype.won),
                 (meaningful.split, other.split, stereotype.split),
                 meaningful.asked,
+                all(comparison.p is not None for comparison in of_cat.values()),
             )
     return outcomes
 

@@ -236,18 +236,21 @@ def _read_refused(path: Path) -> dict[str, str]:
 
 
 def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
-    """Digests of the texts that are scored, by association and by CAT; none for an unknown variant.
-
-    Those of CATs are ``asking.cat_digest``.
-    """
+    """Digests of the texts that are scored, by association; none for an unknown variant."""
     if variant not in {"", *VARIANTS}:
         return {}
-    by_id = {cat.id: cat_digest(cat, variant=variant) for cat in cats}
-    return by_id | {
+    return {
         question.association: question.digest
         for cat in cats
         for question in questions(cat, variant=variant)
     }
+
+
+def cat_digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
+    """``asking.cat_digest`` of each CAT, by CAT; none for an unknown variant."""
+    if variant not in {"", *VARIANTS}:
+        return {}
+    return {cat.id: cat_digest(cat, variant=variant) for cat in cats}
 
 
 def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[str, int]]:
@@ -258,14 +261,16 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
     Returns:
         The runs, and by name how many scores, or CATs with comparisons, a run lost, if any.
     """
-    now: dict[str, dict[str, str]] = {}
+    now: dict[tuple[str, bool], dict[str, str]] = {}
     current_runs, lost = [], {}
     for run in runs:
         asked = run.asked or {cat: outcome.asked for cat, outcome in run.comparisons.items()}
         if asked or run.refused:
-            if run.variant not in now:
-                now[run.variant] = digests(cats, variant=run.variant)
-            today = now[run.variant]
+            key = (run.variant, run.by_choice)
+            if key not in now:
+                texts = cat_digests if run.by_choice else digests
+                now[key] = texts(cats, variant=run.variant)
+            today = now[key]
             stale = {a for a, digest in asked.items() if today.get(a, digest) != digest}
             if stale:
                 lost[run.name] = len(stale)

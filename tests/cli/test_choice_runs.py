@@ -54,14 +54,14 @@ def test_chat_models_are_ranked_by_themselves_and_beside_likelihoods(gold: Path)
 
 
 def test_models_that_were_asked_in_other_ways_get_a_warning(gold: Path) -> None:
-    folder = choice_run(gold.parent / "scores", "other", lambda _: [1, 1, 1], CATS, **B)
+    folder = choice_run(gold.parent / "scores", "other", lambda _: [1, 1, 1], CATS, p=0.9, **B)
     try:
         _, _, err = compared(gold, "--profile", "choice")
     finally:
         shutil.rmtree(folder.parent)
     assert "profile choice: these models were not asked in the same way" in err
-    assert "sha256 of the prompts: mixed/choice aa11bb22, likes/choice aa11bb22" in err
-    assert "other/choice dd44ee55" in err
+    assert "answers read from: text (likes/choice, mixed/choice), probabilities (other/choi" in err
+    assert "sha256 of the prompts: aa11bb22 (likes/choice, mixed/choice), dd44ee55 (oth" in err
 
 
 def test_models_without_any_comparison_are_an_error_that_says_why(

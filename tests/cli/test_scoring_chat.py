@@ -2,15 +2,13 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 
 from curation.files import dump_json, shipped
-from curation.models.chat.prompts import Prompts
-from curation.models.chat.reading import Reading
 from curation.models.scoring import ModelSpec
 from support.chats import Quirks, chatting
 from support.commands import Ran
@@ -39,11 +37,6 @@ ITEMS = [
     }
     for n, target in enumerate(("baker", "potter", "fiddler"))
 ]
-LETTERS: Mapping[str, Reading] = {
-    "A": Reading(1.0, "first"),
-    "B": Reading(0.0, "second"),
-    "": Reading(None, "", code="answer_empty", detail="nothing"),
-}
 
 
 class Chat:
@@ -74,8 +67,9 @@ class Chat:
             other = text[second:]
             word = next((word for word in self.words if word in shown + other), "")
             letter = "" if not word else "A" if word in shown else "B"
+            choice = {"message": {"role": "assistant", "content": letter}, "finish_reason": "stop"}
             usage = {"prompt_tokens": 50, "completion_tokens": 2}
-            answered(index, 200, {"letter": letter, "usage": usage})
+            answered(index, 200, {"choices": [choice], "usage": usage})
 
 
 @pytest.fixture
@@ -104,11 +98,7 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> Chat:
         made.specs.append(spec)
         return made
 
-    def read(status: int, body: Mapping[str, Any], prompts: Prompts) -> Reading:
-        return LETTERS[body["letter"]]
-
     monkeypatch.setattr("curation.scores.choice.running.open_chat", opened)
-    monkeypatch.setattr("curation.scores.choice.replies.read_answer", read)
     return made
 
 

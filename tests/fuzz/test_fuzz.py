@@ -248,7 +248,7 @@ def _unclear(path: Path, text: str, fix: str) -> str:
 WHOLE = re.compile(
     r"is empty|ends in the middle|cut off|UTF-16|at end of document|another version|"
     r"no such file|not a StereoSet file|not predictions|not a table of|not a JSON object|"
-    r"no (column|header|words|prediction|answers)|has (no|none)|(for|of) id \S|is not a list|"
+    r"no (column|header|words|prediction|answers)|has (no|none)|(for|of) (id|CAT) \S|is not a list|"
     r"there is no|contains no items|missing column|is damaged|is not \.\w+ data|"
     r"cannot be read as Parquet|changed after it was built|not a valid manifest: Input|"
     r"does not hold the owner's account|the workbook is damaged|the workbook has more than|"

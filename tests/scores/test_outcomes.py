@@ -262,6 +262,8 @@ def test_what_scores_a_chat_model_again() -> None:
         "curation scores models 'chat:some talker' --all-prompts --samples 3 --temperature 0.7 "
         "--variant lower --endpoint URL"
     )
+    labelled = about | {"model": "a", "opened": {"model": "b/c"}}
+    assert again(labelled) == "curation scores models a=chat:b/c --endpoint URL"
     local = {"model": "small", "family": "chat", "revision": "sha256:1f", "rules": rules}
     assert again(local) == "curation scores models small=chat:FOLDER"
 

@@ -28,6 +28,7 @@ def choice_run(
     cats: Sequence[Cat],
     *,
     variant: str = "",
+    p: float | None = None,
     answers: dict[str, Any] | None = None,
     **about: Any,
 ) -> Path:
@@ -39,6 +40,7 @@ def choice_run(
         preferences: how the three comparisons of a CAT ended, in the order of ``PAIRS``.
         cats: the CATs.
         variant: how the texts were altered.
+        p: of every comparison; None for a model whose answers are read from text.
         answers: fields of ``answers`` in ``run.json``, to replace those of a model that answered
             every question that has a comparison.
         about: further fields of ``run.json``.
@@ -65,6 +67,7 @@ def choice_run(
                     pair=pair,
                     won=won,
                     split=split,
+                    p=p,
                     replicates=1,
                     asked=cat_digest(cat, variant=variant),
                 )

@@ -22,12 +22,12 @@ def _word(pattern: str) -> str:
 
 _ANY = rf"(?:{NAMED}|{PAIR})"
 _PAIRED = re.compile(
-    rf"(?P<one>{NAMED})(?P<join>\s?,?\s?(?:{_word(words.AND)}|/|&|=+|≈|,)\s?(?:not )?)(?P<two>{NAMED})"
+    rf"(?P<one>{NAMED})(?P<join>\s?[,?]?\s?(?:{_word(words.AND)}|/|&|=+|≈|,)\s?(?:not )?)(?P<two>{NAMED})"
 )
 _SINGULAR = re.compile(r" (?:is|was|has|does|makes|sounds|seems|reads|feels|doesn't|isn't)\b")
 _BOUND = re.compile(
     rf"\.+(?!\w)|[!?。！？;；:：,，、()（）\n—…=]+|(?<=\s)-(?=\s)|{_word(words.CONTRAST)}"
-    rf"|{_word('and')}(?= {NAMED} )"
+    rf"|{_word('and')}(?= (?:{NAMED}|(?:i |i'd |i would |would |then )?{words.CHOOSE}) )"
 )
 _FULL_STOP = re.compile(r"[.!?。！？;；\n…]")
 _IF = re.compile(_word(words.IF))
@@ -36,13 +36,20 @@ _MORE = re.compile(_word(words.MORE))
 _LESS = re.compile(_word(words.LESS))
 _GOOD = re.compile(_word(words.GOOD))
 _BAD = re.compile(_word(words.BAD))
+_LESS_BAD = re.compile(_word(rf"(?:less|least|moins|weniger|menos|meno) (?:\w+ )?{words.BAD}"))
+_ASKS = re.compile(r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b")
+_SOME = re.compile(r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third)\b(?! most)")
+_MAYBE = re.compile(r"\b(?:maybe|perhaps|might|could|possibly|sometimes)\b")
+_TOO = re.compile(r".,? (?:too|as well|also)\b")
+_CHOSEN_AFTER = re.compile(r"\s?(?:を|을|를)\s?(?:選|选|お?推|선택|고르|고른|택)")
 _NOT_ALONE = re.compile(
     rf"(?:{_word(words.NOT)}|{_word('no')})[ ,]*(?:(?:the|with|for|to|letter|choose|pick) )*$"
 )
 _COMPARED_BEFORE = re.compile(
-    rf"(?:{_word(words.THAN)}|{_word('(?:not )?as|unlike|rather than|instead of|besides|against|compared (?:to|with)|from|beats?|to')}|比|不如|没有) ?$"
+    rf"(?:{_word(words.THAN)}|{_word('(?:not )?as|unlike|rather than|instead of|besides|against|compared with|beats?|(?:contrast|compared|contrary|opposed|relative|next|close|similar|prior|due|preferable|superior|preference|inferior|alternative|comparison|respond|reply) to')}|{NAMED} (?:to|from|above)|比|不如|没有) ?$"
 )
 _COMPARED_AFTER = re.compile(r"\s?(?:より|보다)")
+_UNLIKE = re.compile(r"(?:unlike|(?:in |by )?(?:contrast|contrary|opposed) to) ?$")
 _CHOSEN_OVER = re.compile(
     rf"\s?(?:{_word('over|rather than|instead of|and not|but not|not|before')}|>+)[ ,]*{NAMED}"
 )
@@ -54,13 +61,21 @@ _CHOOSER = re.compile(
     rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}))(?: {words.FILL}(?!{WORD}))*[ ']*$|(?:选|選|是|は|为)\s?$"
 )
 _CONNECTED = re.compile(rf"(?:(?:{words.SO}|{words.FILL})(?!{WORD})[ ,]*)*$")
-_TITLE = re.compile(rf"(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$")
+_TITLE = re.compile(rf"(?=.*{_word(words.ANSWERS)})(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$")
 _ENDED = re.compile(rf"\s?(?:$|{words.AFTER}(?!{WORD})|[^\w\s']|(?!{WORD})\w|'s\b)")
 _PREDICATE = re.compile(
-    rf"\s?(?:{words.VERBS}(?!{WORD})|'s |{words.MORE}|{words.LESS}|{words.BAD}(?!{WORD})"
+    rf"\s?(?:{words.FINITE}(?!{WORD})|'s |{words.MORE}(?!{WORD})|{words.LESS}(?!{WORD})|{words.BAD}(?!{WORD})"
     rf"|{words.GOOD}(?!{WORD})|[a-z]{{3,}}s |[가-힣ぁ-ん]|比|更|不如|没有)"
 )
-_REMARK = re.compile(r"\s?(?:it is|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)")
+_REMARK = re.compile(r"\s?(?:it (?:is|shall|will|would)|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)")
+_JOINED = re.compile(r" ?(?:and|or|und|oder|et|ou|y|o|e|&|/)\W*$")
+_REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
+_RELATIVE = re.compile(
+    _word(
+        "which|that|on the|in contrast|by contrast|however|though|meanwhile|for (?:example|instance|its part)"
+        "|being|having|is|was|sounds|seems|in turn|while|although|with|too|in this|at first"
+    )
+)
 _WOULD = re.compile(_word("would|could|might|may|if|can|possible"))
 
 
@@ -96,14 +111,16 @@ def find_choice(marked: Marked, cut: bool, choosing: tuple[str, ...] = ()) -> Ch
     if not marked.mentions:
         return Choice(None)
     if len(marked.mentions) == 1 and not re.sub(rf"[\W_]|{NAMED}", "", marked.text):
-        return Choice(0, named=True)
+        return Choice(None if cut and marked.labelled else 0, named=True)
     text = _fold_pairs(marked)
     judged = _judge(text, marked, choosing)
     if cut:
         end = len(text.rstrip(" .,:;—")) - 1
         judged = [
             each._replace(rank="named")
-            if each.rank in ("good", "bad") or _unfinished(text, each, end)
+            if each.rank in ("good", "bad")
+            or (each.rank == "label" and marked.labelled)
+            or _unfinished(text, each, end, judged)
             else each
             for each in judged
         ]
@@ -161,9 +178,18 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
         lead = text[starts[left] : begin].strip(" \t") if left >= 0 else "\n"
         close = text[end : ends[right]] if right < len(ends) else "\n"
         previous = text[ends[left - 1] if left > 0 else 0 : starts[left]] if left >= 0 else ""
-        clause = _Clause(text[begin:at].lstrip(), text[at + 1 : end].rstrip(), lead, close, previous)
-        clause = clause._replace(opens=not text[: max(begin, 0)].strip() or "\n" in lead)
+        clause = _Clause(
+            before=text[begin:at].lstrip(),
+            after=text[at + 1 : end].rstrip(),
+            lead=lead,
+            close=close,
+            previous=previous,
+            rest=_REST.match(text, end)[0].lstrip(" ,，、"),  # type: ignore[index]
+            opens=not text[:begin].strip() or "\n" in lead,
+        )
         rank, other = _rank(clause, choosing)
+        if rank == "preferred" and lead in ("while", "whereas", "although", "though", "despite"):
+            rank = "good"
         if other:
             character = next(
                 each for each in clause.after if each != found[0] and "\ue000" <= each < PAIR
@@ -177,28 +203,40 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
 
 
 class _Clause(NamedTuple):
-    """The clause around a letter, the marks around it, and the clause before."""
+    """The clause around a letter, the marks around it, the clause before and the rest of its
+    sentence up to the next letter."""
 
     before: str
     after: str
     lead: str
     close: str
     previous: str
-    opens: bool = False
+    rest: str
+    opens: bool
 
 
 def _rank(clause: _Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]:
     """How a clause judges its letter, and whether it prefers the other one in the clause."""
     before, after = clause.before, clause.after
+    if clause.lead.endswith("so") and re.fullmatch(r"(?:is|does|was|would|can|are)\s*", before):
+        return "good", False  # "A is natural, and so is B"
     if any(before.endswith((phrase, phrase + " ")) for phrase in choosing):
         return "stated", False
     if _IF.search(before) or (before == "" and clause.lead in ("if", "whether")):
         return "named", False
+    if _SOME.search(before):
+        return "named", False
+    if clause.close.startswith(("?", "？")) and _ASKS.search(before):
+        return "named", False
+    if _CHOSEN_AFTER.match(after) and not _NOT.search(after):
+        return "stated", False
     if _NOT_ALONE.search(before) and not _PREDICATE.match(after):
         return "rejected", False
     if _NOT.search(before):
         chooser = _CHOOSER.search(before) and not _PREDICATE.match(after)
         return ("rejected" if chooser else "named"), False
+    if _UNLIKE.match(before):
+        return "bad", False
     if _COMPARED_AFTER.match(after) or (before and _COMPARED_BEFORE.search(before)):
         return "named", False
     if _CHOSEN_OVER.match(after):
@@ -233,6 +271,8 @@ def _predicate(after: str) -> tuple[Rank, bool]:
             return "bad", True
         return "named", False
     less, more = _LESS.search(after), _MORE.search(after)
+    if _LESS_BAD.search(after):
+        return ("named" if negative else "preferred"), False
     if less and not negative or (less and less[0] in ("不如", "没有")):
         return "bad", bool(re.search(NAMED, after))
     if more:
@@ -261,6 +301,9 @@ def _alone(clause: _Clause) -> Rank:
     if clause.opens or _FULL_STOP.match(lead):
         if after or ends:
             return "bare"
+        if close[0] in ",，、" and _RELATIVE.match(clause.rest):
+            rank, _ = _predicate(clause.rest)
+            return "bare" if rank in ("preferred", "good") else rank
         if close[0] in ",，、—(（" or not re.match(r"[:：.)-]", close):
             return "bare"
         return "label"
@@ -271,8 +314,12 @@ def _alone(clause: _Clause) -> Rank:
     return "named"
 
 
-def _unfinished(text: str, event: _Event, end: int) -> bool:
+def _unfinished(text: str, event: _Event, end: int, judged: list[_Event]) -> bool:
     """Whether an event at the end of a cut text may still turn out otherwise."""
+    if _JOINED.match(text, event.at + 1):
+        return True
+    if any(each.at < event.at and each.rank in CHOICES and event.at == end for each in judged):
+        return True
     if event.at != end or end == 0:
         return bool(event.rank == "preferred" and re.search(r"\b(?:more|most|the|my|your)\s*$", text))
     return event.rank != "stated" and bool(text[:end].strip())
@@ -310,9 +357,15 @@ def _settle(text: str, choices: list[_Event]) -> _Event | None:
     last = next((each for each in since if each.rank != "preferred"), last)
     if not others:
         return last
+    if re.match(r".\s?\?", text[last.at :]) and re.match(r".\s?\?", text[others[-1].at :]):
+        return None
     if all(each.rank == "bare" for each in choices):
         return last if words.CUE.search(text[others[-1].at : last.at]) else None
     between = text[others[-1].at : last.at]
+    if _TOO.match(text, last.at):
+        return None
+    if _MAYBE.search(text[max(last.at - 15, 0) : last.at]) and _MAYBE.search(text[: others[-1].at]):
+        return None
     if last.rank == "stated" or words.CUE.search(between):
         return last
     if last.rank == "bare" and "\n" in between:
@@ -321,4 +374,4 @@ def _settle(text: str, choices: list[_Event]) -> _Event | None:
     if first.rank in ("bare", "stated") and first.letter != last.letter:
         clause = text[last.at : last.at + 120]
         return first if last.rank == "preferred" and _WOULD.search(clause) else None
-    return last
+    return None

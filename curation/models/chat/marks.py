@@ -44,6 +44,7 @@ DASH = re.compile(r"(?<=\s)[-–—―‒−]+(?=\s|$)|[–—―]|--+")
 QUOTE = re.compile(r"[\"“”„‟«»‹›「」『』`*_~#$\\{}\[\]【】〔〕〈〉《》^]")
 APOSTROPHE = re.compile(r"[’‘ʼ′´]")
 LONE_QUOTE = re.compile(r"(?<!\w)'|'(?!\w)")
+MARKUP = frozenset(["", " ", "\n", *"*_~#>|`$<-=+\\{}[]()\"'\u2022"])
 OPENER = re.compile(
     r"(?:The|This|That|These|Those|He|She|It|They|We|I|You|My|His|Her|Our|Their|Its|In|On|At|An?|One"
     r"|Some|Every|All|There|When|If|After|No|Two|Most|Many|People|Because|Since|As|Le|La|Les|Der|Die"
@@ -61,11 +62,12 @@ class Mention(NamedTuple):
 class Marked(NamedTuple):
     """An answer in lower case, with one character from ``TOKEN`` on for each letter it names.
 
-    ``start`` is False if ``text`` has something before its first letter.
+    "Option A" becomes the letter alone; ``labelled`` says that this was so at the beginning.
     """
 
     text: str
     mentions: list[Mention]
+    labelled: bool
 
 
 def answer_end(text: str) -> tuple[int, int]:
@@ -85,7 +87,10 @@ def answer_end(text: str) -> tuple[int, int]:
 
 def has_words(text: str) -> bool:
     """Whether there is anything but white space, markup, punctuation and special tokens."""
-    return any(each.isalnum() or unicodedata.category(each) == "So" for each in SPECIAL.sub(" ", text))
+    if text.isalnum():
+        return True
+    text = LATEX.sub(" ", TAG.sub(_blank_tag, SPECIAL.sub(" ", text)))
+    return any(_plain(each) not in MARKUP for each in text) or text.strip() in ("{}", "[]")
 
 
 @lru_cache(maxsize=4096)
@@ -186,6 +191,10 @@ _LABELS = re.compile(
     rf"(?:{words.LABELS})(?:\s(?:is )?labell?ed|\snumber)?\s?(?={NAMED})"
 )
 
+_ORDINAL = re.compile(
+    rf"(?<!{WORD})(?:the )?(?:first|second|former|latter)(?: {words.LABELS})?[ ,:]{{1,2}}({NAMED}),?(?!{WORD})"
+)
+
 
 @lru_cache(maxsize=8)
 def _pattern(letters: tuple[str, str]) -> re.Pattern[str]:
@@ -222,7 +231,9 @@ def _name(clean: str, where: list[int], letters: tuple[str, str], cut: bool) -> 
     text = "".join(pieces)
     text = re.sub(r"[^\S\n]+", " ", text)
     text = re.sub(r" ?\n[ \n]*", "\n", text)
-    return Marked(_LABELS.sub("", text).strip(), mentions)
+    text = text.strip()
+    labelled = bool(_LABELS.match(text)) and not re.match("answer", text)
+    return Marked(_LABELS.sub("", _ORDINAL.sub(r"\1", text)).strip(), mentions, labelled)
 
 
 def _begins_sentence(clean: str, at: int) -> bool:
@@ -231,7 +242,7 @@ def _begins_sentence(clean: str, at: int) -> bool:
     if re.match(r" [A-ZÀ-Þ]\w+", after):
         return True
     word = after.lstrip(" ")
-    return bool(re.match(r"  +\w", after)) and not (_FOLLOWS.match(word) or _AFTER.match(word))
+    return bool(re.match(r"  +\w\w", after)) and not (_FOLLOWS.match(word) or _AFTER.match(word))
 
 
 def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut: bool) -> bool:
@@ -240,7 +251,7 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
     following = re.match(rf" *({WORD}[^\s]*)?", after[:60])
     word = (following and following[1]) or ""
     line = before.rsplit("\n", 1)[-1]
-    previous = re.search(rf"{WORD}+'?{WORD}*\s*$", line)
+    previous = re.search(rf"{WORD}+'?{WORD}+\s*$", line)  # another letter may come before it
     if word == "" and not after.strip() and cut and letter.islower():
         return False
     if re.match(r"'|  |\n", after) or re.fullmatch(r"[AB][.,;!?)]*", word):

@@ -96,7 +96,7 @@ def _without_letter(parts: Body, text: str, code: NoAnswer | Literal[""], though
         return _none("answer_refused", "a content filter stopped the answer", text)
     if parts.refusal and code not in ("answer_undecided",):
         return _none("answer_refused", "the model refused", parts.refusal)
-    if not has_words(text) and "?" not in text:
+    if not has_words(text):
         if parts.end == "cut":
             return _none("answer_cut", "the answer ended at the token limit", parts.text)
         if parts.called:

@@ -11,7 +11,6 @@ from curation.records import Cat
 from curation.scores import compare as stage
 from curation.scores.boards import Board, board
 from curation.scores.chat_runs import asked_differently
-from curation.scores.choice.comparing import RULE as CHOICE_RULE
 from curation.scores.ensemble import scored_since
 from curation.scores.groups import groups, profiles_in
 from curation.scores.mechanisms import mechanisms
@@ -91,7 +90,7 @@ def compare(
     scores = source.scores if source.scores.exists() or not predictions else None
     if scores and source.gold and not scores.exists():
         raise CurationError(f"{scores}: no such folder", "name the folder of scores with --scores")
-    answers = read_answers(scores) if scores and {profile, rule} <= {"", CHOICE_RULE} else []
+    answers = read_answers(scores, only={profile, rule} - {""}) if scores else []
     if scores and not predictions and all_without_score(scores, answers, reporter=reporter):
         return {**_about(source, tier, ties), **_NO_SCORES, "answers": answers}
     every = read_runs(
@@ -224,9 +223,14 @@ def _warn(
                 f"both kinds: {', '.join(report['one_kind_only'])}; to compare all runs on one "
                 "kind, give --kind"
             )
-        by_choice = {run.name: run.about for run in runs if run.by_choice}
-        asked = {name: by_choice[name] for name in report["models"] if name in by_choice}
-        if differences := asked_differently(asked):
+        asked = [run for run in runs if run.by_choice and run.name in report["models"]]
+        read_from = {
+            run.name: "probabilities"
+            if any(o.probable for o in run.comparisons.values())
+            else "text"
+            for run in asked
+        }
+        if differences := asked_differently({run.name: run.about for run in asked}, read_from):
             reporter.warn(
                 f"{report['title']}: these models were not asked in the same way, so their values "
                 f"may differ for that reason, too: {'; '.join(differences)}"
