@@ -85,7 +85,7 @@ def planted_cats(
         best, next_, odd = LIKED[triple % 4], MIDDLING[triple // 4 % 4], ODD[triple // 16]
         turns = len(range(which, all_, len(targets)))
         words = (best, next_, odd) if turn < round(prefers * turns) else (next_, best, odd)
-        cats.append(_cat(kind, targets[which], -which % 3, words, f"{kind}-{n}"))
+        cats.append(_cat(kind, targets[which], -which % 3, words, f"{kind}-{n:03}"))
     return cats
 
 

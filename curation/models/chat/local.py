@@ -27,9 +27,9 @@ _DATE = {
     **{"%a": "Wed", "%H": "12", "%M": "00", "%S": "00"},
 }
 _SAME_DAY = "".join(f" | replace('{code}', '{text}')" for code, text in _DATE.items())
-_SAME_DAY = f"{{%- macro strftime_now(format) -%}}{{{{ format{_SAME_DAY} }}}}{{%- endmacro -%}}"
+_SAME_DAY = f"{{%- macro strftime_now(format) -%}}{{{{ format{_SAME_DAY} }}}}{{%- endmacro +%}}"
 _LEAST = -1e4  # JSON has no infinity; a smaller log-probability is 0 in any case
-_THINKS = re.compile(r"<\|?[\w ]*(think|reason)[\w ]*\|?>\s*$", re.IGNORECASE)
+_THINKS = re.compile(r"[<[]\|?[\w ]*(think|thought|reason|channel)[\w ]*\|?[]>]\s*$", re.IGNORECASE)
 _PLAIN = {"add_special_tokens": False, "verbose": False}
 
 

@@ -149,6 +149,23 @@ def test_thinking_is_turned_off_or_named(model: Callable[[str], Path], tmp_path:
     assert "endpoint" in shown[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "thinks"),
+    [
+        ("<|im_start|>assistant\n<think>\n", True),
+        ("<think>\n\n</think>\n\n", False),
+        ("[THINK]", True),
+        ("<|begin_of_thought|>", True),
+        ("<|start_thinking|>", True),
+        ("<|channel|>", True),
+        ("[/INST]", False),
+        ("I think", False),
+    ],
+)
+def test_marks_of_thinking(text: str, *, thinks: bool) -> None:
+    assert bool(local._THINKS.search(text)) is thinks
+
+
 def test_a_model_that_begins_with_thinking_is_named(tmp_path: Path) -> None:
     folder = chat_models.constant_chat_model(tmp_path / "thinker", "<think>")
     shown: list[str] = []
